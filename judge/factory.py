@@ -232,7 +232,9 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
             scale=config.grading.name,
             top=config.grading.top,
         )
-    sample = draw_sample(matched.grades, config.check or 0)
+    fits = config.rerank_thresholds is None and config.has_reranker
+    # Thresholds are fitted on the labelled pairs that have a score.
+    sample = draw_sample(matched.grades, config.check or (len(matched.grades) if fits else 0))
     return RunLabels(matched.grades, path.name, len(matched.unmatched), sample)
 
 
@@ -270,6 +272,10 @@ def build_assessor(config: Config, model: Model) -> Assessor:
     """Return `model` with the prompts of the scale, or with those of DeepEval."""
     if config.assessor == "deepeval":
         return _build_deepeval_assessor(config, model)
+    if model.name.startswith("rerank:"):
+        from judge.assess.rerank_assessor import RerankAssessor
+
+        return RerankAssessor(model, config.grading, config.rerank_thresholds)
     directory = Path(config.prompts) if config.prompts else default_directory()
     with config.source.error_context("prompts"):
         prompts = load_prompts(directory, config.grading)
@@ -331,7 +337,7 @@ def look_up_price(config: Config, model: Model) -> Price | None:
     if config.price is not None:
         fresh, output, *cached = config.price
         return Price(fresh, output, cached[0] if cached else fresh)
-    if not model.endpoint and model.name == "lexical":
+    if not model.endpoint and model.name.startswith(("lexical", "rerank:local:")):
         return FREE_PRICE
     files = (*([Path(config.prices)] if config.prices else []), SHIPPED_PRICES)
     with config.source.error_context("prices"):

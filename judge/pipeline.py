@@ -85,12 +85,14 @@ def run(
             judgings = asyncio.run(
                 judge_with_panel(to_judge, clients, store, config.repeats, progress or NullProgress(), apis)
             )
+        grades = labels.grades if labels else {}
         by_assessor = {
-            assessor.name: near_duplicates.add_to(judging.judgments, unlabelled)
-            if near_duplicates
-            else judging.judgments
+            assessor.name: near_duplicates.add_to(graded, unlabelled) if near_duplicates else graded
             for (assessor, _), judging in zip(clients, judgings, strict=True)
+            for graded in [tuple(assessor.regrade(judging.judgments, grades))]
         }
+        remarks = (remark for assessor in assessors for remark in assessor.remarks)
+        dataset = replace(dataset, warnings=(*dataset.warnings, *remarks))
         judging = combine_results(judgings)
         assessor, judgments, members = as_assessor(by_assessor)
         cost = _cost(judging.cost, common_price(client.limits.price for _, client in clients))

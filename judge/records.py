@@ -8,6 +8,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Literal
 
 Lang = Literal["zh", "en"]
@@ -294,10 +295,24 @@ class Judgment:
     detail: str = ""
     judged_snippet_id: str | None = None
 
+    @property
+    def score(self) -> float | None:
+        """Return the relevance score of a reranker, None for other assessors."""
+        return parse_score(self.reply) if self.assessor.startswith("rerank:") else None
+
     def __repr__(self) -> str:
         pair = f"query_id={shorten_repr(self.query_id)}, snippet_id={shorten_repr(self.snippet_id)}"
         result = f"grade={self.grade}" if self.error is None else f"error={shorten_repr(self.error)}"
         return f"Judgment({pair}, repeat={self.repeat}, {result}, reason={shorten_repr(self.reason)})"
+
+
+def parse_score(reply: str) -> float | None:
+    """Return the relevance score in the reply of a reranker, None when it holds none."""
+    try:
+        score = float(reply)
+    except ValueError:
+        return None
+    return score if isfinite(score) else None
 
 
 _shared_params: dict[str, Mapping[str, Any]] = {}

@@ -28,6 +28,7 @@ from tests.support.factories import fenced, numbered, write_rows
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.support.markdown import READMES, ROOT, Document, documents, page, pages
+from tests.support.rerank_server import rerank
 
 #: What runs: both READMEs and the English pages.
 RUN = [Document(path) for path in READMES.values()] + pages("en")
@@ -47,7 +48,9 @@ def run_ok(words: Sequence[object], **environment: str) -> str:
 
 
 def grade(asked: ChatRequest) -> Reply:
-    """Grade a snippet by the grade that it states, 2 without one."""
+    """Grade a snippet by the grade that it states, 2 without one; score it as a reranker."""
+    if asked.path.endswith("/rerank"):
+        return rerank(asked)
     stated = re.search(r"grade=(\d)", fenced(asked.prompt))
     value = int(stated[1]) if stated else 2
     return Reply(text=json.dumps({"reason": f"the snippet states {value}", "grade": value}))
@@ -97,7 +100,7 @@ def servers() -> Iterator[tuple[LoopbackServer, EngineServer]]:
 
 
 def with_model(text: str) -> str:
-    return text.replace("openai:NAME", "openai:m").replace("dashscope:NAME", "dashscope:m")
+    return re.sub(r"\b(openai|dashscope|rerank:server):NAME", r"\1:m", text)
 
 
 def annotate(words: Sequence[str]) -> None:
@@ -133,6 +136,7 @@ def test_every_command_runs(
     environment = {
         "OPENAI_BASE_URL": models.openai_url,
         "DASHSCOPE_BASE_URL": models.dashscope_url,
+        "RERANK_BASE_URL": models.url,
         "SEARXNG_URL": engines.url,
         **dict.fromkeys(("OPENAI_API_KEY", "DASHSCOPE_API_KEY", "BRAVE_SEARCH_API_KEY"), "k"),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from judge.analysis.loaded_run import LoadedRun, fingerprint_grades
 from judge.analysis.summary import (
@@ -84,6 +85,7 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
     assessed = [judgment for judgment in run.judgments if LABEL not in judgment.flags]
     wanted_judgments = len(pool.pairs) * spec.repeats
     engines = summarise_engines(scores)
+    rerank_scores = average_scores(run.judgments)
     pooled_snippets = [snippet for ranking in data.rankings for snippet in ranking.snippets[: pool.depth]]
     return scores, Summary(
         schema=SCHEMA_VERSION,
@@ -113,7 +115,7 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         measures=tuple(map(str, spec.measures)),
         notes={str(measure): measure.note for measure in spec.measures if measure.note},
         undefined=_count_undefined(engines),
-        engines={engine.engine: _engine(engine, data, pool.depth) for engine in engines},
+        engines={engine.engine: _engine(engine, data, pool.depth, rerank_scores) for engine in engines},
         comparisons=describe_comparisons(comparisons),
         own_list_reversal=describe_reversal(check_own_lists(every, pool.depth), comparisons),
         segments=describe_segments(segments),
@@ -324,7 +326,18 @@ def list_deciding_queries(
     return DecidingQueries(pair.measure, pair.a, pair.b, pair.n, rows)
 
 
-def _engine(engine: EngineSummary, data: Dataset, depth: int) -> EngineResult:
+def average_scores(judgments: Iterable[Judgment]) -> Mapping[tuple[str, str], float]:
+    """Return the relevance score of a reranker for each pair, the mean over the repeats."""
+    scores: dict[tuple[str, str], list[float]] = {}
+    for judgment in judgments:
+        if judgment.score is not None:
+            scores.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.score)
+    return {key: fmean(values) for key, values in scores.items()}
+
+
+def _engine(
+    engine: EngineSummary, data: Dataset, depth: int, rerank_scores: Mapping[tuple[str, str], float]
+) -> EngineResult:
     rankings = [ranking for ranking in data.rankings if ranking.engine == engine.engine]
     return EngineResult(
         queries=engine.queries,
@@ -339,6 +352,7 @@ def _engine(engine: EngineSummary, data: Dataset, depth: int) -> EngineResult:
         latency_ms=engine_summary.measure_latency(rankings),
         tokens=engine_summary.measure_tokens(rankings, depth),
         no_snippet_share=engine_summary.compute_no_snippet_share(rankings, depth),
+        rerank_relevancy=engine_summary.measure_rerank_relevancy(rankings, rerank_scores, depth),
     )
 
 

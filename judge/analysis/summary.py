@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from judge.measure.bias import SharedVendor
 from judge.measure.compare import Outcome
-from judge.measure.engine_summary import Latency, TokenCount
+from judge.measure.engine_summary import Latency, RerankRelevancy, TokenCount
 from judge.measure.panel_agreement import Member, MemberPair
 from judge.measure.stability import VarianceComponents
 from judge.records import ScaleName
@@ -138,6 +138,7 @@ class EngineResult:
     share of its snippets with a grade, `duplicates` the share that repeat a document of the same list,
     `unique` the share of the documents of the pool that only this engine returned. `no_snippet_share` is
     the share of its results with no text besides a title. `measures` is keyed by the name of the measure.
+    `rerank_relevancy` is None unless the assessor is a reranker.
     """
 
     queries: int
@@ -152,6 +153,7 @@ class EngineResult:
     latency_ms: Latency | None
     tokens: TokenCount | None
     no_snippet_share: float | None
+    rerank_relevancy: RerankRelevancy | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,6 +224,17 @@ class Assessor:
             detail="" if isinstance(answer, StoredVerdict) else answer.detail,
         )
 
+    @property
+    def remarks(self) -> Sequence[str]:
+        """Return what a reader must know of the grades."""
+        return ()
+
+    def regrade(
+        self, judgments: Sequence[Judgment], labels: Mapping[tuple[str, str], int]
+    ) -> Sequence[Judgment]:
+        """Return the judgments with the grades that follow from all of them and from `labels` by pair."""
+        return judgments
+
     def judge_by_rule(self, question: Question) -> Judgment | None:
         """Return the judgment of a snippet without readable text, flagged; None when there is text.
 

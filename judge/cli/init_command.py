@@ -36,6 +36,7 @@ _EXAMPLES = {
     "panel": '["dashscope:NAME"]',
     "base_url": '"http://localhost:8000/v1"',
     "relevant_from": "2",
+    "rerank_thresholds": "[0.2, 0.5, 0.8]",
     "as_of": '"2026-05-01"',
     "top_p": "0.9",
     "seed": "1",

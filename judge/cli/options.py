@@ -120,6 +120,13 @@ DepthOption = Annotated[int | None, make_option("Number of ranks to judge (defau
 RelevantFromOption = Annotated[
     int | None, make_option("Lowest grade that counts as relevant.", group=_ASSESSOR)
 ]
+RerankThresholdsOption = Annotated[
+    str | None,
+    make_option(
+        "Scores at which a reranker's grades 1, 2, … begin, e.g. 0.2,0.5,0.8 (default: fitted on --qrels).",
+        group=_ASSESSOR,
+    ),
+]
 DatesOption = Annotated[
     bool | None,
     make_option(

@@ -18,6 +18,12 @@ from judge.errors import InputError
 if TYPE_CHECKING:
     from judge.config.run import Config
 
+#: Options that are numbers with commas, and their forms.
+_NUMBER_LISTS = {
+    "price": "INPUT,OUTPUT[,CACHED], e.g. 0.4,1.2,0.08",
+    "rerank_thresholds": "0.2,0.5,0.8 or the like",
+}
+
 
 def demo(out: options.OutOption = None) -> None:
     """Judge a shipped bilingual example, without a key or a network."""
@@ -51,6 +57,7 @@ def run(  # one parameter an option is how typer reads a command
     repeats: options.RepeatsOption = None,
     depth: options.DepthOption = None,
     relevant_from: options.RelevantFromOption = None,
+    rerank_thresholds: options.RerankThresholdsOption = None,
     dates: options.DatesOption = None,
     as_of: options.AsOfOption = None,
     prompts: options.PromptsOption = None,
@@ -126,8 +133,9 @@ def to_config(typed: dict[str, Any], toml: Path | None) -> Config:
         one for text in options.get("columns") or [] for one in re.split(r",(?=\w+=)", text)
     ] or None
     options["measures"] = parse_measure_names(options.get("measures"))
-    if options.get("price"):
-        options["price"] = _parse_price(options["price"])
+    for name, form in _NUMBER_LISTS.items():
+        if options.get(name):
+            options[name] = _parse_numbers(options[name], name, form)
     return Config.load(toml, **options)
 
 
@@ -145,10 +153,10 @@ def _dataset_options(data: Sequence[str | Path], trec_runs: Sequence[str | Path]
     return {"data": str(data[0]) if data else None}
 
 
-def _parse_price(text: str) -> list[float]:
+def _parse_numbers(text: str, name: str, form: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(
-            "--price is {value!r}; it is INPUT,OUTPUT[,CACHED], e.g. 0.4,1.2,0.08", value=text
+            "--{option} is {value!r}; it is {form}", option=name.replace("_", "-"), value=text, form=form
         ) from None

@@ -63,6 +63,10 @@ _Price = Annotated[
         description=Message("INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD per million tokens"),
     ),
 ]
+_Thresholds = Annotated[
+    tuple[NumberValue, ...],
+    Field(strict=False, min_length=1, description=Message("a list of scores such as [0.2, 0.5, 0.8]")),
+]
 _ScaleName = Annotated[ScaleName, Field(description=Message("'graded' (0-3) or 'binary' (yes/no)"))]
 _Language = Annotated[LangChoice, Field(description=Message("'auto', 'zh' or 'en'"))]
 _AssessorName = Annotated[Literal["judge", "deepeval"], Field(description=Message("'judge' or 'deepeval'"))]
@@ -78,7 +82,8 @@ class Config:
     Assessor: `panel` names further models that judge the same pairs; `assessor` "deepeval" asks through
     DeepEval. `depth` ranks are judged, `repeats` times. `dates` shows prompts the dates of snippets;
     `as_of` is the day that prompts call today, and implies `dates`. `max_chars` bounds the characters of a
-    snippet in a prompt. `max_tokens` bounds a reply; None takes 512, with `thinking` 8,192.
+    snippet in a prompt. `rerank_thresholds` are the scores at which the grades of rerankers begin; None fits
+    them on the labels of `qrels`. `max_tokens` bounds a reply; None takes 512, with `thinking` 8,192.
 
     Limits: `timeout` is in seconds per call. `max_wait` is how many seconds the run waits for a server that
     throttles or does not answer. `shutdown_timeout` is how many seconds calls under way get after Ctrl-C.
@@ -106,6 +111,7 @@ class Config:
     repeats: CountValue = 1
     depth: CountValue = 10
     relevant_from: int | None = None
+    rerank_thresholds: _Thresholds | None = None
     dates: bool = False
     as_of: DayValue | None = None
     temperature: NonNegativeNumber = 0.0
@@ -155,19 +161,46 @@ class Config:
             raise InputError("check takes a sample of labelled pairs; add --qrels FILE, or omit --check")
         if self.assessor == "deepeval":
             self._check_deepeval()
+        self._check_thresholds()
         return self
+
+    def _check_thresholds(self) -> None:
+        thresholds, top = self.rerank_thresholds, self.grading.top
+        if not self.has_reranker:
+            return
+        if thresholds is None:
+            if self.qrels is None:
+                raise InputError(
+                    "a reranker gives scores, not grades: add --rerank-thresholds with the scores at which"
+                    " the grades 1 to {top} begin, or --qrels FILE to fit them on labels",
+                    top=top,
+                )
+        elif len(thresholds) != top or list(thresholds) != sorted(set(thresholds)):
+            raise InputError(
+                "--rerank-thresholds is {value}; the {scale} scale takes {top} ascending scores",
+                value=",".join(map(str, thresholds)),
+                scale=self.scale,
+                top=top,
+            )
 
     def _check_deepeval(self) -> None:
         if self.scale != "binary":
             raise InputError(
                 "DeepEval's verdicts are yes or no: --assessor deepeval goes with --scale binary"
             )
-        if "lexical" in (self.model, *self.panel):
-            raise InputError("lexical reads no prompt, so DeepEval cannot use it; omit --assessor deepeval")
+        if "lexical" in (self.model, *self.panel) or self.has_reranker:
+            raise InputError(
+                "lexical and rerankers read no prompt, so DeepEval cannot use them; omit --assessor deepeval"
+            )
         if self.prompts is not None:
             raise InputError("--assessor deepeval has its own prompts; omit --prompts")
         if self.batch:
             raise InputError("DeepEval asks one request at a time; omit --batch or --assessor deepeval")
+
+    @property
+    def has_reranker(self) -> bool:
+        """Whether a model is a reranker."""
+        return any(name.startswith("rerank:") for name in (self.model, *self.panel))
 
     @property
     def grading(self) -> Scale:

@@ -159,6 +159,41 @@ class TokenCount:
     n: int
 
 
+@dataclass(frozen=True, slots=True)
+class RerankRelevancy:
+    """The relevance scores of one engine's lists: means over `n` queries of the mean and of the largest."""
+
+    mean: float
+    max: float
+    n: int
+
+
+def measure_rerank_relevancy(
+    rankings: Iterable[Ranking], scores: Mapping[tuple[str, str], float], depth: int
+) -> RerankRelevancy | None:
+    """Return the relevancy of one engine's results down to `depth` by a reranker's `scores` of pairs.
+
+    This is LlamaIndex's rerank relevancy. Lists without a score are left out; None when there is no other.
+    """
+    lists = [
+        [
+            scores[key]
+            for snippet in ranking.snippets[:depth]
+            if (key := (ranking.query_id, snippet.id)) in scores
+        ]
+        for ranking in rankings
+    ]
+    lists = [each for each in lists if each]
+    if not lists:
+        return None
+    count = len(lists)
+    return RerankRelevancy(
+        math.fsum(math.fsum(each) / len(each) for each in lists) / count,
+        math.fsum(map(max, lists)) / count,
+        count,
+    )
+
+
 def measure_latency(rankings: Iterable[Ranking]) -> Latency | None:
     """Return the latency of one engine, None without a measurement; failed queries do not count."""
     latencies = [

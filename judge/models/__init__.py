@@ -64,9 +64,9 @@ def open_model(
         from judge.models.lexical import Lexical
 
         return Lexical()
-    provider, _, name = spec.partition(":")
-    if name and provider in PROVIDERS:
-        return PROVIDERS[provider].open_model(name, access, sampling)
+    provider, name = find_provider(spec)
+    if provider:
+        return provider.open_model(name, access, sampling)
     raise SetupError("there is no model {model!r}; write {forms}", model=spec, forms=FORMS)
 
 
@@ -90,6 +90,15 @@ def _langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
     return open_chat_model(name, access, sampling)
 
 
+def _rerank(service: str) -> Callable[[str, Endpoint, Sampling], Model]:
+    def open_reranker(name: str, access: Endpoint, _: Sampling) -> Model:
+        from judge.models.rerank import LocalReranker, Reranker
+
+        return LocalReranker(name) if service == "local" else Reranker(service, name, access)
+
+    return open_reranker
+
+
 @dataclass(frozen=True, slots=True)
 class Provider:
     """A provider of models: `open_model` takes the name of a model, which follows the provider's name.
@@ -106,13 +115,28 @@ class Provider:
     extra: str = ""
 
 
-#: The providers by the word before the colon. A program may add its own.
+#: How a user writes a reranker.
+_RERANKER = "rerank:PROVIDER:NAME"
+#: The providers by what precedes the name of a model. A program may add its own.
 PROVIDERS = {
     "openai": Provider("openai:NAME", _openai, "OPENAI_API_KEY", "OPENAI_BASE_URL", "openai"),
     "dashscope": Provider(
         "dashscope:NAME", _dashscope, "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", "dashscope", "dashscope"
     ),
     "langchain": Provider("langchain:PROVIDER:NAME", _langchain, library="langchain", extra="langchain"),
+    "rerank:dashscope": Provider(_RERANKER, _rerank("dashscope"), "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL"),
+    "rerank:cohere": Provider(_RERANKER, _rerank("cohere"), "COHERE_API_KEY", "COHERE_BASE_URL"),
+    "rerank:server": Provider(_RERANKER, _rerank("server"), "RERANK_API_KEY", "RERANK_BASE_URL"),
+    "rerank:local": Provider(_RERANKER, _rerank("local"), library="sentence-transformers", extra="rerank"),
 }
 #: What a user may write after -m.
-FORMS = f"{', '.join(provider.spelling for provider in PROVIDERS.values())} or lexical"
+FORMS = f"{', '.join(dict.fromkeys(provider.spelling for provider in PROVIDERS.values()))} or lexical"
+
+
+def find_provider(spec: str) -> tuple[Provider | None, str]:
+    """Return the provider of the model called `spec`, None without one, and its name at the provider."""
+    for prefix, provider in PROVIDERS.items():
+        name = spec.removeprefix(f"{prefix}:")
+        if name not in ("", spec):
+            return provider, name
+    return None, spec

@@ -18,7 +18,7 @@ from judge.config.loader import read_section
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.errors import InputError
-from judge.models import PROVIDERS
+from judge.models import PROVIDERS, find_provider
 from judge.runs.folder import dump_json
 
 KINDS = ("cron", "systemd", "github")
@@ -145,7 +145,8 @@ def _model_variables(config: Config) -> Iterator[str]:
         model, at, _ = spec.partition("@http")
         kind, _, name = model.partition(":")
         inner = name.partition(":")[0]
-        provider = PROVIDERS.get(_SAME_VARIABLES.get(inner, "") if kind == "langchain" else kind)
+        same = _SAME_VARIABLES.get(inner, "") if kind == "langchain" else ""
+        provider = PROVIDERS[same] if same else find_provider(model)[0]
         if provider and provider.key:
             yield provider.key
             if not at and not config.base_url and environment().get(provider.address):
@@ -182,8 +183,8 @@ def _webhook_variables(webhook: Mapping[str, object]) -> Iterator[str]:
 
 def _extras(config: Config, collect: Mapping[str, object]) -> set[str]:
     """Return the extras of the package that the models, the engines and the dataset need."""
-    kinds = {spec.partition(":")[0] for spec in (config.model, *config.panel)}
-    extras = {PROVIDERS[kind].extra for kind in kinds & PROVIDERS.keys()} - {""}
+    providers = (find_provider(spec)[0] for spec in (config.model, *config.panel))
+    extras = {provider.extra for provider in providers if provider} - {""}
     engines = collect.get("engine", ())
     if isinstance(engines, list | tuple) and any(str(engine).startswith("langchain:") for engine in engines):
         extras.add("langchain")

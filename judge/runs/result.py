@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from judge.analysis.summary import EngineResult, Summary
 from judge.errors import InputError, RunIncomplete
-from judge.measure.engine_summary import Latency, TokenCount
+from judge.measure.engine_summary import Latency, RerankRelevancy, TokenCount
 from judge.measure.measures import parse_measure
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
@@ -128,4 +128,4 @@ def _cell(value: object) -> object:
     """Return a cell of a table: the median of latencies, the mean of token counts, others unchanged."""
     if isinstance(value, Latency):
         return value.median
-    return value.mean if isinstance(value, TokenCount) else value
+    return value.mean if isinstance(value, TokenCount | RerankRelevancy) else value

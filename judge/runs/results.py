@@ -45,7 +45,7 @@ class JudgmentEntry:
     """One judgment of a snippet; `verdict` says whether the grade is relevant, `members` are a panel's.
 
     `detail` explains the error; it is in judgments.jsonl, not in results.json. `judged_snippet_id` names the
-    snippet whose judgment a near-duplicate takes.
+    snippet whose judgment a near-duplicate takes. `score` is that of a reranker.
     """
 
     repeat: int
@@ -57,6 +57,7 @@ class JudgmentEntry:
     members: tuple[MemberJudgment, ...] = ()
     detail: str = ""
     judged_snippet_id: str | None = None
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +222,7 @@ def judgment_entries(judgments: Iterable[Judgment], members: PanelMembers, scale
                 flags=judgment.flags,
                 members=tuple(by_member.get((*pair, judgment.repeat), ())),
                 judged_snippet_id=judgment.judged_snippet_id,
+                score=judgment.score,
             )
         )
     return entries

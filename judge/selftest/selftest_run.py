@@ -140,6 +140,8 @@ def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | Non
 def _prepare_test(config: Config) -> _PreparedTest:
     if config.assessor != "judge" or config.panel:
         raise InputError("a self-test asks one model with judge's own prompts: name one -m, no --assessor")
+    if config.has_reranker:
+        raise InputError("a reranker reads no prompt, so there is nothing to test; name another -m")
     config = replace(config, dates=False, as_of=None)
     model = factory.build_model(config)
     pool = probes.build_probe_pool(probes.load_probes(), config.lang, config.max_chars)

@@ -70,8 +70,12 @@ def identify_assessor(assessor: Assessor, config: Config) -> str:
 
 
 def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, str]:
-    """Return the identity of each assessor by its name; without DeepEval, which has its own prompts."""
-    return {each.name: identify_assessor(each, config) for each in assessors if config.assessor == "judge"}
+    """Return the identity of each assessor by its name; without those that have no prompt of judge."""
+    return {
+        each.name: identify_assessor(each, config)
+        for each in assessors
+        if config.assessor == "judge" and not each.model.name.startswith("rerank:")
+    }
 
 
 def results_folder(store: Path) -> RunFolder:

@@ -58,10 +58,18 @@ def list_count_columns(t: Translator) -> dict[str, EngineColumn]:
 
 
 def list_time_columns(summary: Summary, t: Translator) -> list[EngineColumn]:
-    """Return the columns about response times and tokens; none where no response time is known."""
-    if not any(engine.latency_ms for engine in summary.engines.values()):
-        return []
+    """Return the columns about response times and tokens, and about a reranker's scores, where known."""
+    engines = summary.engines.values()
+    columns = []
+    if any(engine.rerank_relevancy for engine in engines):
+        columns = [
+            EngineColumn(t("score mean"), lambda row: getattr(row.rerank_relevancy, "mean", None), ".4f"),
+            EngineColumn(t("score max"), lambda row: getattr(row.rerank_relevancy, "max", None), ".4f"),
+        ]
+    if not any(engine.latency_ms for engine in engines):
+        return columns
     return [
+        *columns,
         EngineColumn(t("ms median"), lambda row: row.latency_ms.median if row.latency_ms else None, ",.0f"),
         EngineColumn(t("ms p95"), lambda row: row.latency_ms.p95 if row.latency_ms else None, ",.0f"),
         EngineColumn(t("tokens"), lambda row: row.tokens.mean if row.tokens else None, ",.0f"),

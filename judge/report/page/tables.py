@@ -70,6 +70,8 @@ def make_engines_table(summary: Summary) -> PageTable:
     head += [name for name, _ in columns.values()]
     timed = any(row.latency_ms for row in engines)
     head += [text("ms, median"), text("tokens")] if timed else []
+    scored = any(row.rerank_relevancy for row in engines)
+    head += [text("score mean"), text("score max")] if scored else []
     rows = []
     for engine in sentences.sort_engines(summary, sentences.find_main_measure(summary)):
         row = summary.engines[engine]
@@ -80,6 +82,10 @@ def make_engines_table(summary: Summary) -> PageTable:
             p95 = f"95 %: {latency.p95:,.0f}" if latency else ""
             cells.append(format_cell(latency.median if latency else None, ",.0f", p95))
             cells.append(format_cell(tokens.mean if tokens else None, ",.0f"))
+        if scored:
+            relevancy = row.rerank_relevancy
+            cells.append(format_cell(relevancy.mean if relevancy else None, ".4f"))
+            cells.append(format_cell(relevancy.max if relevancy else None, ".4f"))
         rows.append((engine, tuple(cells)))
     caption = text("Engines: means with 95 % range, and what came back")
     return PageTable(caption, tuple(head), tuple(rows))

@@ -16,10 +16,22 @@ from tests.unit.models.asking import KEYS, SAMPLING
 
 
 @pytest.mark.parametrize(
-    "spec", ["gpt-4o", "openai:", "langchain:openai", "lexical:x", "", "anthropic:claude"]
+    "spec",
+    [
+        "gpt-4o",
+        "openai:",
+        "langchain:openai",
+        "lexical:x",
+        "",
+        "anthropic:claude",
+        "rerank:m",
+        "rerank:other:m",
+    ],
 )
 def test_an_unknown_form_lists_the_forms(spec: str) -> None:
-    with pytest.raises(SetupError, match="openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical"):
+    with pytest.raises(
+        SetupError, match=r"openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME, .* or lexical"
+    ):
         open_model(spec, base_url=None, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
 
 

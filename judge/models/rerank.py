@@ -1,0 +1,182 @@
+"""Rerankers: models that score how relevant a text is to a query, without a reason.
+
+A request holds one query and one text, and the reply is the score as it came. `RerankAssessor` turns scores
+into grades.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from math import isfinite
+from types import MappingProxyType
+from typing import Any
+
+from judge.errors import ParametersRejected, RequestRejected, SetupError
+from judge.models.chat_messages import parse_response
+from judge.models.endpoint import DASHSCOPE_URL, Endpoint, proxy_secrets, public_part
+from judge.models.error_mapping import ErrorResponse, classify, shorten, transport_error
+from judge.models.http_connections import HttpConnections
+from judge.models.redaction import redact, redact_logs
+from judge.records import Completion, Prompt, Usage
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class RerankService:
+    """A service of rerankers: its default address (`""`: none), the path, and the environment variables."""
+
+    url: str
+    path: str
+    address: str
+    key: str
+
+
+SERVICES: Mapping[str, RerankService] = {
+    "server": RerankService("", "/rerank", "RERANK_BASE_URL", "RERANK_API_KEY"),
+    "cohere": RerankService("https://api.cohere.com/v2", "/rerank", "COHERE_BASE_URL", "COHERE_API_KEY"),
+    "dashscope": RerankService(
+        DASHSCOPE_URL,
+        "/services/rerank/text-rerank/text-rerank",
+        "DASHSCOPE_BASE_URL",
+        "DASHSCOPE_API_KEY",
+    ),
+}
+
+
+class Reranker:
+    """A reranker behind HTTP: DashScope, Cohere, or a server with `/rerank` (vLLM, Jina, TEI).
+
+    A server of TEI (Text Embeddings Inference) has a request of its own, which is used after the server
+    refused the common one. Raises SetupError without an address, or without a key on a public network.
+    """
+
+    params: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, service: str, model: str, endpoint: Endpoint) -> None:
+        wire = SERVICES[service]
+        url = endpoint.url(wire.address, default=wire.url)
+        key = endpoint.key(wire.key, url)
+        self.name = f"rerank:{service}:{model}"
+        self.endpoint = public_part(url, *endpoint.secrets)
+        self._model = model
+        self._is_dashscope = service == "dashscope"
+        self._is_tei = False
+        self._secrets = (key, *proxy_secrets(url))
+        redact_logs(*self._secrets)
+        self._connections = HttpConnections(url, wire.path, key, endpoint)
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Return the relevance score of the snippet as text; raise a subclass of `CallError` without one."""
+        is_tei = self._is_tei
+        response = await self._connections.post(_encode(self._build_body(prompt, is_tei)))
+        content = response.content
+        if response.status == 200 and content.lstrip()[:1] == b"[":
+            content = b'{"results": %b}' % content  # TEI
+        answer = parse_response(response.status, content, response.headers, *self._secrets)
+        if isinstance(answer, ErrorResponse):
+            if answer.status == 422 and "texts" in answer.message and not is_tei:
+                self._is_tei = True
+                raise ParametersRejected("conceded", shorten(answer.message))
+            raise classify(answer, *self._secrets, endpoint=self.endpoint)
+        return self._read(answer)
+
+    async def aclose(self) -> None:
+        """Close the connections; the model cannot be used afterwards."""
+        await self._connections.aclose()
+
+    def _build_body(self, prompt: Prompt, is_tei: bool) -> Mapping[str, Any]:
+        if is_tei:
+            return {"query": prompt.query, "texts": [prompt.snippet]}
+        texts = {"query": prompt.query, "documents": [prompt.snippet]}
+        return {"model": self._model, **({"input": texts} if self._is_dashscope else texts)}
+
+    def _read(self, answer: Mapping[str, Any]) -> Completion:
+        source = answer.get("output") if self._is_dashscope else answer
+        results = source.get("results") if isinstance(source, Mapping) else None
+        first = results[0] if isinstance(results, list) and results else None
+        result = first if isinstance(first, Mapping) else {}
+        score = result.get("relevance_score", result.get("score"))
+        if isinstance(score, bool) or not isinstance(score, int | float) or not isfinite(score):
+            body = redact(_encode(answer)[:200], *self._secrets)
+            raise transport_error(f"the response holds no relevance score: {body}")
+        usage = answer.get("usage")
+        tokens = usage.get("total_tokens") if isinstance(usage, Mapping) else None
+        request_id = answer.get("id") or answer.get("request_id")
+        return Completion(
+            text=str(score),
+            model=redact(str(answer.get("model") or self._model), *self._secrets),
+            finish_reason="stop",
+            params=self.params,
+            usage=Usage(prompt_tokens=tokens) if type(tokens) is int and tokens >= 0 else None,
+            request_id=redact(str(request_id), *self._secrets) if request_id else None,
+        )
+
+
+class LocalReranker:
+    """A cross-encoder of sentence-transformers in this process; `load` returns its scoring function.
+
+    The model is loaded by the first request, from files alone. Raises SetupError without the library.
+    """
+
+    endpoint = ""
+    params: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, model: str, load: Callable[[str], Callable[[str, str], float]] | None = None) -> None:
+        if load is None:
+            check_sentence_transformers("rerank:local")
+        self.name = f"rerank:local:{model}"
+        self._model = model
+        self._load = load or _load_cross_encoder
+        self._lock = asyncio.Lock()
+        self._score: Callable[[str, str], float] | None = None
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Return the relevance score of the snippet as text."""
+        async with self._lock:  # its threads share all processors
+            if self._score is None:
+                self._score = await asyncio.to_thread(self._load, self._model)
+            score = await asyncio.to_thread(self._score, prompt.query, prompt.snippet)
+        if not isfinite(score):
+            raise RequestRejected("bad_request", f"{self.name} gives the score {score}")
+        return Completion(str(score), self._model, "stop", self.params, Usage())
+
+    async def aclose(self) -> None:
+        """Do nothing: there are no connections."""
+
+
+def check_sentence_transformers(form: str, library: str = "sentence_transformers") -> None:
+    """Raise SetupError when the library of local models, which are written as `form`, is not installed."""
+    if find_spec(library) is None:
+        raise SetupError(
+            "{form}: models need an extra: pip install 'search-judge[rerank]' (in a checkout: uv pip install"
+            " sentence-transformers)",
+            form=form,
+        )
+
+
+def _load_cross_encoder(name: str) -> Callable[[str, str], float]:
+    """Return the scoring function of the cross-encoder called `name`: a folder, or a model in the cache.
+
+    Nothing is downloaded, and weights in Python's pickle format are refused.
+    """
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    try:
+        encoder = CrossEncoder(name, local_files_only=True, model_kwargs={"use_safetensors": True})
+    except (OSError, ValueError) as error:
+        raise SetupError(
+            "{model}: cannot be loaded ({error}); download it first: hf download {model}",
+            model=name,
+            error=shorten(str(error)),
+        ) from error
+
+    def score(query: str, text: str) -> float:
+        return float(encoder.predict([(query, text)], activation_fn=torch.nn.Sigmoid())[0])
+
+    return score

@@ -1,0 +1,121 @@
+"""`judge run -m rerank:…`: thresholds turn scores into grades, and the scores are kept."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.assess.rerank_assessor import fit_thresholds
+from tests.support.command_line import command
+from tests.support.factories import numbered, results, write_rows
+from tests.support.fake_server import LoopbackServer
+from tests.support.rerank_server import rerank, score_of
+
+QUERIES, ENGINES, RESULTS = 3, 2, 4
+#: Between the scores of the grades.
+THRESHOLDS = "0.2,0.5,0.8"
+
+
+def judge(data: Path, server: LoopbackServer, out: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return command("run", data, "-m", "rerank:server:m", "--base-url", server.url, "--out", out, *words)
+
+
+def judgments(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
+
+
+def test_other_thresholds_and_another_scale_cost_no_call(data: Path, tmp_path: Path) -> None:
+    with LoopbackServer(rerank) as server:
+        done = judge(data, server, tmp_path / "runs" / "a", "--rerank-thresholds", THRESHOLDS)
+        assert done.returncode == 0, done.stderr
+        calls = len(server.asked)
+        high = judge(data, server, tmp_path / "runs" / "b", "--rerank-thresholds", "0.3,0.7,0.9")
+        words = ("--scale", "binary", "--rerank-thresholds", "0.5")
+        binary = judge(data, server, tmp_path / "runs" / "c", *words)
+        assert (high.returncode, binary.returncode, len(server.asked)) == (0, 0, calls)
+    assert "gives scores and no reasons; its grades begin at the scores 0.2, 0.5, 0.8" in done.stdout
+    assert "never self-tested" not in done.stdout
+    by_pair = {}
+    for name, grade_of in (
+        ("a", lambda score: round((score - 0.1) * 4)),
+        ("b", lambda score: (score >= 0.3) + (score >= 0.7)),
+        ("c", lambda score: int(score >= 0.5)),
+    ):
+        for query in results(tmp_path / "runs" / name)["queries"]:
+            for engine in query["engines"].values():
+                for snippet in engine["snippets"]:
+                    (entry,) = snippet["judgments"]
+                    by_pair[snippet["snippet_id"]] = score_of(snippet["snippet"])
+                    assert entry["score"] == score_of(snippet["snippet"])
+                    assert entry["grade"] == grade_of(entry["score"])
+    line = judgments(tmp_path / "runs" / "b")[0]
+    assert float(line["reply"]) == by_pair[line["snippet_id"]]
+    assert line["params"] == {"thresholds": [0.3, 0.7, 0.9]}
+    assert "a reranker gives no reason" in line["reason"]
+
+
+def test_the_scores_of_lists_are_columns_beside_the_measures(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "a"
+    with LoopbackServer(rerank) as server:
+        done = judge(data, server, out, "--rerank-thresholds", THRESHOLDS)
+    summary = json.loads((out / "summary.json").read_text())
+    # Query q at engine e has the grades (q + 2 r + e) % 4 at the ranks 1 to 4: two values, twice each.
+    for e in range(ENGINES):
+        lists = [[(q + 2 * r + e) % 4 / 4 + 0.1 for r in range(1, RESULTS + 1)] for q in range(QUERIES)]
+        relevancy = summary["engines"][f"engine{e}"]["rerank_relevancy"]
+        assert relevancy["mean"] == pytest.approx(sum(map(sum, lists)) / (QUERIES * RESULTS))
+        assert relevancy["max"] == pytest.approx(sum(map(max, lists)) / QUERIES)
+        assert relevancy["n"] == QUERIES
+    assert "score mean" in done.stdout
+    assert "score max" in (out / "report.html").read_text()
+    assert command("score", out, "--save").returncode == 0
+    assert json.loads((out / "summary.json").read_text()) == summary
+
+
+def test_thresholds_are_fitted_on_labels(data: Path, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.txt"
+    with LoopbackServer(rerank) as server:
+        assert judge(data, server, tmp_path / "r" / "a", "--rerank-thresholds", THRESHOLDS).returncode == 0
+        graded = judgments(tmp_path / "r" / "a")
+        # People label all pairs of one query, each with the grade that its snippet states.
+        labels.write_text(
+            "".join(f"q0 0 {x['snippet_id']} {x['grade']}\n" for x in graded if x["query_id"] == "q0")
+        )
+        fitted = judge(data, server, tmp_path / "r" / "b", "--qrels", labels)
+        assert fitted.returncode == 0, fitted.stderr
+        assert "fitted on 8 labelled scores" in fitted.stdout
+        again = {(x["query_id"], x["snippet_id"]): x["grade"] for x in judgments(tmp_path / "r" / "b")}
+        assert again == {(x["query_id"], x["snippet_id"]): x["grade"] for x in graded}
+
+
+def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Path) -> None:
+    with LoopbackServer(rerank) as server:
+        for words, message in (
+            ((), "a reranker gives scores, not grades: add --rerank-thresholds"),
+            (("--rerank-thresholds", "0.5"), "the graded scale takes 3 ascending scores"),
+            (("--rerank-thresholds", "0.5,0.4,0.9"), "the graded scale takes 3 ascending scores"),
+            (("--rerank-thresholds", "high"), "--rerank-thresholds is 'high'"),
+        ):
+            done = judge(data, server, tmp_path / "out", *words)
+            assert (done.returncode, server.asked) == (2, [])
+            assert message in done.stderr
+    done = command("selftest", "-m", "rerank:cohere:m", "--rerank-thresholds", THRESHOLDS)
+    assert "a reranker reads no prompt" in done.stderr
+
+
+def test_fitted_thresholds_give_each_grade_as_often_as_people_do() -> None:
+    # Four scores and people's grades 3, 1, 1, 0: one score from grade 2 on, three from grade 1 on.
+    assert fit_thresholds([(0.9, 1), (0.7, 3), (0.4, 1), (0.1, 0)], 3) == pytest.approx((0.25, 0.8, 0.8))
+    # A grade that no person gave is above every score; one that every person gave begins at the lowest.
+    low, high = fit_thresholds([(0.9, 1), (0.7, 1)], 2)
+    assert low == 0.7
+    assert high > 0.9

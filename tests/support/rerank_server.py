@@ -1,0 +1,36 @@
+"""The wires of rerankers for `LoopbackServer`: a text's score is `grade=N` in it, N / 4 + 0.1."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from tests.support.fake_server import ChatRequest, Reply
+
+
+def rerank(asked: ChatRequest) -> Reply:
+    """Answer as Cohere, Jina and vLLM do, or as DashScope does."""
+    body: dict[str, Any] = asked.body or {}
+    is_dashscope = "input" in body
+    source = body["input"] if is_dashscope else body
+    results = [
+        {"index": at, "relevance_score": score_of(text)} for at, text in enumerate(source["documents"])
+    ]
+    answer = {"output": {"results": results}} if is_dashscope else {"results": results}
+    return Reply(body=json.dumps({**answer, "id": "r1", "usage": {"total_tokens": 9}}))
+
+
+def rerank_as_tei(asked: ChatRequest) -> Reply:
+    """Answer as Text Embeddings Inference does, which takes `texts` and returns an array."""
+    body: dict[str, Any] = asked.body or {}
+    if "texts" not in body:
+        error = "Failed to deserialize the JSON body into the target type: missing field `texts`"
+        return Reply(status=422, body=error)
+    return Reply(body=json.dumps([{"index": 0, "score": score_of(body["texts"][0])}]))
+
+
+def score_of(text: str) -> float:
+    """Return the score of a text, 0 when it states no grade."""
+    match = re.search(r"grade=(\d)", text)
+    return int(match[1]) / 4 + 0.1 if match else 0.0
