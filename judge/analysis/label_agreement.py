@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.run_analysis import interval, statistic
-from judge.analysis.summary import SCHEMA_VERSION, Interval, StatisticValue
+from judge.analysis.summary import SCHEMA_VERSION
 from judge.dataset.labels import select_labellable
 from judge.errors import InputError
 from judge.measure.agreement import (
     PUBLISHED_AGREEMENT,
+    Agreement,
     GradesByPair,
     PublishedAgreement,
     convert_to_judgments,
@@ -28,11 +28,12 @@ from judge.measure.agreement import (
     pair_grades,
     pair_results,
 )
-from judge.measure.bias import estimate_engine_bias, find_widest_gap
+from judge.measure.bias import EngineLabelBias, WidestBiasGap, estimate_engine_bias, find_widest_gap
 from judge.measure.formulas import Bools, Floats
 from judge.measure.measures import Measure
-from judge.measure.ppi import Calibration, CorrectedOutcome, correct_engines
-from judge.measure.rank_correlation import compare_rankings
+from judge.measure.ppi import MeasureCalibration, correct_engines
+from judge.measure.rank_correlation import EngineOrders, compare_rankings
+from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.records import Judgment, Scale, ScaleName
 
@@ -49,100 +50,6 @@ class HumanLabels:
     unmatched: int
     source: str
     assumed: GradesByPair = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class EngineLabelBias:
-    """The mean of assessor - people over one engine's `results` with both grades."""
-
-    results: int
-    queries: int
-    bias: StatisticValue
-
-
-@dataclass(frozen=True, slots=True)
-class WidestBiasGap:
-    """The two engines whose biases differ most: `difference` is the bias of `favoured` - that of `other`."""
-
-    favoured: str
-    other: str
-    difference: StatisticValue
-
-
-@dataclass(frozen=True, slots=True)
-class EngineOrders:
-    """The engines' means by one measure, by people's grades and by the assessor's, over `queries` queries.
-
-    `people` and `assessor` hold the means by engine, the best by people first. `left_out` engines have
-    too few values. `swapped` pairs are in people's order.
-    """
-
-    queries: int
-    partly_labelled: bool
-    people: Mapping[str, float]
-    assessor: Mapping[str, float]
-    left_out: tuple[str, ...]
-    tau: StatisticValue
-    tau_ap: float | None
-    rbo: float | None
-    swapped: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CorrectedEngineMean:
-    """An engine's mean by the assessor's grades, over `assessor_n` queries, and as people would have it.
-
-    `se` is the standard error and `weight` the lambda of PPI++. `labelled` queries have a value by
-    people's grades, `undefined` ones were labelled and have none, `rest` counts the others. On `filled`
-    of all these queries the assessor's grades give no value.
-    """
-
-    assessor: float
-    assessor_n: int
-    corrected: float
-    ci95: Interval | None
-    se: float
-    weight: float
-    labelled: int
-    undefined: int
-    rest: int
-    filled: int
-
-
-@dataclass(frozen=True, slots=True)
-class CorrectedDifference:
-    """The mean difference a - b by the assessor's grades, and as people would have it.
-
-    The fields up to `filled` are as in `CorrectedEngineMean`. On `different` labelled queries people's
-    grades separate the two. `outcome` is what becomes of the assessor's order, `verdict` says it in words.
-    """
-
-    a: str
-    b: str
-    assessor: float
-    assessor_n: int
-    corrected: float
-    ci95: Interval | None
-    se: float
-    weight: float
-    labelled: int
-    undefined: int
-    rest: int
-    filled: int
-    p: float | None
-    different: int
-    p_adjusted: float | None
-    outcome: CorrectedOutcome
-    verdict: str
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureCalibration:
-    """The means and differences of one measure, corrected by labels of people."""
-
-    engines: Mapping[str, CorrectedEngineMean]
-    comparisons: tuple[CorrectedDifference, ...]
-    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,20 +150,7 @@ def compare_with_labels(run: LoadedRun, people: HumanLabels, *, bare: bool = Fal
         wholly_labelled_queries=len(fully),
         queries_to_label=len(labelled.every),
         queries_without_text=len({ranking.query_id for ranking in run.data.rankings} - labelled.every),
-        pairs=result.pairs,
-        queries=result.queries,
-        confusion=result.table,
-        same_grade=statistic(result.same_grade),
-        kappa=statistic(result.kappa),
-        kappa_quadratic=statistic(result.quadratic),
-        alpha=statistic(result.alpha),
-        bias=statistic(result.bias),
-        same_verdict=statistic(result.same_side),
-        kappa_relevant=statistic(result.kappa_relevant),
-        bias_relevant=statistic(result.bias_relevant),
-        precision=statistic(result.precision),
-        recall=statistic(result.recall),
-        kappa_at={str(grade): statistic(kappa) for grade, kappa in result.kappa_at.items()},
+        **{name: getattr(result, name) for name in Agreement.__slots__},
         engines=engines,
         widest_gap=gap,
         orders=orders,
@@ -301,13 +195,9 @@ def _bias(
         ours, theirs = convert_to_relevance(typical, scale), convert_to_relevance(people.grades, people.scale)
     engines = run.data.engines
     owners, results = pair_results(engines, run.data.rankings, run.pool.depth, theirs, ours)
-    gap = find_widest_gap(engines, owners, results)
     return (
-        {
-            bias.engine: EngineLabelBias(bias.results, bias.queries, statistic(bias.bias))
-            for bias in estimate_engine_bias(engines, owners, results)
-        },
-        None if gap is None else WidestBiasGap(gap.favoured, gap.other, statistic(gap.difference)),
+        estimate_engine_bias(engines, owners, results),
+        find_widest_gap(engines, owners, results),
     )
 
 
@@ -327,20 +217,9 @@ def _scored(
     if not (labelled.fully or bare):
         both = _sides(*_graded_by_both(run, people), measures)
     used = labelled.partly if bare or not labelled.fully else labelled.fully
-    orders = {
-        order.measure: EngineOrders(
-            queries=order.queries,
-            partly_labelled=not used <= labelled.fully,
-            people=dict(zip(order.engines, order.people, strict=True)),
-            assessor=dict(zip(order.engines, order.assessor, strict=True)),
-            left_out=order.left_out,
-            tau=statistic(order.tau),
-            tau_ap=order.tau_ap,
-            rbo=order.rbo,
-            swapped=order.swapped,
-        )
-        for order in compare_rankings(*(scores.select_queries(used) for scores in both))
-    }
+    orders = compare_rankings(
+        *(scores.select_queries(used) for scores in both), partly_labelled=not used <= labelled.fully
+    )
     return orders, {} if bare else _calibrations(by_people, by_assessor, labelled)
 
 
@@ -392,57 +271,6 @@ def _calibrate(
     engines: Sequence[str], labelled: Bools, people: Floats, assessor: Floats
 ) -> CalibrationResult:
     try:
-        return _calibration(correct_engines(engines, labelled, people, assessor))
+        return correct_engines(engines, labelled, people, assessor)
     except InputError as error:
         return MissingCalibration(error.message)
-
-
-_VERDICTS: Mapping[CorrectedOutcome, str] = {
-    "confirmed": "judge-only order confirmed",
-    "reversed": "judge-only order reversed",
-    "decided": "judge-only tie decided",
-    "open": "judge-only order open",
-}
-
-
-def _calibration(calibration: Calibration) -> MeasureCalibration:
-    return MeasureCalibration(
-        engines={
-            engine.engine: CorrectedEngineMean(
-                assessor=engine.assessor,
-                assessor_n=engine.assessor_n,
-                corrected=engine.corrected.estimate,
-                ci95=interval(engine.corrected.low, engine.corrected.high),
-                se=engine.corrected.se,
-                weight=engine.corrected.weight,
-                labelled=engine.corrected.labelled,
-                undefined=engine.corrected.undefined,
-                rest=engine.corrected.rest,
-                filled=engine.corrected.filled,
-            )
-            for engine in calibration.engines
-        },
-        comparisons=tuple(
-            CorrectedDifference(
-                a=pair.a,
-                b=pair.b,
-                assessor=pair.assessor,
-                assessor_n=pair.assessor_n,
-                corrected=pair.corrected.estimate,
-                ci95=interval(pair.corrected.low, pair.corrected.high),
-                se=pair.corrected.se,
-                weight=pair.corrected.weight,
-                labelled=pair.corrected.labelled,
-                undefined=pair.corrected.undefined,
-                rest=pair.corrected.rest,
-                filled=pair.corrected.filled,
-                p=pair.corrected.p,
-                different=pair.different,
-                p_adjusted=pair.p_adjusted,
-                outcome=pair.outcome,
-                verdict=_VERDICTS[pair.outcome],
-            )
-            for pair in calibration.pairs
-        ),
-        warnings=calibration.warnings,
-    )

@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from judge.analysis.run_analysis import statistic
 from judge.analysis.summary import LabelCheck, LabelUse
 from judge.measure.agreement import (
     GradesByPair,
@@ -83,10 +82,10 @@ class RunLabels:
                 pairs=len(sample),
                 judged=agreement.pairs,
                 queries=agreement.queries,
-                same_grade=statistic(agreement.same_grade),
-                same_side=statistic(agreement.same_side),
-                kappa=statistic(agreement.kappa),
-                bias=statistic(agreement.bias),
+                same_grade=agreement.same_grade,
+                same_side=agreement.same_verdict,
+                kappa=agreement.kappa,
+                bias=agreement.bias,
             )
         return LabelUse(self.source, len(self.grades), self.unmatched, check)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from judge.measure.formulas import Floats, Ints, divide
 from judge.measure.kappa import cohen_kappa, collapse_grades, count_confusions, krippendorff_alpha
-from judge.measure.resampling import IntervalEstimate, Statistic, estimate_statistics
+from judge.measure.resampling import Statistic, StatisticValue, estimate_statistics
 from judge.messages import Message
 from judge.records import Judgment, Ranking, Scale
 
@@ -48,34 +48,32 @@ class PairedGrades:
 class Agreement:
     """The agreement of the assessor with human labels, over `pairs` pairs of `queries` queries.
 
-    `table` counts pairs by grade, rows people, columns assessor. On grades: `same_grade` is the share of
-    pairs with equal grades, `kappa` and `quadratic` are Cohen's, `alpha` is Krippendorff's (ordinal), `bias`
-    the mean of assessor - people. On relevance, each side from its own `relevant_from`:
-    `same_side`, `kappa_relevant`, `bias_relevant` (relevant share of the assessor - relevant share of
+    `confusion` counts pairs by grade, rows people, columns assessor. On grades: `same_grade` is the share of
+    pairs with equal grades, `kappa` and `kappa_quadratic` are Cohen's, `alpha` is Krippendorff's (ordinal),
+    `bias` the mean of assessor - people. On relevance, each side from its own `relevant_from`:
+    `same_verdict`, `kappa_relevant`, `bias_relevant` (relevant share of the assessor - relevant share of
     people), and `precision` and `recall` of the assessor with the labels as truth. `kappa_at` takes each
     grade as the lowest relevant one, on both sides.
 
     Where the two scales differ, `kappa_at` leaves the assessor's threshold at its own `relevant_from`,
     `kappa` compares the numbers, as published tables do, and says little, and `same_grade`,
-    `quadratic`, `alpha` and `bias` are None.
+    `kappa_quadratic`, `alpha` and `bias` are None.
     """
 
     pairs: int
     queries: int
-    people: Scale
-    assessor: Scale
-    table: tuple[tuple[int, ...], ...]
-    same_grade: IntervalEstimate
-    kappa: IntervalEstimate
-    quadratic: IntervalEstimate
-    alpha: IntervalEstimate
-    bias: IntervalEstimate
-    same_side: IntervalEstimate
-    kappa_relevant: IntervalEstimate
-    bias_relevant: IntervalEstimate
-    precision: IntervalEstimate
-    recall: IntervalEstimate
-    kappa_at: Mapping[int, IntervalEstimate]
+    confusion: tuple[tuple[int, ...], ...]
+    same_grade: StatisticValue
+    kappa: StatisticValue
+    kappa_quadratic: StatisticValue
+    alpha: StatisticValue
+    bias: StatisticValue
+    same_verdict: StatisticValue
+    kappa_relevant: StatisticValue
+    bias_relevant: StatisticValue
+    precision: StatisticValue
+    recall: StatisticValue
+    kappa_at: Mapping[str, StatisticValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +112,18 @@ def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> A
     if not one_scale:
         statistics = {name: value for name, value in statistics.items() if name not in _SAME_SCALE_ONLY}
     results = _estimate_from_tables(by_query, statistics)
-    kappa_at = {grade: results.pop(f"kappa_at_{grade}") for grade in range(1, people.top + 1)}
+    kappa_at = {str(grade): results.pop(f"kappa_at_{grade}") for grade in range(1, people.top + 1)}
     return Agreement(
         pairs=len(paired.query),
         queries=len(by_query),
-        people=people,
-        assessor=assessor,
-        table=tuple(tuple(row[: assessor.top + 1]) for row in table[: people.top + 1].tolist()),
+        confusion=tuple(tuple(row[: assessor.top + 1]) for row in table[: people.top + 1].tolist()),
         kappa_at=kappa_at,
-        **({} if one_scale else dict.fromkeys(_SAME_SCALE_ONLY, IntervalEstimate(None, why=_TWO_SCALES))),
+        **({} if one_scale else dict.fromkeys(_SAME_SCALE_ONLY, StatisticValue(None, None, _TWO_SCALES))),
         **results,
     )
 
 
-def _estimate_from_tables(tables: Floats, functions: Mapping[str, Statistic]) -> dict[str, IntervalEstimate]:
+def _estimate_from_tables(tables: Floats, functions: Mapping[str, Statistic]) -> dict[str, StatisticValue]:
     """Return the statistics of (queries, levels, levels) tables, with intervals over queries."""
     queries, *table = tables.shape
 
@@ -187,17 +183,17 @@ def _compute_recall(table: Floats) -> Floats:
     return divide(table[..., 1, 1], table[..., 1, :].sum(-1), np.nan)
 
 
-_SHARES = ("same_grade", "same_side", "precision", "recall")
-_SAME_SCALE_ONLY = ("same_grade", "quadratic", "alpha", "bias")
+_SHARES = ("same_grade", "same_verdict", "precision", "recall")
+_SAME_SCALE_ONLY = ("same_grade", "kappa_quadratic", "alpha", "bias")
 _ON_GRADES: Mapping[str, Statistic] = {
     "same_grade": (_same_share, _NO_PAIR),
     "kappa": (cohen_kappa, _BY_CHANCE),
-    "quadratic": (partial(cohen_kappa, quadratic=True), _BY_CHANCE),
+    "kappa_quadratic": (partial(cohen_kappa, quadratic=True), _BY_CHANCE),
     "alpha": (_compute_alpha, _BY_CHANCE),
     "bias": (_mean_difference, _NO_PAIR),
 }
 _ON_SIDES: Mapping[str, Statistic] = {
-    "same_side": (_same_share, _NO_PAIR),
+    "same_verdict": (_same_share, _NO_PAIR),
     "kappa_relevant": (cohen_kappa, _BY_CHANCE),
     "bias_relevant": (_mean_difference, _NO_PAIR),
     "precision": (_compute_precision, "the assessor calls nothing relevant"),

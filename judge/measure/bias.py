@@ -16,7 +16,7 @@ import numpy as np
 
 from judge.measure.agreement import PairedGrades
 from judge.measure.formulas import Floats, Ints, divide
-from judge.measure.resampling import IntervalEstimate, estimate_statistic, estimate_statistics
+from judge.measure.resampling import StatisticValue, estimate_statistic, estimate_statistics
 from judge.messages import Message
 
 #: The probability that any engine is called favoured by chance, over all pairs of engines.
@@ -32,17 +32,16 @@ _NO_RESULT = Message("none of its results has both grades")
 
 
 @dataclass(frozen=True, slots=True)
-class EngineBias:
+class EngineLabelBias:
     """The mean of assessor - people over the `results` of one engine with both grades."""
 
-    engine: str
     results: int
     queries: int
-    bias: IntervalEstimate
+    bias: StatisticValue
 
 
 @dataclass(frozen=True, slots=True)
-class BiasGap:
+class WidestBiasGap:
     """The two engines with the largest difference in bias: the error of the assessor in a comparison.
 
     `difference` is the bias for `favoured` minus that for `other`, at least 0. Its interval is simultaneous
@@ -51,12 +50,12 @@ class BiasGap:
 
     favoured: str
     other: str
-    difference: IntervalEstimate
+    difference: StatisticValue
 
 
 def estimate_engine_bias(
     engines: Sequence[str], engine: Ints, results: PairedGrades
-) -> tuple[EngineBias, ...]:
+) -> dict[str, EngineLabelBias]:
     """Return the bias of the assessor for each of `engines`, in their order.
 
     `results` has a row for every result of an engine with both grades, `engine` (results,) holds the indexes
@@ -67,12 +66,12 @@ def estimate_engine_bias(
     shared = estimate_statistics(
         flat, {str(index): (partial(_compute_bias, index), _NO_RESULT) for index in range(len(engines))}
     )
-    return tuple(
-        _make_engine_bias(name, cells[:, index], shared[str(index)]) for index, name in enumerate(engines)
-    )
+    return {
+        name: _make_engine_bias(cells[:, index], shared[str(index)]) for index, name in enumerate(engines)
+    }
 
 
-def find_widest_gap(engines: Sequence[str], engine: Ints, results: PairedGrades) -> BiasGap | None:
+def find_widest_gap(engines: Sequence[str], engine: Ints, results: PairedGrades) -> WidestBiasGap | None:
     """Return the largest difference in bias between two engines, None unless two of them have results.
 
     The arguments are those of `estimate_engine_bias`. Significant differences come before larger ones that
@@ -92,10 +91,10 @@ def find_widest_gap(engines: Sequence[str], engine: Ints, results: PairedGrades)
     candidates = significant if significant.size else np.arange(len(pairs))
     widest = candidates[differences[candidates].argmax()]
     value, margin = float(differences[widest]), float(margins[widest])
-    difference = IntervalEstimate(value, value - margin, value + margin)
+    difference = StatisticValue(value, (value - margin, value + margin))
     if np.isnan(margin):
-        difference = IntervalEstimate(value, why=_TOO_FEW_QUERIES)
-    return BiasGap(engines[one[widest]], engines[other[widest]], difference)
+        difference = StatisticValue(value, None, _TOO_FEW_QUERIES)
+    return WidestBiasGap(engines[one[widest]], engines[other[widest]], difference)
 
 
 def _compute_margins(cells: Floats, one: Ints, other: Ints) -> Floats:
@@ -130,11 +129,11 @@ def _sum_by_engine(engines: int, engine: Ints, results: PairedGrades) -> Floats:
     return cells
 
 
-def _make_engine_bias(name: str, cells: Floats, shared: IntervalEstimate) -> EngineBias:
+def _make_engine_bias(cells: Floats, shared: StatisticValue) -> EngineLabelBias:
     present = cells[cells[:, 1] > 0]
     # Resamples of one query with results give an interval without width.
     bias = estimate_statistic(present, _divide_sums, _NO_RESULT) if len(present) == 1 else shared
-    return EngineBias(name, int(present[:, 1].sum()), len(present), bias)
+    return EngineLabelBias(int(present[:, 1].sum()), len(present), bias)
 
 
 def _compute_bias(engine: int, sums: Floats) -> Floats:

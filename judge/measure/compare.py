@@ -14,7 +14,7 @@ relevant ones nine times as often, this lowers false winners from 6 % to 3 %.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import sqrt
 from typing import Literal
@@ -22,14 +22,17 @@ from typing import Literal
 import numpy as np
 
 from judge.measure.formulas import Floats, finite_or_none
+from judge.measure.resampling import Interval, finite_interval
 from judge.measure.score import Scores, mean_with_bounds, nan_mean
 from judge.measure.simultaneous import (
+    MIN_DIFFERING,
     TIE,
     SimultaneousIntervals,
     compare_means,
     detectable_difference,
     required_queries,
 )
+from judge.messages import ENGLISH, Translator, round_count
 
 #: Intervals are widened by this share of the worst case.
 _WIDENING_SHARE = 0.1
@@ -40,44 +43,72 @@ Outcome = Literal["better", "not separated", "undetermined"]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairComparison:
     """Engine `a` compared with engine `b` by one measure; `a` has the higher mean, or the earlier name.
 
-    `difference` is the mean of a - b over the `n` queries where both have a value, `low` to `high` its
-    simultaneous 95 % interval (wider by a tenth of the worst case where pairs are unjudged), `p_adjusted`
-    its p-value adjusted for all pairs of the measure: at most 0.05 exactly when the interval excludes 0.
-    `least` and `most` bound the difference over all grades of unjudged snippets. `robust` says
-    whether the interval still excludes 0 with the least favourable of these grades, None where no engine
-    is better. `effect` is d_z, the difference divided by the standard deviation `sd`. Engine `a` has the
-    higher value on `wins` queries, `b` on `losses`.
+    `decides` marks the first measure; comparisons by others are descriptive. `verdict` is the `outcome` in
+    words: "better" (`a` is, and is the `winner`), "not separated", or "undetermined" when the interval
+    excludes 0 and the worst-case range does not. `difference` is the mean of a - b over the `n` queries
+    where both have a value, `ci95` its simultaneous 95 % interval (wider by a tenth of the worst case where
+    pairs are unjudged), `p_adjusted` its p-value adjusted for all pairs of the measure: at most 0.05 exactly
+    when the interval excludes 0. `bounds` is its range over all grades of the unjudged snippets. `d_z` is the
+    difference divided by its standard deviation `sd`. Engine `a` has the higher value on `wins` queries, `b`
+    on `losses`. `robust` says whether the interval still excludes 0 with the least favourable grades of the
+    unjudged snippets, None where no engine is better.
 
-    `detectable` is the true difference that is detected with 80 % power on `n` queries,
-    `detectable_doubled` that on 2·n, None where the measure has no such difference. `at_least_queries` is the
-    lowest number of queries with which a pair that is not separated may be, None when `n` may be enough.
-    `outcome` is "better" (`a` is), "not separated", or "undetermined" when the interval excludes 0 and the
-    worst-case range does not. A number is None where it is unknown.
+    `detectable` is the true difference that `n` queries find with 80 % power, `detectable_doubled` the same
+    for 2·n queries, None where the measure has no such difference. `at_least_queries` is the least number of
+    queries that can separate the pair, None when `n` may be enough. A number is None where it is unknown.
     """
 
     measure: str
+    decides: bool
     a: str
     b: str
+    verdict: str
+    winner: str | None
+    outcome: Outcome
     n: int
     difference: float | None
-    low: float | None
-    high: float | None
-    least: float | None
-    most: float | None
-    robust: bool | None
+    ci95: Interval | None
+    bounds: Interval | None
     sd: float | None
-    effect: float | None
+    d_z: float | None
     wins: int
     ties: int
     losses: int
+    robust: bool | None
     p_adjusted: float | None
     detectable: float | None
     detectable_doubled: float | None
     at_least_queries: int | None
-    outcome: Outcome
+
+
+def describe_outcome(t: Translator, pair: PairComparison) -> str:
+    """Return the outcome of a comparison in words: `A > B`, or why no engine is named."""
+    if pair.outcome == "better":
+        return f"{pair.a} > {pair.b}"
+    if pair.outcome == "undetermined":
+        if not pair.n:
+            return t("undetermined: there is no query where both have a value")
+        return t("undetermined: unjudged snippets could turn it")
+    differing = pair.wins + pair.losses
+    if differing < MIN_DIFFERING:
+        return t(
+            "not separated (they differ on {queries}; it takes {least} or more)",
+            queries=t.plural("{count:,} query", "{count:,} queries", differing),
+            least=MIN_DIFFERING,
+        )
+    if not pair.sd:
+        return t(
+            "not separated (they differ by the same on every query, which gives no variance to test with)"
+        )
+    if pair.at_least_queries is None:
+        return t("not separated")
+    return t(
+        "not separated (that takes at least {count} queries with values for both)",
+        count=round_count(pair.at_least_queries),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +122,7 @@ class Contribution:
 
 def compare_engines(
     scores: Scores, among: Collection[frozenset[str]] | None = None, *, families: int = 1
-) -> tuple[Comparison, ...]:
+) -> tuple[PairComparison, ...]:
     """Return the comparison of every pair of engines, measure by measure.
 
     Measures that do not compare engines are skipped. `among` names the pairs to compare, None for all. The
@@ -115,7 +146,9 @@ def compare_engines(
     )
 
 
-def find_largest_contributions(scores: Scores, pair: Comparison, most: int = 10) -> tuple[Contribution, ...]:
+def find_largest_contributions(
+    scores: Scores, pair: PairComparison, most: int = 10
+) -> tuple[Contribution, ...]:
     """Return the queries on which the engines of `pair` differ most, the largest first, ties by id."""
     index = [str(measure) for measure in scores.measures].index(pair.measure)
     value = scores.average_repeats()[0][..., index]
@@ -133,7 +166,7 @@ def find_largest_contributions(scores: Scores, pair: Comparison, most: int = 10)
 
 def _compare_measures(
     scores: Scores, value: Floats, indexes: Sequence[int], pairs: Sequence[tuple[int, int]], families: int
-) -> Iterator[Comparison]:
+) -> Iterator[PairComparison]:
     one, two = np.array(pairs).T
     by_measure = value[..., indexes].transpose(1, 2, 0)
     differences = by_measure[..., one] - by_measure[..., two]
@@ -148,11 +181,13 @@ def _compare_measures(
     counts = [
         condition.sum(0) for condition in (~np.isnan(differences), differences > TIE, differences < -TIE)
     ]
+    first = next(index for index, measure in enumerate(scores.measures) if measure.compares_engines)
     for column, (index, test) in enumerate(zip(indexes, tests, strict=True)):
         rows = [
             _make_comparison(
                 _EnginePair(
                     str(scores.measures[index]),
+                    index == first,
                     scores.largest[index],
                     scores.engines[one[pair]],
                     scores.engines[two[pair]],
@@ -173,6 +208,7 @@ class _EnginePair:
     """Two engines, a measure with its largest value, and the column of the test of their difference."""
 
     measure: str
+    decides: bool
     largest: float
     one: str
     two: str
@@ -185,7 +221,7 @@ def _make_comparison(
     counts: Sequence[int],
     worst_case: tuple[float, float],
     bounds: tuple[Floats, Floats],
-) -> Comparison:
+) -> PairComparison:
     """Return the comparison of a pair from the worst case and the (queries,) bounds of its differences.
 
     `counts` are the numbers of all its differences, of those above 0 and of those below.
@@ -195,47 +231,52 @@ def _make_comparison(
     swap = bool(test.mean[column] < -TIE)
     sign = -1.0 if swap else 1.0
     n, wins, losses = (counts[0], counts[2], counts[1]) if swap else counts
-    mean = sign * float(test.mean[column]) if n else None
+    mean = sign * float(test.mean[column])
     low, high = sorted((sign * test.low[column], sign * test.high[column]))
     # The same mean, summed in another order, can round differently.
-    least, most = (
-        mean if mean is not None and abs(end - mean) < TIE else finite_or_none(end)
-        for end in sorted(sign * end for end in worst_case)
-    )
+    least, most = (mean if abs(end - mean) < TIE else end for end in sorted(sign * end for end in worst_case))
     outcome = _decide_outcome(low, high, least, most)
     sd = float(test.se[column]) * sqrt(n) if n > 1 else None
-    plan = sd if sd and test.tested[column] and np.isfinite(test.critical) else None
     low, high = max(low, -pair.largest), min(high, pair.largest)
-    farthest = max(abs(low), abs(high))
-    at_least_queries = (
-        required_queries(plan, farthest, test.critical) if plan and outcome == "not separated" else 0
-    )
-    smallest = [
-        detectable_difference(plan, queries, test.critical) if plan else np.inf for queries in (n, 2 * n)
-    ]
-    lowest = -bounds[1] if swap else bounds[0]
-    return Comparison(
+    a, b = (pair.two, pair.one) if swap else (pair.one, pair.two)
+    detectable, doubled, at_least = _plan_queries(pair, n, sd, max(abs(low), abs(high)))
+    comparison = PairComparison(
         measure=pair.measure,
-        a=pair.two if swap else pair.one,
-        b=pair.one if swap else pair.two,
+        decides=pair.decides,
+        a=a,
+        b=b,
+        verdict="",
+        winner=a if outcome == "better" else None,
+        outcome=outcome,
         n=n,
-        difference=mean,
-        low=finite_or_none(low),
-        high=finite_or_none(high),
-        least=least,
-        most=most,
-        robust=_is_robust(lowest, test.critical) if outcome == "better" else None,
+        difference=finite_or_none(mean),
+        ci95=finite_interval(low, high),
+        bounds=finite_interval(least, most),
         sd=sd,
-        effect=mean / sd if mean is not None and sd else None,
+        d_z=mean / sd if sd else None,
         wins=wins,
         ties=n - wins - losses,
         losses=losses,
+        robust=_is_robust(-bounds[1] if swap else bounds[0], test.critical) if outcome == "better" else None,
         p_adjusted=finite_or_none(test.p[column]),
-        detectable=smallest[0] if smallest[0] <= pair.largest else None,
-        detectable_doubled=smallest[1] if smallest[1] <= pair.largest else None,
-        at_least_queries=at_least_queries if at_least_queries > n else None,
-        outcome=outcome,
+        detectable=detectable,
+        detectable_doubled=doubled,
+        at_least_queries=at_least if outcome == "not separated" else None,
     )
+    return replace(comparison, verdict=describe_outcome(ENGLISH, comparison))
+
+
+def _plan_queries(
+    pair: _EnginePair, n: int, sd: float | None, farthest: float
+) -> tuple[float | None, float | None, int | None]:
+    """Return what n and 2·n queries detect, and how many a difference of `farthest` needs beyond n."""
+    critical = pair.test.critical
+    if not sd or not pair.test.tested[pair.column] or not np.isfinite(critical):
+        return None, None, None
+    smallest = (detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
+    detectable, doubled = (size if size <= pair.largest else None for size in smallest)
+    needed = required_queries(sd, farthest, critical)
+    return detectable, doubled, needed if needed > n else None
 
 
 def _mean_difference_bounds(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:
@@ -256,8 +297,8 @@ def _mean_difference_bounds(differences: Floats, bounds: tuple[Floats, Floats]) 
     return ends
 
 
-def _decide_outcome(low: float, high: float, least: float | None, most: float | None) -> Outcome:
-    if np.isnan(low) or least is None or most is None:
+def _decide_outcome(low: float, high: float, least: float, most: float) -> Outcome:
+    if np.isnan(low) or not np.isfinite([least, most]).all():
         return "undetermined"
     if low <= 0 <= high:
         return "not separated"
@@ -270,7 +311,7 @@ def _is_robust(lowest: Floats, critical: float) -> bool:
     return bool(least.mean() - critical * least.std(ddof=1) / sqrt(least.size) > 0)
 
 
-def _make_sort_key(value: Floats, engines: tuple[str, ...]) -> Callable[[Comparison], tuple[int, int]]:
+def _make_sort_key(value: Floats, engines: tuple[str, ...]) -> Callable[[PairComparison], tuple[int, int]]:
     """Return a sort key of pairs: the ranks of their engines by the mean of (engines, queries) values."""
     means = nan_mean(value, axis=1)
     order = sorted(

@@ -8,138 +8,38 @@ has a value.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
 from judge.characters import estimate_tokens
-from judge.measure.formulas import Bools, Floats, divide
+from judge.measure.formulas import Bools, Floats, divide, finite_or_none
+from judge.measure.resampling import Interval, finite_interval
 from judge.measure.score import Scores, mean_with_bounds, nan_mean
 from judge.records import Ranking
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
-    """The mean of one measure of one engine; None where no query has a value.
+class MeasureMean:
+    """The mean of one measure for one engine, over `n` queries; None where no query has a value.
 
-    `mean` is over `n` queries, `interval` its 95 % t interval over queries (None for fewer than
-    2). `low` and `high` bound the mean over these and any of the `unknown` queries, which only unjudged
-    snippets can give a value: no result of the engine is judged, or nothing judged in the pool is relevant.
-    `undefined` counts queries that cannot have a value: the whole pool is judged and nothing is relevant,
-    or, for Judged, there is no result. `paired` is the mean over the `paired_n` queries where every engine
-    has a value.
+    `ci95` is a t interval over the queries, None for fewer than 2. `bounds` are the lowest and the highest
+    mean over these and any of the `unknown` queries, which only unjudged snippets can give a value: no
+    result of the engine is judged, or nothing judged in the pool is relevant. `undefined` counts queries
+    that cannot have a value: the whole pool is judged and nothing is relevant, or, for Judged, there is no
+    result. `paired` is the mean over the `paired_n` queries where every engine has a value.
     """
 
     mean: float | None
-    interval: tuple[float, float] | None
     n: int
-    low: float | None
-    high: float | None
+    ci95: Interval | None
+    bounds: tuple[float | None, float | None]
     undefined: int
     unknown: int
     paired: float | None
     paired_n: int
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSummary:
-    """The queries of one engine by outcome, its coverage and its means.
-
-    `queries` = `answered` + `empty` + `errors` + `absent` (no ranking at all); for every measure it is
-    also `n` + `undefined` + `unknown` + `errors` + `absent`. `judged` is the share of its snippets, over
-    all repeats, with a grade, `duplicates` the share whose document the list shows at a higher rank; both
-    down to the depth of the pool, and None for an engine that returned nothing. `unique` is the share of
-    the documents in the pool that no other engine returned. `measures` is keyed by name.
-    """
-
-    engine: str
-    queries: int
-    answered: int
-    empty: int
-    errors: int
-    absent: int
-    judged: float | None
-    duplicates: float | None
-    unique: float | None
-    measures: Mapping[str, Mean]
-
-
-def summarise_engines(scores: Scores) -> tuple[EngineSummary, ...]:
-    """Return one summary per engine, in the order of `scores.engines`."""
-    value, low, high = scores.average_repeats()
-    shared: Bools = np.all(~np.isnan(value), axis=0)
-    intervals = _t_intervals(value, np.array(scores.largest))
-    summaries = []
-    for row, engine in enumerate(scores.engines):
-        present = ~scores.coverage.missing[row]
-        means = {
-            str(measure): _make_mean(
-                (value[row, :, column], low[row, :, column], high[row, :, column]),
-                intervals[row, column],
-                shared[:, column],
-                present,
-            )
-            for column, measure in enumerate(scores.measures)
-        }
-        summaries.append(_summarise_engine(scores, row, engine, means))
-    return tuple(summaries)
-
-
-def _t_intervals(value: Floats, largest: Floats) -> Floats:
-    """Return the (engines, measures, 2) ends of 95 % t intervals of means of (engines, queries, measures).
-
-    They are cut to the range of the measure, 0 to `largest`. NaN for fewer than 2 queries.
-    """
-    from scipy.special import stdtrit
-
-    defined: Bools = ~np.isnan(value)
-    count = defined.sum(1).astype(np.float64)
-    mean = nan_mean(value, axis=1)
-    squares = np.where(defined, np.square(value - mean[:, None]), 0.0).sum(1)
-    se = np.sqrt(divide(squares, count * (count - 1), np.nan))
-    reach = stdtrit(np.maximum(count - 1, 1), 0.975) * se
-    return np.stack([np.maximum(mean - reach, 0.0), np.minimum(mean + reach, largest)], axis=-1)
-
-
-def _make_mean(
-    bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bools, present: Bools
-) -> Mean:
-    value, low, high = bounded
-    defined = ~np.isnan(value)
-    unknown = ~defined & ~np.isnan(low)
-    ends = mean_with_bounds(value, low, high)
-    mean, lowest, highest = (None if np.isnan(end) else float(end) for end in ends)
-    return Mean(
-        mean=mean,
-        interval=None if np.isnan(interval).any() else (float(interval[0]), float(interval[1])),
-        n=int(defined.sum()),
-        low=lowest,
-        high=highest,
-        undefined=int((present & ~defined & ~unknown).sum()),
-        unknown=int(unknown.sum()),
-        paired=float(value[shared].mean()) if shared.any() else None,
-        paired_n=int(shared.sum()),
-    )
-
-
-def _summarise_engine(scores: Scores, row: int, engine: str, means: Mapping[str, Mean]) -> EngineSummary:
-    coverage = scores.coverage
-    returned, present = coverage.returned[row], ~coverage.missing[row]
-    snippets = int(returned.sum())
-    pairs, pooled = snippets * len(scores.repeats), int(coverage.pooled.sum())
-    return EngineSummary(
-        engine=engine,
-        queries=len(scores.queries),
-        answered=int((present & (returned > 0)).sum()),
-        empty=int((present & (returned == 0)).sum()),
-        errors=int(coverage.errors[row].sum()),
-        absent=int(coverage.absent[row].sum()),
-        judged=int(coverage.graded[row].sum()) / pairs if pairs else None,
-        duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
-        unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
-        measures=means,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +66,133 @@ class RerankRelevancy:
     mean: float
     max: float
     n: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineResult:
+    """What one engine returned and scored.
+
+    `queries` = `answered` + `empty` + `errors` + `absent` (no ranking in the dataset); for every measure it
+    is also `n` + `undefined` + `unknown` + `errors` + `absent`. `judged` is the share of its snippets, over
+    all repeats, with a grade, `duplicates` the share whose document the list shows at a higher rank; both
+    down to the depth of the pool, and None for an engine that returned nothing. `unique` is the share of
+    the documents in the pool that no other engine returned. `measures` is keyed by name. `no_snippet_share`
+    is the share of its results with no text besides a title. `rerank_relevancy` is None unless the assessor
+    is a reranker.
+    """
+
+    queries: int
+    answered: int
+    empty: int
+    errors: int
+    absent: int
+    judged: float | None
+    duplicates: float | None
+    unique: float | None
+    measures: Mapping[str, MeasureMean]
+    latency_ms: Latency | None
+    tokens: TokenCount | None
+    no_snippet_share: float | None
+    rerank_relevancy: RerankRelevancy | None = None
+
+
+def summarise_engines(
+    scores: Scores,
+    rankings: Iterable[Ranking],
+    depth: int,
+    rerank_scores: Mapping[tuple[str, str], float] = MappingProxyType({}),
+) -> dict[str, EngineResult]:
+    """Return what each engine returned and scored, in the order of `scores.engines`.
+
+    `rerank_scores` are the relevance scores of a reranker by pair.
+    """
+    by_engine: dict[str, list[Ranking]] = {engine: [] for engine in scores.engines}
+    for ranking in rankings:
+        by_engine.setdefault(ranking.engine, []).append(ranking)
+    return {
+        engine: replace(
+            _summarise_engine(scores, row, means, by_engine[engine], depth),
+            rerank_relevancy=measure_rerank_relevancy(by_engine[engine], rerank_scores, depth),
+        )
+        for row, (engine, means) in enumerate(average_engines(scores).items())
+    }
+
+
+def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
+    """Return the means by engine and measure."""
+    value, low, high = scores.average_repeats()
+    shared: Bools = np.all(~np.isnan(value), axis=0)
+    intervals = _t_intervals(value, np.array(scores.largest))
+    return {
+        engine: {
+            str(measure): _make_mean(
+                (value[row, :, column], low[row, :, column], high[row, :, column]),
+                intervals[row, column],
+                shared[:, column],
+                ~scores.coverage.missing[row],
+            )
+            for column, measure in enumerate(scores.measures)
+        }
+        for row, engine in enumerate(scores.engines)
+    }
+
+
+def _t_intervals(value: Floats, largest: Floats) -> Floats:
+    """Return the (engines, measures, 2) ends of 95 % t intervals of means of (engines, queries, measures).
+
+    They are cut to the range of the measure, 0 to `largest`. NaN for fewer than 2 queries.
+    """
+    from scipy.special import stdtrit
+
+    defined: Bools = ~np.isnan(value)
+    count = defined.sum(1).astype(np.float64)
+    mean = nan_mean(value, axis=1)
+    squares = np.where(defined, np.square(value - mean[:, None]), 0.0).sum(1)
+    se = np.sqrt(divide(squares, count * (count - 1), np.nan))
+    reach = stdtrit(np.maximum(count - 1, 1), 0.975) * se
+    return np.stack([np.maximum(mean - reach, 0.0), np.minimum(mean + reach, largest)], axis=-1)
+
+
+def _make_mean(
+    bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bools, present: Bools
+) -> MeasureMean:
+    value, low, high = bounded
+    defined = ~np.isnan(value)
+    unknown = ~defined & ~np.isnan(low)
+    mean, lowest, highest = (finite_or_none(float(end)) for end in mean_with_bounds(value, low, high))
+    return MeasureMean(
+        mean=mean,
+        n=int(defined.sum()),
+        ci95=finite_interval(*interval),
+        bounds=(lowest, highest),
+        undefined=int((present & ~defined & ~unknown).sum()),
+        unknown=int(unknown.sum()),
+        paired=float(value[shared].mean()) if shared.any() else None,
+        paired_n=int(shared.sum()),
+    )
+
+
+def _summarise_engine(
+    scores: Scores, row: int, means: Mapping[str, MeasureMean], rankings: Sequence[Ranking], depth: int
+) -> EngineResult:
+    coverage = scores.coverage
+    returned, present = coverage.returned[row], ~coverage.missing[row]
+    snippets = int(returned.sum())
+    pairs, pooled = snippets * len(scores.repeats), int(coverage.pooled.sum())
+    return EngineResult(
+        queries=len(scores.queries),
+        answered=int((present & (returned > 0)).sum()),
+        empty=int((present & (returned == 0)).sum()),
+        errors=int(coverage.errors[row].sum()),
+        absent=int(coverage.absent[row].sum()),
+        judged=int(coverage.graded[row].sum()) / pairs if pairs else None,
+        duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
+        unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
+        measures=means,
+        latency_ms=measure_latency(rankings),
+        tokens=measure_tokens(rankings, depth),
+        no_snippet_share=compute_no_snippet_share(rankings, depth),
+    )
 
 
 def measure_rerank_relevancy(

@@ -16,7 +16,7 @@ import numpy as np
 
 from judge.measure.kappa import cohen_kappa, count_confusions
 from judge.measure.score import Scores
-from judge.measure.stability import Stability, measure_stability
+from judge.measure.stability import RepeatStability, measure_stability
 from judge.records import Judgment, Scale
 
 #: Flags of judgments of a panel: members differ, the median is a tie, the grade of a member is missing.
@@ -57,23 +57,23 @@ class MemberPair:
 
 
 @dataclass(frozen=True, slots=True)
-class PanelAgreement:
+class PanelResult:
     """The agreement of the members of a panel.
 
     `agreement` treats the first repeats of the members as repeats: it has one mean of an engine for each
     member in `responded`. `ties` of the `judged` pairs have two different middle grades, of which the panel
-    takes the lower one; for `deciding` of them one grade is relevant and the other is not. `ties_high`
-    are the means of the engines by each measure with the higher grades.
+    takes the lower one; for `deciding_ties` one of the two is relevant and the other is not. `ties_high` has
+    the means by measure and engine with the higher grades.
     """
 
     members: tuple[Member, ...]
     pairs: tuple[MemberPair, ...]
-    agreement: Stability | None
+    agreement: RepeatStability | None
     responded: tuple[str, ...]
     judged: int
     split: int
     ties: int
-    deciding: int
+    deciding_ties: int
     ties_high: Mapping[str, Mapping[str, float | None]]
 
 
@@ -110,7 +110,7 @@ def take_majority(members: PanelMembers, *, high: bool = False) -> tuple[Judgmen
 
 def measure_panel_agreement(
     members: PanelMembers, scale: Scale, rescore: Callable[[Sequence[Judgment]], Scores]
-) -> PanelAgreement:
+) -> PanelResult:
     """Return the agreement of the members; `rescore` computes scores from judgments."""
     judgments_low, judgments_high = take_majority(members), take_majority(members, high=True)
     tied = [
@@ -120,7 +120,7 @@ def measure_panel_agreement(
     ]
     responded = {name: judgments for name, judgments in members.items() if judgments}
     as_repeats = _number_as_repeats(responded)
-    return PanelAgreement(
+    return PanelResult(
         members=tuple(_summarise_member(name, judgments, scale) for name, judgments in members.items()),
         pairs=tuple(_compare_members(members, scale)),
         agreement=measure_stability(rescore(as_repeats), as_repeats, scale),
@@ -128,7 +128,7 @@ def measure_panel_agreement(
         judged=sum(judgment.grade is not None for judgment in judgments_low),
         split=sum(PANEL_SPLIT in judgment.flags for judgment in judgments_low),
         ties=len(tied),
-        deciding=sum((low.grade or 0) < scale.relevant_from <= (high.grade or 0) for low, high in tied),
+        deciding_ties=sum((low.grade or 0) < scale.relevant_from <= (high.grade or 0) for low, high in tied),
         ties_high=_average_scores(rescore(judgments_high)) if tied else {},
     )
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, divide
+from judge.measure.resampling import Interval
 from judge.messages import Message
 
 #: A smaller difference is rounding.
@@ -28,25 +29,25 @@ TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
-    """An estimated mean over queries by human labels, with its interval and standard error `se`.
+class CorrectedEngineMean:
+    """An engine's mean by the assessor's grades, over `assessor_n` queries, and as people would have it.
 
-    `weight` is lambda of PPI++, from 0 (labels alone) to 1. `labelled` queries have a value by the labels;
-    `undefined` ones are labelled and have none; `rest` counts the others. On `filled` of all these queries
-    the grades of the assessor give no value. `p` is that of the two-sided t test that the mean is 0, which
-    is useful for differences. `low`, `high` and `p` are None where the labelled values do not vary.
+    `se` is the standard error and `weight` the lambda of PPI++, from 0 (labels alone) to 1. `labelled`
+    queries have a value by people's grades, `undefined` ones were labelled and have none, `rest` counts the
+    others. On `filled` of all these queries the assessor's grades give no value. `ci95` is None where the
+    labelled values do not vary.
     """
 
-    estimate: float
-    low: float | None
-    high: float | None
+    assessor: float
+    assessor_n: int
+    corrected: float
+    ci95: Interval | None
     se: float
     weight: float
     labelled: int
     undefined: int
     rest: int
     filled: int
-    p: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class LabelledSample:
         return int(np.sign(difference)) if abs(difference) > TOLERANCE else 0
 
 
-def correct_mean(sample: LabelledSample, level: float) -> Corrected:
+def correct_mean(sample: LabelledSample, level: float) -> CorrectedEngineMean:
     """Return the mean by human labels: PPI++ with the weight of its power tuning, from 0 to 1.
 
     The interval contains the mean with probability `level`, by the t distribution with one degree of
@@ -109,17 +110,17 @@ def correct_mean(sample: LabelledSample, level: float) -> Corrected:
         variance += weight**2 * float(rest_part.var(ddof=1)) / rest
     se = variance**0.5 if variance > TOLERANCE**2 else 0.0
     margin = float(stdtrit(n - 1, (1 + level) / 2)) * se
-    return Corrected(
-        estimate=mean,
-        low=mean - margin if se else None,
-        high=mean + margin if se else None,
+    return CorrectedEngineMean(
+        assessor=float(sample.assessor_values.mean()),
+        assessor_n=sample.assessor_values.size,
+        corrected=mean,
+        ci95=(mean - margin, mean + margin) if se else None,
         se=se,
         weight=weight,
         labelled=n,
         undefined=size - n,
         rest=rest,
         filled=all_values.size - sample.assessor_values.size,
-        p=_two_sided_p(mean, se, n - 1),
     )
 
 
@@ -143,10 +144,11 @@ def _tune_weight(error: Floats, here: Floats, there: Floats) -> tuple[float, Flo
     return float(weight[0]), shift[1:]
 
 
-def _two_sided_p(mean: float, se: float, freedom: int) -> float | None:
+def compute_two_sided_p(mean: CorrectedEngineMean) -> float | None:
+    """Return the p of the t test that the corrected mean is 0, None where the labelled values do not vary."""
     from scipy.special import stdtr
 
-    return 2 * float(stdtr(freedom, -abs(mean) / se)) if se else None
+    return 2 * float(stdtr(mean.labelled - 1, -abs(mean.corrected) / mean.se)) if mean.se else None
 
 
 #: Correction needs this many labelled queries, and this many with a value by labels; with fewer than
@@ -165,49 +167,60 @@ CorrectedOutcome = Literal["confirmed", "reversed", "decided", "open"]
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectedEngine:
-    """The mean of an engine by the assessor, over `assessor_n` queries, and its corrected mean."""
+class CorrectedDifference:
+    """The mean difference a - b by the assessor's grades, and as people would have it.
 
-    engine: str
-    assessor: float
-    assessor_n: int
-    corrected: Corrected
+    Engine `b` does not have the higher mean by the assessor; where the assessor ties the two, `b` does not
+    have the higher corrected mean; ties of both go by name. The fields up to `filled` are as in
+    `CorrectedEngineMean`, but the interval is simultaneous: with probability 95 % the intervals of all pairs
+    contain their differences (Bonferroni; Dunn 1961, JASA 56, 52). `p` is that of a two-sided t test, and
+    `p_adjusted` is p times the number of pairs, at most 1. On `different` labelled queries people's grades
+    separate the two; with fewer than `MIN_DIFFERENT` of them there is no interval.
 
-
-@dataclass(frozen=True, slots=True)
-class CorrectedPair:
-    """Engine `a` compared with `b`, which does not have the higher mean by the assessor.
-
-    Where the assessor ties them, `b` does not have the higher corrected mean; ties of both go by name.
-    `assessor` is the mean of a - b by the assessor over the `assessor_n` queries where both have a value,
-    `corrected` the mean of a - b by labels. Its interval is simultaneous: with probability 95 % the
-    intervals of all pairs contain their differences (Bonferroni; Dunn 1961, JASA 56, 52), and `p_adjusted`
-    is p times the number of pairs, at most 1. The `outcome` for the order by the assessor is confirmed or
-    reversed when the interval excludes 0, which is when `p_adjusted` is below 0.05; decided where the
-    assessor ties them; else open. On `different` labelled queries the values by labels differ; with fewer
-    than `MIN_DIFFERENT` of them there is no interval, and the outcome is open.
+    The `outcome` for the order by the assessor is confirmed or reversed when the interval excludes 0, which
+    is when `p_adjusted` is below 0.05; decided where the assessor ties them; else open. `verdict` says it in
+    words.
     """
 
     a: str
     b: str
     assessor: float
     assessor_n: int
-    corrected: Corrected
+    corrected: float
+    ci95: Interval | None
+    se: float
+    weight: float
+    labelled: int
+    undefined: int
+    rest: int
+    filled: int
+    p: float | None
     different: int
     p_adjusted: float | None
     outcome: CorrectedOutcome
+    verdict: str
+
+
+_VERDICTS: Mapping[CorrectedOutcome, str] = {
+    "confirmed": "judge-only order confirmed",
+    "reversed": "judge-only order reversed",
+    "decided": "judge-only tie decided",
+    "open": "judge-only order open",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
-    """The corrected engines and pairs of engines, sorted by name, and warnings for the reader."""
+class MeasureCalibration:
+    """The means and differences of one measure, corrected by labels of people, and warnings."""
 
-    engines: tuple[CorrectedEngine, ...]
-    pairs: tuple[CorrectedPair, ...]
+    engines: Mapping[str, CorrectedEngineMean]
+    comparisons: tuple[CorrectedDifference, ...]
     warnings: tuple[str, ...]
 
 
-def correct_engines(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats) -> Calibration:
+def correct_engines(
+    engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats
+) -> MeasureCalibration:
     """Return the means and paired differences of `engines` by human labels.
 
     `human` and `assessor` (engines, queries) hold one measure by labels and by the assessor, NaN without a
@@ -238,7 +251,8 @@ def correct_engines(engines: Sequence[str], labelled: Bools, human: Floats, asse
     ]
     pairs = [_subtract_samples(*two) for two in combinations(samples, 2)]
     warnings = _collect_warnings([*samples, *pairs])
-    return Calibration(tuple(map(_correct_engine, samples)), tuple(_correct_pairs(pairs)), warnings)
+    corrected = {sample.engines[0]: correct_mean(sample, 0.95) for sample in samples}
+    return MeasureCalibration(corrected, tuple(_correct_pairs(pairs)), warnings)
 
 
 def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -> tuple[str, ...]:
@@ -302,10 +316,10 @@ def _swap_engines(pair: LabelledSample) -> LabelledSample:
     return LabelledSample(pair.engines[::-1], 0.0 - pair.human, 0.0 - pair.assessor, 0.0 - pair.rest)
 
 
-def _correct_pair(pair: LabelledSample, level: float) -> tuple[LabelledSample, Corrected]:
+def _correct_pair(pair: LabelledSample, level: float) -> tuple[LabelledSample, CorrectedEngineMean]:
     """Return the pair and its correction; where the assessor ties it, the better one by labels first."""
     corrected = correct_mean(pair, level)
-    if pair.lead or corrected.estimate >= -TOLERANCE:
+    if pair.lead or corrected.corrected >= -TOLERANCE:
         return pair, corrected
     return _swap_engines(pair), correct_mean(_swap_engines(pair), level)
 
@@ -379,29 +393,37 @@ def _name_engines(sample: LabelledSample) -> str:
     return ("engine " if len(sample.engines) == 1 else "engines ") + " and ".join(map(repr, sample.engines))
 
 
-def _correct_engine(sample: LabelledSample) -> CorrectedEngine:
-    values = sample.assessor_values
-    return CorrectedEngine(sample.engines[0], float(values.mean()), values.size, correct_mean(sample, 0.95))
-
-
-def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedPair]:
+def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDifference]:
     for difference in samples:
-        sample, corrected = _correct_pair(difference, 1 - ALPHA / len(samples))
+        sample, mean = _correct_pair(difference, 1 - ALPHA / len(samples))
         different = int((np.abs(sample.human) > TOLERANCE).sum())
-        if different < MIN_DIFFERENT:
-            corrected = replace(corrected, low=None, high=None, p=None)
-        (a, b), assessor_values = sample.engines, sample.assessor_values
-        p = None if corrected.p is None else min(1.0, corrected.p * len(samples))
-        outcome = _decide_order(sample.lead, corrected)
-        yield CorrectedPair(
-            a, b, float(assessor_values.mean()), assessor_values.size, corrected, different, p, outcome
+        ci95, p = (mean.ci95, compute_two_sided_p(mean)) if different >= MIN_DIFFERENT else (None, None)
+        outcome = _decide_order(sample.lead, ci95)
+        a, b = sample.engines
+        yield CorrectedDifference(
+            a=a,
+            b=b,
+            assessor=mean.assessor,
+            assessor_n=mean.assessor_n,
+            corrected=mean.corrected,
+            ci95=ci95,
+            se=mean.se,
+            weight=mean.weight,
+            labelled=mean.labelled,
+            undefined=mean.undefined,
+            rest=mean.rest,
+            filled=mean.filled,
+            p=p,
+            different=different,
+            p_adjusted=None if p is None else min(1.0, p * len(samples)),
+            outcome=outcome,
+            verdict=_VERDICTS[outcome],
         )
 
 
-def _decide_order(lead: int, corrected: Corrected) -> CorrectedOutcome:
-    low, high = corrected.low, corrected.high
-    if low is None or high is None or low <= 0 <= high:
+def _decide_order(lead: int, ci95: Interval | None) -> CorrectedOutcome:
+    if ci95 is None or ci95[0] <= 0 <= ci95[1]:
         return "open"
     if not lead:
         return "decided"
-    return "confirmed" if low > 0 else "reversed"
+    return "confirmed" if ci95[0] > 0 else "reversed"

@@ -6,14 +6,14 @@ no NaN: callers leave out engines without a score.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from judge.measure.formulas import Bools, Floats
-from judge.measure.resampling import IntervalEstimate
+from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, nan_mean
 from judge.messages import Message
 
@@ -87,29 +87,27 @@ def _compare_pairs(scores: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class RankingAgreement:
-    """The ranking of the engines by one measure with human labels and with the grades of the assessor.
+class EngineOrders:
+    """The engines' means by one measure, by people's grades and by the assessor's, over `queries` queries.
 
-    Both use the same `queries` queries. `people` and `assessor` hold the means of `engines`, which are
-    sorted by the labels, best first. `left_out` are the engines with values on fewer than half of the
-    queries where any engine has one. `tau` has no interval: resampled queries have more ties, and a
-    jackknife interval missed the true value in one of five simulations. `swapped` pairs are in the order
-    by labels.
+    `people` and `assessor` hold the means by engine, the best by people first. `left_out` engines have
+    values on fewer than half of the queries where any engine has one. `tau` has no interval: resampled
+    queries have more ties, and a jackknife interval missed the true value in one of five simulations.
+    `swapped` pairs are in people's order.
     """
 
-    measure: str
     queries: int
-    engines: tuple[str, ...]
-    people: tuple[float, ...]
-    assessor: tuple[float, ...]
+    partly_labelled: bool
+    people: Mapping[str, float]
+    assessor: Mapping[str, float]
     left_out: tuple[str, ...]
-    tau: IntervalEstimate
+    tau: StatisticValue
     tau_ap: float | None
     rbo: float | None
     swapped: tuple[tuple[str, str], ...]
 
 
-def compare_rankings(people: Scores, assessor: Scores) -> tuple[RankingAgreement, ...]:
+def compare_rankings(people: Scores, assessor: Scores, *, partly_labelled: bool) -> dict[str, EngineOrders]:
     """Return the agreement of both rankings by each measure that compares engines.
 
     Queries count where both sides have a value. An engine with values on fewer than half of those queries
@@ -117,16 +115,16 @@ def compare_rankings(people: Scores, assessor: Scores) -> tuple[RankingAgreement
     engine's own if there is no such query. Both scores have the same engines, queries and measures.
     """
     theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
-    return tuple(
-        _compare_ranking(str(measure), people.engines, theirs[..., at], ours[..., at])
+    return {
+        str(measure): _compare_ranking(people.engines, theirs[..., at], ours[..., at], partly_labelled)
         for at, measure in enumerate(people.measures)
         if measure.compares_engines
-    )
+    }
 
 
 def _compare_ranking(
-    measure: str, engines: Sequence[str], people: Floats, assessor: Floats
-) -> RankingAgreement:
+    engines: Sequence[str], people: Floats, assessor: Floats, partly_labelled: bool
+) -> EngineOrders:
     both: Bools = ~(np.isnan(people) | np.isnan(assessor))
     often: Bools = both.any(1) & (2 * both.sum(1) >= both.any(0).sum())
     both &= often[:, None]
@@ -144,14 +142,13 @@ def _compare_ranking(
         names[index]
         for index in sorted(range(len(names)), key=lambda index: (-estimate[index], names[index]))
     ]
-    return RankingAgreement(
-        measure=measure,
+    return EngineOrders(
         queries=int(both.any(0).sum()),
-        engines=names,
-        people=tuple(truth.tolist()),
-        assessor=tuple(estimate.tolist()),
+        partly_labelled=partly_labelled,
+        people=dict(zip(names, truth.tolist(), strict=True)),
+        assessor=dict(zip(names, estimate.tolist(), strict=True)),
         left_out=tuple(engine for engine, ranks in zip(engines, often, strict=True) if not ranks),
-        tau=IntervalEstimate(correlation, why="" if correlation is not None else _NO_TAU),
+        tau=StatisticValue(correlation, None, _NO_TAU if correlation is None else None),
         tau_ap=tau_ap(truth, estimate),
         rbo=rbo(names, by_assessor) if names else None,
         swapped=find_swaps(names, truth, estimate),

@@ -182,26 +182,34 @@ _ONE_QUERY = Message("it comes from one query, which gives no range")
 _RARELY_DEFINED = Message("with other queries it would often be undefined, so no range can be given")
 
 
+#: The two ends of a 95 % interval, or the lowest and the highest possible value.
+Interval = tuple[float, float]
+
+
+def finite_interval(low: float, high: float) -> Interval | None:
+    """Return both ends of an interval, None where one is NaN or infinite."""
+    return (float(low), float(high)) if np.isfinite([low, high]).all() else None
+
+
 @dataclass(frozen=True, slots=True)
-class IntervalEstimate:
-    """A statistic and its 95 % interval over queries; `why` is the reason where either is unknown."""
+class StatisticValue:
+    """A statistic with its 95 % interval over queries; `why` says why one of the two is unknown."""
 
     value: float | None
-    low: float | None = None
-    high: float | None = None
-    why: str = ""
+    ci95: Interval | None
+    why: str | None = None
 
 
 def estimate_statistic(
     cells: Floats, statistic: Callable[[Floats], Floats], why: str, *, share: bool = False
-) -> IntervalEstimate:
+) -> StatisticValue:
     """Return one statistic as `estimate_statistics` does; `share` says that it is a share."""
     return estimate_statistics(cells, {"": (statistic, why)}, shares=("",) if share else ())[""]
 
 
 def estimate_statistics(
     cells: Floats, statistics: Mapping[str, Statistic], shares: Collection[str] = ()
-) -> dict[str, IntervalEstimate]:
+) -> dict[str, StatisticValue]:
     """Return each statistic of the sums of (queries, cells), all from the same resamples of queries.
 
     The statistics named in `shares` are shares of counts; they have an interval at 0 and at 1, too.
@@ -216,24 +224,23 @@ def estimate_statistics(
 
 
 def _widen_share(
-    share: IntervalEstimate, cells: Floats, statistic: Callable[[Floats], Floats]
-) -> IntervalEstimate:
+    share: StatisticValue, cells: Floats, statistic: Callable[[Floats], Floats]
+) -> StatisticValue:
     """Return a share of 0 or 1 with the Clopper-Pearson end of its interval (1934); others as they are.
 
     The bootstrap gives no interval there. The trials are the queries with a defined share.
     """
-    if share.low is None or share.value not in (0.0, 1.0):
+    if share.ci95 is None or share.value not in (0.0, 1.0):
         return share
     trials = int((~np.isnan(statistic(cells))).sum())
     likely = ((1 - _LEVEL) / 2) ** (1 / trials)
-    return replace(share, high=1 - likely) if share.value == 0 else replace(share, low=likely)
+    low, high = share.ci95
+    return replace(share, ci95=(low, 1 - likely) if share.value == 0 else (likely, high))
 
 
-def _make_estimate(
-    value: float, interval: tuple[float, float] | None, why: str, queries: int
-) -> IntervalEstimate:
+def _make_estimate(value: float, interval: Interval | None, why: str, queries: int) -> StatisticValue:
     if np.isnan(value):
-        return IntervalEstimate(None, why=why)
+        return StatisticValue(None, None, why)
     if interval is None:
-        return IntervalEstimate(value, why=_ONE_QUERY if queries < 2 else _RARELY_DEFINED)
-    return IntervalEstimate(value, *interval)
+        return StatisticValue(value, None, _ONE_QUERY if queries < 2 else _RARELY_DEFINED)
+    return StatisticValue(value, interval)

@@ -13,9 +13,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from judge.measure.compare import Comparison, compare_engines
-from judge.measure.engine_summary import EngineSummary, summarise_engines
+from judge.measure.compare import PairComparison, compare_engines
+from judge.measure.engine_summary import average_engines
 from judge.measure.formulas import finite_or_none
+from judge.measure.resampling import Interval, finite_interval
 from judge.measure.score import Scores, nan_mean
 from judge.measure.simultaneous import compare_groups
 from judge.records import Query
@@ -29,13 +30,22 @@ _DATASET_LANG = "lang (dataset)"
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
+class SegmentMean:
+    """The mean of one measure for one engine in a segment."""
+
+    mean: float | None
+    ci95: Interval | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentContrast:
     """The difference of engines `a` and `b` in a segment minus that on the other queries of its column.
 
-    `inside` and `outside` are the means of a - b in the segment and on the column's other queries, `low`
-    to `high` the 95 % interval of `difference`, inside - outside, simultaneous over all pairs of engines,
-    with its error divided by the number of contrasted segments. `p_adjusted` is below 0.05 exactly when
-    the interval excludes 0. Numbers are None where they are unknown.
+    `inside` and `outside` are the means of a - b in the segment and on the column's other queries, `ci95` is
+    the interval of `difference`, inside - outside, simultaneous over all pairs of engines, with its error
+    divided by the number of contrasted segments. It excludes 0, and so the two differ, exactly when
+    `p_adjusted` is below 0.05. Numbers are None where they are unknown.
     """
 
     a: str
@@ -43,30 +53,23 @@ class Contrast:
     inside: float | None
     outside: float | None
     difference: float | None
-    low: float | None
-    high: float | None
+    ci95: Interval | None
     p_adjusted: float | None
-
-    @property
-    def differs(self) -> bool:
-        """Whether the interval excludes 0."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+    differs: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """The queries whose `column` has `value`.
+class SegmentResult:
+    """The queries with one value of a column: means by engine and measure, comparisons, contrasts.
 
     `comparisons` and `contrasts` are by the first measure that engines can be compared by. Of a column
     with two values only the first has contrasts: those of the second are the same with the other sign.
     """
 
-    column: str
-    value: str
     queries: int
-    engines: tuple[EngineSummary, ...]
-    comparisons: tuple[Comparison, ...]
-    contrasts: tuple[Contrast, ...] = ()
+    engines: Mapping[str, Mapping[str, SegmentMean]]
+    comparisons: tuple[PairComparison, ...]
+    contrasts: tuple[SegmentContrast, ...]
 
 
 def compare_segments(
@@ -74,34 +77,39 @@ def compare_segments(
     queries: Mapping[str, Query],
     among: Collection[frozenset[str]] | None = None,
     added: SegmentColumns = MappingProxyType({}),
-) -> tuple[Segment, ...]:
-    """Return a segment for each value of `lang` and of every extra column that has 2 to 20 values.
+) -> dict[str, dict[str, SegmentResult]]:
+    """Return a segment for each value of `lang` and of every extra column that has 2 to 20 values, by column.
 
     `among` names the pairs of engines to compare, None for all; `added` holds columns that the run adds to
     those of the dataset. Queries without a value in a column are in none of its segments.
     """
     deciding = [measure for measure in scores.measures if measure.compares_engines][:1]
     columns = _group_queries(queries, added)
-    segments = sum(map(len, columns.values()))
+    families = sum(map(len, columns.values()))
     contrasted = sum(len(values) if len(values) > 2 else 1 for values in columns.values())
-    result = []
+    segments_by_column: dict[str, dict[str, SegmentResult]] = {}
     for column, values in columns.items():
         in_column = scores.select_queries(frozenset[str]().union(*values.values())).select_measures(deciding)
         for number, (value, ids) in enumerate(sorted(values.items())):
             part = scores.select_queries(ids)
-            comparisons = compare_engines(part.select_measures(deciding), among, families=segments)
+            comparisons = compare_engines(part.select_measures(deciding), among, families=families)
             mirrored = len(values) == 2 and number == 1
             contrasts = (
                 () if mirrored or not comparisons else _contrast(in_column, ids, comparisons, contrasted)
             )
-            summary = summarise_engines(part)
-            result.append(Segment(column, value, len(part.queries), summary, comparisons, tuple(contrasts)))
-    return tuple(result)
+            means = {
+                engine: {name: SegmentMean(mean.mean, mean.ci95, mean.n) for name, mean in by_measure.items()}
+                for engine, by_measure in average_engines(part).items()
+            }
+            segments_by_column.setdefault(column, {})[value] = SegmentResult(
+                len(part.queries), means, comparisons, tuple(contrasts)
+            )
+    return segments_by_column
 
 
 def _contrast(
-    scores: Scores, ids: Collection[str], pairs: Collection[Comparison], families: int
-) -> Iterator[Contrast]:
+    scores: Scores, ids: Collection[str], pairs: Collection[PairComparison], families: int
+) -> Iterator[SegmentContrast]:
     """Yield the contrast of the queries `ids` with the other ones of `scores`, by its one measure."""
     value = scores.average_repeats()[0][..., 0]
     row = {engine: value[index] for index, engine in enumerate(scores.engines)}
@@ -110,8 +118,17 @@ def _contrast(
     test = compare_groups(differences, members, families=families)
     inside, outside = (nan_mean(differences[chosen], axis=0) for chosen in (members, ~members))
     for index, pair in enumerate(pairs):
-        columns = (inside, outside, test.mean, test.low, test.high, test.p)
-        yield Contrast(pair.a, pair.b, *(finite_or_none(column[index]) for column in columns))
+        ends = finite_interval(test.low[index], test.high[index])
+        yield SegmentContrast(
+            a=pair.a,
+            b=pair.b,
+            inside=finite_or_none(inside[index]),
+            outside=finite_or_none(outside[index]),
+            difference=finite_or_none(test.mean[index]),
+            ci95=ends,
+            p_adjusted=finite_or_none(test.p[index]),
+            differs=ends is not None and (ends[0] > 0 or ends[1] < 0),
+        )
 
 
 def _group_queries(

@@ -8,13 +8,13 @@ or leaving them out. Neither changes a grade.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
 
-from judge.measure.compare import compare_engines
+from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import Floats
 from judge.measure.measures import Measure
 from judge.measure.score import Scores, nan_mean, score_rankings
@@ -22,12 +22,13 @@ from judge.records import Judgment, Ranking, Scale
 
 
 @dataclass(frozen=True, slots=True)
-class OwnListCheck:
+class OwnListReversal:
     """Two engines whose order is reversed when each is divided by its own list alone.
 
     By `measure` engine `better` has the higher mean, by `own` (the same with own lists) engine `worse`.
     `pooled` and `alone` are the means by the two measures, `relevant` the mean number of relevant results
     down to the cutoff; all three are of (better, worse), over the `n` queries where both have a value.
+    `significant` says whether the comparison by `measure` names `better` as well.
     """
 
     measure: str
@@ -38,6 +39,7 @@ class OwnListCheck:
     alone: tuple[float, float]
     relevant: tuple[float, float]
     n: int
+    significant: bool
 
 
 #: A smaller difference of means is not worth a warning.
@@ -53,10 +55,13 @@ def list_needed_measures(measures: Sequence[Measure], depth: int) -> tuple[Measu
     return tuple(dict.fromkeys(needed))
 
 
-def check_own_lists(scores: Scores, depth: int) -> OwnListCheck | None:
+def check_own_lists(
+    scores: Scores, depth: int, comparisons: Iterable[PairComparison]
+) -> OwnListReversal | None:
     """Return the check of the first measure by which own lists name another best engine, or None.
 
-    Measures whose `list_needed_measures` are not among those of `scores` are skipped.
+    Measures whose `list_needed_measures` are not among those of `scores` are skipped. `comparisons` tell
+    whether the difference is significant.
     """
     values, _, _ = scores.average_repeats()
     for measure in filter(_is_pooled, scores.measures):
@@ -70,13 +75,17 @@ def check_own_lists(scores: Scores, depth: int) -> OwnListCheck | None:
                     needed, (scores.engines[pooled_best], scores.engines[own_best]), both, depth
                 )
                 if check is not None:
-                    return check
+                    significant = any(
+                        (pair.measure, pair.winner, pair.b) == (check.measure, check.better, check.worse)
+                        for pair in comparisons
+                    )
+                    return replace(check, significant=significant)
     return None
 
 
 def _make_check(
     measures: Sequence[Measure], names: tuple[str, str], values: Floats, depth: int
-) -> OwnListCheck | None:
+) -> OwnListReversal | None:
     """Return the check if the order is reversed on the queries where both engines have all three values."""
     shared = ~np.isnan(values).any(axis=(0, 1))
     if not shared.any():
@@ -86,7 +95,7 @@ def _make_check(
     clear = pooled[0] - pooled[1] >= _MIN_DIFFERENCE and alone[1] - alone[0] >= _MIN_DIFFERENCE
     if not clear or relevant[0] <= relevant[1]:
         return None
-    return OwnListCheck(
+    return OwnListReversal(
         measure=str(measures[0]),
         own=str(measures[1]),
         better=names[0],
@@ -95,6 +104,7 @@ def _make_check(
         alone=_as_pair(alone),
         relevant=_as_pair(relevant * measures[0].effective_cutoff(depth)),
         n=int(shared.sum()),
+        significant=False,
     )
 
 
@@ -112,32 +122,45 @@ def _find_best(values: Floats) -> int | None:
     return None if np.isnan(means).all() else int(np.nanargmax(means))
 
 
-#: Treatments of flagged snippets; all other figures of a run use `kept`.
-TREATMENTS = ("kept", "zeroed", "dropped")
 #: A smaller difference of means is rounding.
 _TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class FlaggedSensitivity:
-    """The means of `measure` in the three `TREATMENTS` of flagged snippets.
+class FlaggedMeans:
+    """An engine's mean as it is, with flagged pairs graded 0, and without these pairs."""
 
-    `means[treatment]` is by engine, None where an engine has no value. `winners[treatment]` is the engine
-    that is significantly better than every other one, None if there is none. `swapped` holds pairs of
-    engines of which the first has the higher mean with flagged snippets kept, and the lower one in another
-    treatment. `pairs` counts the flagged pairs. A query without a relevant snippet does not count.
+    unchanged: float | None
+    zeroed: float | None
+    dropped: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedWinners:
+    """The engine that is significantly better than every other one in each of the ways of `FlaggedMeans`.
+
+    None where there is none.
+    """
+
+    unchanged: str | None
+    zeroed: str | None
+    dropped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedEffect:
+    """What the `pairs` that may contain prompt injection do to the order of the engines by `measure`.
+
+    Of each of the `swapped` pairs the first engine has the higher mean as it is, and the lower one in another
+    way. `order_changes` also covers another winner. A query without a relevant snippet does not count.
     """
 
     measure: str
     pairs: int
-    means: Mapping[str, Mapping[str, float | None]]
-    winners: Mapping[str, str | None]
+    engines: Mapping[str, FlaggedMeans]
+    winners: FlaggedWinners
     swapped: tuple[tuple[str, str], ...]
-
-    @property
-    def changes(self) -> bool:
-        """Return True when two engines swap, or another engine or none would be the winner."""
-        return bool(self.swapped) or len(set(self.winners.values())) > 1
+    order_changes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +185,8 @@ def measure_flagged_sensitivity(
     scoring: ScoringInput,
     flagged: Collection[tuple[str, str]],
     among: Collection[frozenset[str]] | None = None,
-) -> FlaggedSensitivity | None:
-    """Return the sensitivity of the first measure that compares engines.
+) -> FlaggedEffect | None:
+    """Return what flagged snippets do to the order by the first measure that compares engines.
 
     None where no query with a flagged snippet is judged.
 
@@ -175,35 +198,21 @@ def measure_flagged_sensitivity(
     flagged = {key for key in flagged if key[0] in judged}
     if not flagged:
         return None
-    unchanged = scores.select_measures([measure])
-    scores_by_treatment = {
-        "kept": unchanged,
-        **{treatment: changed.score(measure) for treatment, changed in _treat_flagged(scoring, flagged)},
-    }
-    means = {treatment: _average_by_engine(treated) for treatment, treated in scores_by_treatment.items()}
-    return FlaggedSensitivity(
-        measure=str(measure),
-        pairs=len(flagged),
-        means=means,
-        winners={
-            treatment: _find_winner(treated, among) for treatment, treated in scores_by_treatment.items()
-        },
-        swapped=tuple(_find_swapped(means)),
+    # All queries are scored again, because the grades of a query influence what is imputed on another.
+    zeroed = replace(scoring, judgments=[_zero_grade(judgment, flagged) for judgment in scoring.judgments])
+    treated = (
+        scores.select_measures([measure]),
+        zeroed.score(measure),
+        _drop_snippets(scoring, flagged).score(measure),
     )
-
-
-def _treat_flagged(
-    scoring: ScoringInput, flagged: Collection[tuple[str, str]]
-) -> Iterator[tuple[str, ScoringInput]]:
-    """Yield the input with the grades of flagged snippets set to 0, and without these snippets.
-
-    All queries are scored again, because the grades of a query influence what is imputed on another.
-    """
-    yield (
-        "zeroed",
-        replace(scoring, judgments=[_zero_grade(judgment, flagged) for judgment in scoring.judgments]),
+    means = [_average_by_engine(each) for each in treated]
+    engines = {engine: FlaggedMeans(*(each[engine] for each in means)) for engine in scores.engines}
+    winners = FlaggedWinners(*(_find_winner(each, among) for each in treated))
+    swapped = tuple(_find_swapped(engines))
+    same_winner = winners.unchanged == winners.zeroed == winners.dropped
+    return FlaggedEffect(
+        str(measure), len(flagged), engines, winners, swapped, bool(swapped) or not same_winner
     )
-    yield "dropped", _drop_snippets(scoring, flagged)
 
 
 def _zero_grade(judgment: Judgment, flagged: Collection[tuple[str, str]]) -> Judgment:
@@ -239,11 +248,12 @@ def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> st
     return next((engine for engine, won in wins.items() if won == len(scores.engines) - 1), None)
 
 
-def _find_swapped(means: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[str, str]]:
-    def is_better(treatment: str, one: str, two: str) -> bool:
-        first, second = means[treatment][one], means[treatment][two]
+def _find_swapped(engines: Mapping[str, FlaggedMeans]) -> Iterator[tuple[str, str]]:
+    def is_better(first: float | None, second: float | None) -> bool:
         return first is not None and second is not None and first - second > _TIE
 
-    for one, two in permutations(means["kept"], 2):
-        if is_better("kept", one, two) and any(is_better(treatment, two, one) for treatment in TREATMENTS):
+    for (one, first), (two, second) in permutations(engines.items(), 2):
+        if is_better(first.unchanged, second.unchanged) and (
+            is_better(second.zeroed, first.zeroed) or is_better(second.dropped, first.dropped)
+        ):
             yield one, two

@@ -19,14 +19,13 @@ UNNAMED = "unnamed"
 
 
 @dataclass(frozen=True, slots=True)
-class ServedModel:
-    """The judgments by the model `model` (`""` when the server returns no name), over all repeats.
+class ServedModelGrades:
+    """The grades that one model gave, over all repeats: how many, how many relevant, and their mean.
 
     `engines` counts the judgments of the results of each engine down to the depth; a pair that two engines
     returned is in both counts.
     """
 
-    model: str
     judgments: int
     relevant: int
     mean_grade: float
@@ -38,8 +37,11 @@ def count_served_models(
     documents: Mapping[tuple[str, str], Sequence[str]],
     judgments: Iterable[Judgment],
     scale: Scale,
-) -> tuple[ServedModel, ...]:
-    """Return the served models, most judgments first; grades by rule are left out."""
+) -> dict[str, ServedModelGrades]:
+    """Return the grades by served model, most judgments first; grades by rule are left out.
+
+    A model is `""` when the server returns no name.
+    """
     grades: dict[str, list[int]] = {}
     of_pair: dict[tuple[str, str], list[str]] = {}
     for judgment in judgments:
@@ -53,17 +55,16 @@ def count_served_models(
         for id_ in {snippet.id for snippet in ranking.snippets[:depth]}:
             for model in of_pair.get((ranking.query_id, id_), ()):
                 by_engine[model][ranking.engine] += 1
-    models = [
-        ServedModel(
-            model=model,
+    models = {
+        model: ServedModelGrades(
             judgments=len(of_model),
             relevant=sum(grade >= scale.relevant_from for grade in of_model),
             mean_grade=sum(of_model) / len(of_model),
             engines=dict(sorted(by_engine[model].items())),
         )
         for model, of_model in grades.items()
-    ]
-    return tuple(sorted(models, key=lambda served: (-served.judgments, served.model)))
+    }
+    return dict(sorted(models.items(), key=lambda item: (-item[1].judgments, item[0])))
 
 
 def find_grading_models(judgments: Iterable[Judgment]) -> dict[str, str]:

@@ -6,7 +6,7 @@ that they are uncertain. Values in the analysis of variance have no NaN: callers
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -16,7 +16,7 @@ from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints, divide
 from judge.measure.kappa import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.rank_correlation import tau
-from judge.measure.resampling import IntervalEstimate, estimate_statistic
+from judge.measure.resampling import StatisticValue, estimate_statistic
 from judge.measure.score import Scores, nan_mean
 from judge.messages import Message
 from judge.records import Judgment, Scale
@@ -110,61 +110,61 @@ _ALL_SAME = Message("all grades are the same, so agreement by chance is complete
 
 
 @dataclass(frozen=True, slots=True)
-class EngineRepeats:
-    """The means of one engine in every repeat, their mean, standard deviation `sd` and range `spread`.
+class EngineStability:
+    """The means of one engine in every repeat, their mean, standard deviation `sd` and range.
 
-    `icc` is the intraclass correlation ICC(A,1) of the values by query. `p` is that of the test that the
-    means of two repeats differ by less than `EQUIVALENCE_MARGIN` (TOST, the largest p of all pairs of
+    `icc` is the intraclass correlation ICC(A,1) of the values by query. `tost_p` is that of the test that
+    the means of two repeats differ by less than `EQUIVALENCE_MARGIN` (TOST, the largest p of all pairs of
     repeats), None when a pair of repeats cannot be tested.
     """
 
-    engine: str
     means: tuple[float | None, ...]
     mean: float | None
     sd: float | None
-    spread: float | None
+    range: float | None
     icc: float | None
-    p: float | None
+    tost_p: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class MeasureRepeats:
+class MeasureStability:
     """The stability of one measure over the repeats.
 
-    `tau` is the smallest tau of the rankings of any two repeats. `p` is the largest of any engine: if it is
-    below `ALPHA`, the mean of every engine is equal in all repeats within `EQUIVALENCE_MARGIN`
+    `smallest_tau` is that of the rankings of any two repeats. `tost_p` is the largest of any engine: if it
+    is below `ALPHA`, the mean of every engine is equal in all repeats within `EQUIVALENCE_MARGIN`
     (`equivalent`).
     """
 
-    measure: str
-    engines: tuple[EngineRepeats, ...]
-    tau: float | None
-    components: VarianceComponents | None
-    spread: float | None
-    p: float | None
+    engines: Mapping[str, EngineStability]
+    largest_difference: float | None
+    smallest_tau: float | None
+    variance: VarianceComponents | None
+    tost_p: float | None
     equivalent: bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class Stability:
-    """How much repeats differ; intervals are 95 %, over queries.
+class RepeatStability:
+    """How alike the repeats are, over `pairs` that were judged at least twice; intervals are over queries.
 
-    `pairs` were judged at least twice. `flips` is the probability that two repeats of a pair differ in
-    relevance, `changes` that they differ in grade, `ever` the share of pairs with any flip. `alpha` is
-    Krippendorff's (ordinal), `kappa` Fleiss' on a binary scale, over the pairs with a grade in all repeats.
+    `flip_rate` is the chance that two judgments of a pair differ in relevant or not, `grade_change_rate`
+    that they differ in grade, `ever_flipped` the share of pairs with any flip. `alpha` is Krippendorff's
+    (ordinal), `fleiss_kappa` is on a binary scale, over the pairs with a grade in all repeats. `margin` is
+    `EQUIVALENCE_MARGIN`.
     """
 
     repeats: int
     pairs: int
-    flips: IntervalEstimate
-    changes: IntervalEstimate
-    ever: IntervalEstimate
-    alpha: IntervalEstimate
-    kappa: float | None
-    measures: tuple[MeasureRepeats, ...]
+    flip_rate: StatisticValue
+    grade_change_rate: StatisticValue
+    ever_flipped: StatisticValue
+    alpha: StatisticValue
+    fleiss_kappa: float | None
+    margin: float
+    measures: Mapping[str, MeasureStability]
 
 
-def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scale) -> Stability | None:
+def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scale) -> RepeatStability | None:
     """Return the stability over the repeats, None when there is only one.
 
     Empty snippets are left out of the verdicts: their grade 0 is a rule.
@@ -179,15 +179,16 @@ def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scal
     relevant = np.where(grades == NO_GRADE, NO_GRADE, grades >= scale.relevant_from)
     possible = judged * (judged - 1) / 2
     flipping, changing = _count_differences(relevant), _count_differences(grades)
-    return Stability(
+    return RepeatStability(
         repeats=len(scores.repeats),
         pairs=len(grades),
-        flips=_estimate_share(query, flipping, possible),
-        changes=_estimate_share(query, changing, possible),
-        ever=_estimate_share(query, (flipping > 0).astype(np.float64), np.ones(len(grades))),
+        flip_rate=_estimate_share(query, flipping, possible),
+        grade_change_rate=_estimate_share(query, changing, possible),
+        ever_flipped=_estimate_share(query, (flipping > 0).astype(np.float64), np.ones(len(grades))),
         alpha=_estimate_alpha(query, _count_grades(grades, scale.top + 1)),
-        kappa=_compute_fleiss_kappa(grades, scale) if scale.name == "binary" else None,
-        measures=tuple(_compare_measures(scores)),
+        fleiss_kappa=_compute_fleiss_kappa(grades, scale) if scale.name == "binary" else None,
+        margin=EQUIVALENCE_MARGIN,
+        measures=dict(_compare_measures(scores)),
     )
 
 
@@ -220,7 +221,7 @@ def _count_grades(grades: Ints, levels: int) -> Ints:
     return counts
 
 
-def _estimate_share(query: Ints, counts: Floats, totals: Floats) -> IntervalEstimate:
+def _estimate_share(query: Ints, counts: Floats, totals: Floats) -> StatisticValue:
     def share(sums: Floats) -> Floats:
         return divide(sums[..., 0], sums[..., 1], np.nan)
 
@@ -228,7 +229,7 @@ def _estimate_share(query: Ints, counts: Floats, totals: Floats) -> IntervalEsti
     return estimate_statistic(cells, share, _NO_REPEAT, share=True)
 
 
-def _estimate_alpha(query: Ints, counts: Ints) -> IntervalEstimate:
+def _estimate_alpha(query: Ints, counts: Ints) -> StatisticValue:
     levels = counts.shape[1]
 
     def alpha(sums: Floats) -> Floats:
@@ -252,26 +253,28 @@ def _sum_by_query(query: Ints, cells: Floats) -> Floats:
     return sums
 
 
-def _compare_measures(scores: Scores) -> Iterator[MeasureRepeats]:
+def _compare_measures(scores: Scores) -> Iterator[tuple[str, MeasureStability]]:
     for index, measure in enumerate(scores.measures):
         value = scores.value[..., index]
         complete = ~np.isnan(value).any(axis=(0, 2))
-        engines = tuple(_summarise_engine(name, value[row]) for row, name in enumerate(scores.engines))
-        p_values = [engine.p for engine in engines if engine.p is not None]
-        untested = any(engine.p is None and engine.mean is not None for engine in engines)
-        spreads = [engine.spread for engine in engines if engine.spread is not None]
-        yield MeasureRepeats(
-            measure=str(measure),
-            engines=engines,
-            tau=_find_lowest_tau(nan_mean(value, axis=1)),
-            components=estimate_components(value[:, complete].transpose(1, 0, 2)),
-            spread=max(spreads, default=None),
-            p=max(p_values, default=None),
-            equivalent=max(p_values) < ALPHA if p_values and not untested else None,
+        engines = {name: _summarise_engine(value[row]) for row, name in enumerate(scores.engines)}
+        p_values = [engine.tost_p for engine in engines.values() if engine.tost_p is not None]
+        untested = any(engine.tost_p is None and engine.mean is not None for engine in engines.values())
+        ranges = [engine.range for engine in engines.values() if engine.range is not None]
+        yield (
+            str(measure),
+            MeasureStability(
+                engines=engines,
+                largest_difference=max(ranges, default=None),
+                smallest_tau=_find_lowest_tau(nan_mean(value, axis=1)),
+                variance=estimate_components(value[:, complete].transpose(1, 0, 2)),
+                tost_p=max(p_values, default=None),
+                equivalent=max(p_values) < ALPHA if p_values and not untested else None,
+            ),
         )
 
 
-def _summarise_engine(name: str, value: Floats) -> EngineRepeats:
+def _summarise_engine(value: Floats) -> EngineStability:
     """Return the stability of one engine from its (queries, repeats) values."""
     means = nan_mean(value, axis=0)
     defined = means[~np.isnan(means)]
@@ -280,14 +283,13 @@ def _summarise_engine(name: str, value: Floats) -> EngineRepeats:
         for one, two in combinations(value.T, 2)
     ]
     known_p = [p for p in p_values if p is not None]
-    return EngineRepeats(
-        engine=name,
+    return EngineStability(
         means=tuple(None if np.isnan(mean) else float(mean) for mean in means),
         mean=float(defined.mean()) if defined.size else None,
         sd=float(defined.std(ddof=1)) if defined.size > 1 else None,
-        spread=float(np.ptp(defined)) if defined.size > 1 else None,
+        range=float(np.ptp(defined)) if defined.size > 1 else None,
         icc=icc(value[~np.isnan(value).any(1)]),
-        p=max(known_p) if len(known_p) == len(p_values) else None,
+        tost_p=max(known_p) if len(known_p) == len(p_values) else None,
     )
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from judge.analysis.combine_runs import CombinedRuns, combine_runs
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.config.nightly import NightlyConfig
-from judge.measure.compare import Comparison, compare_engines
+from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import Floats
 from judge.measure.measures import Measure
-from judge.measure.resampling import RESAMPLES, compute_randomisation_p, holm
+from judge.measure.resampling import RESAMPLES, Interval, compute_randomisation_p, holm
 from judge.measure.score import Scores, score_rankings
 from judge.messages import Message
 from judge.nightly.query_drift import shared_query_ids
@@ -198,7 +198,7 @@ def one_sided_p(p: float | None, change: float | None) -> float | None:
 
 
 def measure_changes(
-    comparisons: Sequence[Comparison], scores: Scores, sides: Mapping[str, tuple[str, str]], alpha: float
+    comparisons: Sequence[PairComparison], scores: Scores, sides: Mapping[str, tuple[str, str]], alpha: float
 ) -> tuple[RegressionOutcome, ...]:
     """Return one change per engine and measure, in their order, without a verdict yet.
 
@@ -219,11 +219,13 @@ def measure_changes(
     return tuple(changes)
 
 
-def _measure_change(engine: str, pair: Comparison, values: Floats, resamples: int) -> RegressionOutcome:
+def _measure_change(engine: str, pair: PairComparison, values: Floats, resamples: int) -> RegressionOutcome:
     """Return the change of an engine, from (2, queries) values at the baseline and tonight."""
     both = values[:, ~np.isnan(values).any(0)]
     differences = both[1] - both[0]
     (p,) = compute_randomisation_p(differences[:, None], resamples=resamples)
+    low, high = pair.ci95 or (None, None)
+    least, most = pair.bounds or (None, None)
     return RegressionOutcome(
         engine=engine,
         measure=pair.measure,
@@ -231,28 +233,26 @@ def _measure_change(engine: str, pair: Comparison, values: Floats, resamples: in
         baseline=float(both[0].mean()) if both.size else None,
         tonight=float(both[1].mean()) if both.size else None,
         change=pair.difference,
-        low=pair.low,
-        high=pair.high,
-        least=pair.least,
-        most=pair.most,
+        low=low,
+        high=high,
+        least=least,
+        most=most,
         p=one_sided_p(None if np.isnan(p) else float(p), pair.difference),
         sd=float(differences.std(ddof=1)) if len(differences) > 1 else None,
     )
 
 
-def _reverse(pair: Comparison) -> Comparison:
+def _reverse(pair: PairComparison) -> PairComparison:
     """Return the same comparison as b - a."""
 
-    def negate(number: float | None) -> float | None:
-        return None if number is None else 0.0 - number  # 0.0, not -0.0
+    def negate(ends: Interval | None) -> Interval | None:
+        return None if ends is None else (0.0 - ends[1], 0.0 - ends[0])
 
     return replace(
         pair,
         a=pair.b,
         b=pair.a,
-        difference=negate(pair.difference),
-        low=negate(pair.high),
-        high=negate(pair.low),
-        least=negate(pair.most),
-        most=negate(pair.least),
+        difference=None if pair.difference is None else 0.0 - pair.difference,  # 0.0, not -0.0
+        ci95=negate(pair.ci95),
+        bounds=negate(pair.bounds),
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from judge.analysis.summary import EngineResult, Summary
+from judge.analysis.summary import Summary
+from judge.measure.engine_summary import EngineResult
 from judge.measure.measures import parse_measure
 from judge.nightly.record import CallCost, NightEngineResult, NightMean
 

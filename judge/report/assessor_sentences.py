@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from judge.analysis.summary import PanelResult, SelfTestFigures, SelfTestShare, Summary
+from judge.analysis.summary import SelfTestFigures, SelfTestShare, Summary
 from judge.measure.bias import SharedVendor
-from judge.measure.panel_agreement import Member, MemberPair
+from judge.measure.panel_agreement import Member, MemberPair, PanelResult
 from judge.messages import Translator
 from judge.report import sentences
 from judge.report.number_texts import format_interval

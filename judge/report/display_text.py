@@ -11,19 +11,13 @@ from typing import Any, TypeVar
 
 from markupsafe import Markup, escape
 
-from judge.analysis.summary import (
-    DecidingQueries,
-    FlaggedEffect,
-    FlaggedWinners,
-    OwnListReversal,
-    PairComparison,
-    PanelResult,
-    SegmentContrast,
-    SegmentResult,
-    Summary,
-)
+from judge.analysis.summary import DecidingQueries, Summary
 from judge.characters import escape_controls
 from judge.dataset.text_cleaning import drop_invisible, has_invisible
+from judge.measure.compare import PairComparison
+from judge.measure.panel_agreement import PanelResult
+from judge.measure.segments import SegmentContrast, SegmentResult
+from judge.measure.sensitivity import FlaggedEffect, FlaggedWinners, OwnListReversal
 
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.
 ISOLATE, END = "\u2068", "\u2069"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from judge.analysis.summary import Interval, RunCost
+from judge.analysis.summary import RunCost
+from judge.measure.resampling import Interval
 from judge.messages import Translator
 
 #: What stands on a page where there is no value.

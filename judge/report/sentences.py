@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
-from judge.analysis.run_analysis import describe_outcome
-from judge.analysis.summary import OwnListReversal, PairComparison, SegmentContrast, SegmentResult, Summary
+from judge.analysis.summary import Summary
+from judge.measure.compare import PairComparison, describe_outcome
+from judge.measure.segments import SegmentContrast, SegmentResult
+from judge.measure.sensitivity import OwnListReversal
 from judge.messages import Translator
 from judge.report.number_texts import count_queries, format_interval
 

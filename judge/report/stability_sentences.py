@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from judge.analysis.summary import MeasureStability, RepeatStability, StatisticValue
-from judge.measure.stability import VarianceComponents
+from judge.measure.resampling import StatisticValue
+from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import Translator
 from judge.report.number_texts import format_interval, format_p_value
 

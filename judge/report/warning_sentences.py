@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from judge.analysis.summary import FlaggedEffect, FlaggedMeans, FlaggedWinners, Interval, Summary
+from judge.analysis.summary import Summary
+from judge.measure.resampling import Interval
+from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import Translator
 
 #: How many engines that change places are described.

@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge.analysis.summary import EngineResult, Summary
+from judge.analysis.summary import Summary
 from judge.errors import InputError, RunIncomplete
-from judge.measure.engine_summary import Latency, RerankRelevancy, TokenCount
+from judge.measure.engine_summary import EngineResult, Latency, RerankRelevancy, TokenCount
 from judge.measure.measures import parse_measure
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from judge.measure.compare import Comparison, compare_engines
+from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import Floats, dcg, divide, sum_precision
 from tests.unit.measure.tables import tabled
 
@@ -71,13 +71,11 @@ def draw_tables(
         yield chosen[:, rng.integers(0, population.shape[1], queries)], chosen.mean(1)
 
 
-def covers(pairs: tuple[Comparison, ...], truth: Floats) -> bool:
+def covers(pairs: tuple[PairComparison, ...], truth: Floats) -> bool:
     """Return whether every interval of `pairs` holds the true difference."""
     index = {name: number for number, name in enumerate("abcdefghijklmnopqrstuvwxyz")}
     return all(
-        pair.low is None
-        or pair.high is None
-        or pair.low <= truth[index[pair.a]] - truth[index[pair.b]] <= pair.high
+        pair.ci95 is None or pair.ci95[0] <= truth[index[pair.a]] - truth[index[pair.b]] <= pair.ci95[1]
         for pair in pairs
     )
 

@@ -78,7 +78,7 @@ def compare(unjudged: float) -> None:
         "records to scores": fastest(
             lambda: score_rankings(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
         ),
-        "scores to means": fastest(lambda: summarise_engines(scores)),
+        "scores to means": fastest(lambda: summarise_engines(scores, rankings, DEPTH)),
         "scores to rows": fastest(lambda: list(scores.to_records())),
         "pytrec_eval and its dicts": fastest(lambda: theirs(rankings, judgments)),
     }

@@ -8,21 +8,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.analysis.label_agreement import (
-    CalibrationResult,
-    CorrectedDifference,
-    EngineOrders,
-    LabelAgreement,
-    MeasureCalibration,
-    MissingCalibration,
-)
-from judge.analysis.summary import StatisticValue
+from judge.analysis.label_agreement import CalibrationResult, LabelAgreement, MissingCalibration
 from judge.characters import escape_controls
 from judge.cli.render.cells import format_number, format_range, make_table
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
 from judge.measure.measures import parse_measure
-from judge.measure.ppi import MIN_DIFFERENT, CorrectedOutcome
+from judge.measure.ppi import MIN_DIFFERENT, CorrectedDifference, CorrectedOutcome, MeasureCalibration
+from judge.measure.rank_correlation import EngineOrders
+from judge.measure.resampling import StatisticValue
 from judge.messages import Message, Translator
 from judge.report.charts.svg import name_mean
 from judge.report.number_texts import count_queries, format_interval, format_p_value

@@ -8,11 +8,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.analysis.summary import MeasureStability, PairComparison, SegmentResult, Summary
+from judge.analysis.summary import Summary
 from judge.cli.render.cells import escape_line, format_number, format_range, make_table, print_table
 from judge.cli.render.run_tables import describe_no_grades, list_count_columns, list_time_columns
 from judge.errors import InputError
+from judge.measure.compare import PairComparison
 from judge.measure.measures import parse_measure
+from judge.measure.segments import SegmentResult
+from judge.measure.stability import MeasureStability
 from judge.messages import Translator, round_count
 from judge.report import assessor_sentences, sentences, stability_sentences
 from judge.report.charts.svg import name_mean

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.analysis.summary import EngineResult, RunCost, Summary
+from judge.analysis.summary import RunCost, Summary
 from judge.cli.render.cells import (
     escape_line,
     format_number,
@@ -18,6 +18,7 @@ from judge.cli.render.cells import (
     measure_width,
     print_table,
 )
+from judge.measure.engine_summary import EngineResult
 from judge.measure.measures import list_measures
 from judge.messages import Translator
 from judge.report import assessor_sentences, sentences, stability_sentences, warning_sentences

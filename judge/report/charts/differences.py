@@ -9,7 +9,8 @@ from itertools import groupby, pairwise
 
 from markupsafe import Markup
 
-from judge.analysis.summary import PairComparison, Summary
+from judge.analysis.summary import Summary
+from judge.measure.compare import PairComparison
 from judge.messages import Text, text
 from judge.report import display_text, sentences
 from judge.report.charts import axis, svg

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from judge.analysis.summary import MeasureStability, RepeatStability, Summary
+from judge.analysis.summary import Summary
 from judge.measure.measures import parse_measure
+from judge.measure.stability import MeasureStability, RepeatStability
 from judge.messages import Text, join_sentences, text
 from judge.report import display_text, sentences
 from judge.report.charts import axis, svg

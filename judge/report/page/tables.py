@@ -6,14 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from judge.analysis.run_analysis import describe_outcome
-from judge.analysis.summary import (
-    MeasureMean,
-    PairComparison,
-    SegmentMean,
-    SegmentResult,
-    Summary,
-)
+from judge.analysis.summary import Summary
+from judge.measure.compare import PairComparison, describe_outcome
+from judge.measure.engine_summary import MeasureMean
+from judge.measure.segments import SegmentMean, SegmentResult
 from judge.messages import CHINESE, Text, text
 from judge.report import sentences
 from judge.report.charts.svg import name_mean

@@ -5,22 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from judge.measure.formulas import Floats
-from judge.measure.ppi import Corrected, LabelledSample, correct_mean
+from judge.measure.ppi import (
+    CorrectedDifference,
+    CorrectedEngineMean,
+    LabelledSample,
+    compute_two_sided_p,
+    correct_mean,
+)
+
+NAN = float("nan")
 
 
 def floats(*values: float) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
-def corrected_mean(human: Floats, assessor: Floats, rest: Floats, level: float = 0.95) -> Corrected:
+def corrected_mean(human: Floats, assessor: Floats, rest: Floats, level: float = 0.95) -> CorrectedEngineMean:
     """The correction of values that are all known."""
     return correct_mean(LabelledSample((), human, assessor, rest), level)
 
 
-def numbers(corrected: Corrected) -> list[float]:
+def numbers(row: CorrectedEngineMean | CorrectedDifference) -> list[float]:
     """All but the counts, NaN for what is not known."""
-    ends = [float("nan") if end is None else end for end in (corrected.low, corrected.high, corrected.p)]
-    return [corrected.estimate, *ends[:2], corrected.se, corrected.weight, ends[2]]
+    p = row.p if isinstance(row, CorrectedDifference) else compute_two_sided_p(row)
+    low, high = row.ci95 or (NAN, NAN)
+    return [row.corrected, low, high, row.se, row.weight, NAN if p is None else p]
 
 
 def graded(n: int, rest: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:

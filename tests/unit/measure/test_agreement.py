@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from judge.measure.agreement import PUBLISHED_AGREEMENT, Agreement, PairedGrades, measure_agreement
-from judge.measure.resampling import IntervalEstimate
+from judge.measure.resampling import StatisticValue
 from judge.records import BINARY, GRADED, Scale
+from tests.support.intervals import high_end, low_end
 
 
 def paired(*rows: tuple[int, int, int]) -> PairedGrades:
@@ -27,10 +28,10 @@ def labelled(queries: int = 30, *, per_query: int = 20, seed: int = 0) -> Paired
     return PairedGrades(query, human, np.clip(human + slip, 0, 3))
 
 
-def estimates(found: Agreement) -> dict[str, IntervalEstimate]:
+def estimates(found: Agreement) -> dict[str, StatisticValue]:
     named = {each.name: getattr(found, each.name) for each in fields(found)}
     named |= {f"kappa_at {grade}": one for grade, one in found.kappa_at.items()}
-    return {name: one for name, one in named.items() if isinstance(one, IntervalEstimate)}
+    return {name: one for name, one in named.items() if isinstance(one, StatisticValue)}
 
 
 @pytest.fixture(scope="module")
@@ -42,17 +43,17 @@ def two() -> Agreement:
 
 def test_pairs_are_counted_by_grade(two: Agreement) -> None:
     assert (two.pairs, two.queries) == (8, 2)
-    assert two.table == ((2, 1, 0, 0), (0, 0, 1, 0), (1, 0, 1, 0), (0, 0, 1, 1))
+    assert two.confusion == ((2, 1, 0, 0), (0, 0, 1, 0), (1, 0, 1, 0), (0, 0, 1, 1))
 
 
 def test_shares_and_biases_by_hand(two: Agreement) -> None:
     """4 of 8 grades alike; 6 of 8 on one side; errors +1 +1 -2 -1; 4 relevant for both, 3 in common."""
     assert two.same_grade.value == 0.5
-    assert two.same_side.value == 0.75
+    assert two.same_verdict.value == 0.75
     assert two.bias.value == -1 / 8
     assert two.bias_relevant.value == 0
     assert (two.precision.value, two.recall.value) == (0.75, 0.75)
-    assert two.kappa_relevant.value == two.kappa_at[2].value == pytest.approx(0.5)
+    assert two.kappa_relevant.value == two.kappa_at["2"].value == pytest.approx(0.5)
 
 
 def test_equals_scikit_learn_and_truescore() -> None:
@@ -64,7 +65,7 @@ def test_equals_scikit_learn_and_truescore() -> None:
     found = measure_agreement(pairs, GRADED, replace(GRADED, relevant_from=3))
     expected = {
         "kappa": cohen_kappa_score(human, assessor),
-        "quadratic": cohen_kappa_score(human, assessor, weights="quadratic"),
+        "kappa_quadratic": cohen_kappa_score(human, assessor, weights="quadratic"),
         "alpha": krippendorff_alpha(np.stack([human, assessor]), level="ordinal"),
         "bias": (assessor - human).mean(),
         "kappa_relevant": cohen_kappa_score(human >= 2, assessor >= 3),
@@ -79,9 +80,8 @@ def test_equals_scikit_learn_and_truescore() -> None:
 def test_every_interval_is_around_its_value() -> None:
     for name, one in estimates(measure_agreement(labelled(), GRADED, GRADED)).items():
         assert one.value is not None, name
-        assert one.low is not None, name
-        assert one.high is not None, name
-        assert one.low < one.value < one.high, name
+        assert one.ci95 is not None, name
+        assert one.ci95[0] < one.value < one.ci95[1], name
         assert not one.why, name
 
 
@@ -94,10 +94,9 @@ def test_pairs_of_a_query_are_no_independent_evidence() -> None:
     assert width(by_query) > 2 * width(by_pair)
 
 
-def width(one: IntervalEstimate) -> float:
-    assert one.high is not None
-    assert one.low is not None
-    return one.high - one.low
+def width(one: StatisticValue) -> float:
+    assert one.ci95 is not None
+    return one.ci95[1] - one.ci95[0]
 
 
 def test_a_binary_assessor_is_held_to_relevant_or_not() -> None:
@@ -107,24 +106,30 @@ def test_a_binary_assessor_is_held_to_relevant_or_not() -> None:
     pairs = labelled()
     human, assessor = pairs.human, (pairs.assessor >= 1).astype(np.int64)
     found = measure_agreement(replace(pairs, assessor=assessor), GRADED, BINARY)
-    for name in ("same_grade", "quadratic", "alpha", "bias"):
+    for name in ("same_grade", "kappa_quadratic", "alpha", "bias"):
         assert estimates(found)[name].value is None
-        assert "different scales" in estimates(found)[name].why
-    assert len(found.table) == 4
-    assert all(len(row) == 2 for row in found.table)
+        assert "different scales" in (estimates(found)[name].why or "")
+    assert len(found.confusion) == 4
+    assert all(len(row) == 2 for row in found.confusion)
     assert found.kappa.value == pytest.approx(cohen_kappa_score(human, assessor), abs=1e-12)
     for grade, kappa in found.kappa_at.items():
-        assert kappa.value == pytest.approx(cohen_kappa_score(human >= grade, assessor), abs=1e-12)
-    assert found.kappa_relevant == found.kappa_at[2]
+        assert kappa.value == pytest.approx(cohen_kappa_score(human >= int(grade), assessor), abs=1e-12)
+    assert found.kappa_relevant == found.kappa_at["2"]
     assert found.bias_relevant.value == pytest.approx(assessor.mean() - (human >= 2).mean())
 
 
 def test_complete_chance_agreement_says_why_kappa_is_unknown() -> None:
     found = measure_agreement(paired((0, 2, 2), (1, 2, 2), (2, 2, 2)), GRADED, GRADED)
-    for one in (found.kappa, found.quadratic, found.alpha, found.kappa_relevant, *found.kappa_at.values()):
-        assert (one.value, one.low, one.high) == (None, None, None)
-        assert "chance agreement is complete" in one.why
-    assert (found.same_grade.value, found.same_side.value, found.bias.value) == (1, 1, 0)
+    for one in (
+        found.kappa,
+        found.kappa_quadratic,
+        found.alpha,
+        found.kappa_relevant,
+        *found.kappa_at.values(),
+    ):
+        assert (one.value, one.ci95) == (None, None)
+        assert "chance agreement is complete" in (one.why or "")
+    assert (found.same_grade.value, found.same_verdict.value, found.bias.value) == (1, 1, 0)
 
 
 def test_nothing_relevant_leaves_precision_and_recall_unknown() -> None:
@@ -137,15 +142,15 @@ def test_one_query_has_values_and_no_intervals() -> None:
     found = measure_agreement(paired((5, 0, 1), (5, 3, 3), (5, 1, 1)), GRADED, GRADED)
     assert found.queries == 1
     assert found.kappa.value is not None
-    assert (found.kappa.low, found.kappa.high) == (None, None)
+    assert found.kappa.ci95 is None
     assert found.kappa.why == "it comes from one query, which gives no range"
 
 
 def test_without_a_pair_nothing_is_known() -> None:
     found = measure_agreement(paired(), GRADED, BINARY)
-    assert (found.pairs, found.queries, found.table) == (0, 0, ((0, 0),) * 4)
+    assert (found.pairs, found.queries, found.confusion) == (0, 0, ((0, 0),) * 4)
     assert all(one.value is None and one.why for one in estimates(found).values())
-    assert "no pair" in found.kappa.why
+    assert "no pair" in (found.kappa.why or "")
 
 
 @pytest.mark.parametrize(
@@ -177,8 +182,8 @@ def test_complete_agreement_is_as_sure_as_there_are_queries() -> None:
     rows = [(query, grade, grade) for query in range(10) for grade in ((0, 3) if query < 4 else (0, 1))]
     found = measure_agreement(paired(*rows), GRADED, GRADED)
     for one, queries in (
-        (found.same_grade, 10), (found.same_side, 10), (found.precision, 4), (found.recall, 4)
+        (found.same_grade, 10), (found.same_verdict, 10), (found.precision, 4), (found.recall, 4)
     ):  # fmt: skip
-        assert (one.value, one.high) == (1, 1)
-        assert one.low == pytest.approx(0.025 ** (1 / queries))
-    assert (found.kappa.low, found.kappa.high) == (1, 1)
+        assert (one.value, high_end(one.ci95)) == (1, 1)
+        assert low_end(one.ci95) == pytest.approx(0.025 ** (1 / queries))
+    assert found.kappa.ci95 == (1, 1)

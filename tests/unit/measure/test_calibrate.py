@@ -16,10 +16,12 @@ from judge.measure.ppi import (
     ENOUGH_LABELLED,
     MIN_LABELLED,
     MIN_VALUES,
+    compute_two_sided_p,
     correct_engines,
     count_reserve_queries,
     draw_queries_to_label,
 )
+from tests.support.intervals import high_end, low_end
 from tests.unit.measure.corrected import corrected_mean, floats, graded, numbers
 
 
@@ -38,14 +40,16 @@ def engines_world(n: int = 60, rest: int = 200) -> tuple[list[str], Bools, Float
 
 def test_orders_are_confirmed_reversed_or_left_open() -> None:
     found = correct_engines(*engines_world())
-    assert [engine.engine for engine in found.engines] == ["a", "b", "c"]
-    outcomes = {(pair.a, pair.b): pair.outcome for pair in found.pairs}
+    assert list(found.engines) == ["a", "b", "c"]
+    outcomes = {(pair.a, pair.b): pair.outcome for pair in found.comparisons}
     assert outcomes == {("a", "b"): "confirmed", ("c", "a"): "reversed", ("c", "b"): "reversed"}
-    assert all(pair.assessor > 0 for pair in found.pairs)
+    assert all(pair.assessor > 0 for pair in found.comparisons)
     names, labelled, human, assessor = engines_world()
     # People see the engines alike, whatever the assessor says.
     human[:, labelled] = np.random.default_rng(0).permuted(human[:, labelled], axis=0)
-    assert {pair.outcome for pair in correct_engines(names, labelled, human, assessor).pairs} == {"open"}
+    assert {pair.outcome for pair in correct_engines(names, labelled, human, assessor).comparisons} == {
+        "open"
+    }
 
 
 @pytest.mark.parametrize(("ahead", "outcome"), [(0.47, "open"), (0.49, "confirmed")])
@@ -53,23 +57,23 @@ def test_an_order_is_confirmed_at_the_level_of_five_percent(ahead: float, outcom
     """Differences of ahead ± 1 on 20 queries: t = ahead · √19, and 2.093 is the quantile."""
     human = np.stack([ahead + np.tile(floats(-1, 1), 10), np.zeros(20)])
     assessor = np.stack([np.ones(20), np.zeros(20)])
-    (pair,) = correct_engines(["a", "b"], np.ones(20, bool), human, assessor).pairs
+    (pair,) = correct_engines(["a", "b"], np.ones(20, bool), human, assessor).comparisons
     assert pair.outcome == outcome
 
 
 def test_engines_and_pairs_are_corrected_means() -> None:
     names, labelled, human, assessor = engines_world()
     found = correct_engines(names, labelled, human, assessor)
-    for at, engine in enumerate(found.engines):
+    for at, engine in enumerate(found.engines.values()):
         parts = human[at, labelled], assessor[at, labelled], assessor[at, ~labelled]
-        assert numbers(engine.corrected) == pytest.approx(numbers(corrected_mean(*parts)))
+        assert numbers(engine) == pytest.approx(numbers(corrected_mean(*parts)))
         assert engine.assessor == pytest.approx(assessor[at].mean())
         assert engine.assessor_n == 260
-    pair = found.pairs[1]
+    pair = found.comparisons[1]
     y, f = human[2] - human[0], assessor[2] - assessor[0]
     # Three pairs: each interval leaves out its difference in a third of 5 % of all cases.
     expected = corrected_mean(y[labelled], f[labelled], f[~labelled], level=1 - 0.05 / 3)
-    assert numbers(pair.corrected) == pytest.approx(numbers(expected))
+    assert numbers(pair) == pytest.approx(numbers(expected))
     assert pair.assessor == pytest.approx(f.mean())
     assert pair.assessor_n == 260
 
@@ -77,8 +81,8 @@ def test_engines_and_pairs_are_corrected_means() -> None:
 def test_p_is_adjusted_over_all_pairs() -> None:
     from statsmodels.stats.multitest import multipletests
 
-    pairs = correct_engines(*engines_world()).pairs
-    raw = [pair.corrected.p for pair in pairs]
+    pairs = correct_engines(*engines_world()).comparisons
+    raw = [pair.p for pair in pairs]
     assert [pair.p_adjusted for pair in pairs] == pytest.approx(multipletests(raw, method="bonferroni")[1])
 
 
@@ -89,8 +93,8 @@ def test_a_verdict_is_what_the_interval_shows(seed: int, engines: int) -> None:
     human = chance.binomial(5, chance.uniform(0.3, 0.7, (engines, 1)), shape) / 5
     assessor = np.clip(human + chance.normal(0, 0.2, shape), 0, 1)
     names = [f"e{number}" for number in range(engines)]
-    for pair in correct_engines(names, np.arange(60) < 25, human, assessor).pairs:
-        low, high = pair.corrected.low, pair.corrected.high
+    for pair in correct_engines(names, np.arange(60) < 25, human, assessor).comparisons:
+        low, high = low_end(pair.ci95), high_end(pair.ci95)
         assert low is not None
         assert high is not None
         assert pair.p_adjusted is not None
@@ -104,9 +108,9 @@ def test_two_that_people_tell_apart_on_few_queries_get_no_verdict(different: int
     human = np.zeros((2, 40))
     human[0, :different] = 1
     assessor = np.stack([np.ones(40), np.zeros(40)])
-    (pair,) = correct_engines(["a", "b"], np.arange(40) < 20, human, assessor).pairs
+    (pair,) = correct_engines(["a", "b"], np.arange(40) < 20, human, assessor).comparisons
     assert (pair.outcome, pair.different) == (outcome, different)
-    assert (pair.corrected.low is None) == (pair.p_adjusted is None) == (outcome == "open")
+    assert (low_end(pair.ci95) is None) == (pair.p_adjusted is None) == (outcome == "open")
 
 
 def test_the_order_of_engines_changes_nothing() -> None:
@@ -122,9 +126,9 @@ def test_the_order_of_queries_changes_nothing_but_rounding() -> None:
     names, labelled, human, assessor = engines_world()
     found = correct_engines(names, labelled, human, assessor)
     turned = correct_engines(names, labelled[::-1], human[:, ::-1], assessor[:, ::-1])
-    for one, other in zip(found.pairs, turned.pairs, strict=True):
+    for one, other in zip(found.comparisons, turned.comparisons, strict=True):
         assert (one.a, one.b, one.outcome) == (other.a, other.b, other.outcome)
-        assert numbers(one.corrected) == pytest.approx(numbers(other.corrected))
+        assert numbers(one) == pytest.approx(numbers(other))
 
 
 @pytest.mark.parametrize("names", [["x", "y"], ["y", "x"]])
@@ -133,22 +137,22 @@ def test_where_the_assessor_has_no_order_people_s_labels_decide(names: list[str]
     _, labelled, human, assessor = engines_world()
     # Equal but for rounding: without care the sign of 1e-17 would choose.
     twins = np.stack([assessor[0] + 1e-16 * np.arange(260), assessor[0]])
-    (pair,) = correct_engines(names, labelled, human[:2], twins).pairs
+    (pair,) = correct_engines(names, labelled, human[:2], twins).comparisons
     assert ((pair.a, pair.b), pair.outcome) == (tuple(names), "decided")
-    assert pair.corrected.estimate > 0
+    assert pair.corrected > 0
     assert pair.p_adjusted is not None
     assert pair.p_adjusted < 0.05
 
 
 def test_a_tie_that_people_s_labels_leave_is_open() -> None:
     _, labelled, human, assessor = engines_world()
-    (pair,) = correct_engines(["y", "x"], labelled, human[[0, 0]], assessor[[0, 0]]).pairs
+    (pair,) = correct_engines(["y", "x"], labelled, human[[0, 0]], assessor[[0, 0]]).comparisons
     assert ((pair.a, pair.b), pair.outcome) == (("x", "y"), "open")
-    assert (pair.corrected.estimate, pair.corrected.low, pair.p_adjusted) == (0, None, None)
+    assert (pair.corrected, low_end(pair.ci95), pair.p_adjusted) == (0, None, None)
     # The second is a little better, for people, than chance alone would make it: still open, and first.
     little = human[0] + np.where(np.arange(260) % 2, 0.11, -0.1)
     for names in (["x", "y"], ["y", "x"]):
-        (pair,) = correct_engines(names, labelled, np.stack([human[0], little]), assessor[[0, 0]]).pairs
+        (pair,) = correct_engines(names, labelled, np.stack([human[0], little]), assessor[[0, 0]]).comparisons
         assert (pair.b, pair.a, pair.outcome) == (*names, "open")
         assert str(pair.assessor) == "0.0"
 
@@ -156,7 +160,7 @@ def test_a_tie_that_people_s_labels_leave_is_open() -> None:
 def test_one_engine_has_no_pairs() -> None:
     _, labelled, human, assessor = engines_world()
     found = correct_engines(["a"], labelled, human[:1], assessor[:1])
-    assert (len(found.engines), found.pairs) == (1, ())
+    assert (len(found.engines), found.comparisons) == (1, ())
 
 
 # ---- values that are missing
@@ -166,11 +170,10 @@ def test_a_query_without_a_value_by_people_weighs_nothing() -> None:
     """With no rest it is the t test on the labelled queries that have a value."""
     human, assessor, _ = graded(40, 0)
     human[::4] = np.nan
-    (engine,) = correct_engines(["e"], np.ones(40, bool), human[None], assessor[None]).engines
+    (found,) = correct_engines(["e"], np.ones(40, bool), human[None], assessor[None]).engines.values()
     theirs = stats.ttest_1samp(human[~np.isnan(human)], 0)
-    found = engine.corrected
     interval = theirs.confidence_interval(0.95)
-    assert [found.estimate, found.low, found.high, found.p] == pytest.approx(
+    assert [found.corrected, *(found.ci95 or ()), compute_two_sided_p(found)] == pytest.approx(
         [np.nanmean(human), interval.low, interval.high, theirs.pvalue]
     )
     assert (found.labelled, found.undefined, found.rest, found.filled) == (30, 10, 0, 0)
@@ -181,13 +184,13 @@ def test_the_mean_stands_in_where_the_assessor_has_no_value() -> None:
     assessor[0, ::7] = np.nan
     gap = np.isnan(assessor[0])
     filled = np.where(gap, np.nanmean(assessor[0]), assessor[0])
-    found = correct_engines(["a"], labelled, human[:1], assessor[:1]).engines[0]
-    whole = correct_engines(["a"], labelled, human[:1], filled[None]).engines[0]
-    assert numbers(found.corrected) == pytest.approx(numbers(whole.corrected))
-    assert (found.corrected.filled, found.assessor_n) == (gap.sum(), 260 - gap.sum())
+    found = correct_engines(["a"], labelled, human[:1], assessor[:1]).engines["a"]
+    whole = correct_engines(["a"], labelled, human[:1], filled[None]).engines["a"]
+    assert numbers(found) == pytest.approx(numbers(whole))
+    assert (found.filled, found.assessor_n) == (gap.sum(), 260 - gap.sum())
     assert found.assessor == pytest.approx(np.nanmean(assessor[0]))
-    pair = correct_engines(names, labelled, human, assessor).pairs[0]
-    assert (pair.corrected.filled, pair.assessor_n) == (gap.sum(), 260 - gap.sum())
+    pair = correct_engines(names, labelled, human, assessor).comparisons[0]
+    assert (pair.filled, pair.assessor_n) == (gap.sum(), 260 - gap.sum())
 
 
 def test_a_mean_over_some_queries_by_hand() -> None:
@@ -200,10 +203,10 @@ def test_a_mean_over_some_queries_by_hand() -> None:
     human = np.tile(floats(1, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan), 20)
     assessor = np.tile(floats(1, 0, 0, 0, 1, 0, 0, 1), 20)
     labelled = np.tile(np.arange(8) < 4, 20)
-    found = correct_engines(["e"], labelled, human[None], assessor[None]).engines[0].corrected
+    found = correct_engines(["e"], labelled, human[None], assessor[None]).engines["e"]
     weight = (40 / 79) / (2 * 150 / 159)
     assert found.weight == pytest.approx(weight)
-    assert found.estimate == pytest.approx(1 / 2 + weight * 2 * (1 / 2 - 1 / 4))
+    assert found.corrected == pytest.approx(1 / 2 + weight * 2 * (1 / 2 - 1 / 4))
     assert (found.labelled, found.undefined, found.rest, found.filled) == (40, 40, 80, 0)
 
 
@@ -232,7 +235,7 @@ def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled()
     names, labelled, human, assessor = engines_world(20)
     human[:, np.flatnonzero(labelled)[:5]] = np.nan
     found = correct_engines(names, labelled, human, assessor)
-    assert {(each.corrected.labelled, each.corrected.undefined) for each in found.engines} == {(15, 5)}
+    assert {(each.labelled, each.undefined) for each in found.engines.values()} == {(15, 5)}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judge.measure.formulas import Bools, Floats, sum_precision
-from judge.measure.ppi import Corrected, correct_engines
+from judge.measure.ppi import CorrectedDifference, CorrectedEngineMean, correct_engines
 from tests.unit.measure.corrected import corrected_mean
 
 #: How often the assessor calls a relevant result relevant, and an irrelevant one irrelevant.
@@ -51,8 +51,8 @@ def first(n: int) -> Bools:
     return np.arange(QUERIES) < n
 
 
-def covered(interval: Corrected, truth: float) -> bool:
-    return interval.low is not None and interval.high is not None and interval.low <= truth <= interval.high
+def covered(row: CorrectedEngineMean | CorrectedDifference, truth: float) -> bool:
+    return row.ci95 is not None and row.ci95[0] <= truth <= row.ci95[1]
 
 
 @pytest.mark.slow
@@ -65,7 +65,7 @@ def test_an_assessor_that_errs_differently_per_engine_is_put_right() -> None:
     for _ in range(worlds):
         human, assessor = precision_world(chance)
         for n, outcomes in found.items():
-            (pair,) = correct_engines(["A", "B"], first(n), human, assessor).pairs
+            (pair,) = correct_engines(["A", "B"], first(n), human, assessor).comparisons
             outcomes[pair.outcome] += 1
             better = pair.a if pair.outcome == "confirmed" else pair.b
             wrong[n] += pair.outcome != "open" and better == "B"
@@ -88,7 +88,7 @@ def covered_as_often(n: int, worlds: int) -> float:
         found.append(corrected_mean(y[:n], f[:n], f[n:]))
     truth = float(TRUTH[0] - TRUTH[1])
     cover = float(np.mean([covered(one, truth) for one in found]))
-    bias = float(np.mean([one.estimate for one in found])) - truth
+    bias = float(np.mean([one.corrected for one in found])) - truth
     print(f"\nn={n}: covers {cover:.4f}, bias {bias:+.5f}")
     assert abs(bias) < 0.15 / worlds**0.5
     return cover
@@ -123,10 +123,9 @@ def test_the_intervals_of_all_pairs_hold_at_once() -> None:
     held = 0
     for _ in range(worlds):
         human, assessor = world(queries)
-        pairs = correct_engines(list("abcd"), np.arange(queries) < 20, human, assessor).pairs
+        pairs = correct_engines(list("abcd"), np.arange(queries) < 20, human, assessor).comparisons
         held += all(
-            covered(pair.corrected, float(true["abcd".index(pair.a)] - true["abcd".index(pair.b)]))
-            for pair in pairs
+            covered(pair, float(true["abcd".index(pair.a)] - true["abcd".index(pair.b)])) for pair in pairs
         )
     print(f"\nall intervals hold in {held / worlds:.4f}")
     assert 0.94 <= held / worlds <= 0.985
@@ -140,21 +139,21 @@ def test_false_alarms_are_as_rare_as_promised_when_engines_are_equal() -> None:
     for _ in range(worlds):
         relevant = chance.binomial(10, chance.uniform(0.2, 0.8, QUERIES), (2, QUERIES))
         seen = chance.binomial(relevant, TPR[:, None]) + chance.binomial(10 - relevant, 1 - TNR[:, None])
-        (pair,) = correct_engines(["A", "B"], first(50), relevant / 10, seen / 10).pairs
+        (pair,) = correct_engines(["A", "B"], first(50), relevant / 10, seen / 10).comparisons
         named += pair.outcome != "open"
     print(f"\na winner among equals: {named / worlds:.4f}")
     assert named <= 0.07 * worlds
 
 
-def both_defined(human: Floats, assessor: Floats, n: int) -> Corrected:
+def both_defined(human: Floats, assessor: Floats, n: int) -> CorrectedEngineMean:
     """The simpler treatment that was not chosen: labelled queries where both have a value."""
     y, f, rest = human[:n], assessor[:n], assessor[n:]
     both = ~np.isnan(y) & ~np.isnan(f)
     return corrected_mean(y[both], f[both], rest[~np.isnan(rest)])
 
 
-def chosen(human: Floats, assessor: Floats, n: int) -> Corrected:
-    return correct_engines(["A"], first(n), human[None], assessor[None]).engines[0].corrected
+def chosen(human: Floats, assessor: Floats, n: int) -> CorrectedEngineMean:
+    return correct_engines(["A"], first(n), human[None], assessor[None]).engines["A"]
 
 
 @pytest.mark.slow
@@ -162,7 +161,7 @@ def chosen(human: Floats, assessor: Floats, n: int) -> Corrected:
     ("treatment", "sound"), [(chosen, True), (both_defined, False)], ids=["chosen", "both defined"]
 )
 def test_disagreeing_where_nothing_is_relevant_moves_no_mean(
-    treatment: Callable[[Floats, Floats, int], Corrected], sound: bool
+    treatment: Callable[[Floats, Floats, int], CorrectedEngineMean], sound: bool
 ) -> None:
     n, worlds = 50, 3000
     chance = np.random.default_rng(2)
@@ -171,9 +170,9 @@ def test_disagreeing_where_nothing_is_relevant_moves_no_mean(
     for _ in range(worlds):
         human, assessor = pooled_ap_world(chance)
         found.append(treatment(human[0], assessor[0], n))
-    bias = np.mean([one.estimate for one in found]) - truth
+    bias = np.mean([one.corrected for one in found]) - truth
     cover = np.mean([covered(one, truth) for one in found])
-    width_of = (one.high - one.low for one in found if one.high is not None and one.low is not None)
+    width_of = (one.ci95[1] - one.ci95[0] for one in found if one.ci95 is not None)
     width = np.mean(list(width_of))
     print(
         f"\n{treatment.__name__}: truth {truth:.4f}, bias {bias:+.4f}, covers {cover:.4f}, width {width:.4f}"

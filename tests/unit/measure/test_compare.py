@@ -10,18 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from judge.measure.compare import Comparison, compare_engines, find_largest_contributions
+from judge.measure.compare import PairComparison, compare_engines, find_largest_contributions
 from judge.measure.formulas import Floats
 from judge.measure.simultaneous import compare_means, detectable_difference, required_queries
 from judge.records import BINARY
+from tests.support.intervals import high_end, low_end
 from tests.unit.measure.tables import NAN, tabled
 from tests.unit.measure.world import World
 
 #: What belongs to a pair whatever the other pairs of its measure are.
-_OWN = ("n", "difference", "least", "most", "sd", "effect", "wins", "ties", "losses")
+_OWN = ("n", "difference", "bounds", "sd", "d_z", "wins", "ties", "losses")
 
 
-def only(*engines: Any, **options: Any) -> Comparison:
+def only(*engines: Any, **options: Any) -> PairComparison:
     """The comparison of two engines by one measure."""
     (pair,) = compare_engines(tabled(engines, **options))
     return pair
@@ -44,9 +45,9 @@ def test_a_pair_worked_out_by_hand() -> None:
     assert (pair.wins, pair.ties, pair.losses) == (2, 1, 1)
     assert pair.difference == pytest.approx(0.125)
     assert pair.sd == pytest.approx((0.3125 / 3) ** 0.5)
-    assert pair.effect == pytest.approx(0.125 / (0.3125 / 3) ** 0.5)
-    assert (pair.low, pair.high, pair.p_adjusted) == (-1, 1, 1)
-    assert (pair.least, pair.most) == (pair.difference, pair.difference)
+    assert pair.d_z == pytest.approx(0.125 / (0.3125 / 3) ** 0.5)
+    assert (low_end(pair.ci95), high_end(pair.ci95), pair.p_adjusted) == (-1, 1, 1)
+    assert pair.bounds == (pair.difference, pair.difference)
     assert pair.outcome == "not separated"
 
 
@@ -59,11 +60,9 @@ def test_the_interval_is_that_of_all_pairs_together() -> None:
     for pair, difference in zip(pairs, differences.T, strict=True):
         reach = test.critical * stats.sem(difference)
         assert pair.difference == pytest.approx(difference.mean())
-        assert (pair.low, pair.high) == pytest.approx((difference.mean() - reach, difference.mean() + reach))
+        assert pair.ci95 == pytest.approx((difference.mean() - reach, difference.mean() + reach))
         assert pair.p_adjusted is not None
-        assert (
-            (pair.outcome == "better") == (pair.p_adjusted <= 0.05) == (pair.low is not None and pair.low > 0)
-        )
+        assert (pair.outcome == "better") == (pair.p_adjusted <= 0.05) == ((low_end(pair.ci95) or 0) > 0)
 
 
 def test_nothing_shown_is_larger_than_the_measure_can_be() -> None:
@@ -71,11 +70,11 @@ def test_nothing_shown_is_larger_than_the_measure_can_be() -> None:
     values = np.stack([[0.4, 0.7, 1, 1, 1, 1, 0.9, 0.8], [0.3, 0, 0.1, 0, 0, 0, 0, 0]])[:, :, None, None]
     (pair,) = compare_engines(tabled(values, measures="P@5"))
     (free,) = compare_engines(tabled(values, measures="DCG@2"))
-    assert (pair.high, free.low) == (1, pair.low)
-    assert free.high is not None
-    assert 1 < free.high < 3 * (1 + 1 / np.log2(3))
+    assert (high_end(pair.ci95), low_end(free.ci95)) == (1, low_end(pair.ci95))
+    assert high_end(free.ci95) is not None
+    assert 1 < high_end(free.ci95) < 3 * (1 + 1 / np.log2(3))
     (few,) = compare_engines(tabled(values[:, :3], measures="DCG@2"))
-    assert (few.low, few.high) == pytest.approx((-3 * (1 + 1 / np.log2(3)), 3 * (1 + 1 / np.log2(3))))
+    assert few.ci95 == pytest.approx((-3 * (1 + 1 / np.log2(3)), 3 * (1 + 1 / np.log2(3))))
     wild = np.stack([[0.0, 1, 0, 1, 0, 1], [1.0, 0, 1, 0.9, 1, 0.2]])
     assert only(*wild).detectable is None
 
@@ -136,7 +135,7 @@ def test_each_measure_is_a_family_of_its_own() -> None:
     for at, six in enumerate((found[:6], found[6:])):
         alone = compare_engines(tabled(values[..., [at]], measures="P@5"))
         assert [pair.p_adjusted for pair in six] == [pair.p_adjusted for pair in alone]
-        assert [(pair.low, pair.high) for pair in six] == [(pair.low, pair.high) for pair in alone]
+        assert [pair.ci95 for pair in six] == [pair.ci95 for pair in alone]
 
 
 def test_more_families_ask_for_more() -> None:
@@ -144,8 +143,8 @@ def test_more_families_ask_for_more() -> None:
     (one,), (ten,) = compare_engines(tabled(values)), compare_engines(tabled(values), families=10)
     assert one.p_adjusted is not None
     assert ten.p_adjusted == pytest.approx(10 * one.p_adjusted)
-    assert None not in (one.low, ten.low)
-    assert ten.low < one.low  # type: ignore[operator]
+    assert None not in (low_end(one.ci95), low_end(ten.ci95))
+    assert low_end(ten.ci95) < low_end(one.ci95)
 
 
 def test_a_pair_without_a_common_query_is_no_member_of_the_family() -> None:
@@ -158,7 +157,15 @@ def test_a_pair_without_a_common_query_is_no_member_of_the_family() -> None:
     assert met[0].outcome == alone.outcome == "better"
     for pair in pairs:
         if not pair.n:
-            numbers = (pair.difference, pair.low, pair.high, pair.least, pair.most, pair.sd, pair.effect)
+            numbers = (
+                pair.difference,
+                low_end(pair.ci95),
+                high_end(pair.ci95),
+                low_end(pair.bounds),
+                high_end(pair.bounds),
+                pair.sd,
+                pair.d_z,
+            )
             assert {*numbers, pair.p_adjusted, pair.detectable, pair.at_least_queries, pair.robust} == {None}
             assert (pair.wins, pair.ties, pair.losses) == (0, 0, 0)
             assert pair.outcome == "undetermined"
@@ -209,7 +216,7 @@ def test_the_better_engine_is_named_when_chance_is_unlikely() -> None:
     assert pair.p_adjusted <= 0.05
 
 
-def unsure(low: float, high: float) -> Comparison:
+def unsure(low: float, high: float) -> PairComparison:
     """Twenty queries, a about .3 ahead of b; the values of a may move by `low` and `high`."""
     b = np.linspace(0.1, 0.4, 20)
     a = b + np.linspace(0.25, 0.35, 20)
@@ -218,16 +225,16 @@ def unsure(low: float, high: float) -> Comparison:
 
 def test_a_difference_that_unjudged_snippets_could_take_away_is_undetermined() -> None:
     pair = unsure(0.31, 0.1)
-    assert pair.low is not None
-    assert pair.low > 0
-    assert (pair.difference, pair.least, pair.most) == pytest.approx((0.3, -0.01, 0.4))
+    assert low_end(pair.ci95) is not None
+    assert low_end(pair.ci95) > 0
+    assert (pair.difference, low_end(pair.bounds), high_end(pair.bounds)) == pytest.approx((0.3, -0.01, 0.4))
     assert (pair.outcome, pair.robust, pair.at_least_queries) == ("undetermined", None, None)
 
 
 def test_a_difference_that_no_grades_could_turn_names_an_engine() -> None:
     """The range of the mean is above 0; with the interval around its lower end it is not always."""
     sure, barely = unsure(0.2, 0.1), unsure(0.29, 0.1)
-    assert [sure.least, barely.least] == pytest.approx([0.1, 0.01])
+    assert [low_end(sure.bounds), low_end(barely.bounds)] == pytest.approx([0.1, 0.01])
     assert (sure.outcome, sure.robust) == ("better", True)
     assert (barely.outcome, barely.robust) == ("better", False)
 
@@ -236,7 +243,7 @@ def test_a_difference_that_may_be_chance_is_not_separated_whatever_is_unjudged()
     a, b = normal(4, 2, 12)
     wide = only(a, b, low=[a - 0.2, b - 0.2], high=[a + 0.2, b + 0.2])
     assert (wide.outcome, wide.robust) == ("not separated", None)
-    assert wide.most - wide.least == pytest.approx(0.8)  # type: ignore[operator]
+    assert high_end(wide.bounds) - low_end(wide.bounds) == pytest.approx(0.8)
 
 
 def nothing_relevant_known(unknown: int | None) -> World:
@@ -264,11 +271,16 @@ def nothing_relevant_known(unknown: int | None) -> World:
 def test_queries_that_only_unjudged_snippets_could_make_count_can_take_a_difference_away() -> None:
     (pair,) = compare_engines(nothing_relevant_known(None).scores())
     (truth,) = compare_engines(nothing_relevant_known(1).scores())
-    assert (pair.a, pair.n, pair.most, pair.outcome) == ("a", 20, pair.difference, "undetermined")
+    assert (pair.a, pair.n, high_end(pair.bounds), pair.outcome) == ("a", 20, pair.difference, "undetermined")
     assert (truth.a, truth.n) == ("b", 50)
-    assert pair.least == pytest.approx(-(truth.difference or 0))
+    assert low_end(pair.bounds) == pytest.approx(-(truth.difference or 0))
     (pair,) = compare_engines(nothing_relevant_known(0).scores())
-    assert (pair.a, pair.n, pair.least, pair.most) == ("a", 20, pair.difference, pair.difference)
+    assert (pair.a, pair.n, low_end(pair.bounds), high_end(pair.bounds)) == (
+        "a",
+        20,
+        pair.difference,
+        pair.difference,
+    )
     assert pair.outcome == "better"
 
 
@@ -277,11 +289,11 @@ def test_lists_without_one_grade_widen_the_bounds_and_never_move_the_mean_out() 
     a, b = [0.58, 0.59, 0.6, 0.6, 0.6, 0.61, 0.62], [0.5] * 7
     pair = only([*a, NAN], [*b, 1], low=[[*a, 0], [*b, 1]], high=[[*a, 1], [*b, 1]])
     assert pair.n == 7
-    assert pair.low is not None
-    assert pair.low > 0
+    assert low_end(pair.ci95) is not None
+    assert low_end(pair.ci95) > 0
     assert pair.difference == pytest.approx(0.1)
-    assert pair.least == pytest.approx((0.7 - 1) / 8)
-    assert pair.most == pytest.approx(0.1)
+    assert low_end(pair.bounds) == pytest.approx((0.7 - 1) / 8)
+    assert high_end(pair.bounds) == pytest.approx(0.1)
     assert pair.outcome == "undetermined"
 
 
@@ -294,9 +306,9 @@ def test_queries_that_may_count_never_round_the_mean_out_of_its_bounds(seed: int
     pair = only(np.where(gaps, NAN, a), b, low=[np.where(gaps, 0.9, a), b], high=[np.where(gaps, 1, a), b])
     assert (pair.a, pair.n) == ("a", 40 - gaps.sum())
     assert pair.difference is not None
-    assert pair.least is not None
-    assert pair.least <= pair.difference
-    assert pair.least == pytest.approx(pair.difference, abs=1e-12)
+    assert low_end(pair.bounds) is not None
+    assert low_end(pair.bounds) <= pair.difference
+    assert low_end(pair.bounds) == pytest.approx(pair.difference, abs=1e-12)
 
 
 # --- what it would take
@@ -306,12 +318,14 @@ def test_queries_that_may_count_never_round_the_mean_out_of_its_bounds(seed: int
 def test_what_queries_can_show_follows_the_shared_critical_value(engines: int, queries: int) -> None:
     """Half the width of an interval is c·sd/√n, which gives c."""
     for pair in compare_engines(tabled(normal(5, engines, queries))):
-        assert None not in (pair.high, pair.difference, pair.sd)
-        critical = (pair.high - pair.difference) / (pair.sd / queries**0.5)  # type: ignore[operator]
+        assert None not in (high_end(pair.ci95), pair.difference, pair.sd)
+        critical = (high_end(pair.ci95) - pair.difference) / (pair.sd / queries**0.5)
         assert pair.detectable == pytest.approx(detectable_difference(pair.sd or 0, queries, critical))
         assert pair.detectable_doubled == pytest.approx((pair.detectable or 0) / 2**0.5)
         assert pair.outcome == "not separated"
-        needed = required_queries(pair.sd or 0, max(-(pair.low or 0), pair.high or 0), critical)
+        needed = required_queries(
+            pair.sd or 0, max(-(low_end(pair.ci95) or 0), high_end(pair.ci95) or 0), critical
+        )
         assert pair.at_least_queries == (needed if needed > queries else None)
 
 
@@ -327,7 +341,7 @@ def test_engines_that_are_equal_on_average_need_about_twice_the_queries_at_the_l
 def test_few_queries_can_not_separate_however_clear_they_are(queries: int) -> None:
     clear = [0.9 - 0.01 * number for number in range(queries)]
     pair = only(clear, [0.0] * queries)
-    assert (pair.outcome, pair.low, pair.high) == ("not separated", -1, 1)
+    assert (pair.outcome, low_end(pair.ci95), high_end(pair.ci95)) == ("not separated", -1, 1)
     assert (pair.detectable, pair.at_least_queries, pair.p_adjusted) == (None, None, 1)
     assert only([0.9, 0.8, 0.9, 0.7, 0.8, 0.9], [0.0] * 6).outcome == "better"
 
@@ -352,7 +366,7 @@ def test_the_largest_contributions_come_first_and_add_up_to_the_difference() -> 
 def test_engines_that_never_differ_are_not_separated() -> None:
     pair = only([0.3, 0.7, 0.1], [0.3, 0.7, 0.1])
     assert (pair.difference, pair.sd, pair.p_adjusted) == (0, 0, 1)
-    assert (pair.effect, pair.detectable, pair.at_least_queries) == (None, None, None)
+    assert (pair.d_z, pair.detectable, pair.at_least_queries) == (None, None, None)
     assert (pair.ties, pair.outcome) == (3, "not separated")
 
 
@@ -362,14 +376,14 @@ def test_differences_that_are_all_the_same_have_no_spread_to_test_with(step: flo
     high = np.linspace(0.5, 1, 30)
     pair = only(high, high - step)
     assert pair.difference == pytest.approx(step)
-    assert (pair.sd, pair.effect, pair.detectable) == (0, None, None)
-    assert (pair.low, pair.high, pair.outcome) == (-1, 1, "not separated")
+    assert (pair.sd, pair.d_z, pair.detectable) == (0, None, None)
+    assert (low_end(pair.ci95), high_end(pair.ci95), pair.outcome) == (-1, 1, "not separated")
 
 
 def test_one_query_has_a_difference_and_no_spread() -> None:
     pair = only([0.9], [0.4])
     assert (pair.n, pair.wins, pair.p_adjusted, pair.outcome) == (1, 1, 1, "not separated")
-    assert {pair.sd, pair.effect, pair.detectable, pair.at_least_queries} == {None}
+    assert {pair.sd, pair.d_z, pair.detectable, pair.at_least_queries} == {None}
 
 
 def test_engines_that_have_no_value_at_all_are_undetermined() -> None:

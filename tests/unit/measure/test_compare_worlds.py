@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judge.measure.compare import Comparison, compare_engines
+from judge.measure.compare import PairComparison, compare_engines
 from tests.unit.measure.tables import tabled
 
 WORLDS = 2000
 
 
-def worlds(engines: int, queries: int, ahead: float = 0.0) -> Iterator[tuple[Comparison, ...]]:
+def worlds(engines: int, queries: int, ahead: float = 0.0) -> Iterator[tuple[PairComparison, ...]]:
     """P@10 of engines on easy and hard queries; the first is `ahead` of the others, which are alike."""
     rng = np.random.default_rng(21)
     for _ in range(WORLDS):

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.measure.compare import compare_engines
-from judge.measure.engine_summary import summarise_engines
 from judge.records import BINARY, GRADED
+from tests.support.intervals import high_end, low_end
 from tests.unit.measure.world import World
 
 POOLED = "nDCG@2 nDCG(dcg='exp-log2') AP@2 AP R@2"
@@ -65,38 +65,40 @@ def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open
             pair = said[truth.measure, frozenset((truth.a, truth.b))]
             if truth.difference is not None:
                 difference = truth.difference if truth.a == pair.a else -truth.difference
-                assert pair.least is not None
-                assert pair.most is not None
-                assert pair.least - 1e-12 <= difference <= pair.most + 1e-12
+                assert low_end(pair.bounds) is not None
+                assert high_end(pair.bounds) is not None
+                assert low_end(pair.bounds) - 1e-12 <= difference <= high_end(pair.bounds) + 1e-12
                 if not drawn[1]:
-                    assert pair.least == difference == pair.most
+                    assert low_end(pair.bounds) == difference == high_end(pair.bounds)
 
 
 @settings(max_examples=50, deadline=None)
 @given(worlds())
 def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
-    said = {engine.engine: engine for engine in summarise_engines(drawn[0].scores())}
+    said = drawn[0].engines()
     for world in completions(*drawn):
-        for engine in summarise_engines(world.scores()):
+        for name, engine in world.engines().items():
             for measure, truth in engine.measures.items():
-                mean = said[engine.engine].measures[measure]
+                mean = said[name].measures[measure]
                 assert mean.n <= truth.n <= mean.n + mean.unknown
                 assert mean.undefined <= truth.undefined
                 if truth.mean is not None:
-                    assert mean.low is not None
-                    assert mean.high is not None
-                    assert mean.low - 1e-12 <= truth.mean <= mean.high + 1e-12
+                    low, high = mean.bounds
+                    assert low is not None
+                    assert high is not None
+                    assert low - 1e-12 <= truth.mean <= high + 1e-12
 
 
 @settings(max_examples=50, deadline=None)
 @given(worlds())
 def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(drawn: tuple[World, _Open]) -> None:
-    for engine in summarise_engines(drawn[0].scores()):
+    for engine in drawn[0].engines().values():
         for mean in engine.measures.values():
             there = mean.n + mean.undefined + mean.unknown
             assert there + engine.errors + engine.absent == engine.queries
-            if mean.mean is not None and mean.low is not None and mean.high is not None:
-                assert mean.low <= mean.mean <= mean.high
+            low, high = mean.bounds
+            if mean.mean is not None and low is not None and high is not None:
+                assert low <= mean.mean <= high
 
 
 @settings(max_examples=50, deadline=None)
@@ -104,17 +106,14 @@ def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(drawn: 
 def test_the_bounds_of_a_mean_are_reached(drawn: tuple[World, _Open]) -> None:
     """Where each document has one snippet and no list is wholly unjudged in a pool of something relevant."""
     scores = drawn[0].scores()
-    truths = [
-        {engine.engine: engine.measures for engine in summarise_engines(world.scores())}
-        for world in completions(*drawn)
-    ]
-    for at, engine in enumerate(summarise_engines(scores)):
+    truths = [world.engines() for world in completions(*drawn)]
+    for at, (name, engine) in enumerate(drawn[0].engines().items()):
         if scores.coverage.ungraded[at].any():
             continue
         for measure, mean in engine.measures.items():
-            means = [truth[engine.engine][measure].mean for truth in truths]
+            means = [truth[name].measures[measure].mean for truth in truths]
             reached = [each for each in means if each is not None]
             if reached:
-                assert [mean.low, mean.high] == pytest.approx([min(reached), max(reached)])
+                assert [*mean.bounds] == pytest.approx([min(reached), max(reached)])
             else:
-                assert (mean.low, mean.high) == (None, None)
+                assert mean.bounds is None

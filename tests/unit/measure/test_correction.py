@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from judge.measure.formulas import Floats
+from judge.measure.ppi import compute_two_sided_p
 from tests.unit.measure.corrected import corrected_mean, floats, graded, numbers
 
 
@@ -18,14 +19,13 @@ def test_four_labelled_and_four_others_by_hand() -> None:
     """cov(y, f) = 1/6, var(f) = 15/56, n/N = 1: lambda = 14/45."""
     found = corrected_mean(floats(1, 0, 1, 1), floats(1, 0, 0, 1), floats(1, 1, 0, 1))
     assert found.weight == pytest.approx(14 / 45)
-    assert found.estimate == pytest.approx(3 / 4 + 14 / 45 * (3 / 4 - 1 / 2))
+    assert found.corrected == pytest.approx(3 / 4 + 14 / 45 * (3 / 4 - 1 / 2))
     # Without each query the estimate is 29/36, 1, 11/15, 29/36: 3/4 of the squares about their mean, and
     # lambda² var(F) / 4.
     assert found.se == pytest.approx((1273 / 43200 + 49 / 8100) ** 0.5)
-    assert found.low is not None
-    assert found.high is not None
+    assert found.ci95 is not None
     margin = 3.182446 * found.se  # t, three degrees of freedom
-    assert [found.low, found.high] == pytest.approx([found.estimate - margin, found.estimate + margin])
+    assert [*found.ci95] == pytest.approx([found.corrected - margin, found.corrected + margin])
     assert (found.labelled, found.undefined, found.rest, found.filled) == (4, 0, 4, 0)
 
 
@@ -39,15 +39,16 @@ def test_truescore_agrees(n: int) -> None:
     found = corrected_mean(human, assessor, rest)
     theirs = ppi_estimate(everything, human, labelled)
     assert theirs.lambda_ == pytest.approx(found.weight * (n - 1) / n)
-    assert theirs.point == pytest.approx(found.estimate, abs=0.003)
+    assert theirs.point == pytest.approx(found.corrected, abs=0.003)
     same = ppi_estimate(everything, human, labelled, lambda_=found.weight)
-    assert same.point == pytest.approx(found.estimate, abs=1e-12)
+    assert same.point == pytest.approx(found.corrected, abs=1e-12)
     # Theirs takes the weight as given; ours fits it anew without each query, which matters when they are few.
     theirs_se = (same.high - same.low) / (2 * stats.norm.ppf(0.975))
     assert found.se == pytest.approx(theirs_se, rel=2 / n)
-    assert found.low is not None
-    assert found.high is not None
-    assert (found.high - found.low) / (2 * stats.t.ppf(0.975, n - 1)) == pytest.approx(found.se, abs=1e-12)
+    assert found.ci95 is not None
+    assert (found.ci95[1] - found.ci95[0]) / (2 * stats.t.ppf(0.975, n - 1)) == pytest.approx(
+        found.se, abs=1e-12
+    )
 
 
 def test_truescore_agrees_about_a_difference() -> None:
@@ -56,8 +57,8 @@ def test_truescore_agrees_about_a_difference() -> None:
     (ya, fa, ra), (yb, fb, rb) = graded(100, 400, 1), graded(100, 400, 2)
     found = corrected_mean(ya - yb, fa - fb, ra - rb)
     theirs = ppi_compare(np.concatenate([fa, ra]), np.concatenate([fb, rb]), ya, yb, np.arange(100))
-    assert theirs.difference == pytest.approx(found.estimate, abs=0.001)
-    assert theirs.p_value == pytest.approx(found.p, abs=0.01)
+    assert theirs.difference == pytest.approx(found.corrected, abs=0.001)
+    assert theirs.p_value == pytest.approx(compute_two_sided_p(found), abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -85,27 +86,27 @@ def test_an_assessor_that_is_always_right_makes_every_query_a_labelled_one() -> 
     rest = 1 + floats(-1, 1) * 1.5**0.5
     found = corrected_mean(human, human, rest)
     assert found.weight == pytest.approx(1 / 2)
-    assert found.estimate == pytest.approx(np.concatenate([human, rest]).mean())
+    assert found.corrected == pytest.approx(np.concatenate([human, rest]).mean())
 
 
 def test_an_assessor_that_is_always_wrong_is_ignored() -> None:
     human, assessor, rest = graded(50, 100)
     found = corrected_mean(human, 1 - assessor, 1 - rest)
     assert found.weight == 0
-    assert found.estimate == pytest.approx(human.mean())
+    assert found.corrected == pytest.approx(human.mean())
 
 
 @pytest.mark.parametrize("value", [0.0, 0.25])
 def test_human_values_without_spread_say_nothing_of_other_queries(value: float) -> None:
     _, assessor, rest = graded(20, 100)
     same = corrected_mean(np.full(20, value), assessor, rest)
-    assert (same.estimate, same.low, same.high, same.se, same.p) == (value, None, None, 0, None)
+    assert (same.corrected, same.ci95, same.se, compute_two_sided_p(same)) == (value, None, 0, None)
 
 
 def test_rounding_errors_are_no_spread() -> None:
     human = np.where(np.arange(20) < 3, 0.0, 0.3 - 0.1 - 0.2)
     found = corrected_mean(human, np.zeros(20), np.zeros(5))
-    assert (found.low, found.high, found.p) == (None, None, None)
+    assert (found.ci95, compute_two_sided_p(found)) == (None, None)
 
 
 values = st.integers(0, 20).map(lambda value: value / 20)
@@ -121,7 +122,7 @@ def test_the_variance_is_that_of_estimates_without_each_query(
     others, n = floats(*rest), len(labelled)
     found = corrected_mean(human, assessor, others)
     without = [
-        corrected_mean(np.delete(human, at), np.delete(assessor, at), others).estimate for at in range(n)
+        corrected_mean(np.delete(human, at), np.delete(assessor, at), others).corrected for at in range(n)
     ]
     of_rest = found.weight**2 * float(others.var(ddof=1)) / len(rest)
     variance = (n - 1) * float(np.var(without)) + of_rest
@@ -152,4 +153,4 @@ def test_the_estimate_moves_no_further_than_the_assessor_says(
     found = corrected_mean(human, assessor, others)
     said = others.mean() - assessor.mean() if rest else 0.0
     assert 0 <= found.weight <= 1
-    assert abs(found.estimate - human.mean()) <= abs(said) + 1e-12
+    assert abs(found.corrected - human.mean()) <= abs(said) + 1e-12

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import pytest
 
-from judge.measure.sensitivity import FlaggedSensitivity, ScoringInput, measure_flagged_sensitivity
+from judge.measure.sensitivity import (
+    FlaggedEffect,
+    FlaggedMeans,
+    FlaggedWinners,
+    ScoringInput,
+    measure_flagged_sensitivity,
+)
 from tests.unit.measure.world import World
 
 #: Loud shows one page that pleads for its grade and nothing else that is good; Quiet has one good page.
@@ -16,7 +24,7 @@ PLEADING = World(
 )
 
 
-def weighed(world: World, *flagged: tuple[str, str]) -> FlaggedSensitivity | None:
+def weighed(world: World, *flagged: tuple[str, str]) -> FlaggedEffect | None:
     held = ScoringInput(world.rankings(), world.documents(), world.judgments(), world.scale, world.depth)
     return measure_flagged_sensitivity(world.scores(), held, flagged)
 
@@ -29,24 +37,16 @@ def test_the_first_measure_is_weighed_and_a_tie_is_no_swap() -> None:
     found = weighed(PLEADING, ("q", "plea"))
     assert found is not None
     assert (found.measure, found.pairs) == ("P@2", 1)
-    assert found.means == {
-        "kept": {"loud": 0.5, "quiet": 0.5},
-        "zeroed": {"loud": 0.0, "quiet": 0.5},
-        "dropped": {"loud": 0.0, "quiet": 0.5},
-    }
-    assert (found.swapped, found.changes) == ((), False)
+    assert found.engines == {"loud": FlaggedMeans(0.5, 0.0, 0.0), "quiet": FlaggedMeans(0.5, 0.5, 0.5)}
+    assert (found.swapped, found.order_changes) == ((), False)
 
 
 def test_an_order_that_stands_on_pleading_is_found() -> None:
     world = World(PLEADING.returned, PLEADING.grades, depth=2, measures="RR@2")
     found = weighed(world, ("q", "plea"))
     assert found is not None
-    assert found.means == {
-        "kept": {"loud": 1.0, "quiet": 0.5},
-        "zeroed": {"loud": 0.0, "quiet": 0.5},
-        "dropped": {"loud": 0.0, "quiet": 0.5},
-    }
-    assert (found.swapped, found.changes) == ((("loud", "quiet"),), True)
+    assert found.engines == {"loud": FlaggedMeans(1.0, 0.0, 0.0), "quiet": FlaggedMeans(0.5, 0.5, 0.5)}
+    assert (found.swapped, found.order_changes) == ((("loud", "quiet"),), True)
 
 
 def test_what_is_dropped_lets_the_rest_move_up_and_what_is_zeroed_does_not() -> None:
@@ -58,8 +58,8 @@ def test_what_is_dropped_lets_the_rest_move_up_and_what_is_zeroed_does_not() -> 
     )
     found = weighed(world, ("q", "plea"))
     assert found is not None
-    assert [found.means[way]["a"] for way in ("kept", "zeroed", "dropped")] == [0.5, 0.5, 1.0]
-    assert not found.changes
+    assert found.engines["a"] == FlaggedMeans(0.5, 0.5, 1.0)
+    assert not found.order_changes
 
 
 def test_a_failed_judgment_of_a_flagged_snippet_is_zeroed_too_and_others_stay_unknown() -> None:
@@ -71,8 +71,10 @@ def test_a_failed_judgment_of_a_flagged_snippet_is_zeroed_too_and_others_stay_un
     )
     found = weighed(world, ("q", "plea"))
     assert found is not None
-    assert found.means["kept"] == {"a": None, "b": 0.5}
-    assert found.means["zeroed"] == {"a": 0.0, "b": 0.5}
+    assert {name: (means.unchanged, means.zeroed) for name, means in found.engines.items()} == {
+        "a": (None, 0.0),
+        "b": (0.5, 0.5),
+    }
 
 
 def test_queries_without_anything_flagged_keep_their_values_and_every_repeat_counts() -> None:
@@ -85,9 +87,7 @@ def test_queries_without_anything_flagged_keep_their_values_and_every_repeat_cou
     )
     found = weighed(world, ("q", "plea"))
     assert found is not None
-    assert [found.means[way]["a"] for way in ("kept", "zeroed", "dropped")] == pytest.approx(
-        [0.75, 0.25, 0.25]
-    )
+    assert astuple(found.engines["a"]) == pytest.approx((0.75, 0.25, 0.25))
 
 
 def test_a_winner_that_is_named_only_because_of_flagged_snippets_is_a_change() -> None:
@@ -109,5 +109,5 @@ def test_a_winner_that_is_named_only_because_of_flagged_snippets_is_a_change() -
     )
     found = weighed(world, *((query, f"{query}plea") for query in queries))
     assert found is not None
-    assert found.winners == {"kept": "a", "zeroed": None, "dropped": None}
-    assert (found.swapped, found.changes) == ((), True)
+    assert found.winners == FlaggedWinners("a", None, None)
+    assert (found.swapped, found.order_changes) == ((), True)

@@ -26,7 +26,9 @@ def test_every_name_has_its_judgments_its_grades_and_its_share_of_each_engine() 
         by("failed", "q2", "z", None, repeat=3),
     ]
     found = count_served_models(WORLD.rankings(), WORLD.documents(), judgments, GRADED)
-    said = [(each.model, each.judgments, each.relevant, each.mean_grade, each.engines) for each in found]
+    said = [
+        (model, each.judgments, each.relevant, each.mean_grade, each.engines) for model, each in found.items()
+    ]
     assert said == [
         ("old", 3, 2, 2.0, {"A": 3, "B": 2}),
         ("", 1, 0, 0.0, {"A": 1}),
@@ -38,7 +40,7 @@ def test_every_name_has_its_judgments_its_grades_and_its_share_of_each_engine() 
 def test_results_below_the_depth_count_for_no_engine() -> None:
     documents = {**WORLD.documents(), ("A", "q1"): ("x",)}
     found = count_served_models(WORLD.rankings(), documents, [by("m", "q1", "y", 1)], GRADED)
-    assert [each.engines for each in found] == [{"B": 1}]
+    assert [each.engines for each in found.values()] == [{"B": 1}]
 
 
 def test_a_query_belongs_to_the_one_name_that_graded_all_of_it() -> None:

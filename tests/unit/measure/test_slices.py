@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from judge.measure.compare import compare_engines
-from judge.measure.engine_summary import summarise_engines
-from judge.measure.segments import Segment, compare_segments
+from judge.measure.engine_summary import average_engines
+from judge.measure.segments import SegmentResult, compare_segments
 from judge.measure.simultaneous import MIN_GROUP_SIZE
 from judge.records import Lang, Query
+from tests.support.intervals import high_end, low_end
 from tests.unit.measure.tables import NAN, tabled
 
 VALUES = np.random.default_rng(0).random((2, 42))
@@ -22,11 +23,11 @@ def query(number: int, lang: Lang = "en", **extra: str) -> Query:
     return Query(f"q{number:02}", "text", "text", lang, extra=extra)
 
 
-def sliced(queries: Sequence[Query], measures: str = "P@5") -> dict[tuple[str, str], Segment]:
+def sliced(queries: Sequence[Query], measures: str = "P@5") -> dict[tuple[str, str], SegmentResult]:
     """The slices of as many queries, by column and value."""
     values = np.repeat(VALUES[:, : len(queries), None, None], len(measures.split()), axis=3)
     found = compare_segments(tabled(values, measures=measures), {each.id: each for each in queries})
-    return {(each.column, each.value): each for each in found}
+    return {(column, value): each for column, values in found.items() for value, each in values.items()}
 
 
 def test_a_slice_is_what_its_queries_alone_would_give() -> None:
@@ -35,12 +36,14 @@ def test_a_slice_is_what_its_queries_alone_would_give() -> None:
     chinese = [number for number in range(12) if number % 3]
     zh = found["lang", "zh"]
     assert zh.queries == len(chinese) == 8
-    assert [engine.measures["P@5"].mean for engine in zh.engines] == pytest.approx(
+    assert [engine["P@5"].mean for engine in zh.engines.values()] == pytest.approx(
         VALUES[:, chinese].mean(1).tolist()
     )
-    assert [engine.measures["P@5"].n for engine in zh.engines] == [8, 8]
+    assert [engine["P@5"].n for engine in zh.engines.values()] == [8, 8]
     alone = tabled(VALUES[:, chinese])
-    assert zh.engines == summarise_engines(alone)
+    assert {name: row["P@5"].ci95 for name, row in zh.engines.items()} == {
+        name: row["P@5"].ci95 for name, row in average_engines(alone).items()
+    }
     assert zh.comparisons == compare_engines(alone, families=2)
 
 
@@ -49,20 +52,21 @@ def test_many_slices_leave_it_possible_to_be_clearly_better() -> None:
     queries = [query(number, topic=f"t{number % 20:02}") for number in range(400)]
     values = 0.5 + 0.05 * np.arange(8)[:, None] + np.random.default_rng(0).normal(0, 0.001, (8, 400))
     found = compare_segments(tabled(values), {each.id: each for each in queries})
-    assert len(found) == 20
-    assert {pair.outcome for each in found for pair in each.comparisons} == {"better"}
+    assert len(found["topic"]) == 20
+    assert {pair.outcome for each in found["topic"].values() for pair in each.comparisons} == {"better"}
 
 
 # --- does a lead differ between segments
 
 
-def led(*leads: float, size: int = 30, noise: float = 0.05) -> tuple[Segment, ...]:
+def led(*leads: float, size: int = 30, noise: float = 0.05) -> tuple[SegmentResult, ...]:
     """The segments of a topic in each of which a leads b by so much, more or less."""
     rng = np.random.default_rng(5)
     b = rng.random(size * len(leads))
     a = b + np.repeat(leads, size) + rng.normal(0, noise, b.size)
     queries = [query(number, topic=f"t{number // size}") for number in range(b.size)]
-    return compare_segments(tabled([a, b], engines="ab"), {each.id: each for each in queries})
+    found = compare_segments(tabled([a, b], engines="ab"), {each.id: each for each in queries})
+    return tuple(found["topic"].values())
 
 
 def test_a_lead_that_differs_between_segments_is_found() -> None:
@@ -72,8 +76,8 @@ def test_a_lead_that_differs_between_segments_is_found() -> None:
     assert contrast.inside == pytest.approx(0.3, abs=0.03)
     assert contrast.outside == pytest.approx(0.1, abs=0.03)
     assert contrast.difference == pytest.approx(contrast.inside - contrast.outside)  # type: ignore[operator]
-    assert None not in (contrast.low, contrast.high, contrast.p_adjusted)
-    assert 0 < contrast.low < contrast.difference < contrast.high  # type: ignore[operator]
+    assert None not in (contrast.ci95, contrast.p_adjusted)
+    assert 0 < low_end(contrast.ci95) < contrast.difference < high_end(contrast.ci95)
     # With two values the other segment's contrast is the same.
     assert second.contrasts == ()
 
@@ -96,7 +100,7 @@ def test_of_three_segments_each_is_held_against_the_rest() -> None:
 def test_a_segment_with_few_queries_has_a_contrast_without_an_interval() -> None:
     first, _ = led(0.5, 0.0, size=MIN_GROUP_SIZE - 1)
     (contrast,) = first.contrasts
-    assert (contrast.low, contrast.high, contrast.differs) == (None, None, False)
+    assert (contrast.ci95, contrast.differs) == (None, False)
     assert contrast.difference == pytest.approx(0.5, abs=0.1)
 
 
@@ -113,7 +117,7 @@ def test_leads_that_are_alike_are_seldom_said_to_differ(worlds: int, most: int) 
     wrong = 0
     for _ in range(worlds):
         values = rng.beta(2, 2, (1, 60)) + rng.exponential(0.1, (3, 60)) * np.arange(1, 4)[:, None]
-        en, _ = compare_segments(tabled(values), queries)
+        en, _ = compare_segments(tabled(values), queries)["lang"].values()
         wrong += any(contrast.differs for contrast in en.contrasts)
     assert wrong <= most  # 99.9 % of binomial counts with 5 % are at most this
 
@@ -167,7 +171,7 @@ def test_engines_are_compared_by_the_first_measure_that_allows_it() -> None:
     found = sliced([query(0, "zh"), query(1, "en")], "AP(own)@5 sDCG@5 P@5")
     for each in found.values():
         assert [pair.measure for pair in each.comparisons] == ["sDCG@5"]
-        assert list(each.engines[0].measures) == ["AP(own)@5", "sDCG@5", "P@5"]
+        assert list(each.engines["a"]) == ["AP(own)@5", "sDCG@5", "P@5"]
     alone = sliced([query(0, "zh"), query(1, "en")], "AP(own)@5")
     assert [each.comparisons for each in alone.values()] == [(), ()]
 
@@ -176,8 +180,7 @@ def test_an_engine_that_broke_on_a_whole_slice_has_no_mean_there() -> None:
     queries: Mapping[str, Query] = {
         each.id: each for each in (query(0, "zh"), query(1, "en"), query(2, "en"))
     }
-    en, zh = compare_segments(tabled([[NAN, 0.5, 0.6], [0.3, 0.2, 0.4]]), queries)
-    assert [engine.measures["P@5"].mean for engine in zh.engines] == [None, 0.3]
-    assert [engine.errors for engine in zh.engines] == [1, 0]
+    en, zh = compare_segments(tabled([[NAN, 0.5, 0.6], [0.3, 0.2, 0.4]]), queries)["lang"].values()
+    assert [engine["P@5"].mean for engine in zh.engines.values()] == [None, 0.3]
     assert (zh.comparisons[0].n, zh.comparisons[0].outcome) == (0, "undetermined")
     assert en.comparisons[0].n == 2

@@ -6,13 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from judge.measure.engine_summary import EngineSummary, summarise_engines
 from judge.records import BINARY
+from tests.support.intervals import high_end, low_end
 from tests.unit.measure.world import World
-
-
-def by_engine(world: World) -> dict[str, EngineSummary]:
-    return {summary.engine: summary for summary in summarise_engines(world.scores())}
 
 
 @pytest.fixture
@@ -40,7 +36,7 @@ def nightly() -> World:
 
 
 def test_what_came_back_is_counted(nightly: World) -> None:
-    a, b = by_engine(nightly).values()
+    a, b = nightly.engines().values()
     assert (a.queries, a.answered, a.empty, a.errors, a.absent) == (5, 4, 1, 0, 0)
     assert (b.queries, b.answered, b.empty, b.errors, b.absent) == (5, 3, 0, 1, 1)
     assert [a.judged, a.duplicates] == pytest.approx([5 / 6, 1 / 6])
@@ -48,7 +44,7 @@ def test_what_came_back_is_counted(nightly: World) -> None:
 
 
 def test_a_mean_says_over_how_many_queries_and_why_not_over_all(nightly: World) -> None:
-    a, b = by_engine(nightly).values()
+    a, b = nightly.engines().values()
     ndcg = a.measures["nDCG@10"]
     assert [ndcg.mean, ndcg.n, ndcg.undefined, ndcg.unknown] == pytest.approx([2 / 3, 3, 1, 1])
     assert (a.measures["P@1"].mean, a.measures["P@1"].n) == (0.5, 4)
@@ -60,7 +56,7 @@ def test_a_mean_says_over_how_many_queries_and_why_not_over_all(nightly: World) 
 
 
 def test_the_paired_mean_leaves_out_what_one_engine_lacks(nightly: World) -> None:
-    a, b = (engine.measures["nDCG@10"] for engine in by_engine(nightly).values())
+    a, b = (engine.measures["nDCG@10"] for engine in nightly.engines().values())
     assert (a.paired, a.paired_n) == (0.5, 2)
     assert (b.paired, b.paired_n) == (0.5, 2)
 
@@ -73,7 +69,7 @@ def test_repeats_are_averaged_within_a_query_first() -> None:
         BINARY,
         measures="P@1",
     )
-    (a,) = summarise_engines(world.scores())
+    (a,) = world.engines().values()
     assert (a.measures["P@1"].mean, a.measures["P@1"].n) == (0.75, 2)
     assert a.judged == 0.75
 
@@ -85,14 +81,14 @@ def test_bounds_are_means_over_the_same_queries() -> None:
         BINARY,
         measures="P@2",
     )
-    mean = summarise_engines(world.scores())[0].measures["P@2"]
-    assert (mean.low, mean.mean, mean.high) == (0.5, 0.75, 0.75)
+    mean = world.engines()["A"].measures["P@2"]
+    assert (low_end(mean.bounds), mean.mean, high_end(mean.bounds)) == (0.5, 0.75, 0.75)
 
 
 def test_a_mean_over_nothing_is_unknown() -> None:
-    (broke,) = summarise_engines(World({"A": {"q": None}}, [], measures="P@1").scores())
+    (broke,) = World({"A": {"q": None}}, [], measures="P@1").engines().values()
     mean = broke.measures["P@1"]
-    assert (mean.mean, mean.low, mean.high, mean.n, mean.paired, mean.paired_n) == (
+    assert (mean.mean, low_end(mean.bounds), high_end(mean.bounds), mean.n, mean.paired, mean.paired_n) == (
         None,
         None,
         None,
@@ -104,9 +100,9 @@ def test_a_mean_over_nothing_is_unknown() -> None:
 
 
 def test_no_engine_has_no_summary() -> None:
-    assert summarise_engines(World({}, []).scores()) == ()
+    assert World({}, []).engines() == {}
 
 
 def test_engines_are_summed_up_in_one_order(nightly: World) -> None:
     turned = replace(nightly, returned={engine: nightly.returned[engine] for engine in ("B", "A")})
-    assert summarise_engines(turned.scores()) == summarise_engines(nightly.scores())
+    assert turned.engines() == nightly.engines()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judge.measure.measures import parse_measures
-from judge.measure.sensitivity import OwnListCheck, check_own_lists, list_needed_measures
+from judge.measure.sensitivity import OwnListReversal, check_own_lists, list_needed_measures
 from judge.records import Scale
 from tests.unit.measure.tables import NAN, tabled
 from tests.unit.measure.world import World
@@ -40,8 +40,8 @@ def toy(measures: str) -> World:
     return World(returned, [grades], FROM_1, 5, " ".join(asked))
 
 
-def within(measures: str) -> OwnListCheck | None:
-    return check_own_lists(toy(measures).scores(), 5)
+def within(measures: str) -> OwnListReversal | None:
+    return check_own_lists(toy(measures).scores(), 5, ())
 
 
 def test_own_lists_would_put_the_worse_engine_first() -> None:
@@ -65,9 +65,9 @@ def test_the_first_measure_that_shows_it_is_told() -> None:
 
 
 def test_measures_without_what_they_are_held_against_are_passed_over() -> None:
-    assert check_own_lists(toy("P@5").scores().select_measures(parse_measures("P@5")), 5) is None
+    assert check_own_lists(toy("P@5").scores().select_measures(parse_measures("P@5")), 5, ()) is None
     alone = World(toy("nDCG@5").returned, toy("nDCG@5").grades, FROM_1, 5, "nDCG@5 AP@5")
-    assert check_own_lists(alone.scores(), 5) is None
+    assert check_own_lists(alone.scores(), 5, ()) is None
 
 
 def test_counterparts_keep_the_parameters_and_name_each_once() -> None:
@@ -83,10 +83,10 @@ def test_counterparts_keep_the_parameters_and_name_each_once() -> None:
 MEASURES = "nDCG@5 nDCG(own)@5 P@5"
 
 
-def columns(*engines: list[tuple[float, float, float]]) -> OwnListCheck | None:
+def columns(*engines: list[tuple[float, float, float]]) -> OwnListReversal | None:
     """What is found in (pooled, own, P) of every engine on every query."""
     return check_own_lists(
-        tabled([[[query] for query in engine] for engine in engines], measures=MEASURES), 5
+        tabled([[[query] for query in engine] for engine in engines], measures=MEASURES), 5, ()
     )
 
 
@@ -121,6 +121,6 @@ def test_a_measure_that_shows_no_swap_does_not_hide_the_next_one_that_does() -> 
     scores = tabled(
         [[[query] for query in engine] for engine in (a, b)], measures=f"{MEASURES} AP@5 AP(own)@5"
     )
-    found = check_own_lists(scores, 5)
+    found = check_own_lists(scores, 5, ())
     assert found is not None
     assert (found.measure, found.better, found.worse, found.n) == ("AP@5", "a", "b", 1)

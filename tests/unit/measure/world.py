@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from judge.measure.engine_summary import EngineResult, summarise_engines
 from judge.measure.measures import parse_measures
 from judge.measure.score import Scores, score_rankings
 from judge.records import GRADED, Judgment, Ranking, Scale, Score, Snippet
@@ -73,6 +74,9 @@ class World:
             for repeat, grades in enumerate(self.grades)
             for (query, name), grade in grades.items()
         ] + list(self.extra)
+
+    def engines(self) -> dict[str, EngineResult]:
+        return summarise_engines(self.scores(), self.rankings(), self.depth)
 
     def scores(self) -> Scores:
         return score_rankings(

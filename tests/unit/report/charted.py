@@ -10,7 +10,8 @@ import numpy as np
 from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import analyse
-from judge.analysis.summary import StatisticValue, Summary
+from judge.analysis.summary import Summary
+from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.report.charts import Chart, ChartData, draw_charts
 from judge.runs import results

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from judge.analysis.summary import MeasureMean, PairComparison, Summary
+from judge.analysis.summary import Summary
+from judge.measure.compare import PairComparison
+from judge.measure.engine_summary import MeasureMean
 from tests.unit.report.charted import summary_of
 from tests.unit.report.labelled import held
 

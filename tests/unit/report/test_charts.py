@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 
 from judge.analysis.label_agreement import LabelAgreement
-from judge.analysis.summary import StatisticValue, Summary
+from judge.analysis.summary import Summary
+from judge.measure.resampling import StatisticValue
 from judge.records import BINARY
 from judge.report import display_text
 from judge.report.charts import Chart, draw_charts

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.analysis.summary import StatisticValue
+from judge.measure.resampling import StatisticValue
 from judge.report.charts import Chart
 from tests.support.browser import address_of, chromium, opened, serious
 from tests.unit.report.charted import agreement_with, charts_of

@@ -11,17 +11,13 @@ import pytest
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.analysis.run_analysis import (
     analyse,
-    describe_comparisons,
-    describe_reversal,
-    describe_segments,
-    describe_stability,
     list_deciding_queries,
 )
 from judge.dataset.pool import build_pool
 from judge.measure.compare import compare_engines
 from judge.measure.measures import parse_measures
 from judge.measure.segments import compare_segments
-from judge.measure.sensitivity import OwnListCheck
+from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import measure_stability
 from judge.records import GRADED, Dataset, Query
 from judge.runs.folder import dump_json
@@ -55,7 +51,7 @@ def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
     clear = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8]
     (pair,) = compare_engines(tabled([[0.01, 0, 0, 0, 0, 0], clear]))
     difference = np.array(clear) - [0.01, 0, 0, 0, 0, 0]
-    (row,) = map(written, describe_comparisons((pair,)))
+    (row,) = map(written, (pair,))
     assert (row["measure"], row["decides"], row["a"], row["b"]) == ("P@5", True, "b", "a")
     assert (row["verdict"], row["winner"], row["outcome"]) == ("b > a", "b", "better")
     assert (row["n"], row["wins"], row["ties"], row["losses"]) == (6, 6, 0, 0)
@@ -73,7 +69,7 @@ def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
 def test_the_first_measure_decides_and_the_others_are_descriptive() -> None:
     values = np.random.default_rng(0).random((2, 6, 1, 2))
     pairs = compare_engines(tabled(values, measures="P@5 P@10"))
-    rows = [written(row) for row in describe_comparisons(pairs)]
+    rows = [written(row) for row in pairs]
     assert [(row["measure"], row["decides"]) for row in rows] == [("P@5", True), ("P@10", False)]
 
 
@@ -89,7 +85,7 @@ def test_the_queries_that_decide_carry_their_texts() -> None:
 
 
 def test_a_comparison_of_nothing_is_null_and_still_there() -> None:
-    (row,) = map(written, describe_comparisons(compare_engines(tabled([[NAN], [NAN]]))))
+    (row,) = map(written, compare_engines(tabled([[NAN], [NAN]])))
     numbers = (
         "difference", "ci95", "bounds", "sd", "d_z", "p_adjusted", "detectable", "detectable_doubled",
         "at_least_queries", "robust",
@@ -107,7 +103,7 @@ def test_slices_are_by_column_and_value() -> None:
     found = compare_segments(tabled([[0.5, 0.25, 0.75], [0.5, NAN, 0.5]]), queries)
     rows = {
         column: {value: written(segment) for value, segment in segments.items()}
-        for column, segments in describe_segments(found).items()
+        for column, segments in found.items()
     }
     assert {column: list(values) for column, values in rows.items()} == {
         "lang": ["en", "zh"],
@@ -122,8 +118,10 @@ def test_slices_are_by_column_and_value() -> None:
 
 
 def test_a_reversal_by_own_lists_has_every_number() -> None:
-    found = OwnListCheck("nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 2)
-    assert written(describe_reversal(found, ())) == {
+    found = OwnListReversal(
+        "nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 2, False
+    )
+    assert written(found) == {
         "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B", "n": 2,
         "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0],
         "significant": False,
@@ -138,7 +136,7 @@ def test_stability_says_each_number_or_why_it_is_not_known() -> None:
     found = measure_stability(
         tabled([[[0.5, 0.75], [1.0, 1.0]], [[NAN, NAN], [NAN, NAN]]]), judgments, GRADED
     )
-    row = written(describe_stability(found))
+    row = written(found)
     assert (row["repeats"], row["pairs"], row["margin"], row["fleiss_kappa"]) == (2, 2, 0.01, None)
     assert row["flip_rate"] == {"value": 0.5, "ci95": [0, 1]}
     measure = row["measures"]["P@5"]
@@ -149,6 +147,6 @@ def test_stability_says_each_number_or_why_it_is_not_known() -> None:
     }  # fmt: skip
     assert (measure["smallest_tau"], measure["variance"], measure["equivalent"]) == (None, None, False)
     never = measure_stability(tabled([[[0.5, 0.5]]]), [], GRADED)
-    unknown = written(describe_stability(never))
+    unknown = written(never)
     assert unknown["flip_rate"] == {"value": None, "ci95": None, "why": "no pair was judged twice"}
     assert unknown["alpha"] == unknown["flip_rate"]

@@ -10,20 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judge.analysis.run_analysis import describe_comparisons, describe_outcome
-from judge.analysis.summary import (
-    MeasureStability,
-    OwnListReversal,
-    PairComparison,
-    RepeatStability,
-    SegmentContrast,
-    SegmentResult,
-    StatisticValue,
-    Summary,
-)
-from judge.measure.compare import Comparison, compare_engines
-from judge.measure.engine_summary import summarise_engines
-from judge.measure.stability import VarianceComponents
+from judge.analysis.summary import Summary
+from judge.measure.compare import PairComparison, compare_engines, describe_outcome
+from judge.measure.engine_summary import average_engines
+from judge.measure.resampling import StatisticValue
+from judge.measure.segments import SegmentContrast, SegmentResult
+from judge.measure.sensitivity import OwnListReversal
+from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH, Translator, round_count
 from judge.report import sentences
 from judge.report.stability_sentences import describe_repeats, describe_variance
@@ -40,13 +33,13 @@ def summary(value: Any, **options: Any) -> Summary:
     """The summary of these scores: comparisons and means."""
     scores = tabled(value, **options)
     means = {
-        each.engine: {name: mean_of(mean.mean) for name, mean in each.measures.items()}
-        for each in summarise_engines(scores)
+        engine: {name: mean_of(mean.mean) for name, mean in by_measure.items()}
+        for engine, by_measure in average_engines(scores).items()
     }
-    return summary_of_means(means, *describe_comparisons(compare_engines(scores)))
+    return summary_of_means(means, *compare_engines(scores))
 
 
-def pair(*engines: Sequence[float], **options: Any) -> Comparison:
+def pair(*engines: Sequence[float], **options: Any) -> PairComparison:
     (only,) = compare_engines(tabled(engines, **options))
     return only
 

@@ -10,15 +10,11 @@ from typing import Any
 
 import pytest
 
-from judge.analysis.summary import (
-    MeasureStability,
-    OwnListReversal,
-    PairComparison,
-    RepeatStability,
-    StatisticValue,
-    Summary,
-)
-from judge.measure.stability import VarianceComponents
+from judge.analysis.summary import Summary
+from judge.measure.compare import PairComparison
+from judge.measure.resampling import StatisticValue
+from judge.measure.sensitivity import OwnListReversal
+from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH
 from judge.report import sentences
 from judge.report.stability_sentences import describe_repeats, describe_variance

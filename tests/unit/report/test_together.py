@@ -16,7 +16,7 @@ from judge.analysis.summary import RunCost
 from judge.dataset.pool import build_pool
 from judge.dataset.read import read_dataset
 from judge.errors import InputError
-from judge.measure.engine_summary import summarise_engines
+from judge.measure.engine_summary import average_engines
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
 from judge.records import BINARY, GRADED, Judgment, Scale
@@ -74,7 +74,7 @@ def means(held: LoadedRun, measure: str) -> dict[str, float | None]:
         held.spec.scale,
         depth=held.pool.depth,
     )
-    return {each.engine: each.measures[measure].mean for each in summarise_engines(scores)}
+    return {engine: row[measure].mean for engine, row in average_engines(scores).items()}
 
 
 def one(engine: str, grades: Sequence[int | None], query: str = "q1") -> list[Row]:

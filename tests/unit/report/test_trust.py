@@ -8,26 +8,25 @@ from typing import Any
 
 import pytest
 
-from judge.analysis.run_analysis import describe_flagged
-from judge.analysis.summary import FlaggedMeans, SelfTestEntry, SelfTestFigures, SelfTestShare, Summary
-from judge.measure.sensitivity import FlaggedSensitivity
+from judge.analysis.summary import SelfTestEntry, SelfTestFigures, SelfTestShare, Summary
+from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import ENGLISH, Text, each_in_both, in_both
 from judge.report.assessor_sentences import describe_selftests
 from judge.report.warning_sentences import advise_on_failures, describe_flagged_effect, warn_flagged
 from tests.unit.report.summaries import BASE
 
 MEANS = {
-    "kept": {"a": 0.5, "b": 0.4, "c": None},
-    "zeroed": {"a": 0.3, "b": 0.4, "c": None},
-    "dropped": {"a": 0.35, "b": 0.45, "c": None},
+    "a": FlaggedMeans(0.5, 0.3, 0.35),
+    "b": FlaggedMeans(0.4, 0.4, 0.45),
+    "c": FlaggedMeans(None, None, None),
 }
-SAME = dict.fromkeys(("kept", "zeroed", "dropped"))
 
 
 def flagged(**changed: Any) -> Summary:
     """A summary with what flagged pairs do to the order of the engines."""
-    values = {"measure": "AP@10", "pairs": 3, "means": MEANS, "winners": SAME, "swapped": (("a", "b"),)}
-    effect = describe_flagged(FlaggedSensitivity(**{**values, **changed}))
+    values = {"measure": "AP@10", "pairs": 3, "engines": MEANS, "winners": FlaggedWinners(None, None, None)}
+    more = {"swapped": (("a", "b"),), "order_changes": True}
+    effect = FlaggedEffect(**{**values, **more, **changed})
     return replace(BASE, flagged_sensitivity=effect)
 
 
@@ -36,7 +35,6 @@ def numbers(text: str) -> list[str]:
 
 
 def test_nothing_flagged_is_null() -> None:
-    assert describe_flagged(None) is None
     assert warn_flagged(ENGLISH, BASE) == describe_flagged_effect(ENGLISH, BASE) == ""
 
 
@@ -50,8 +48,6 @@ def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
 def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
     effect = flagged().flagged_sensitivity
     assert effect is not None
-    assert effect.engines["a"] == FlaggedMeans(0.5, 0.3, 0.35)
-    assert (effect.order_changes, effect.swapped) == (True, (("a", "b"),))
     said = in_both(warn_flagged, flagged())
     assert said.en.startswith(
         "Warning: the ranking depends on 3 flagged pairs that may contain prompt injection."
@@ -62,14 +58,14 @@ def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
 
 
 def test_another_winner_alone_is_told_as_well() -> None:
-    summary = flagged(swapped=(), winners={"kept": "a", "zeroed": None, "dropped": "a"})
+    summary = flagged(swapped=(), winners=FlaggedWinners("a", None, "a"))
     said = warn_flagged(ENGLISH, summary)
     assert "the answer depends on 3 flagged pairs" in said
     assert "a as things are, none with them counted as 0, a with them left out" in said
 
 
 def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
-    summary = flagged(swapped=())
+    summary = flagged(swapped=(), order_changes=False)
     assert warn_flagged(ENGLISH, summary) == ""
     assert numbers(describe_flagged_effect(ENGLISH, summary)) == ["0", "10", "3"]
 
@@ -77,9 +73,9 @@ def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
 @pytest.mark.parametrize("swaps", [4, 9])
 def test_many_swaps_are_counted(swaps: int) -> None:
     names = [f"e{number}" for number in range(swaps + 1)]
-    means = {way: dict.fromkeys(names, 0.5) for way in MEANS}
+    means = dict.fromkeys(names, FlaggedMeans(0.5, 0.5, 0.5))
     swapped = tuple((names[0], name) for name in names[1:])
-    said = warn_flagged(ENGLISH, flagged(means=means, swapped=swapped))
+    said = warn_flagged(ENGLISH, flagged(engines=means, swapped=swapped))
     assert said.count(" is ahead of ") == 3
     assert f"{swaps - 3} more pair" in said
 
