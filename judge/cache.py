@@ -24,7 +24,7 @@ _CHUNK = 1 << 20
 #: Hex digits of a SHA-256 and a line feed: the last line of a file.
 _CHECKSUM_LENGTH = 65
 #: Distributions that the lines of a file depend on.
-_LIBRARIES = ("search-judge", "selectolax", "openpyxl", "pyarrow", "jinja2", "numpy", "scipy", "pydantic")
+_LIBRARIES = "search-judge selectolax openpyxl pyarrow jinja2 numpy scipy pydantic msgspec".split()
 
 
 def cache_folder(store: Path) -> Path:

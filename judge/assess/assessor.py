@@ -17,7 +17,6 @@ from judge.assess.prompts import Prompts
 from judge.cache import FileCache, make_key
 from judge.errors import AccountError, CallError, ReplyParseError
 from judge.models import Model
-from judge.parsing.verdict import parse_verdict
 from judge.records import Completion, Judgment, Lang, Pair, Pool, Prompt, Scale, Verdict
 from judge.store.store import StoredVerdict, VerdictKeyInfo, as_stored
 
@@ -191,6 +190,8 @@ class Assessor:
 
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """Return the verdict of the model; raise ReplyParseError, and what `complete` raises."""
+        from judge.parsing.verdict import parse_verdict  # compiles its patterns, which a re-run does not need
+
         completion = await complete()
         return parse_verdict(completion.text, self.scale, completion.finish_reason)
 
@@ -241,6 +242,8 @@ class Assessor:
         A snippet that the engine showed empty has grade 0. A snippet with missing text is unjudged, and so is
         one whose text is empty after the length limit.
         """
+        if not question.pair.snippet.flags:
+            return None
         for kind, why in _MISSING_TEXT_REASONS.items():
             if kind in question.pair.snippet.flags:
                 unjudged = self.make_judgment(question, AssessorAnswer(None, kind, "", why))

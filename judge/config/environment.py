@@ -33,6 +33,14 @@ def disable_deepeval_telemetry_in_environment() -> None:
         os.environ.setdefault(name, value)
 
 
+def use_one_thread_for_matrices() -> None:
+    """Set the variable that numpy's OpenBLAS reads when it is imported, unless the user has set it.
+
+    The matrices of judge have few columns: further threads mostly wait, and take 2 to 3 times the CPU time.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 @contextmanager
 def replaced_environment(environ: Mapping[str, str] | None) -> Iterator[None]:
     """Replace the process's environment by `environ` for a while, for libraries too; None changes nothing."""

@@ -8,6 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
+
+import msgspec
 
 from judge.dataset.pool import build_pool, make_pair, sort_key
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
@@ -104,7 +107,7 @@ def load_pooled(lines: Iterable[bytes], digest: str) -> PooledDataset:
 
     Raise ValueError, TypeError or LookupError for lines of another form.
     """
-    rows = map(json.loads, lines)
+    rows = map(_parse_line, lines)
     fingerprint, engines, warnings, dates, depth, results = next(rows)
     queries: dict[str, Query] = {}
     rankings: list[Ranking] = []
@@ -121,6 +124,13 @@ def load_pooled(lines: Iterable[bytes], digest: str) -> PooledDataset:
         pairs += [make_pair(dataset, query.id, snippets[place]) for place in places]
     pool = Pool(depth, results, tuple(pairs), documents, digest)
     return PooledDataset(replace(dataset, rankings=tuple(rankings)), pool, fingerprint)
+
+
+def _parse_line(line: bytes) -> Any:  # noqa: ANN401  # JSON holds anything
+    try:
+        return msgspec.json.decode(line)
+    except msgspec.DecodeError:  # half a surrogate pair
+        return json.loads(line)
 
 
 def _unpack_snippet(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
+from operator import attrgetter
 
 from judge.pricing.prices import Price
 from judge.records import ANSWERED, Call, Usage
@@ -29,7 +30,7 @@ class Cost:
 def total_cost(calls: Sequence[Call], price: Price | None) -> Cost:
     """Return the cost of `calls`; `usd` is None without a price, or where no answer has a token count."""
     usages = [call.usage for call in calls if call.usage is not None]
-    tokens = sum(usages, Usage())
+    tokens = Usage(*(sum(map(attrgetter(each.name), usages)) for each in fields(Usage)))
     uncounted = sum(call.outcome == ANSWERED and call.usage is None for call in calls)
     usd = None
     if price is not None and (usages or not uncounted):

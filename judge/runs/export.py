@@ -7,9 +7,11 @@ import io
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
@@ -19,13 +21,14 @@ from judge.dataset.spreadsheet import escape_cell
 from judge.errors import InputError
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
-from judge.records import Judgment, Usage
+from judge.records import Judgment
 from judge.runs import results, trec_export
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder, dump_json, escape_fragile
 from judge.runs.record_json import summary_from_json, to_json
 from judge.runs.result import RunResult
 
 _CHUNK = 1 << 16
+_get_fields = attrgetter(*Judgment.__slots__)
 _JUDGMENTS = ("judgments.jsonl", "members.jsonl")
 #: The files that the tables, the report and results.json follow from, beside the dataset.
 _INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "night.json")
@@ -33,7 +36,7 @@ _INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "night.
 
 def write_judgments(folder: RunFolder, run: LoadedRun | RunResult) -> None:
     """Write the judgments, which all other files follow from, beside the dataset and the options."""
-    folder.write("judgments.jsonl", (dump_json(_plain(judgment)) + "\n" for judgment in run.judgments))
+    folder.write("judgments.jsonl", _dump_judgments(run.judgments))
     if run.members:
         folder.write("members.jsonl", _members(run.members))
 
@@ -99,20 +102,27 @@ def list_queries(
 
 
 def _members(members: PanelMembers) -> Iterator[str]:
-    """Yield the judgments of each member of a panel."""
+    """Yield the lines of the judgments of each member of a panel."""
     for name, judgments in members.items():
-        for judgment in judgments:
-            yield dump_json({"member": name, **_plain(judgment)}) + "\n"
+        yield from _dump_judgments(judgments, {"member": name})
 
 
-def _plain(judgment: Judgment) -> dict[str, Any]:
-    """Return the judgment as JSON values (`dataclasses.asdict` would copy its parameters for each)."""
-    fields: dict[str, Any] = {name: getattr(judgment, name) for name in Judgment.__slots__}
-    usage = judgment.usage
-    if judgment.judged_snippet_id is None:
-        del fields["judged_snippet_id"]
-    fields["usage"] = {name: getattr(usage, name) for name in Usage.__slots__} if usage else None
-    return fields
+def _dump_judgments(judgments: Iterable[Judgment], first: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield a line for each judgment, with the fields `first` in front, as `dump_json` writes it."""
+    params: dict[int, msgspec.Raw] = {}
+    for judgment in judgments:
+        fields = {**(first or {}), **dict(zip(Judgment.__slots__, _get_fields(judgment), strict=True))}
+        if judgment.judged_snippet_id is None:
+            del fields["judged_snippet_id"]
+        key = id(judgment.params)
+        try:
+            # The encoders write small and large numbers in two ways, and only parameters can hold such.
+            if key not in params:
+                params[key] = msgspec.Raw(dump_json(judgment.params).encode())
+            line = msgspec.json.format(msgspec.json.encode({**fields, "params": params[key]}), indent=0)
+            yield f"{escape_fragile(line.decode())}\n"
+        except (UnicodeEncodeError, msgspec.DecodeError):  # half a surrogate pair
+            yield f"{dump_json(fields | {'usage': judgment.usage and asdict(judgment.usage)})}\n"
 
 
 def _scores(scores: Scores) -> Iterator[str]:

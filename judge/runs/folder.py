@@ -84,6 +84,11 @@ def dump_json(value: object, *, indent: int | None = None) -> str:
         text = _ENCODER.encode(value)
     else:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return escape_fragile(text)
+
+
+def escape_fragile(text: str) -> str:
+    """Return JSON `text` with an escape for each character that would break files for others."""
     if text.isascii() and "\x7f" not in text:
         return text
     return _FRAGILE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
@@ -135,7 +140,7 @@ class RunFolder:
 
     def read(self, name: str) -> dict[str, Any]:
         """Return the JSON object in file `name`; raise InputError when there is none."""
-        return self._object(str(self.path / name), "".join(line for _, line in self._lines(name)))
+        return self.parse_object(str(self.path / name), "".join(line for _, line in self._lines(name)))
 
     @property
     def takes_files(self) -> bool:
@@ -148,11 +153,17 @@ class RunFolder:
 
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the JSON objects of file `name`, one a line."""
-        place = str(self.path / name)
-        for number, line in self._lines(name):
-            yield self._object(f"{place}:{number}", line)
+        for place, text in self.texts(name):
+            yield self.parse_object(place, text)
 
-    def _object(self, place: str, text: str) -> dict[str, Any]:
+    def texts(self, name: str) -> Iterator[tuple[str, str]]:
+        """Yield `path:line` and the text of each line of file `name`."""
+        path = str(self.path / name)
+        for number, line in self._lines(name):
+            yield f"{path}:{number}", line
+
+    def parse_object(self, place: str, text: str) -> dict[str, Any]:
+        """Return the JSON object in `text`; raise InputError, which names `place`, where it is none."""
         value = parse_json(place, text)
         if not isinstance(value, dict):
             raise InputError(

@@ -16,10 +16,16 @@ from judge.analysis.summary import Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError
 from judge.measure.measures import parse_measures
-from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage, share_params
+from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Snippet, Usage, share_params
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
-from judge.runs.record_json import agreement_from_json, check_version, from_json, summary_from_json
-from judge.runs.results import OtherLayout, QueryEntry, read_dataset, read_values
+from judge.runs.record_json import (
+    agreement_from_json,
+    check_version,
+    decode_json,
+    from_json,
+    summary_from_json,
+)
+from judge.runs.results import OtherLayout, QueryEntry, read_dataset, read_results
 
 #: The types of a judgment's fields that figures are computed from.
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
@@ -53,8 +59,7 @@ def load_run(folder: RunFolder) -> LoadedRun:
     """Return the run in `folder`; raise InputError when a file is missing or damaged."""
     with reading_run(folder.path):
         with suppress(OtherLayout):
-            values = read_values(folder.path / "results.json")
-            return _load(folder, next(values), values)
+            return _load(folder, *read_results(folder.path / "results.json"))
         results = folder.read("results.json")
         return _load(folder, results, None)
 
@@ -71,16 +76,6 @@ def load_runs(paths: Sequence[Path]) -> dict[str, LoadedRun]:
 
 def read_queries(results: Mapping[str, Any], place: str) -> list[QueryEntry]:
     """Return the queries of a results.json that is read already; raise InputError when one is damaged."""
-    values = _list_queries(results, place)
-    return list(_read_queries(values, place))
-
-
-def _read_queries(values: Iterable[object], place: str) -> Iterator[QueryEntry]:
-    for number, value in enumerate(values):
-        yield from_json(QueryEntry, value, f"{place}: queries[{number}]")
-
-
-def _list_queries(results: Mapping[str, Any], place: str) -> list[Any]:
     queries = results.get("queries")
     if not isinstance(queries, list):
         raise InputError(
@@ -89,10 +84,12 @@ def _list_queries(results: Mapping[str, Any], place: str) -> list[Any]:
             queries=queries,
             advice=DAMAGED_FILE_ADVICE,
         )
-    return queries
+    return [
+        from_json(QueryEntry, value, f"{place}: queries[{number}]") for number, value in enumerate(queries)
+    ]
 
 
-def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[object] | None) -> LoadedRun:
+def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[QueryEntry] | None) -> LoadedRun:
     """Return the run; `queries` are those of results.json, None where `results` holds them."""
     place = str(folder.path / "results.json")
     check_version(results, place)
@@ -105,14 +102,14 @@ def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[objec
             advice=DAMAGED_FILE_ADVICE,
         )
     summary = summary_from_json(value, f"{place}: summary")
-    queries = _list_queries(results, place) if queries is None else queries
-    data, documents = read_dataset(_read_queries(queries, place), summary)
+    queries = read_queries(results, place) if queries is None else queries
+    data, documents = read_dataset(queries, summary)
     scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
     measures = parse_measures(summary.measures)
     spec = RunSpec(
         summary.assessor, scale, summary.repeats, measures, summary.cost, summary.selftest, summary.labels
     )
-    judgments = tuple(map(_judgment, folder.lines("judgments.jsonl")))
+    judgments = tuple(_read_judgments(folder))
     _check_grades(folder, judgments, summary, scale)
     pool = Pool(summary.depth, summary.results, _pairs(data, documents), documents)
     return LoadedRun(data, pool, judgments, spec, _members(folder, summary))
@@ -146,13 +143,29 @@ def _members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgment, .
 
 def _pairs(data: Dataset, documents: Mapping[tuple[str, str], tuple[str, ...]]) -> tuple[Pair, ...]:
     """Return the pool's pairs: every snippet that has a document, each once a query."""
-    pairs = {}
+    snippets: dict[str, dict[str, Snippet]] = {query_id: {} for query_id in data.queries}
     for ranking in data.rankings:
         judged = len(documents[ranking.engine, ranking.query_id])
-        for snippet in ranking.snippets[:judged]:
-            pairs[ranking.query_id, snippet.id] = make_pair(data, ranking.query_id, snippet)
-    order = {query_id: number for number, query_id in enumerate(data.queries)}
-    return tuple(pairs[key] for key in sorted(pairs, key=lambda key: (order[key[0]], key[1])))
+        snippets[ranking.query_id].update({snippet.id: snippet for snippet in ranking.snippets[:judged]})
+    return tuple(
+        make_pair(data, query_id, snippet)
+        for query_id, of_query in snippets.items()
+        for _, snippet in sorted(of_query.items())
+    )
+
+
+def _read_judgments(folder: RunFolder) -> Iterator[Judgment]:
+    for place, text in folder.texts("judgments.jsonl"):
+        judgment = decode_json(Judgment, text)
+        if judgment is None:
+            yield _judgment(folder.parse_object(place, text))
+            continue
+        # Texts that many judgments share are in memory once; the record was just made and stays equal.
+        for name in _SHARED_FIELDS:
+            if (value := getattr(judgment, name)) is not None:
+                object.__setattr__(judgment, name, intern(value))
+        object.__setattr__(judgment, "params", share_params(judgment.params))
+        yield judgment
 
 
 def _judgment(line: dict[str, Any]) -> Judgment:

@@ -11,6 +11,8 @@ from dataclasses import MISSING, fields
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+import msgspec
+
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.errors import InputError
@@ -115,6 +117,23 @@ def _list_defaults(kind: Any) -> Sequence[tuple[str, object]]:  # noqa: ANN401  
             for each in fields(kind)
         ]
     return _defaults[kind]
+
+
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+
+def decode_json(kind: type[Record], text: str | bytes) -> Record | None:
+    """Return the record that a JSON text holds, None where only `from_json` can read it or say what is wrong.
+
+    That is a value of another type, half a surrogate pair, or a text that is not JSON.
+    """
+    try:
+        if kind not in _decoders:
+            _decoders[kind] = msgspec.json.Decoder(kind)
+        record: Record = _decoders[kind].decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return record
 
 
 def from_json(kind: type[Record], value: object, place: str) -> Record:

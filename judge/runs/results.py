@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from sys import intern, maxsize
 from typing import Any, Literal
@@ -20,7 +20,7 @@ from judge.filesystem import open_text
 from judge.measure.panel_agreement import PanelMembers
 from judge.records import Dataset, Judgment, Lang, Pool, Query, Ranking, Scale, Snippet
 from judge.runs.folder import DAMAGED_FILE_ADVICE, dump_json, parse_json
-from judge.runs.record_json import from_json, to_json
+from judge.runs.record_json import decode_json, from_json, to_json
 
 _QUERIES, _END = '"queries": [\n', "]}\n"
 #: Values by (engine, query_id) and measure: the mean over the repeats, None where undefined.
@@ -142,12 +142,30 @@ class OtherLayout(ValueError):
     """A results.json is not laid out as `write_chunks` does it."""
 
 
-def read_values(path: Path, places: Container[int] = ALL_PLACES) -> Iterator[Any]:
-    """Yield the JSON values in the results.json at `path`, one line at a time.
+def read_results(path: Path, places: Container[int] = ALL_PLACES) -> tuple[Any, Iterator[QueryEntry]]:
+    """Return the object in the results.json at `path` without its queries, and the queries at `places`.
 
-    The first is the object without its queries, then come the queries at `places`; the lines of others are
-    not parsed. Raise OtherLayout when the file cannot be read like this.
+    The queries are read one line at a time; the lines of others are not parsed. Raise OtherLayout, also for a
+    query, when the file cannot be read like this.
     """
+    texts = _read_texts(path, places)
+    return _parse(path, next(texts)[1]), (_read_query(path, place, text) for place, text in texts)
+
+
+def _read_query(path: Path, place: int, text: str) -> QueryEntry:
+    query = decode_json(QueryEntry, text)
+    return query or from_json(QueryEntry, _parse(path, text), f"{path}: queries[{place}]")
+
+
+def _parse(path: Path, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
+    try:
+        return parse_json(str(path), text)
+    except InputError as error:
+        raise OtherLayout(str(error)) from error
+
+
+def _read_texts(path: Path, places: Container[int]) -> Iterator[tuple[int, str]]:
+    """Yield the text of the object without its queries, with the place -1, then those of the queries."""
     try:
         with open_text(path, newline="\n") as file:
             lines = (line for _, line in number_lines(file, path))
@@ -158,14 +176,14 @@ def read_values(path: Path, places: Container[int] = ALL_PLACES) -> Iterator[Any
                     break
             else:
                 raise ValueError("no line begins the queries")
-            yield parse_json(str(path), "".join([*head, _END]))
+            yield -1, "".join([*head, _END])
             place = 0
             for line in lines:
                 if line == _END:
                     break
                 if not line.isspace():
                     if place in places:
-                        yield parse_json(str(path), line.removesuffix("\n").removesuffix(","))
+                        yield place, line.removesuffix("\n").removesuffix(",")
                     place += 1
             else:
                 raise ValueError("no line ends the queries")
@@ -181,8 +199,7 @@ def read_entries(path: Path, places: Container[int] = ALL_PLACES) -> Iterator[Qu
     Raises InputError when the file has another layout.
     """
     try:
-        for value in islice(read_values(path, places), 1, None):
-            yield from_json(QueryEntry, value, str(path))
+        yield from read_results(path, places)[1]
     except OtherLayout as error:
         raise InputError(
             "{file}: is not as judge wrote it ({error}); {advice}",
@@ -298,6 +315,10 @@ def _snippet(
     )
 
 
+#: What a snippet consists of, besides its rank, its document and its judgments.
+_get_text_fields = attrgetter("snippet_id", "title", "snippet", "url", "docno", "date", "flags", "shown")
+
+
 def read_dataset(
     queries: Iterable[QueryEntry], summary: Summary
 ) -> tuple[Dataset, dict[tuple[str, str], tuple[str, ...]]]:
@@ -310,11 +331,14 @@ def read_dataset(
         by_id[entry.query_id] = Query(
             entry.query_id, text, entry.query, entry.lang, reference=entry.reference, extra=entry.extra
         )
-        distinct: dict[Snippet, Snippet] = {}
+        distinct: dict[tuple[object, ...], Snippet] = {}
         for engine, answer in entry.engines.items():
             # A snippet that several engines returned becomes one object.
-            loaded = map(_load_snippet, answer.snippets)
-            snippets = tuple(distinct.setdefault(snippet, snippet) for snippet in loaded)
+            snippets = tuple(
+                distinct.get(key) or distinct.setdefault(key, _load_snippet(snippet))
+                for snippet in answer.snippets
+                for key in [_get_text_fields(snippet)]
+            )
             rankings.append(Ranking(engine, entry.query_id, snippets, answer.error, answer.latency_ms))
             documents[engine, entry.query_id] = tuple(
                 snippet.document for snippet in answer.snippets if snippet.document is not None
@@ -324,11 +348,11 @@ def read_dataset(
 
 
 def _load_snippet(entry: SnippetEntry) -> Snippet:
-    text = entry.shown or CleanedText(entry.title, entry.snippet)
+    shown = entry.shown
     return Snippet(
         id=intern(entry.snippet_id),
-        text=text.snippet,
-        title=text.title,
+        text=shown.snippet if shown else entry.snippet,
+        title=shown.title if shown else entry.title,
         date=entry.date,
         url=entry.url,
         raw_text=entry.snippet,

@@ -21,6 +21,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
+
 from judge.errors import StoreError
 from judge.records import Call, Usage, share_params
 from judge.store import schema
@@ -258,14 +260,18 @@ def _insert_calls(connection: sqlite3.Connection, key: str, calls: Sequence[Call
 
 def read_call(outcome: str, maybe_billed: int, in_batch: int, *tokens: int | None) -> Call:
     """Return the call of a row of `CALL_COLUMNS`; raise ValueError for a token count that is none."""
-    if not all(count is None or (type(count) is int and count >= 0) for count in tokens):
-        raise ValueError(f"a call took {[*tokens]} tokens")
-    usage = None if tokens[0] is None else Usage(*(count or 0 for count in tokens))
+    for count in tokens:
+        if count is not None and (type(count) is not int or count < 0):
+            raise ValueError(f"a call took {[*tokens]} tokens")
+    usage = None if tokens[0] is None else Usage(*[count or 0 for count in tokens])
     return Call(outcome, usage, bool(maybe_billed), bool(in_batch))
 
 
 def _unpack(grade: int, body: str) -> StoredVerdict:
-    fields = json.loads(body)
+    try:
+        fields = msgspec.json.decode(body)
+    except msgspec.DecodeError:  # half a surrogate pair
+        fields = json.loads(body)
     usage = fields.pop("usage")
     fields["params"] = share_params(fields["params"])
     fields["flags"] = tuple(fields["flags"])

@@ -1,0 +1,66 @@
+"""judgments.jsonl: what is written is what the standard library would write, and is read back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.errors import InputError
+from judge.records import Judgment, Usage
+from judge.runs.export import _dump_judgments
+from judge.runs.folder import RunFolder, dump_json
+from judge.runs.load import _judgment, _read_judgments
+from judge.runs.record_json import decode_json
+
+UNUSUAL = ("\ud800", "\ud800\udc00", "\u2028", "\x7f", '"\\\b\f\x00')
+TEXTS = st.text(st.characters()) | st.sampled_from(UNUSUAL)
+JUDGMENTS = st.builds(
+    Judgment,
+    query_id=TEXTS, snippet_id=TEXTS, repeat=st.integers(1, 9), grade=st.none() | st.integers(0, 3),
+    reason=TEXTS, error=st.none() | TEXTS, assessor=TEXTS, prompt_version=TEXTS,
+    params=st.dictionaries(TEXTS, TEXTS | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)),
+    reply=TEXTS, usage=st.none() | st.builds(Usage, st.integers(0, 2**53)), flags=st.lists(TEXTS).map(tuple),
+    served_model=st.none() | TEXTS, detail=TEXTS, judged_snippet_id=st.none() | TEXTS,
+)  # fmt: skip
+
+
+@given(st.lists(JUDGMENTS, max_size=3))
+def test_lines_are_those_of_the_standard_library(judgments: list[Judgment]) -> None:
+    records = [asdict(each) for each in judgments]
+    for record in records:
+        if record["judged_snippet_id"] is None:
+            del record["judged_snippet_id"]
+    assert list(_dump_judgments(judgments)) == [dump_json(record) + "\n" for record in records]
+
+
+@given(JUDGMENTS)
+def test_a_line_is_read_as_by_the_standard_library(judgment: Judgment) -> None:
+    [line] = _dump_judgments([judgment])
+    assert decode_json(Judgment, line) in (_judgment(json.loads(line)), None)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"grade": True}, "'grade' of a judgment is True"), ({"reason": 3}, "'reason' of a judgment is 3")],
+)
+def test_values_of_another_type_are_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    judgment = Judgment("q", "s", 1, 2, "why", None, "a", "p@1", {}, "{}", Usage(1), (), "m")
+    halves = asdict(judgment) | {"reason": "\ud800"}
+    lines = [json.dumps(each) + "\n" for each in (asdict(judgment), halves, asdict(judgment) | change)]
+    (tmp_path / "judgments.jsonl").write_text("".join(lines), encoding="ascii")
+    read = _read_judgments(RunFolder(tmp_path))
+    assert next(read) == judgment
+    assert next(read).reason == "\ud800"
+    with pytest.raises(TypeError, match=message):
+        next(read)
+
+
+def test_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
+    (tmp_path / "judgments.jsonl").write_text("{}}\n", encoding="ascii")
+    with pytest.raises(InputError, match=r"judgments\.jsonl:1: is not JSON"):
+        next(_read_judgments(RunFolder(tmp_path)))
