@@ -121,11 +121,16 @@ class BatchTable:
         """Return the batch of each of `keys` that is in one."""
         batches: dict[str, str] = {}
         for chunk in split_keys(keys):
-            marks = ",".join("?" * len(chunk))
-            statement = f"SELECT key, batch FROM batch_requests WHERE key IN ({marks})"  # noqa: S608  # only marks
             with self._reading():
-                batches |= self._reader.execute(statement, chunk)
+                batches |= self.select(self._reader, chunk)
         return batches
+
+    @staticmethod
+    def select(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, str]:
+        """Return what `find` does, of `keys` that fit into one statement."""
+        marks = ",".join("?" * len(keys))
+        statement = f"SELECT key, batch FROM batch_requests WHERE key IN ({marks})"  # noqa: S608  # only marks
+        return dict(connection.execute(statement, keys))
 
     def load(self, batch: str) -> StoredBatch | None:
         """Return the batch with the id `batch`, None when it is no longer in the store."""
@@ -139,12 +144,6 @@ class BatchTable:
                 time = datetime.fromisoformat(changed_at)
                 return StoredBatch(name, params, file_id, server_id, time, requests)
         return None
-
-    @staticmethod
-    def find_batch(connection: sqlite3.Connection, key: str) -> str:
-        """Return the batch that `key` is in, `""` for none."""
-        rows = connection.execute("SELECT batch FROM batch_requests WHERE key = ?", (key,)).fetchall()
-        return str(rows[0][0]) if rows else ""
 
     async def _update(self, assignment: str, value: str, batch: str) -> None:
         statement = f"UPDATE batches SET {assignment}, changed_at = ? WHERE id = ?"  # noqa: S608  # fixed names

@@ -191,32 +191,46 @@ class VerdictStore:
         paying or a batch has not ended.
         """
         try:
-            return await self._writer.commit(
-                lambda connection: [self._acquire(connection, key) for key in keys]
-            )
+            return await self._writer.commit(partial(self._acquire, keys=keys))
         except asyncio.CancelledError:
-            for lease in map(Lease, keys):  # the commit may be on its way
-                self._writer.enqueue(partial(self._release, lease=lease, calls=()))
+            for key in keys:  # the commit may be on its way
+                self._writer.enqueue(self._release, (key, ()))
             raise
 
-    def _acquire(self, connection: sqlite3.Connection, key: str) -> StoredVerdict | Lease | Busy:
-        rows = connection.execute("SELECT grade, body, checksum FROM verdicts WHERE key = ?", (key,))
-        for grade, body, checksum in rows.fetchall():
-            if checksum == _checksum(key, grade, body):
-                return _unpack(grade, body)
+    def _acquire(
+        self, connection: sqlite3.Connection, keys: Sequence[str]
+    ) -> list[StoredVerdict | Lease | Busy]:
+        marks = ",".join("?" * len(keys))
         rows = connection.execute(
-            "SELECT owner FROM claims WHERE key = ? AND owner <> ?", (key, self._holder.id)
+            f"SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({marks})",  # noqa: S608  # only marks
+            keys,
         )
-        holders = [holder for (holder,) in rows.fetchall()]
-        if not all(map(self._holder.is_dead, holders)):
-            return Busy(key)
-        for holder in holders:
+        results: dict[str, StoredVerdict | Lease | Busy] = {
+            key: _unpack(grade, body)
+            for key, grade, body, checksum in rows
+            if checksum == _checksum(key, grade, body)
+        }
+        holders = dict(
+            connection.execute(
+                f"SELECT key, owner FROM claims WHERE owner <> ? AND key IN ({marks})",  # noqa: S608  # only marks
+                (self._holder.id, *keys),
+            )
+        )
+        dead = {holder for holder in {*holders.values()} if self._holder.is_dead(holder)}
+        for holder in dead:
             expire_leases(connection, holder)
-        batch = self.batches.find_batch(connection, key)
-        if batch and batch not in self.batches.ended:
-            return Busy(key, batch)
-        connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?)", (key, self._holder.id))
-        return Lease(key, batch)
+        batches = self.batches.select(connection, keys)
+        for key in results.keys() ^ keys:
+            batch = batches.get(key, "")
+            if holders.get(key, self._holder.id) not in {self._holder.id, *dead}:
+                results[key] = Busy(key)
+            elif batch and batch not in self.batches.ended:
+                results[key] = Busy(key, batch)
+            else:
+                results[key] = Lease(key, batch)
+        leases = [(key, self._holder.id) for key in keys if isinstance(results[key], Lease)]
+        connection.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?)", leases)
+        return [results[key] for key in keys]
 
     async def save(
         self, lease: Lease, info: VerdictKeyInfo, verdict: StoredVerdict, calls: Sequence[Call]
@@ -227,35 +241,50 @@ class VerdictStore:
         body = _encode({name: getattr(verdict, name) for name in names} | {"usage": usage})
         key_columns = (lease.key, info.model, info.prompt_version, info.repeat)
         row = (*key_columns, verdict.grade, body, _checksum(lease.key, verdict.grade, body), timestamp())
+        await self._writer.commit_row(self._save, (row, calls))
 
-        def write(connection: sqlite3.Connection) -> None:
-            connection.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-            self._release(connection, lease, calls)
-
-        await self._writer.commit(write)
+    def _save(
+        self,
+        connection: sqlite3.Connection,
+        verdicts: Sequence[tuple[tuple[str | int, ...], Sequence[Call]]],
+    ) -> list[None]:
+        rows = [row for row, _ in verdicts]
+        connection.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        return self._release(connection, [(str(row[0]), calls) for row, calls in verdicts])
 
     async def release(self, lease: Lease, calls: Sequence[Call] = ()) -> None:
         """End the lease without a verdict, and store the calls that were made for its key."""
-        await self._writer.commit(lambda connection: self._release(connection, lease, calls))
+        await self._writer.commit_row(self._release, (lease.key, calls))
 
     def log_calls(self, lease: Lease, calls: Sequence[Call]) -> None:
         """Store calls soon; an error is raised by the next write."""
-        self._writer.enqueue(lambda connection: _insert_calls(connection, lease.key, calls))
+        self._writer.enqueue(_insert_calls, (lease.key, calls))
 
-    def _release(self, connection: sqlite3.Connection, lease: Lease, calls: Sequence[Call]) -> None:
-        connection.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (lease.key, self._holder.id))
-        _insert_calls(connection, lease.key, calls)
+    def _release(
+        self, connection: sqlite3.Connection, leases: Sequence[tuple[str, Sequence[Call]]]
+    ) -> list[None]:
+        """End the leases of keys, and store the calls that were made for each."""
+        rows = [(key, self._holder.id) for key, _ in leases]
+        connection.executemany("DELETE FROM claims WHERE key = ? AND owner = ?", rows)
+        return _insert_calls(connection, leases)
 
 
-def _insert_calls(connection: sqlite3.Connection, key: str, calls: Sequence[Call]) -> None:
-    for call in calls:
-        if call.in_batch:
-            connection.execute("DELETE FROM batch_requests WHERE key = ?", (key,))
-        tokens = _tokens(call.usage) if call.usage else (None,) * 4
-        connection.execute(
-            f"INSERT INTO calls (key, {CALL_COLUMNS}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # fixed names
-            (key, call.outcome, call.maybe_billed, call.in_batch, *tokens, timestamp()),
-        )
+def _insert_calls(
+    connection: sqlite3.Connection, calls_by_key: Sequence[tuple[str, Sequence[Call]]]
+) -> list[None]:
+    now = timestamp()
+    in_batch, rows = [], []
+    for key, calls in calls_by_key:
+        for call in calls:
+            in_batch += [(key,)] if call.in_batch else []
+            tokens = _tokens(call.usage) if call.usage else (None,) * 4
+            rows.append((key, call.outcome, call.maybe_billed, call.in_batch, *tokens, now))
+    connection.executemany("DELETE FROM batch_requests WHERE key = ?", in_batch)
+    connection.executemany(
+        f"INSERT INTO calls (key, {CALL_COLUMNS}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # fixed names
+        rows,
+    )
+    return [None] * len(calls_by_key)
 
 
 def read_call(outcome: str, maybe_billed: int, in_batch: int, *tokens: int | None) -> Call:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,9 +20,11 @@ from judge.messages import Message
 from judge.store import schema
 
 T = TypeVar("T")
-_Write = Callable[[sqlite3.Connection], Any]
-#: A write, and what its caller waits for.
-_Job = tuple[_Write, asyncio.Future[Any] | None]
+Row = TypeVar("Row")
+#: Seconds from the begin of a commit to that of the next one, at least: a fast disk would give each its own.
+_INTERVAL = 0.005
+#: A write of several rows, its row, and what its caller waits for.
+_Job = tuple[Callable[[sqlite3.Connection, Sequence[Any]], Sequence[Any]], Any, asyncio.Future[Any] | None]
 _Result = tuple[asyncio.Future[Any] | None, Any]
 
 
@@ -32,7 +38,8 @@ class GroupCommitWriter:
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
-        self._files = _file_ids(path)
+        self._files = str(path), f"{path}-wal"
+        self._ids = _file_ids(self._files)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connection = connection
         #: The error of a write that is not awaited, or of this writer.
@@ -44,17 +51,25 @@ class GroupCommitWriter:
 
     async def commit(self, write: Callable[[sqlite3.Connection], T]) -> T:
         """Return the result of `write` once it is on disk; raise StoreError when it can't be written."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
+        return await self.commit_row(lambda connection, _: [write(connection)], None)
+
+    async def commit_row(
+        self, write: Callable[[sqlite3.Connection, Sequence[Row]], Sequence[T]], row: Row
+    ) -> T:
+        """Return the result of `write` for `row` as `commit` does.
+
+        `write` takes the rows of several callers that wait in turn, and returns a result for each.
+        """
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._raise_failure()
-        self._jobs.put((write, done))
+        self._jobs.put((write, row, done))
         self._raise_failure()  # again: a thread that has just ended does not see the job
         # Cancelling the caller does not cancel a write that is on its way to disk.
         return await done
 
-    def enqueue(self, write: _Write) -> None:
-        """Commit `write` soon; when that fails, the next `commit` raises its error."""
-        self._jobs.put((write, None))
+    def enqueue(self, write: Callable[[sqlite3.Connection, Sequence[Row]], Sequence[Any]], row: Row) -> None:
+        """Commit `row` by `write` soon; when that fails, the next `commit` raises its error."""
+        self._jobs.put((write, row, None))
 
     def close(self) -> None:
         """Commit what is queued, then end the thread."""
@@ -67,10 +82,12 @@ class GroupCommitWriter:
             raise self._failure
 
     def _run(self) -> None:
-        closing = False
+        closing, next_commit = False, 0.0
         try:
             while not closing:
                 group = [self._jobs.get()]
+                time.sleep(max(0.0, next_commit - time.monotonic()))
+                next_commit = time.monotonic() + _INTERVAL
                 while not self._jobs.empty():
                     group.append(self._jobs.get())
                 closing = None in group
@@ -79,7 +96,7 @@ class GroupCommitWriter:
             # When the thread ends, neither present callers nor later ones may wait for it.
             self._failure = self._failure or self._error(Message("its writer has ended"))
             jobs = [self._jobs.get() for _ in range(self._jobs.qsize())]
-            self._notify([(done, None) for _, done in filter(None, jobs)], self._failure)
+            self._notify([(done, None) for *_, done in filter(None, jobs)], self._failure)
 
     def _write_group(self, group: list[_Job]) -> None:
         """Commit `group` and notify the caller of each write."""
@@ -87,7 +104,7 @@ class GroupCommitWriter:
         failure: StoreError | None = self._locked or self._error(Message("its writer broke down"))
         try:
             if group and self._locked is None:
-                results = self._commit([write for write, _ in group])
+                results = self._commit(group)
             failure = self._locked
         except (sqlite3.Error, OSError, ValueError, TypeError, ArithmeticError) as error:
             failure = self._error(Message("{error}{advice}", error=error, advice=schema.advice(error)))
@@ -95,7 +112,7 @@ class GroupCommitWriter:
                 self._locked = self._failure = failure
                 self._connection.execute("PRAGMA busy_timeout=0")  # closing must not wait again
         finally:
-            self._notify([(done, result) for (_, done), result in zip(group, results, strict=True)], failure)
+            self._notify([(done, result) for (*_, done), result in zip(group, results, strict=True)], failure)
 
     def _notify(self, results: list[_Result], failure: StoreError | None) -> None:
         """Tell the callers of a group their results, or `failure`: one message for each of their loops."""
@@ -109,17 +126,19 @@ class GroupCommitWriter:
             with suppress(RuntimeError):  # the loop is closed: the callers were cancelled
                 loop.call_soon_threadsafe(_set_results, own, failure)
 
-    def _commit(self, writes: list[_Write]) -> list[Any]:
+    def _commit(self, group: list[_Job]) -> list[Any]:
+        results: list[Any] = []
         self._connection.execute("BEGIN IMMEDIATE")
         try:
-            results = [write(self._connection) for write in writes]
+            for write, jobs in groupby(group, key=itemgetter(0)):
+                results += write(self._connection, [row for _, row, _ in jobs])
             self._connection.execute("COMMIT")
         finally:
             if self._connection.in_transaction:
                 with suppress(sqlite3.Error):  # the disk that failed the write may fail this one, too
                     self._connection.execute("ROLLBACK")
         # SQLite goes on writing to a file without a name, and reports no error.
-        if _file_ids(self._path) != self._files:
+        if _file_ids(self._files) != self._ids:
             raise FileNotFoundError(
                 Message("the file was deleted, moved or replaced while judge was using it")
             )
@@ -131,10 +150,14 @@ class GroupCommitWriter:
         )
 
 
-def _file_ids(path: Path) -> list[tuple[int, int]]:
-    """Return device and inode of a database and of its log."""
-    files = [file.stat() for file in (path, path.with_name(path.name + "-wal")) if file.exists()]
-    return [(file.st_dev, file.st_ino) for file in files]
+def _file_ids(files: Sequence[str]) -> list[tuple[int, int]]:
+    """Return device and inode of the files that are there, of a database and of its log."""
+    ids = []
+    for file in files:
+        with suppress(FileNotFoundError):
+            status = os.stat(file)  # noqa: PTH116  # a path takes longer than the call, at each commit
+            ids.append((status.st_dev, status.st_ino))
+    return ids
 
 
 def _set_results(results: list[_Result], failure: StoreError | None) -> None:

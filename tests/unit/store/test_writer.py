@@ -6,7 +6,8 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -40,6 +41,12 @@ def add_lease(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO claims VALUES ('k', 'me')")
 
 
+def add_leases(connection: sqlite3.Connection, keys: Sequence[str]) -> list[int]:
+    """Add a lease for each key; return the number of keys of this call for each."""
+    connection.executemany("INSERT INTO claims VALUES (?, 'me')", [(key,) for key in keys])
+    return [len(keys)] * len(keys)
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_writer_that_breaks_down_leaves_nobody_waiting(writer: GroupCommitWriter) -> None:
     async def scene() -> list[object]:
@@ -70,14 +77,14 @@ def test_a_file_that_another_process_keeps_locked_is_waited_for_once(tmp_path: P
 
         async def scene(writer: GroupCommitWriter) -> list[object]:
             tasks = [asyncio.create_task(writer.commit(add_lease)) for _ in range(20)]
-            writer.enqueue(add_lease)
+            writer.enqueue(add_leases, "k")
             first = await asyncio.gather(*tasks, return_exceptions=True)
             later = await asyncio.gather(*(writer.commit(count) for _ in range(20)), return_exceptions=True)
             return [*first, *later]
 
         with closing(GroupCommitWriter(path, connection)) as writer:
             outcomes = asyncio.run(scene(writer))
-            writer.enqueue(add_lease)
+            writer.enqueue(add_leases, "k")
         other.communicate("")
     assert len(outcomes) == 40
     assert all("another program keeps it locked: end that program" in str(each) for each in outcomes)
@@ -86,17 +93,37 @@ def test_a_file_that_another_process_keeps_locked_is_waited_for_once(tmp_path: P
 
 def test_a_write_that_nobody_waits_for_is_committed_in_its_turn(writer: GroupCommitWriter) -> None:
     async def scene() -> int:
-        writer.enqueue(add_lease)
+        writer.enqueue(add_leases, "k")
         return await writer.commit(count)
 
     assert asyncio.run(scene()) == 1
+
+
+def test_rows_of_one_write_that_wait_in_turn_are_written_together(writer: GroupCommitWriter) -> None:
+    queued = threading.Event()
+
+    async def write() -> list[int]:
+        writer.enqueue(lambda _, rows: [queued.wait(10) for _ in rows], None)
+        writes = [
+            *(writer.commit_row(add_leases, key) for key in ("a", "b", "c")),
+            writer.commit(count),
+            writer.commit_row(add_leases, "d"),
+        ]
+        tasks = [asyncio.ensure_future(each) for each in writes]
+        await asyncio.sleep(0)
+        queued.set()
+        return await asyncio.gather(*tasks)
+
+    a, b, c, counted, d = asyncio.run(write())
+    assert counted == 3
+    assert (a, b, c, d) == (3, 3, 3, 1)
 
 
 def test_who_writes_next_hears_of_a_write_that_nobody_waited_for_and_that_failed(
     writer: GroupCommitWriter,
 ) -> None:
     async def scene() -> None:
-        writer.enqueue(lambda connection: connection.execute("INSERT INTO nowhere VALUES (1)"))
+        writer.enqueue(lambda connection, _: [connection.execute("INSERT INTO nowhere VALUES (1)")], None)
         # The same transaction or a later one: either is told.
         with pytest.raises(StoreError, match="no such table: nowhere"):
             await writer.commit(count)
