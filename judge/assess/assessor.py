@@ -79,6 +79,9 @@ class Assessor:
         self.name = f"{model.name}/{scale.name}"
         self._prompts = prompts
         self._as_of = as_of
+        #: The parameters of the last reply, and the same as the store gives them back.
+        self._sent_params: Mapping[str, object] | None = None
+        self._stored_params: Mapping[str, object] = {}
         key_parts = [model.name, model.endpoint, dict(model.params), scale.name]
         # What reads the replies is told apart where it is not judge itself.
         key_parts += [reader] if reader else []
@@ -152,9 +155,8 @@ class Assessor:
                 break
             else:
                 flags = (*verdict.flags, *flags, *self._oddities(verdict, completions[-1], prompt))
-                return AssessorAnswer(
-                    _make_stored(verdict, completions[-1], flags), None, completions[-1].text
-                )
+                stored = self._make_stored(verdict, completions[-1], flags)
+                return AssessorAnswer(stored, None, stored.reply)
         reply = completions[-1].text if completions else ""
         if not isinstance(error, ReplyParseError):
             return AssessorAnswer(None, error.kind if error else None, reply, error.detail if error else "")
@@ -203,6 +205,20 @@ class Assessor:
         if _is_echo(verdict.reason, prompt.system):
             flags.append("prompt_echo")
         return flags
+
+    def _make_stored(self, verdict: Verdict, completion: Completion, flags: tuple[str, ...]) -> StoredVerdict:
+        if completion.params is not self._sent_params:  # an adapter sends one object again and again
+            self._sent_params, self._stored_params = completion.params, as_stored(completion.params)
+        return StoredVerdict(
+            grade=verdict.grade,
+            reason=verdict.reason,
+            flags=flags,
+            reply=completion.text,
+            params=self._stored_params,
+            usage=completion.usage,
+            served_model=completion.model,
+            request_id=completion.request_id,
+        )
 
     def make_judgment(self, question: Question, answer: StoredVerdict | AssessorAnswer) -> Judgment:
         """Return the record of `question` from a stored verdict or from the answer of the model."""
@@ -294,16 +310,3 @@ def _hash_repeat(key_hash: hashlib._Hash, repeat: int) -> str:
     key = key_hash.copy()
     key.update(f"\n{repeat}".encode())
     return key.hexdigest()
-
-
-def _make_stored(verdict: Verdict, completion: Completion, flags: tuple[str, ...]) -> StoredVerdict:
-    return StoredVerdict(
-        grade=verdict.grade,
-        reason=verdict.reason,
-        flags=flags,
-        reply=completion.text,
-        params=as_stored(completion.params),
-        usage=completion.usage,
-        served_model=completion.model,
-        request_id=completion.request_id,
-    )

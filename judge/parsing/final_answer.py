@@ -6,6 +6,7 @@ import re
 
 from judge.errors import ReplyParseError
 from judge.parsing.tolerant_json import Scan, flatten, is_strict, scan_objects
+from judge.parsing.verdict import MAX_SOUND_CHARS
 from judge.parsing.vocabulary import ANY_KEY, QUOTES
 
 _TAG = (
@@ -43,7 +44,7 @@ _KNOWN_KEY = re.compile(
 )
 _ANY_QUOTED_KEY = re.compile(rf"[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s{{0,4}}:")
 #: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
-_MAX_CHARS, MAX_SOUND_CHARS = 40_000, 200_000
+_MAX_CHARS = 40_000
 
 
 def extract_final_answer(text: str, *, cut: bool) -> str:

@@ -1,73 +1,22 @@
 """Parse a reply into a verdict, or refuse it.
 
-    reply ─► final answer ─┬─ objects ──────────► every value they and the prose state agrees ─► Verdict
-                           ├─ a damaged object ─► the place of the value is certain           ─► Verdict
-                           └─ no object ────────► labelled lines, or the bare value           ─► Verdict
-
-An unreadable reply costs one more call, a wrong value makes the result wrong: in doubt, refuse.
+A reply in exactly the form that the prompts ask for is parsed here, any other in `judge.parsing.any_form`.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise, takewhile
 
-from judge.errors import ReplyParseError
-from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
-from judge.parsing.contradictions import contradicts, has_correction, is_refusal
-from judge.parsing.final_answer import MAX_SOUND_CHARS, extract_final_answer
-from judge.parsing.labelled_lines import parse_labelled_lines
-from judge.parsing.repair import is_damaged, parse_damaged
-from judge.parsing.tolerant_json import (
-    JsonObject,
-    JsonText,
-    Node,
-    Scan,
-    flatten,
-    is_strict,
-    scan_objects,
-    unescape,
-)
-from judge.parsing.vocabulary import (
-    KEYS,
-    LATER_WORDS,
-    NO_VALUE,
-    OTHER_KEYS,
-    QUOTED_KEY,
-    REASON_KEYS,
-    SAME_QUESTION,
-    find_value,
-    is_contrary,
-    is_placeholder,
-    parse_value,
-)
 from judge.records import Scale, Verdict, is_complete_reply
 
 #: Longer reasons are capped, so that a report stays readable.
 MAX_REASON = 4_000
-
-_ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
-#: The place where the opening brace is missing: a known key begins the answer.
-_BRACELESS = re.compile(rf"\A((?:(?:```|~~~)\w{{0,10}}\s{{0,8}})?)(?={QUOTED_KEY.pattern})", re.IGNORECASE)
-_JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[\[［]?\s{0,8}[{｛]")
-_FENCE = re.compile(r"(?:```|~~~)\w{0,10}")
-_LATER = re.compile(LATER_WORDS, re.IGNORECASE)
-_SAME_QUESTION = re.compile(SAME_QUESTION, re.IGNORECASE)
+#: A longer reply is not parsed, even where it is sound.
+MAX_SOUND_CHARS = 200_000
+#: The key of the grade by scale, as the prompts ask for it.
+_KEYS = {"binary": "verdict", "graded": "grade"}
 #: Made once, because `json.loads` makes another for each text; an object becomes the list of its members.
 _PAIRS = json.JSONDecoder(object_pairs_hook=list)
-_SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
-
-
-@dataclass(frozen=True, slots=True)
-class _StatedValue:
-    """One value that an object states for the scale's key; `depth` counts the objects around it."""
-
-    value: Node
-    owner: JsonObject
-    depth: int
 
 
 def parse_verdict(text: str, scale: Scale, finish_reason: str | None = "stop") -> Verdict:
@@ -78,7 +27,11 @@ def parse_verdict(text: str, scale: Scale, finish_reason: str | None = "stop") -
     the bare value. Flags: `repaired` (the JSON was damaged), `reason_truncated`, `reason_capped`,
     `no_reason`. Raise ReplyParseError when the value is not certain.
     """
-    return _parse_strict(text, scale, finish_reason) or parse_any(text, scale, finish_reason)
+    if verdict := _parse_strict(text, scale, finish_reason):
+        return verdict
+    from judge.parsing.any_form import parse_any  # a tenth of the CPU time of all imports of a run
+
+    return parse_any(text, scale, finish_reason)
 
 
 def _parse_strict(text: str, scale: Scale, finish_reason: str | None) -> Verdict | None:
@@ -96,218 +49,11 @@ def _parse_strict(text: str, scale: Scale, finish_reason: str | None) -> Verdict
         pairs = _PAIRS.decode(text)
     except (ValueError, RecursionError):
         return None
-    key, reason_key = KEYS[scale.name][0], REASON_KEYS[0]
     # Two pairs with two keys: none is repeated.
     members = dict(pairs) if len(pairs) == 2 and all(type(pair) is tuple for pair in pairs) else {}
-    value, reason = members.get(key), members.get(reason_key)
+    value, reason = members.get(_KEYS[scale.name]), members.get("reason")
     if scale.name == "binary":
         value = {"yes": 1, "no": 0}.get(value) if type(value) is str else None
     if type(value) is not int or not 0 <= value <= scale.top or type(reason) is not str:
         return None
     return Verdict(value, reason[:MAX_REASON], ("reason_capped",) if len(reason) > MAX_REASON else ())
-
-
-def parse_any(text: str, scale: Scale, finish_reason: str | None = "stop") -> Verdict:
-    """Return the verdict of a reply in any form that `parse_verdict` describes."""
-    cut = not is_complete_reply(finish_reason)
-    whole = extract_final_answer(text, cut=cut)
-    answer = _add_braces(_decode(whole), cut=cut)
-    verdict = _parse_answer(answer, scan_objects(answer), scale, cut=cut)
-    flags = [*verdict.flags, *(["repaired"] if answer != whole else [])]
-    if len(verdict.reason) > MAX_REASON:
-        flags.append("reason_capped")
-    return Verdict(verdict.grade, verdict.reason[:MAX_REASON], tuple(dict.fromkeys(flags)))
-
-
-def _decode(answer: str) -> str:
-    """Return an answer that was encoded as a JSON string once too often, decoded; any other as it is."""
-    if _ESCAPED_OBJECT.match(answer) and answer.endswith("}"):
-        return unescape(answer)
-    if _ESCAPED_OBJECT.match(answer, 1) and answer[0] == '"' and is_strict(answer):
-        return unescape(answer[1:-1])
-    return answer
-
-
-def _add_braces(answer: str, *, cut: bool) -> str:
-    """Return an answer that lacks no more than its first brace, or both, with them; any other as it is."""
-    completed, count = _BRACELESS.subn(r"\1{", answer)
-    if not count:
-        return answer
-    if not cut and not re.search(r"[{}｛｝]", answer):
-        closed = re.sub(r"\s*(?:```|~~~)?\s*\Z", "}", completed)
-        completed = closed if scan_objects(closed).broken is None else completed
-    return completed if scan_objects(completed).broken is None else answer
-
-
-def _parse_answer(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Verdict:
-    if cut and "{" in flatten(answer) and not _JSON_FIRST.match(answer):
-        raise ReplyParseError("truncated", "the reply was cut off, perhaps before its own object")
-    if is_damaged(answer, objects):
-        return parse_damaged(answer, scale, cut=cut)
-    if objects.objects:
-        return _parse_objects(answer, objects, scale, cut=cut)
-    if is_refusal(answer):
-        raise ReplyParseError("refusal", f"the reply declines: {answer[:80]!r}")
-    if cut:
-        raise ReplyParseError("truncated", f"the reply was cut off: {answer[-80:]!r}")
-    grade, reason = parse_labelled_lines(answer, scale)
-    return Verdict(grade, reason, () if reason else ("no_reason",))
-
-
-def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Verdict:
-    """Return the verdict of an answer whose objects could all be read."""
-    claims, echoes = _collect_claims(answer, objects, scale)
-    grade = _agree_on_grade(claims, scale)
-    if cut and any(claim.owner.unended and claim.value is claim.owner.pairs[-1][1] for claim in claims):
-        raise ReplyParseError("truncated", "the reply was cut off right behind the value")
-    if min(claim.depth for claim in claims) > 1:
-        raise ReplyParseError("missing_key", "the verdict lies too deep inside other objects")
-    if any(
-        _states_another(*member, grade, scale)
-        for span in objects.objects
-        for member in _list_members(span.object)
-    ):
-        raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
-    gaps = [answer[start:end] for start, end in objects.gaps(len(answer))]
-    between = gaps[echoes + 1 : -1]
-    if (
-        is_disowned(gaps[-1])
-        or any(is_disowned(gap, is_last=False) for gap in between)
-        or any(map(has_correction, gaps[1:]))
-    ):
-        raise ReplyParseError(
-            "ambiguous", "the text behind an object corrects it, or attributes it to another"
-        )
-    _check_prose(gaps[echoes:], grade, scale, cut=cut)
-    reason, flags = _find_reason(claims)
-    strict = all(is_strict(answer[span.start : span.end]) for span in objects.objects)
-    return Verdict(grade, reason, flags if strict else (*flags, "repaired"))
-
-
-def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_StatedValue], int]:
-    """Return what the objects state, without the first ones that echo the asked format, and their number.
-
-    Raise ReplyParseError when the objects state nothing.
-    """
-    for before, after in pairwise(objects.objects):
-        if flatten(answer[before.end : after.start]).strip() == ",":
-            raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
-    per_object: list[list[_StatedValue]] = []
-    for keys in (KEYS[scale.name], OTHER_KEYS):
-        per_object = [list(_find_claims(span.object, keys)) for span in objects.objects]
-        if any(per_object):
-            break
-    echoes = list(takewhile(lambda group: group and all(map(_is_echo, group)), per_object))
-    real = [claim for group in per_object[len(echoes) :] for claim in group]
-    claims = [claim for group in per_object for claim in group]
-    if not claims or not (real or any(isinstance(claim.value, JsonText) for claim in claims)):
-        raise ReplyParseError("missing_key", f"no object has the key {KEYS[scale.name][0]!r}")
-    first = next(index for index, group in enumerate(per_object) if group)
-    for index, (span, group) in enumerate(zip(objects.objects, per_object, strict=True)):
-        if not group and span.object.pairs and (index > first or _resembles_verdict(span.object)):
-            raise ReplyParseError("ambiguous", "one object has a verdict, another may replace it")
-    return (real, len(echoes)) if real else (claims, 0)
-
-
-def _resembles_verdict(node: JsonObject) -> bool:
-    """Return True when an object without the scale's key may be a part of the answer."""
-    return any(
-        _fold_key(key) in REASON_KEYS or _SAME_QUESTION.fullmatch(_fold_key(key))
-        for key, _ in _list_members(node)
-    )
-
-
-def _find_claims(node: Node, keys: Sequence[str], depth: int = 0) -> Iterator[_StatedValue]:
-    """Yield every value stated for one of the keys at any depth; the JSON reader limits the depth."""
-    if isinstance(node, list):
-        claims = [claim for item in node for claim in _find_claims(item, keys, depth)]
-        if claims and len(node) > 1:
-            raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
-        yield from claims
-    elif isinstance(node, JsonObject):
-        for key, value in node.pairs:
-            if _fold_key(key) in keys:
-                yield _StatedValue(value, node, depth)
-                continue
-            inner = list(_find_claims(value, keys, depth + 1))
-            if inner and not may_wrap(key):
-                raise ReplyParseError("ambiguous", f"a verdict under {key!r} may not be the answer")
-            yield from inner
-
-
-def _is_echo(claim: _StatedValue) -> bool:
-    """Return True for a placeholder or a schema where the value should be."""
-    if isinstance(claim.value, JsonObject):
-        return any(key in _SCHEMA_KEYS for key, _ in claim.value.pairs)
-    return isinstance(claim.value, JsonText) and is_placeholder(claim.value.value)
-
-
-def _agree_on_grade(claims: Sequence[_StatedValue], scale: Scale) -> int:
-    """Return the one grade that all claims state."""
-    grades: set[int] = set()
-    failures: list[ReplyParseError] = []
-    for claim in claims:
-        try:
-            grades.add(parse_value(claim.value.value if isinstance(claim.value, JsonText) else "", scale))
-        except ReplyParseError as failure:
-            failures.append(failure)
-    if failures and not grades:
-        raise failures[0]
-    if failures or len(grades) > 1:
-        raise ReplyParseError("ambiguous", f"{len(claims)} values that do not agree")
-    return grades.pop()
-
-
-def _list_members(node: Node) -> Iterator[tuple[str, Node]]:
-    """Yield the members of an object, and of all objects within it."""
-    if isinstance(node, list):
-        for item in node:
-            yield from _list_members(item)
-    elif isinstance(node, JsonObject):
-        for key, value in node.pairs:
-            yield key, value
-            yield from _list_members(value)
-
-
-def _states_another(key: str, value: Node, grade: int, scale: Scale) -> bool:
-    """Return True for a member such as `final_grade` that is not `grade`, or `relevant` that opposes it."""
-    words = value.value if isinstance(value, JsonText) else "…"
-    if _SAME_QUESTION.fullmatch(_fold_key(key)) and is_contrary(words, grade, scale):
-        return True
-    holds_it = any(_fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
-    is_known = _fold_key(key) in (*KEYS["binary"], *KEYS["graded"], *REASON_KEYS)
-    may_decide = _LATER.search(key) and not is_known and not holds_it
-    return bool(may_decide and words not in NO_VALUE and find_value(words, scale) != grade)
-
-
-def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) -> None:
-    """Raise ReplyParseError unless the prose around the objects makes them the answer, and states no other.
-
-    `gaps` are the stretches before, between and behind the objects.
-    """
-    lead, trail = gaps[0], gaps[-1]
-    if is_refusal(lead):
-        raise ReplyParseError("refusal", f"the reply declines before it answers: {lead[:80]!r}")
-    if any(contradicts(gap, grade, scale) for gap in gaps):
-        raise ReplyParseError("ambiguous", "the text around the object states another value")
-    # What leads to the first of two objects with nothing between them leads to both.
-    nearest = next(
-        (gap for gap in reversed(gaps[:-1]) if any(map(str.isalnum, _FENCE.sub("", gap)))), gaps[-2]
-    )
-    if is_attributed(nearest) or is_embedded(nearest, trail):
-        raise ReplyParseError("ambiguous", "the object may be an example, or the answer of another")
-    if cut and any(map(str.isalnum, trail)):
-        raise ReplyParseError("truncated", "the reply was cut off behind the object")
-
-
-def _find_reason(claims: Sequence[_StatedValue]) -> tuple[str, tuple[str, ...]]:
-    """Return the first reason beside the claims, and the flags for it."""
-    for claim in claims:
-        for key, value in claim.owner.pairs:
-            if _fold_key(key) in REASON_KEYS and isinstance(value, JsonText) and value.quoted:
-                return value.value, ()
-    return "", ("no_reason",)
-
-
-def _fold_key(key: str) -> str:
-    return flatten(key).strip().casefold()

@@ -17,7 +17,8 @@ from judge.dataset import injection
 from judge.dataset.clean import clean_snippet
 from judge.dataset.language import detect_text_language
 from judge.dataset.read import read_dataset
-from judge.parsing.verdict import parse_any, parse_verdict
+from judge.parsing.any_form import parse_any
+from judge.parsing.verdict import parse_verdict
 from judge.records import GRADED
 
 LENGTH = 600

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.errors import ReplyParseError
-from judge.parsing import verdict as module
-from judge.parsing.verdict import parse_any, parse_verdict
+from judge.parsing.any_form import parse_any
+from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale, Verdict
 from tests.unit.parsing.edits import edit_reply
 from tests.unit.parsing.reply_fuzz import make
@@ -95,7 +95,7 @@ def test_a_plain_reply_takes_the_fast_path() -> None:
         parse_verdict('{"reason": "Names two signs.", "grade": 2}', GRADED)
     finally:
         sys.setprofile(None)
-    assert module.parse_any.__name__ not in called
+    assert parse_any.__name__ not in called
     assert "parse_verdict" in called
 
 
