@@ -240,6 +240,7 @@ _DEMAND = _Subject(
 )
 # Blanks for all of ASCII but the letters.
 _LETTERS = "".join(char if char.islower() else " " for char in map(chr, range(128)))
+_LATIN = re.compile("[a-z]+")
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 _MAX_CHARS = 8000
 # Invisible characters that encode ASCII.
@@ -314,27 +315,38 @@ def _fold_lookalikes(text: str) -> str:
         start = match.start()
         if start > end and text[start - 1] not in _CHINESE_MARKS:
             start -= 1
-        pieces += (
-            text[end:start],
-            unicodedata.normalize("NFKC", text[start : match.end()]).translate(_LOOKALIKES),
-        )
+        pieces += text[end:start], _fold_run(text[start : match.end()])
         end = match.end()
     return "".join([*pieces, text[end:]]) if pieces else text
 
 
+@lru_cache(maxsize=8192)
+def _fold_run(run: str) -> str:
+    return unicodedata.normalize("NFKC", run).translate(_LOOKALIKES)
+
+
 def _find_triggered(visible: str, raw_text: str) -> set[str]:
     """Return the names of all patterns that can match, and perhaps of others."""
-    plain = visible if visible.isascii() else visible.encode("ascii", "replace").decode()
-    words = set(plain.translate(_LETTERS).split())
-    names = {
-        name
-        for name, pattern in _INJECTION_PATTERNS.items()
-        if not pattern.words.isdisjoint(words)
-        or _contains_any(pattern.marks, raw_text if pattern.raw else visible)
-    }
-    if plain is not visible:
+    words, marks = _group_triggers()
+    found: Iterable[str] = (
+        visible.translate(_LETTERS).split() if visible.isascii() else _LATIN.findall(visible)
+    )
+    names = {name for word in words.keys() & found for name in words[word]}
+    names.update(name for name, mark, raw in marks if mark in (raw_text if raw else visible))
+    if not visible.isascii():
         names.update(*map(_list_patterns, set(_compile(_join_other_triggers()).findall(visible))))
     return names
+
+
+@cache
+def _group_triggers() -> tuple[dict[str, list[str]], list[tuple[str, str, bool]]]:
+    """Return the names of the patterns by word, and each name with a mark and whether it is raw."""
+    words: dict[str, list[str]] = {}
+    for name, pattern in _INJECTION_PATTERNS.items():
+        for word in pattern.words:
+            words.setdefault(word, []).append(name)
+    marks = [(name, mark, each.raw) for name, each in _INJECTION_PATTERNS.items() for mark in each.marks]
+    return words, marks
 
 
 @cache

@@ -21,14 +21,12 @@ _FORMULA = re.compile(r"['\s\ufeff]*[=+\-@＝＋－＠﹢﹣﹦﹫]|'*[\t\r\n]")
 _NUMBER = re.compile(
     r"'*(?!(?:0|[1-9][0-9]{0,10})\Z)[(.]?[0-9][0-9 .,:/%()+-]*(?:[eE][0-9+-][0-9 .,:/%()+-]*)?\Z"
 )
+_RARE_IN_COLUMN = re.compile(r"[^\w.#:~=+@,;-]")
 
 
 def escape_column(text: str) -> str:
     """Return `text` for a column of a TREC file: blanks and rare characters percent-encoded."""
-    return "".join(
-        char if char.isalnum() or char in "-_.#:~=+@,;" else quote(char, safe="", errors="surrogatepass")
-        for char in text
-    )
+    return _RARE_IN_COLUMN.sub(lambda match: quote(match[0], safe="", errors="surrogatepass"), text)
 
 
 def escape_cell(text: str) -> str:

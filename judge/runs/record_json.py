@@ -93,16 +93,22 @@ def to_json(record: object) -> dict[str, Any]:
 
 
 def _to_values(value: Any) -> Any:  # noqa: ANN401  # any record or JSON value
+    if type(value) in _defaults:  # first, because most values are records
+        return _list_fields(value)
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, Mapping):
         return {key: _to_values(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_to_values(item) for item in value]
+    return _list_fields(value)
+
+
+def _list_fields(record: object) -> dict[str, Any]:
     return {
-        name: _to_values(item)
-        for name, default in _list_defaults(type(value))
-        if (item := getattr(value, name)) != default
+        name: item if type(item) in _PLAIN else _to_values(item)
+        for name, default in _list_defaults(type(record))
+        if (item := getattr(record, name)) != default
     }
 
 
