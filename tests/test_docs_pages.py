@@ -21,12 +21,12 @@ from judge.collect.engine_catalogue import KNOWN
 from judge.collect.engines import SLOTS
 from judge.collect.registry import EngineTable
 from judge.config.collect import CollectConfig
-from judge.config.nightly import NightlyConfig
+from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.option_checks import keys_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.example import path as example
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
-from judge.nightly.notify.webhook import _FORMATS, Webhook
+from judge.nightly.notifications import _FORMATS, Webhook
 from judge.nightly.record import EXIT_CODES
 from judge.report.page.kind_names import ERRORS, FLAGS
 from tests.support.command_line import command
@@ -153,8 +153,9 @@ def test_every_rule_status_and_webhook_of_nightly_is_documented(language: str) -
 def test_the_webhook_of_the_page_is_a_webhook(language: str) -> None:
     (text,) = page(language, "nightly").code("toml")
     table = tomllib.loads(text)["nightly"]["webhook"]
-    webhook = Webhook.from_table(
-        table, {"DING_URL": "https://oapi.dingtalk.com/robot/send?access_token=t", "DING_SECRET": "s"}
+    webhook = Webhook.from_options(
+        WebhookOptions(**table),
+        {"DING_URL": "https://oapi.dingtalk.com/robot/send?access_token=t", "DING_SECRET": "s"},
     )
     assert (webhook.kind, webhook.secret) == ("dingtalk", "s")
 

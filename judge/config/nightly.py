@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from judge.config.loader import NIGHTS_FOLDER
@@ -20,6 +19,7 @@ from judge.config.option_checks import (
     ShareValue,
     TextValue,
     raise_input_errors,
+    validate_table,
 )
 from judge.errors import InputError
 from judge.messages import Message
@@ -60,6 +60,39 @@ _Repeats = Annotated[
 ]
 
 
+class WebhookOptions(BaseModel, frozen=True):
+    """The table [nightly] webhook: `link` leads to the report and may hold {date}."""
+
+    model_config = STRICT
+
+    kind: Annotated[
+        Literal["json", "feishu", "dingtalk", "slack"], Field(description="json, feishu, dingtalk, slack")
+    ] = "json"
+    url_env: Annotated[
+        str,
+        Field(
+            description=Message(
+                "the name of the environment variable that holds the address, which is a secret and must not"
+                " be in a file"
+            )
+        ),
+    ]
+    secret_env: Annotated[str, Field(description=Message("the name of an environment variable"))] = ""
+    link: str = ""
+
+
+def _read_webhook(value: object) -> object:
+    """Return a table as options, so that an error names the wrong key of the table."""
+    return validate_table(WebhookOptions, value, "webhook") if isinstance(value, Mapping) else value
+
+
+_Webhook = Annotated[
+    WebhookOptions | None,
+    BeforeValidator(_read_webhook),
+    Field(description=Message('a table, e.g. {kind = "slack", url_env = "JUDGE_WEBHOOK"}')),
+]
+
+
 @dataclass(config=STRICT, frozen=True, kw_only=True)
 class NightlyConfig:
     """The options of the nightly job.
@@ -85,7 +118,7 @@ class NightlyConfig:
     night can become the baseline. `accept_names` holds names of served models, or patterns such as
     "qwen-plus-*", that are no drift by themselves.
 
-    `webhook` is the table of the chat or server that gets a notice (see `judge.nightly.notices`).
+    `webhook` is the chat or server that gets a message about each night.
     """
 
     _raise_input_errors = raise_input_errors()
@@ -107,10 +140,7 @@ class NightlyConfig:
     min_shift: Annotated[NonNegativeNumber, Field(description=Message("a number of grades, 0 or more"))] = 0.1
     judge_on_drift: Annotated[Literal["stop", "all"], Field(description=Message("'stop' or 'all'"))] = "stop"
     accept_names: _Patterns = ()
-    webhook: Annotated[
-        Mapping[str, Any],
-        Field(description=Message('a table, e.g. {kind = "slack", url_env = "JUDGE_WEBHOOK"}')),
-    ] = field(default_factory=dict)
+    webhook: _Webhook = None
 
     def accepts(self, name: str) -> bool:
         """Return whether `accept_names` holds the name of a served model."""

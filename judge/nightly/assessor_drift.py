@@ -22,8 +22,8 @@ from judge.dataset.validation import short_hash
 from judge.errors import ASSESSOR_ERRORS
 from judge.measure.formulas import Floats
 from judge.messages import Message
+from judge.nightly.night_cost import RunFigures
 from judge.nightly.record import CanaryResults
-from judge.nightly.run_figures import RunFigures
 from judge.records import Judgment
 from judge.runs.result import RunResult
 
@@ -79,6 +79,11 @@ class GradeComparison:
     def shift(self) -> float:
         """The mean grade tonight less that at the baseline."""
         return self.tonight - self.before
+
+    @property
+    def unchanged(self) -> float:
+        """The share of the pairs whose median did not move by a grade."""
+        return 1 - self.changed / self.compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +184,9 @@ def find_grade_drift(comparison: GradeComparison, config: NightlyConfig) -> tupl
     if comparison.p_changed < level:
         reasons.append(
             Message(
-                "{changed} of {compared} canaries have another grade than at the baseline ({up} higher,"
-                " {down} lower)",
-                changed=comparison.changed,
-                compared=comparison.compared,
-                up=comparison.up,
-                down=comparison.down,
+                "{grades.changed} of {grades.compared} canaries have another grade than at the baseline"
+                " ({grades.up} higher, {grades.down} lower)",
+                grades=comparison,
             )
         )
     if comparison.p_shift < level and abs(comparison.shift) >= config.min_shift:
@@ -252,6 +254,7 @@ def summarise_canaries(check: CanaryCheck) -> CanaryResults:
     means = [sum(grades) / len(grades) for grades in canary_grades.grades.values()]
     # The set of pairs identifies the canaries: another version of judge may have other ones.
     pairs = sorted((pair.query.id, pair.snippet.id) for pair in run.pool.pairs)
+    names = ("changed", "up", "down", "p_changed", "p_shift", "shift", "unchanged")
     return CanaryResults(
         id=short_hash([part for pair in pairs for part in pair], 8),
         pairs=len(run.pool.pairs),
@@ -262,13 +265,7 @@ def summarise_canaries(check: CanaryCheck) -> CanaryResults:
         flips=measure_flip_rate(canary_grades.grades),
         compared=comparison.compared if comparison else 0,
         baseline_mean=comparison.before if comparison else None,
-        changed=comparison.changed if comparison else None,
-        up=comparison.up if comparison else None,
-        down=comparison.down if comparison else None,
-        p_changed=comparison.p_changed if comparison else None,
-        p_shift=comparison.p_shift if comparison else None,
-        shift=comparison.shift if comparison else None,
-        unchanged=1 - comparison.changed / comparison.compared if comparison else None,
+        **{name: getattr(comparison, name, None) for name in names},
         drift=bool(check.reasons),
         reasons=check.reasons,
     )

@@ -1,21 +1,43 @@
-"""What a night works with, read from judge.toml."""
+"""What a night works with: its options, its lock and its dataset.
+
+A night that was killed or ended early continues with the same command, and pays for nothing twice.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from os import getpid
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from judge import factory
+from judge.characters import escape_controls
+from judge.config.environment import environment
 from judge.config.loader import ConfigSource, is_day, read_section
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
+from judge.dataset.validation import short_hash
 from judge.errors import InputError
+from judge.filesystem import read_text
+from judge.lock import locked
 from judge.measure.measures import Measure, parse_measures
 from judge.messages import Message, NameList
-from judge.nightly.baseline import Baseline
-from judge.nightly.record import EngineSettings
-from judge.runs.folder import RunFolder
+from judge.models.endpoint import public_part
+from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
+from judge.nightly.decision import describe_differences
+from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
+from judge.runs.folder import RunFolder, dump_json
 
+if TYPE_CHECKING:
+    from judge.config.collect import CollectConfig
+
+#: Options whose values are secrets, which may change at any time.
+_SECRET = re.compile(r"keys?$|token|secret|password|authorization|cookie", re.IGNORECASE)
 #: The files of a dataset in TREC's form.
 _TREC_FILES = ("topics", "docs", "trec_runs")
 _FIRST_TOML = Message(
@@ -66,8 +88,15 @@ def load_context(toml: Path, day: str) -> NightContext:
     with ConfigSource(toml, "nightly", {"measures": "measures"}).error_context("measures"):
         measures = choose_test_measures(rules.measures, config.depth)
     names = dict.fromkeys(map(str, (*factory.choose_measures(config), *measures)))
+    dated = {
+        name: text.replace("{date}", day)
+        for name in ("data", "topics", "docs")
+        if (text := getattr(config, name))
+    }
     config = replace(
-        _fill_in_day(config, day),
+        config,
+        **dated,
+        trec_runs=tuple(name.replace("{date}", day) for name in config.trec_runs),
         out=str(folder.path),
         measures=tuple(names),
         min_coverage=config.min_coverage if rules.min_coverage is None else rules.min_coverage,
@@ -117,10 +146,89 @@ def _check_dataset(toml: Path, config: Config) -> None:
         )
 
 
-def _fill_in_day(config: Config, day: str) -> Config:
-    """Return the options with the day in place of {date} in the names of files."""
-    data, topics, docs = (
-        name and name.replace("{date}", day) for name in (config.data, config.topics, config.docs)
-    )
-    runs = tuple(name.replace("{date}", day) for name in config.trec_runs)
-    return replace(config, data=data, topics=topics, docs=docs, trec_runs=runs)
+@contextmanager
+def lock_nights(nights: Path, command: str) -> Iterator[None]:
+    """Lock the folder of nights for this process, which runs `command`.
+
+    Raises InputError at once when another process holds the lock, and names it; StoreError when the disk
+    does not take the file with the owner's name.
+    """
+    owner_file, owner = nights / ".lock-owner", ""
+    with suppress(OSError, UnicodeDecodeError):
+        owner = escape_controls(read_text(owner_file)[:200])
+    busy = Message("in use by {owner}; wait until it ends", owner=owner or "another process")
+    with locked(nights / ".lock", nights, busy, Message("cannot be the folder of nights")):
+        try:
+            text = f"{command} (process {getpid()} on {socket.gethostname()})"
+            RunFolder(nights).write(owner_file.name, [text])
+            yield
+        finally:
+            with suppress(OSError):
+                owner_file.unlink(missing_ok=True)
+
+
+def run_identity(config: Config) -> Mapping[str, Any]:
+    """Return the identity of a run: its options and its dataset; a bad dataset is found before any call."""
+    return factory.run_identity(config, factory.load_pooled_dataset(config), factory.build_assessors(config))
+
+
+def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
+    """Give the run that was begun in `folder`, if any, the identity of now.
+
+    Verdicts are stored under their whole request, so none of another request is used.
+    """
+    config = folder.read_if_there("config.json")
+    if config is not None and config["identity"] != identity:
+        folder.write("config.json", [dump_json({**config, "identity": identity}, indent=2), "\n"])
+
+
+def describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
+    """Return the options that differ from those of the run in `folder`."""
+    before = (folder.read_if_there("config.json") or {"identity": {}})["identity"]
+    # The identity has the content of the prompts, the options have their paths.
+    return list(describe_differences(before, config.options(), free={"prompts"}))
+
+
+def collect_dataset(toml: Path, folder: RunFolder) -> tuple[Path, CollectionInfo]:
+    """Ask the engines, and return the dataset in the night's folder with the content of collected.json.
+
+    Once judging has begun the dataset stays as it is, so that it is of one moment. Engines are asked again,
+    for the missing answers, only after the night has come out as incomplete.
+    """
+    path = folder.path / "data.jsonl"
+    if not (folder.path / "config.json").exists() or (folder.path / NIGHT_FILE).exists():
+        from judge.collect.collection import collect
+        from judge.config.collect import CollectConfig
+
+        config = CollectConfig.load(toml, out=str(path))
+        collected = collect(config)
+        write_collection(folder, CollectionInfo(tuple(collected.remarks), read_engine_settings(config)))
+    return path, read_collection(folder)
+
+
+def read_engine_settings(config: CollectConfig) -> EngineSettings:
+    """Return the settings that shape what engines answer, without keys.
+
+    An engine's table may hold anything, so only digests of its parts are stored.
+    """
+    from judge.collect.registry import open_engines
+
+    engines = {
+        source.name: EngineSource(
+            address=public_part(source.requests("", config.depth)[0].url, *source.secrets),
+            table={
+                part: short_hash([json.dumps(_without_secrets(value), sort_keys=True, default=str)], 16)
+                for part, value in sorted(config.engine_tables.get(source.name, {}).items())
+                if not _SECRET.search(part)
+            },
+        )
+        for source in open_engines(config, environment())
+    }
+    return EngineSettings(depth=config.depth, lang=config.lang, country=config.country, engines=engines)
+
+
+def _without_secrets(value: object) -> object:
+    """Return the value without the entries whose names are those of secrets."""
+    if isinstance(value, Mapping):
+        return {key: _without_secrets(part) for key, part in value.items() if not _SECRET.search(str(key))}
+    return [_without_secrets(part) for part in value] if isinstance(value, list) else value

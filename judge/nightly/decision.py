@@ -116,33 +116,27 @@ def join_reasons(reasons: Sequence[str]) -> str:
 def describe_drop(outcome: RegressionOutcome) -> Message:
     """Return by how much an engine became worse by a measure."""
     return Message(
-        "{engine}: {measure} fell by {drop:.3f}, from {baseline:.3f} to {tonight:.3f} on {n:,} queries"
-        " (p = {p:.2g})",
-        engine=outcome.engine,
-        measure=outcome.measure,
+        "{outcome.engine}: {outcome.measure} fell by {drop:.3f}, from {outcome.baseline:.3f} to"
+        " {outcome.tonight:.3f} on {outcome.n:,} queries (p = {outcome.p_holm:.2g})",
+        outcome=outcome,
         drop=-(outcome.change or 0),
-        baseline=outcome.baseline,
-        tonight=outcome.tonight,
-        n=outcome.n,
-        p=outcome.p_holm,
     )
 
 
 def _describe_open(evidence: Evidence) -> Iterator[str]:
     for outcome in evidence.outcomes:
         if outcome.verdict == "incomplete" and outcome.engine not in evidence.unavailable:
-            names = {"engine": outcome.engine, "measure": outcome.measure}
             if outcome.n:
                 yield Message(
-                    "{engine}: {measure} may have fallen: grades of unjudged snippets could reverse the"
-                    " result",
-                    **names,
+                    "{outcome.engine}: {outcome.measure} may have fallen: grades of unjudged snippets could"
+                    " reverse the result",
+                    outcome=outcome,
                 )
             else:
                 yield Message(
-                    "{engine}: {measure} cannot be compared: no query has a value at the baseline and"
-                    " tonight",
-                    **names,
+                    "{outcome.engine}: {outcome.measure} cannot be compared: no query has a value at the"
+                    " baseline and tonight",
+                    outcome=outcome,
                 )
 
 
@@ -163,11 +157,10 @@ def find_possible_drops(
         corrected = change - shift / top
         if corrected < -detectable:
             yield Message(
-                "possible: {engine} became worse: {measure} {change:+.3f}, corrected {corrected:+.3f} (grades"
-                " of the canaries moved by {shift:+.2f} of {top}); this assessor's grades cannot prove it",
-                engine=outcome.engine,
-                measure=outcome.measure,
-                change=change,
+                "possible: {outcome.engine} became worse: {outcome.measure} {outcome.change:+.3f}, corrected"
+                " {corrected:+.3f} (grades of the canaries moved by {shift:+.2f} of {top}); this assessor's"
+                " grades cannot prove it",
+                outcome=outcome,
                 corrected=corrected,
                 shift=shift,
                 top=top,
@@ -188,14 +181,12 @@ def find_unavailable(
         no_text = now.no_snippet_share or 0.0
         if before.answered_share - now.answered_share > max_missing:
             sentences[engine] = Message(
-                "{engine}: answered {share:.0%} of the queries, {before:.0%} at the baseline ({errors:,}"
-                " errors, {empty:,} empty, {absent:,} without a ranking)",
+                "{engine}: answered {now.answered_share:.0%} of the queries, {before.answered_share:.0%} at"
+                " the baseline ({now.errors:,} errors, {now.empty:,} empty, {now.absent:,} without a"
+                " ranking)",
                 engine=engine,
-                share=now.answered_share,
-                before=before.answered_share,
-                errors=now.errors,
-                empty=now.empty,
-                absent=now.absent,
+                now=now,
+                before=before,
             )
         elif no_text - (before.no_snippet_share or 0.0) > _LOST_TEXT:
             sentences[engine] = Message(
@@ -242,13 +233,10 @@ def find_silent(engines: Mapping[str, NightEngineResult], max_missing: float) ->
     """Return a sentence for each engine that did not answer on a night without a baseline."""
     return [
         Message(
-            "{engine}: gave no answer to {unanswered:,} of {queries:,} queries ({errors:,} errors, {absent:,}"
-            " without a ranking)",
+            "{engine}: gave no answer to {now.unanswered:,} of {now.queries:,} queries ({now.errors:,}"
+            " errors, {now.absent:,} without a ranking)",
             engine=engine,
-            unanswered=results.unanswered,
-            queries=results.queries,
-            errors=results.errors,
-            absent=results.absent,
+            now=results,
         )
         for engine, results in sorted(engines.items())
         if results.unanswered > max_missing * results.queries
@@ -267,10 +255,9 @@ def describe_unanswered(
         if results.unanswered:
             reason = max(sorted(counts), key=lambda message: counts[message], default="")
             yield Message(
-                "{engine}: no answer to {unanswered:,} of {queries:,} queries{why}",
+                "{engine}: no answer to {now.unanswered:,} of {now.queries:,} queries{why}",
                 engine=engine,
-                unanswered=results.unanswered,
-                queries=results.queries,
+                now=results,
                 why=Message(", most often {reason}", reason=reason)
                 if reason
                 else Message(": there is no ranking for them"),
@@ -300,8 +287,12 @@ def _describe_difference(name: str, before: object, now: object) -> Iterator[str
         for part in sorted(before.keys() | now.keys()):
             yield from _describe_difference(f"{name}.{part}", before.get(part), now.get(part))
     elif before != now:
-        values = {"before": _format_option(before), "now": _format_option(now)}
-        yield Message("{name} was {before}, now {now}", name=name, **values)
+        yield Message(
+            "{name} was {before}, now {now}",
+            name=name,
+            before=_format_option(before),
+            now=_format_option(now),
+        )
 
 
 def _format_option(value: object) -> str:
@@ -330,13 +321,20 @@ def find_engine_setting_changes(tonight: EngineSettings | None, baseline: Engine
     for engine in sorted(baseline.engines.keys() & tonight.engines.keys()):
         before, now = baseline.engines[engine], tonight.engines[engine]
         if before.address != now.address:
-            addresses = {"before": before.address, "now": now.address}
-            changed.append(Message("{engine}'s address was {before}, now {now}", engine=engine, **addresses))
+            changed.append(
+                Message(
+                    "{engine}'s address was {before.address}, now {now.address}",
+                    engine=engine,
+                    before=before,
+                    now=now,
+                )
+            )
         parts = sorted(before.table.keys() | now.table.keys())
         if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
-            names = NameList(different)
             changed.append(
-                Message("{names} changed in [collect.engines.{engine}]", names=names, engine=engine)
+                Message(
+                    "{names} changed in [collect.engines.{engine}]", names=NameList(different), engine=engine
+                )
             )
     if not changed:
         return []
@@ -347,11 +345,10 @@ def find_query_changes(drift: QueryDrift, config: NightlyConfig, command: str) -
     """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
     if not drift.shared or drift.shared_share < config.min_shared:
         yield Message(
-            "only {share:.0%} of the baseline's {queries:,} queries are asked tonight, less than min_shared"
-            " {least:.0%}: scores over different queries cannot be compared; ask the same ones, or make a"
-            " night of the new ones the baseline: {command}",
-            share=drift.shared_share,
-            queries=drift.baseline,
+            "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are asked tonight,"
+            " less than min_shared {least:.0%}: scores over different queries cannot be compared; ask the"
+            " same ones, or make a night of the new ones the baseline: {command}",
+            drift=drift,
             least=config.min_shared,
             command=command,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,8 +10,9 @@ from pathlib import Path
 
 from judge import factory
 from judge.config.nightly import NightlyConfig
+from judge.config.run import Config
 from judge.measure.engine_summary import compute_no_snippet_share
-from judge.messages import Message
+from judge.messages import Message, format_count
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline
 from judge.nightly.context import NightContext
@@ -25,18 +27,22 @@ from judge.nightly.decision import (
     find_unavailable,
     find_without_text,
 )
-from judge.nightly.query_drift import describe_query_drift, measure_query_drift
+from judge.nightly.night_cost import RunFigures
 from judge.nightly.record import QueryDrift
 from judge.nightly.regression_test import (
     combine_with_baseline,
     describe_comparison,
+    describe_query_drift,
+    measure_query_drift,
     run_regression_test,
     to_loaded_run,
 )
-from judge.nightly.run_figures import RunFigures
 from judge.records import Ranking
 from judge.runs.result import RunResult
 
+#: A limit in the message of a run; it is less by what the canaries used.
+_LIMIT = re.compile(r"--(max-calls|budget) [\d.e+-]+( USD)?")
+_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 _SUSPENDED = Message("the regression test was suspended: no engine is blamed tonight")
 _NO_CANARIES = Message(
     "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from an"
@@ -204,3 +210,58 @@ def collect_remarks(
         )
     yield from context.remarks
     yield from run.result.warnings if run else ()
+
+
+def explain_unavailable(config: Config, check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
+    """Return why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
+    if check is None or check.canary_grades.answered(rules):
+        return []
+    incomplete = check.run.incomplete
+    why = _in_words_of_toml(incomplete.message if incomplete else Message("canaries are missing"), config)
+    if _LIMIT.search(str(incomplete)):
+        return [
+            Message(
+                "the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
+                " canary_repeats in [nightly]",
+                why=why,
+            )
+        ]
+    return [Message("the assessor did not answer the canaries: {why}", why=why)]
+
+
+def subtract_canaries(config: Config, check: CanaryCheck | None) -> Config:
+    """Return the options of the run with what the canaries left of `max_calls` and `budget`."""
+    made = check.run.calls_made if check else 0
+    if check is None or not made:
+        return config
+    cost = check.figures.cost
+    # The cost is that of all canary calls of the night, some of which an earlier start may have made.
+    usd = (cost.usd or 0.0) * made / (cost.calls or made)
+    return replace(
+        config,
+        max_calls=None if config.max_calls is None else max(0, config.max_calls - made),
+        budget=None if config.budget is None else max(0.0, config.budget - usd),
+    )
+
+
+def explain_incomplete(config: Config, result: RunResult, check: CanaryCheck | None) -> list[str]:
+    """Return why the run ended early, with the limits as `config` has them."""
+    if result.incomplete is None:
+        return []
+    why = _in_words_of_toml(result.incomplete.message, config)
+    made = check.run.calls_made if check and _LIMIT.search(result.incomplete.message) else 0
+    if not made:
+        return [why]
+    used = format_count(made, "call")
+    return [Message("{why} (the canaries used {calls} of it)", why=why, calls=used)]
+
+
+def _in_words_of_toml(message: Message, config: Config) -> str:
+    """Return the message of a run with the options and values of judge.toml; then it is in English only."""
+
+    def whole_limit(match: re.Match[str]) -> str:
+        name = match[1].replace("-", "_")
+        return f"{name} = {getattr(config, name):g}{match[2] or ''}"
+
+    text = _OPTION.sub(lambda match: match[1].replace("-", "_"), _LIMIT.sub(whole_limit, message))
+    return message if text == message else text

@@ -23,7 +23,7 @@ from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
 from judge.messages import ENGLISH, Translator
-from judge.nightly import notify, resume, stores
+from judge.nightly import notifications, stores
 from judge.nightly.assessor_drift import (
     CANARIES_FILE,
     CANARIES_PER_QUERY,
@@ -43,12 +43,28 @@ from judge.nightly.baseline import (
     load_canary_grades,
     read_pointer,
 )
-from judge.nightly.context import NightContext, load_context
+from judge.nightly.context import (
+    NightContext,
+    collect_dataset,
+    describe_changed_options,
+    load_context,
+    lock_nights,
+    run_identity,
+    update_identity,
+)
 from judge.nightly.decision import decide, describe_differences, find_assessor_setting_changes
-from judge.nightly.evidence import NightEvidence, NightRun, check_texts, collect_remarks, gather_evidence
-from judge.nightly.night_cost import count_calls, start_counting
+from judge.nightly.evidence import (
+    NightEvidence,
+    NightRun,
+    check_texts,
+    collect_remarks,
+    explain_incomplete,
+    explain_unavailable,
+    gather_evidence,
+    subtract_canaries,
+)
+from judge.nightly.night_cost import add_costs, count_calls, read_figures, start_counting
 from judge.nightly.night_texts import make_banner
-from judge.nightly.notify.webhook import Webhook
 from judge.nightly.record import (
     NIGHT_FILE,
     BaselineReference,
@@ -57,7 +73,6 @@ from judge.nightly.record import (
     read_record_if_there,
     write_record,
 )
-from judge.nightly.run_figures import add_costs, read_figures
 from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_summary
@@ -93,31 +108,25 @@ def run_nightly(
     folder, webhook = context.folder, context.rules.webhook
     if webhook:
         with ConfigSource(toml).error_context():
-            Webhook.from_table(webhook, environ)  # raises before anything is paid
-    with resume.lock_nights(context.nights, f"judge nightly --date {day}"):
-        record = _read_finished(context)
+            notifications.Webhook.from_options(webhook, environ)  # raises before anything is paid
+    with lock_nights(context.nights, f"judge nightly --date {day}"):
+        record = read_record_if_there(folder)
+        if record and (not record.finished or (record.stopped and context.rules.judge_on_drift == "all")):
+            record = None
         notes = _describe_ignored_changes(record, context, t) if record else []
         if record is None:
             record = run_night(_prepare(context, toml), progress, canary_progress)
         # A process may have died between judging and notifying, so a finished night is notified again.
         if record.coverage is not None:
             notes += _try_to_draw("report", lambda: rewrite_report(folder.path), t)
-        lines = notify.publish(folder.path, record, environ, webhook=webhook or None, t=t)
+        lines = notifications.publish(folder.path, record, environ, webhook, t)
         notes += _try_to_draw("trend", lambda: write_trend_page(context.nights), t)
-    return NightReport(record, (*lines, *notify.escape_commands(notes, environ)))
-
-
-def _read_finished(context: NightContext) -> NightRecord | None:
-    """Return the record of tonight when there is nothing left to do; else None."""
-    record = read_record_if_there(context.folder)
-    if record is None or not record.finished:
-        return None
-    return None if record.stopped and context.rules.judge_on_drift == "all" else record
+    return NightReport(record, (*lines, *notifications.escape_commands(notes, environ)))
 
 
 def _describe_ignored_changes(record: NightRecord, context: NightContext, t: Translator) -> list[str]:
     """Return a line with the changes of judge.toml since the night was finished: they have no effect."""
-    changed = resume.describe_changed_options(context.folder, context.config)
+    changed = describe_changed_options(context.folder, context.config)
     if test := record.regression_test:
         before = {"alpha": test.alpha, "min_drop": test.min_drop}
         now = {"alpha": context.rules.alpha, "min_drop": context.rules.min_drop}
@@ -157,10 +166,10 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
             nights=context.nights,
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
-    stores.check_store(resume.shared_store(context))
+    stores.check_store(stores.shared_store(context))
     if not read_section(toml, "collect"):
         return context
-    data, info = resume.collect_dataset(toml, context.folder)
+    data, info = collect_dataset(toml, context.folder)
     return replace(
         context,
         config=replace(context.config, data=str(data)),
@@ -179,31 +188,31 @@ def run_night(
     Raises InputError before anything is paid, and what `pipeline.run` raises.
     """
     config, rules = context.config, context.rules
-    identity = resume.run_identity(config)
+    identity = run_identity(config)
     count_calls(context.folder, *_priced_configs(context))
-    resume.promote_quarantined_store(context)
+    stores.promote_quarantined_store(context)
     baseline = context.baseline
     setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
     missing = check_texts(context)
     check = None if missing else _judge_canaries(context, canary_progress)
     drifted = bool(setting_changes or (check and check.reasons))
-    missing += resume.explain_unavailable(config, check, rules)
+    missing += explain_unavailable(config, check, rules)
     # Changed options are a decision: a night with them is judged, so that it can be the baseline.
     stopped = drifted and not setting_changes and not missing and rules.judge_on_drift == "stop"
     run = None
     if not missing and not stopped:
-        store = resume.choose_store(context, identity, check, drifted=drifted)
+        store = stores.choose_store(context, identity, check, drifted=drifted)
         start_counting(context.folder, store)
-        resume.update_identity(context.folder, identity)
-        options = replace(resume.subtract_canaries(config, check), store=str(store))
+        update_identity(context.folder, identity)
+        options = replace(subtract_canaries(config, check), store=str(store))
         result = pipeline.run(options, progress=progress)
         run = NightRun(result, read_figures(result.summary), store if drifted else None)
-        missing = resume.explain_incomplete(config, result, check)
+        missing = explain_incomplete(config, result, check)
     night = gather_evidence(context, run, missing, setting_changes, check)
     cost_total = count_calls(context.folder, *_priced_configs(context))
     # The verdicts of an incomplete night are shared too: they were paid for.
     if run and not (drifted and missing):
-        resume.merge_store(context, changed=bool(night.evidence.assessor_changes))
+        stores.merge_store(context, changed=bool(night.evidence.assessor_changes))
     record = _make_record(context, identity, run, night, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)
     record = replace(record, banner=make_banner(record))
@@ -247,7 +256,7 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
             "{folder}: is a symbolic link; canaries have a folder of their own: remove it", folder=folder
         )
     config = _canary_config(context.config, folder, repeats)
-    resume.update_identity(RunFolder(folder), resume.run_identity(config))
+    update_identity(RunFolder(folder), run_identity(config))
     return _check_canaries(context, pipeline.run(config, progress=progress))
 
 
@@ -271,7 +280,7 @@ def _has_unpaid_judgments(context: NightContext) -> bool:
     """Return whether some of the night's run is still to be judged."""
     run = context.folder.read_if_there("config.json")
     own = Path(run["options"]["store"]) if run else stores.own_store_path(context.nights, context.day)
-    store = own if own.exists() else resume.shared_store(context)
+    store = own if own.exists() else stores.shared_store(context)
     estimate = pipeline.estimate(replace(context.config, store=str(store)))
     return any(expected.calls for expected in estimate.assessors.values())
 
@@ -391,7 +400,7 @@ def set_baseline(run: Path, nights: Path) -> BaselinePointer:
     Quarantined verdicts are removed, unless they are those of `run`. Raises InputError when `run` cannot
     be the baseline (see `freeze_baseline`), or another process works on the nights.
     """
-    with resume.lock_nights(nights, f"judge baseline set {run}"):
+    with lock_nights(nights, f"judge baseline set {run}"):
         with reading_run(run):
             pointer = freeze_baseline(run, nights)
         stores.remove_drifted_stores(nights, pointer.quarantined_store)

@@ -1,19 +1,29 @@
-"""The texts about nights in English and Chinese, for the banner, the page of the trend and the terminal.
+"""The texts about nights in English and Chinese: the banner, the page of the trend, the message of a night.
 
-An English sentence of night.json is shown as it is, unless the record's data give it in Chinese too.
+An English sentence of night.json is shown as it is, unless the record's data give it in Chinese too. Names
+from outside stand between `ISOLATE` and `END`, and each format escapes them and the rest in its own way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 
-from judge.messages import CHINESE, Message, Text, Translator, in_both, text
+from judge.messages import CHINESE, ENGLISH, Message, Text, Translator, in_both, text
 from judge.nightly.decision import describe_drop
-from judge.nightly.record import BannerSentence, NightRecord, Status
+from judge.nightly.record import (
+    BannerSentence,
+    CallCost,
+    CanaryResults,
+    NightRecord,
+    RegressionOutcome,
+    Status,
+)
 from judge.nightly.trend import Change, Kind
-from judge.report.display_text import isolate, truncate_with_ellipsis
+from judge.report.display_text import END, ISOLATE, isolate, truncate_with_ellipsis
+from judge.report.number_texts import count_queries, format_cost, format_number
 
 STATUS_TEXTS: Mapping[Status, Text] = {
     "fine": text("fine"),
@@ -32,8 +42,14 @@ CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
     "baseline": ("B", text("new baseline and pool")),
     "queries": ("Q", text("other queries")),
 }
-#: The most characters of a stored sentence that are shown.
+#: The most characters of a stored sentence that are shown on the page, and of one in a message.
 SENTENCE_LENGTH = 300
+_MESSAGE_SENTENCE_LENGTH = 500
+#: The most engines that the title of a message names.
+_ENGINES_IN_TITLE = 2
+_NAME = re.compile(f"{ISOLATE}(.*?){END}")
+# Characters that could begin markup within a line, and HTML; names are in code spans instead.
+_MARKUP = re.compile(r"[\\`*_\[\]<>&~#|]")
 
 
 def headline(nights: Sequence[NightRecord]) -> Text:
@@ -51,12 +67,11 @@ def _write_headline(t: Translator, nights: Sequence[NightRecord]) -> str:
     else:
         sentence = t("{date}: {status}", date=last.date, status=t(last.status))
     alarm = next((night for night in reversed(nights) if night.status == "regression"), None)
-    if alarm:
-        engines = t.list_names(isolate(engine) for engine in sorted(alarm.regressed))
-        if alarm is last:
-            sentence = t("{sentence} of {engines}", sentence=sentence, engines=engines)
-        else:
-            sentence += t("; last alarm {date}: {engines}", date=alarm.date, engines=engines)
+    engines = t.list_names(map(isolate, sorted(alarm.regressed))) if alarm else ""
+    if alarm is last:
+        sentence = t("{sentence} of {engines}", sentence=sentence, engines=engines)
+    elif alarm:
+        sentence += t("; last alarm {date}: {engines}", date=alarm.date, engines=engines)
     return t("{sentence}.", sentence=sentence)
 
 
@@ -111,12 +126,11 @@ def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | No
     left_out = len(nights) - most
     if left_out <= 0:
         return None
-    first = nights[left_out].date
     return text(
-        "Charts show the last {most:,} of {nights:,} nights, from {first} on; the table has all.",
+        "Charts show the last {most:,} of {nights:,} nights, from {first.date} on; the table has all.",
         most=most,
         nights=len(nights),
-        first=first,
+        first=nights[left_out],
     )
 
 
@@ -149,3 +163,211 @@ def _write_letters(t: Translator, present: Collection[Change]) -> str:
         f"{letter} {t(meaning.en)}" for change, (letter, meaning) in CHANGE_TEXTS.items() if change in present
     ]
     return t(" Dotted lines: {letters}.", letters=t(", ").join(meanings)) if meanings else ""
+
+
+# The message about a night: a few lines that fit a phone's notification, as plain text and Markdown
+
+
+@dataclass(frozen=True, slots=True)
+class NightMessage:
+    """The message: the title says what happened, `lines` how much and how certain, `remarks` the rest."""
+
+    title: str
+    lines: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
+    """Return the message about a night in the language of `t`."""
+    worst = [drops[0] for drops in regressions_by_engine(record)]
+    names = [
+        f"{isolate(drop.engine)} {drop.measure} {_signed(drop.change)}" for drop in worst[:_ENGINES_IN_TITLE]
+    ]
+    if len(worst) > _ENGINES_IN_TITLE:
+        names.append(t("{count:,} more", count=len(worst) - _ENGINES_IN_TITLE))
+    title = t("judge {date}: {status}", date=record.date, status=t(record.status))
+    if names:
+        title = t("{title}: {engines}", title=title, engines=t.list_names(names))
+    remarks = tuple(_on_one_line(t(remark)) for remark in record.remarks)
+    return NightMessage(title, tuple(_describe_night(record, t)), remarks)
+
+
+def format_terminal(message: NightMessage, link: str, t: Translator = ENGLISH) -> list[str]:
+    """Return the message as lines to print; `link` leads to the report, empty without one."""
+    lines = [message.title, *(f"- {line}" for line in message.lines)]
+    lines += [f"- {t('report: {link}', link=link)}"] if link else []
+    if message.remarks:
+        lines += [t("Remarks:"), *(f"- {remark}" for remark in message.remarks)]
+    return list(map(format_plain, lines))
+
+
+def format_markdown(message: NightMessage, link: str, t: Translator = ENGLISH) -> str:
+    """Return the message as Markdown without tables; `link` leads to the report, empty without one."""
+    lines = [f"# {_escape(message.title)}", "", *(f"- {_escape(line)}" for line in message.lines)]
+    if link:
+        target = re.sub(r"[\\<>]", r"\\\g<0>", link.replace("\n", " "))
+        lines.append(f"- [{t('report')}](<{target}>)")
+    if message.remarks:
+        lines += ["", t("Remarks:"), "", *(f"- {_escape(remark)}" for remark in message.remarks)]
+    return "\n".join((*lines, ""))
+
+
+def format_plain(text: str) -> str:
+    """Return the text without the marks around names."""
+    return _NAME.sub(r"\1", text)
+
+
+def _escape(text: str) -> str:
+    """Return the text as Markdown that shows it as it is: names in code spans, the rest escaped."""
+    # The odd pieces are the names.
+    pieces = enumerate(_NAME.split(text))
+    return "".join(_code_span(piece) if at % 2 else _MARKUP.sub(r"\\\g<0>", piece) for at, piece in pieces)
+
+
+def _code_span(name: str) -> str:
+    """Return a code span: its fence is longer than any run of backticks in the name."""
+    longest = max((len(run) for run in re.findall("`+", name)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if not name.strip() or name[0] in "` " or name[-1] in "` " else ""
+    return f"{fence}{pad}{name}{pad}{fence}"
+
+
+def regressions_by_engine(record: NightRecord) -> list[list[RegressionOutcome]]:
+    """Return the regressions of each engine, the largest drop first, and the engines in the same order."""
+    by_engine: dict[str, list[RegressionOutcome]] = {}
+    for outcome in sorted(_outcomes(record, "regression"), key=lambda row: (row.change or 0.0, row.engine)):
+        by_engine.setdefault(outcome.engine, []).append(outcome)
+    return list(by_engine.values())
+
+
+def _outcomes(record: NightRecord, verdict: str) -> list[RegressionOutcome]:
+    return [outcome for outcome in record.outcomes if outcome.verdict == verdict]
+
+
+def describe_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str:
+    """Return a line about an engine by a measure: by how much it changed, and how certain that is."""
+    subject = f"{isolate(outcome.engine)} {t(outcome.verdict)}"
+    if outcome.change is None:
+        return t("{subject}: {measure} has no value on both nights", subject=subject, measure=outcome.measure)
+    interval, p = "", outcome.p_holm
+    if outcome.low is not None and outcome.high is not None:
+        interval = t("; 95 %: {low} to {high}", low=_signed(outcome.low), high=_signed(outcome.high))
+    certainty = "" if p is None else t(", p (Holm) {p}", p=t("below 0.001") if p < 0.001 else f"{p:.3f}")
+    return t(
+        "{subject}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",
+        subject=subject,
+        measure=outcome.measure,
+        change=_signed(outcome.change),
+        before=format_number(outcome.baseline),
+        after=format_number(outcome.tonight),
+        interval=interval,
+        certainty=certainty,
+        queries=count_queries(t, outcome.n),
+    )
+
+
+def other_reasons(record: NightRecord, t: Translator = ENGLISH) -> Iterator[str]:
+    """Yield the reasons of the night except its regressions, which come first and have lines of their own."""
+    yield from map(_on_one_line, translate_reasons(record, t)[len(_outcomes(record, "regression")) :])
+
+
+def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
+    for outcome in _outcomes(record, "regression"):
+        yield describe_outcome(outcome, t)
+    yield from other_reasons(record, t)
+    for outcome in _outcomes(record, "improvement"):
+        yield describe_outcome(outcome, t)
+    if record.status == "fine":
+        yield from _describe_fine_night(record, t)
+    if record.canaries:
+        yield _describe_canaries(record.canaries, t)
+    if record.coverage is not None:
+        kinds = ", ".join(f"{count:,} {isolate(kind)}" for kind, count in record.failures.items() if count)
+        yield t(
+            "{night.judged:,} of {night.judgments:,} judged ({night.coverage:.1%}), {queries}{failures}",
+            night=record,
+            queries=count_queries(t, record.queries),
+            failures=t("; failed: {kinds}", kinds=kinds) if kinds else "",
+        )
+    if record.cost_total:
+        yield _describe_cost(record.cost_total, t)
+
+
+def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
+    """Yield what was compared, the drops it could have missed, and a line with the scores of each engine."""
+    measures = record.regression_test.measures if record.regression_test else ()
+    yield t(
+        "no drop was found from the baseline {baseline}: {comparisons} by {measures}",
+        baseline=isolate(record.baseline.name if record.baseline else "None"),
+        comparisons=t.plural("{count:,} comparison", "{count:,} comparisons", len(record.outcomes)),
+        measures=t.list_names(measures),
+    )
+    # Records of version 1 may lack the detectable drop.
+    tested = [(outcome, drop) for outcome in record.outcomes if (drop := outcome.detectable) is not None]
+    largest: dict[str, float] = {}
+    for outcome, drop in tested:
+        largest[outcome.measure] = max(largest.get(outcome.measure, 0.0), drop)
+    if tested:
+        drops = t(" or ").join(
+            t("of {measure} under about {drop}", measure=measure, drop=format_number(drop))
+            for measure, drop in largest.items()
+        )
+        yield t(
+            "a drop {drops} would not have been detected with these {queries} (power 80 %)",
+            drops=drops,
+            queries=count_queries(t, min(outcome.n for outcome, _ in tested)),
+        )
+    engines: dict[str, list[str]] = {}
+    for outcome in record.outcomes:
+        if outcome.change is not None:
+            score = f"{outcome.measure} {format_number(outcome.tonight)} ({_signed(outcome.change)})"
+            engines.setdefault(outcome.engine, []).append(score)
+    for engine, scores in engines.items():
+        yield t(
+            "{engine}: {scores} against the baseline", engine=isolate(engine), scores=t(", ").join(scores)
+        )
+
+
+def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
+    pairs = t.plural("{count:,} pair", "{count:,} pairs", canaries.pairs)
+    if not canaries.judged:
+        return t("canaries: none of {pairs} could be graded", pairs=pairs)
+    grade = format_number(canaries.mean_grade, ".2f")
+    text = t("canaries: {pairs}, mean grade {grade}", pairs=pairs, grade=grade)
+    if canaries.compared:
+        text += t(
+            " (baseline {canaries.baseline_mean:.2f}), {canaries.changed:,} of {canaries.compared:,} changed",
+            canaries=canaries,
+        )
+    return text + (t(", the assessor has drifted") if canaries.drift else "")
+
+
+def _describe_cost(cost: CallCost, t: Translator) -> str:
+    """Return what this night itself paid: the verdicts of earlier nights cost nothing again."""
+    number = cost.calls or 0
+    calls = t.plural("{count:,} call", "{count:,} calls", number)
+    if cost.lost:
+        calls = t(
+            "{least:,} to {calls} ({cost.lost:,} of them were in flight when a process was killed and may not"
+            " have been sent)",
+            least=number - cost.lost,
+            calls=calls,
+            cost=cost,
+        )
+    amount = format_cost(
+        t,
+        cost.usd,
+        calls=number,
+        tokens=(cost.prompt_tokens or 0) + (cost.completion_tokens or 0),
+        unclear=(cost.uncounted or 0) + (cost.maybe_billed or 0),
+    )
+    price = t(": price unknown") if amount is None else t(": {amount}", amount=amount) if amount else ""
+    return t("this night paid for {calls}, canaries included{price}", calls=calls, price=price)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(truncate_with_ellipsis(text, _MESSAGE_SENTENCE_LENGTH).split())
+
+
+def _signed(value: float | None) -> str:
+    return format_number(value, "+.3f")

@@ -124,8 +124,9 @@ def read_needs(toml: Path) -> JobNeeds:
     config = Config.load(toml)
     rules = NightlyConfig.load(read_section(toml, "nightly"), f"{toml}: [nightly]")
     collect = read_section(toml, "collect")
+    webhook = (rules.webhook.url_env, rules.webhook.secret_env) if rules.webhook else ()
     variables = dict.fromkeys(
-        (*_model_variables(config), *_engine_variables(toml, collect), *_webhook_variables(rules.webhook))
+        (*_model_variables(config), *_engine_variables(toml, collect), *filter(None, webhook))
     )
     for name in variables:
         if not _VARIABLE.fullmatch(name):
@@ -173,12 +174,6 @@ def _engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str
             yield from filter(None, (str(config.engine_tables.get(name, {}).get("key", "")),))
         elif kind == "langchain":
             yield from filter(None, (KEYS.get(name.rpartition(":")[2], ""),))
-
-
-def _webhook_variables(webhook: Mapping[str, object]) -> Iterator[str]:
-    for key in ("url_env", "secret_env"):
-        if key in webhook:
-            yield str(webhook[key])
 
 
 def _extras(config: Config, collect: Mapping[str, object]) -> set[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from judge import api
-from judge.nightly import notify, trend_page
+from judge.nightly import notifications, trend_page
 from judge.nightly.night_texts import make_banner
 from tests.support.browser import address_of, opened, serious
 from tests.unit.nightly import records
@@ -36,7 +36,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
             night_record = records.parsed(record)
             banner = [{"en": sentence.en, "zh": sentence.zh} for sentence in make_banner(night_record)]
             records.written(night.parent, [{**record, "banner": banner}])
-            notify.publish(night, night_record, {})
+            notifications.publish(night, night_record, {})
             trend_page.write_trend_page(night.parent)
         return api.rewrite_report(night)
 

@@ -9,7 +9,7 @@ import pytest
 
 from judge.config.collect import CollectConfig
 from judge.config.loader import read_section
-from judge.config.nightly import NightlyConfig
+from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.run import Config
 from judge.example import path as example
 from judge.measure.measures import DEFAULT_MEASURES
@@ -58,7 +58,7 @@ def test_the_examples_and_the_tables_are_valid(tmp_path: Path) -> None:
     collect = CollectConfig.load(file)
     assert (collect.engines, collect.depth, collect.rate) == (("searxng", "brave"), 10, 1)
     nightly = NightlyConfig.load(read_section(file, "nightly"))
-    assert nightly == NightlyConfig(webhook={"kind": "slack", "url_env": "JUDGE_WEBHOOK"})
+    assert nightly == NightlyConfig(webhook=WebhookOptions(kind="slack", url_env="JUDGE_WEBHOOK"))
 
 
 def test_comments_have_the_language_of_messages(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from judge.errors import InputError, StoreError
-from judge.nightly.resume import lock_nights
+from judge.nightly.context import lock_nights
 
 
 def test_who_is_at_work_is_named_and_gone_afterwards(tmp_path: Path) -> None:

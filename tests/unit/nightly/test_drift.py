@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from judge.nightly.query_drift import describe_query_drift, shared_query_ids, text_distance
 from judge.nightly.record import NoRelevantShares, QueryDrift
+from judge.nightly.regression_test import describe_query_drift, shared_query_ids, text_distance
 from judge.records import Query
 
 COOKING = [

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from judge.nightly import notify
-from judge.nightly.notify.message import format_markdown, format_plain, make_message
+from judge.config.nightly import WebhookOptions
+from judge.nightly import notifications
+from judge.nightly.night_texts import format_markdown, format_plain, make_message
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.nightly.records import HOSTILE, drift, night, parsed, regression, row
 
@@ -81,7 +82,7 @@ def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp
         "canaries: none of 60 pairs could be graded",
         "this night paid for 240 calls, canaries included: price unknown",
     )
-    lines = notify.publish(tmp_path, parsed(down), {})
+    lines = notifications.publish(tmp_path, parsed(down), {})
     assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
@@ -141,7 +142,7 @@ def test_any_name_is_one_code_span(name: str) -> None:
 
 
 def test_the_terminal_shows_plain_words(tmp_path: Path) -> None:
-    lines = notify.publish(tmp_path, parsed(regression() | {"remarks": ["panel was [], now *x*"]}), {})
+    lines = notifications.publish(tmp_path, parsed(regression() | {"remarks": ["panel was [], now *x*"]}), {})
     assert lines[1].startswith("- bing regression: AP@10 −0.031 (0.620 to 0.589;")
     assert lines[-3:] == [f"- report: {tmp_path / 'report.html'}", "Remarks:", "- panel was [], now *x*"]
 
@@ -153,18 +154,18 @@ def test_the_files_are_the_same_for_the_same_night(tmp_path: Path) -> None:
     first, again = tmp_path / "a", tmp_path / "b"
     for folder in (first, again):
         folder.mkdir()
-        lines = notify.publish(folder, parsed(regression()), {})
+        lines = notifications.publish(folder, parsed(regression()), {})
         assert lines[0] == "judge 2026-05-20: regression: bing AP@10 −0.031"
     for name in ("summary.md", "junit.xml"):
         assert (first / name).read_bytes() == (again / name).read_bytes()
 
 
 def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tmp_path: Path) -> None:
-    table = {"kind": "slack", "url_env": "HOOK", "link": "https://ours.example/{date}/"}
+    table = WebhookOptions(kind="slack", url_env="HOOK", link="https://ours.example/{date}/")
     with LoopbackServer(lambda asked: Reply(body="ok")) as server:
         environ = {"HOOK": f"{server.url}/services/T0000/secretpart"}
         told = [
-            notify.publish(tmp_path, parsed(record), environ, webhook=table)[-1]
+            notifications.publish(tmp_path, parsed(record), environ, webhook=table)[-1]
             for record in (regression(), regression(), drift())
         ]
         texts = [asked.body["text"] for asked in server.asked if asked.body]
@@ -185,14 +186,18 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
 
 
 def test_a_webhook_that_is_not_set_up_is_said_and_ends_nothing(tmp_path: Path) -> None:
-    lines = notify.publish(tmp_path, parsed(night("2026-05-02")), {}, webhook={"url_env": "HOOK"})
+    lines = notifications.publish(
+        tmp_path, parsed(night("2026-05-02")), {}, webhook=WebhookOptions(url_env="HOOK")
+    )
     assert lines[-1].startswith("webhook: not sent: [nightly] webhook: the environment variable 'HOOK'")
     assert (tmp_path / "summary.md").exists()
 
 
 def test_a_webhook_with_half_an_address_ends_nothing(tmp_path: Path) -> None:
-    table = {"url_env": "HOOK"}
-    lines = notify.publish(tmp_path, parsed(night("2026-05-02")), {"HOOK": "https://[secret"}, webhook=table)
+    table = WebhookOptions(url_env="HOOK")
+    lines = notifications.publish(
+        tmp_path, parsed(night("2026-05-02")), {"HOOK": "https://[secret"}, webhook=table
+    )
     assert lines[-1] == "webhook: not sent: [nightly] webhook: $HOOK holds no https:// address"
     assert (tmp_path / "summary.md").exists()
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from judge.nightly import notify
-from judge.nightly.notify import ci
+from judge.config.nightly import WebhookOptions
+from judge.nightly import notifications
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.nightly.records import HOSTILE, drift, night, parsed, regression
 
@@ -33,7 +33,7 @@ def decoded(text: str) -> str:
 
 
 def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() -> None:
-    (line,) = ci.format_annotations(parsed(regression()))
+    (line,) = notifications.format_annotations(parsed(regression()))
     command = obeyed(line)
     assert command is not None
     assert command[:2] == ("error", {"title": "judge: regression"})
@@ -50,7 +50,7 @@ def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() 
     ],
 )
 def test_annotations_are_errors_where_the_night_fails(record: dict[str, Any], levels: list[str]) -> None:
-    commands = [obeyed(line) for line in ci.format_annotations(parsed(record))]
+    commands = [obeyed(line) for line in notifications.format_annotations(parsed(record))]
     assert [command[0] for command in commands if command] == levels
 
 
@@ -60,7 +60,7 @@ def test_no_name_becomes_a_command_of_its_own(tmp_path: Path, name: str) -> None
     for each in record["regression_test"]["rows"]:
         each["engine"] = name
     record |= {"reasons": ["a drop", "a drop", name], "remarks": [name]}
-    lines = notify.publish(tmp_path, parsed(record), {"GITHUB_ACTIONS": "true"})
+    lines = notifications.publish(tmp_path, parsed(record), {"GITHUB_ACTIONS": "true"})
     commands = [obeyed(line) for line in "\n".join(lines).split("\n")]
     told = [command for command in commands if command]
     assert [level for level, _, _ in told] == ["error", "warning"]
@@ -72,16 +72,17 @@ def test_no_name_becomes_a_command_of_its_own(tmp_path: Path, name: str) -> None
 )
 def test_a_quiet_line_is_no_command_and_still_says_it(line: str) -> None:
     assert obeyed(line) is not None
-    assert obeyed(ci.escape_command(line)) is None
-    assert ci.escape_command(line).replace(" ", "") == line.replace(" ", "")
+    (quiet,) = notifications.escape_commands([line], {"GITHUB_ACTIONS": "true"})
+    assert obeyed(quiet) is None
+    assert quiet.replace(" ", "") == line.replace(" ", "")
 
 
 def test_what_a_webhook_answers_is_no_command(tmp_path: Path) -> None:
     refusal = json.dumps({"code": 9, "msg": "##[error]forged"})
     with LoopbackServer(lambda asked: Reply(body=refusal)) as server:
         environ = {"GITHUB_ACTIONS": "true", "HOOK": f"{server.url}/hook"}
-        table = {"kind": "feishu", "url_env": "HOOK"}
-        lines = notify.publish(tmp_path, parsed(night("2026-05-02")), environ, webhook=table)
+        table = WebhookOptions(kind="feishu", url_env="HOOK")
+        lines = notifications.publish(tmp_path, parsed(night("2026-05-02")), environ, webhook=table)
     assert "rejected with 9" in lines[-1]
     assert not any(map(obeyed, lines))
 
@@ -96,7 +97,7 @@ def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> N
         "GITHUB_REPOSITORY": "us/ours",
         "GITHUB_RUN_ID": "42",
     }
-    notify.publish(tmp_path, parsed(night("2026-05-02")), environ)
+    notifications.publish(tmp_path, parsed(night("2026-05-02")), environ)
     text = summary.read_text(encoding="utf-8")
     assert text.startswith("before\n# judge 2026-05-02: fine\n")
     assert "[report](<https://github.example/us/ours/actions/runs/42>)" in text
@@ -104,5 +105,5 @@ def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> N
 
 def test_a_summary_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     environ = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "step")}
-    lines = notify.publish(tmp_path, parsed(night("2026-05-02")), environ)
+    lines = notifications.publish(tmp_path, parsed(night("2026-05-02")), environ)
     assert lines[-1] == "the step's summary could not be written: No such file or directory"

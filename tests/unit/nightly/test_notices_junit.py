@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from judge.nightly.notify.ci import format_junit
+from judge.nightly.notifications import format_junit
 from tests.unit.nightly.records import HOSTILE, night, parsed, regression
 
 #: What Jenkins' junit-10.xsd lets an element hold and say.

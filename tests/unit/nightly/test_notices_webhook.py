@@ -16,8 +16,9 @@ from urllib.parse import unquote_plus
 
 import pytest
 
+from judge.config.nightly import NightlyConfig
 from judge.errors import InputError
-from judge.nightly.notify.webhook import Webhook, make_request, post_message
+from judge.nightly.notifications import Webhook, make_request, post_message
 from judge.nightly.record import record_to_json
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.nightly.records import night, parsed
@@ -168,13 +169,19 @@ def test_dingtalk_signs_the_time_and_the_secret_in_the_address() -> None:
     assert len(query["timestamp"]) == 13
 
 
+def open_webhook(table: dict[str, Any], environ: Mapping[str, str]) -> Webhook:
+    options = NightlyConfig.load({"webhook": table}).webhook
+    assert options is not None
+    return Webhook.from_options(options, environ)
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [
         ({"kind": "pager", "url_env": "HOOK"}, "kind is 'pager'; it is json, feishu, dingtalk, slack"),
         ({"kind": "slack"}, "url_env is missing"),
-        ({"url": "https://x.example/secret"}, "unknown key 'url'"),
-        ({"url_env": 3}, "url_env is 3, not text"),
+        ({"url_env": "HOOK", "url": "https://x.example/secret"}, "unknown option 'url'"),
+        ({"url_env": 3}, "url_env is 3; it is the name of the environment variable"),
         ({"url_env": "NONE"}, "the environment variable 'NONE' is not set"),
         ({"url_env": "FILE"}, r"\$FILE holds no https:// address"),
         ({"url_env": "HOOK", "secret_env": "NONE"}, "'NONE' is not set"),
@@ -192,6 +199,6 @@ def test_a_wrong_table_is_refused_without_saying_the_address(table: dict[str, An
         "PORT": "https://x.example:99999/secret",
     }
     with pytest.raises(InputError, match=said) as refused:
-        Webhook.from_table(table, environ)
+        open_webhook(table, environ)
     assert "x.example" not in str(refused.value)
     assert "///secret" not in str(refused.value)

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from judge.messages import CHINESE, ENGLISH
-from judge.nightly import notify
+from judge.nightly import notifications
 from judge.nightly.decision import Evidence, decide
-from judge.nightly.night_texts import make_banner, translate_reasons
-from judge.nightly.notify.message import format_terminal, make_message
+from judge.nightly.night_texts import format_terminal, make_banner, make_message, translate_reasons
 from judge.nightly.record import NightRecord, record_to_json
 from tests.unit.nightly.records import night, parsed, regression, row
 
@@ -65,7 +64,7 @@ def test_files_are_the_same_in_both_languages(tmp_path: Path) -> None:
     record = parsed(regression())
     texts = []
     for t in (CHINESE, ENGLISH):
-        notify.publish(tmp_path, record, {}, t=t)
+        notifications.publish(tmp_path, record, {}, t=t)
         texts.append([(tmp_path / name).read_text(encoding="utf-8") for name in ("summary.md", "junit.xml")])
     assert texts[0] == texts[1]
     assert "回归" not in str(texts)

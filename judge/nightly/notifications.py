@@ -1,0 +1,374 @@
+"""Notifications of a night: files beside its record, GitHub Actions, and one POST to a webhook.
+
+All of it is made from night.json, and changes neither the decision of the night nor the exit code. Elements
+and attributes of the JUnit XML are those of Jenkins' junit-10.xsd. Annotations follow GitHub's "Workflow
+commands for GitHub Actions", which shows at most ten of a kind per step. The address of a webhook is secret.
+Feishu (Lark) and DingTalk answer 200 to a message that they reject; the body says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote_plus
+from xml.etree import ElementTree as ET
+
+import aiohttp
+from tenacity import RetryError, Retrying, retry_if_result, stop_after_attempt, wait_exponential
+from yarl import URL
+
+from judge.characters import escape_controls
+from judge.config.nightly import WebhookOptions
+from judge.errors import InputError
+from judge.filesystem import read_text
+from judge.messages import ENGLISH, Translator
+from judge.models.endpoint import is_address
+from judge.models.error_mapping import shorten
+from judge.models.redaction import mask
+from judge.nightly.night_texts import (
+    NightMessage,
+    describe_outcome,
+    format_markdown,
+    format_plain,
+    format_terminal,
+    make_message,
+    other_reasons,
+    regressions_by_engine,
+)
+from judge.nightly.record import EXIT_CODES, NightRecord, Verdict, record_to_json
+from judge.report.display_text import fit_on_line
+from judge.runs.folder import RunFolder, dump_json
+
+#: The last message sent to the webhook; the same message is not sent twice.
+_SENT_FILE = "webhook.txt"
+#: The most characters of a message; Feishu and DingTalk take 20 kB.
+_MESSAGE_LENGTH = 4_000
+#: The most annotations of a kind.
+_ANNOTATIONS = 10
+#: A step's summary may hold a mebibyte, and a Chinese character takes three bytes.
+_SUMMARY_LENGTH = 300_000
+#: The child element of the test case of an outcome.
+_JUNIT_RESULTS: Mapping[Verdict, str] = {"regression": "failure", "incomplete": "error"}
+#: The time-out of one attempt in seconds, and the number of attempts.
+TIMEOUT = 10.0
+ATTEMPTS = 3
+#: The most bytes of a response that are read.
+_RESPONSE_BYTES = 10_000
+_RETRYABLE = frozenset({408, 425, 429, *range(500, 600)})
+
+
+def publish(
+    folder: Path,
+    record: NightRecord,
+    environ: Mapping[str, str],
+    webhook: WebhookOptions | None = None,
+    t: Translator = ENGLISH,
+) -> list[str]:
+    """Notify of the night in `folder` in the language of `t`, and return the lines to print.
+
+    Writes junit.xml and summary.md, both in English; in GitHub Actions also the step's summary, and
+    annotations among the lines. A webhook that fails gives a line and no error. Raises StoreError when the
+    disk does not take the files.
+    """
+    message = make_message(record, t)
+    files = RunFolder(folder)
+    files.write("junit.xml", [format_junit(record)])
+    # A night that was never judged has no report.
+    report = "" if record.coverage is None else "report.html"
+    link = job_url(environ) or (report and str(folder / report))
+    lines, commands = format_terminal(message, link, t), []
+    if is_github_actions(environ):
+        commands = format_annotations(record, t)
+        lines += append_step_summary(format_markdown(message, link, t), environ)
+    if webhook is not None:
+        lines.append(_send(files, webhook, environ, record, message, t))
+    files.write("summary.md", [format_markdown(make_message(record), report)])
+    return [*escape_commands(lines, environ), *commands]
+
+
+def escape_commands(lines: Iterable[str], environ: Mapping[str, str]) -> list[str]:
+    """Return the lines; in a job of GitHub Actions none of them is a command.
+
+    A runner reads a command at `##[` anywhere and at `::` at the beginning of a line.
+    """
+    if not is_github_actions(environ):
+        return list(lines)
+    return [re.sub(r"^(\s*):(?=:)", r"\1: ", line.replace("##[", "# #[")) for line in lines]
+
+
+def _send(
+    files: RunFolder,
+    options: WebhookOptions,
+    environ: Mapping[str, str],
+    record: NightRecord,
+    message: NightMessage,
+    t: Translator,
+) -> str:
+    """Send the message to the webhook, unless it was sent before; return a line about that."""
+    try:
+        webhook = Webhook.from_options(options, environ)
+    except InputError as error:
+        return t("webhook: not sent: {error}", error=escape_controls(t(error.message)))
+    link = webhook.link.replace("{date}", record.date.isoformat()) or job_url(environ)
+    text = "\n".join(
+        (*_truncate_lines(map(format_plain, (message.title, *message.lines))), *filter(None, [link]))
+    )
+    sent = f"{webhook.kind}\n{text}\n"
+    with suppress(OSError, UnicodeDecodeError):
+        if read_text(files.path / _SENT_FILE) == sent:
+            return t("webhook: {kind} message was sent before", kind=webhook.kind)
+    error_text = post_message(webhook, text, record)
+    if error_text:
+        return t("webhook: {kind} message was not sent: {error}", kind=webhook.kind, error=error_text)
+    files.write(_SENT_FILE, [sent])
+    return t("webhook: {kind} message was sent", kind=webhook.kind)
+
+
+def _truncate_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the first lines, up to `_MESSAGE_LENGTH` characters, and an ellipsis for the rest."""
+    left = _MESSAGE_LENGTH
+    for line in lines:
+        left -= len(line) + 1
+        if left < 0:
+            yield "…"
+            return
+        yield line
+
+
+def format_junit(record: NightRecord) -> str:
+    """Return the night as JUnit XML: a test case for the night, and one for each engine and measure."""
+    suite = ET.Element("testsuite", name=f"judge nightly {record.date}")
+    suite.set("timestamp", f"{record.date}T00:00:00")
+    status, why = record.status, "; ".join(map(format_plain, other_reasons(record))) or record.status
+    result = "error" if EXIT_CODES[status] == 3 else "skipped" if status == "no baseline" else None
+    _add_case(suite, ("judge.nightly", "night"), result, status, why)
+    for outcome in record.outcomes:
+        title = f"judge.nightly.{fit_on_line(outcome.engine)}", fit_on_line(outcome.measure)
+        result, text = _JUNIT_RESULTS.get(outcome.verdict), format_plain(describe_outcome(outcome))
+        _add_case(suite, title, result, outcome.verdict, text)
+    suites = ET.Element("testsuites", name="judge nightly")
+    suites.append(suite)
+    for element in (suites, suite):
+        element.set("tests", str(len(suite)))
+        for attribute, tag in (("failures", "failure"), ("errors", "error")):
+            element.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
+    ET.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+
+
+def _add_case(suite: ET.Element, title: tuple[str, str], result: str | None, kind: str, why: str) -> None:
+    case = ET.SubElement(suite, "testcase", classname=title[0], name=title[1], time="0")
+    if result == "skipped":
+        ET.SubElement(case, "skipped", message=why)
+    elif result:
+        ET.SubElement(case, result, type=kind, message=why).text = why
+
+
+def is_github_actions(environ: Mapping[str, str]) -> bool:
+    """Return whether this is a job of GitHub Actions."""
+    return environ.get("GITHUB_ACTIONS") == "true"
+
+
+def format_annotations(record: NightRecord, t: Translator = ENGLISH) -> list[str]:
+    """Return the workflow commands that show what is wrong with the night."""
+    drops = [
+        (t("regression"), t("; ").join(describe_outcome(row, t) for row in rows))
+        for rows in regressions_by_engine(record)
+    ]
+    others = [(t(record.status), reason) for reason in other_reasons(record, t)]
+    return [*_commands("error", drops), *_commands("error" if record.exit == 3 else "warning", others)]
+
+
+def _commands(level: str, sentences: Sequence[tuple[str, str]]) -> Iterator[str]:
+    for kind, text in sentences[:_ANNOTATIONS]:
+        title = _escape_data(f"judge: {kind}").replace(":", "%3A").replace(",", "%2C")
+        yield f"::{level} title={title}::{_escape_data(format_plain(text))}"
+
+
+def _escape_data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def append_step_summary(markdown: str, environ: Mapping[str, str]) -> list[str]:
+    """Append the Markdown to the step's summary; return a line with the error, if there is one."""
+    path = environ.get("GITHUB_STEP_SUMMARY")
+    try:
+        if path:
+            with Path(path).open("a", encoding="utf-8", newline="\n") as file:
+                file.write(markdown[:_SUMMARY_LENGTH] + "\n")
+    except OSError as error:
+        return [f"the step's summary could not be written: {error.strerror or error}"]
+    return []
+
+
+def job_url(environ: Mapping[str, str]) -> str:
+    """Return the address of the job's page, empty outside of GitHub Actions."""
+    names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
+    server, repository, run = (environ.get(name, "") for name in names)
+    return f"{server}/{repository}/actions/runs/{run}" if server and repository and run else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """Where to send the message and in which format; `link` leads to the report and may hold {date}."""
+
+    kind: str
+    url: str = field(repr=False)
+    secret: str = field(default="", repr=False)
+    link: str = ""
+
+    @classmethod
+    def from_options(cls, options: WebhookOptions, environ: Mapping[str, str]) -> Self:
+        """Return the webhook of `options`; raise InputError when a variable of `environ` is not usable."""
+        url = _read_secret(environ, options.url_env)
+        if not is_address(url):
+            raise InputError(
+                "[nightly] webhook: ${variable} holds no https:// address", variable=options.url_env
+            )
+        secret = _read_secret(environ, options.secret_env) if options.secret_env else ""
+        return cls(options.kind, url, secret, options.link)
+
+
+def _read_secret(environ: Mapping[str, str], name: str) -> str:
+    value = environ.get(name, "").strip()
+    if not value:
+        raise InputError("[nightly] webhook: the environment variable {name!r} is not set; set it", name=name)
+    return value
+
+
+def post_message(
+    webhook: Webhook,
+    text: str,
+    record: NightRecord,
+    *,
+    pause: float = 1.0,
+    timeout: float = TIMEOUT,
+) -> str:
+    """Post the text about a night, with retries; return the error, empty without one.
+
+    `pause` is the first wait between two attempts in seconds, `timeout` the limit of a whole attempt.
+    """
+    retrying = Retrying(
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=wait_exponential(multiplier=pause),
+        retry=retry_if_result(lambda attempt: attempt.retryable),
+    )
+    try:
+        # Signatures hold the time, so each attempt has a new request.
+        attempt: _Attempt = retrying(
+            lambda: asyncio.run(_post(*make_request(webhook, text, record), timeout))
+        )
+    except RetryError as error:
+        attempt = error.last_attempt.result()
+    return shorten(escape_controls(mask(attempt.error, webhook.secret, *_secret_parts(webhook.url))))
+
+
+def make_request(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict[str, Any]]:
+    """Return the address to post to and the JSON body; a signature is of the current time."""
+    return _FORMATS[webhook.kind](webhook, text, record)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """The error of an attempt, empty without one, and whether it may succeed later."""
+
+    error: str
+    retryable: bool = False
+
+
+async def _post(url: str, body: Mapping[str, Any], seconds: float) -> _Attempt:
+    headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "judge"}
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            aiohttp.ClientSession(trust_env=True) as session,
+            # The message is for this server only, so redirects are not followed.
+            session.post(
+                URL(url, encoded=True), data=dump_json(body).encode(), headers=headers, allow_redirects=False
+            ) as response,
+        ):
+            if response.status >= 300:
+                return _Attempt(f"HTTP {response.status}", retryable=response.status in _RETRYABLE)
+            return _Attempt(_read_rejection(await _read_beginning(response)))
+    except (OSError, aiohttp.ClientError, ValueError) as error:
+        # The message of the error may hold the address.
+        reason = getattr(error, "os_error", error)
+        return _Attempt(f"no answer ({type(reason).__name__})", retryable=not isinstance(error, ValueError))
+
+
+async def _read_beginning(response: aiohttp.ClientResponse) -> bytes:
+    raw = bytearray()
+    async for part in response.content.iter_any():
+        raw += part
+        if len(raw) >= _RESPONSE_BYTES:
+            break
+    return bytes(raw)
+
+
+def _read_rejection(raw: bytes) -> str:
+    """Return why Feishu (code) or DingTalk (errcode) rejected the message, empty when it did not."""
+    try:
+        body = json.loads(raw)
+        if not isinstance(body, dict):
+            return ""
+        code = body.get("errcode", body.get("code", 0))
+        reason = body.get("errmsg", body.get("msg", ""))
+        return f"rejected with {code!r}: {reason}" if code not in (0, "0") else ""
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _secret_parts(url: str) -> list[str]:
+    """Return the address and each part of it that could be its secret, the longest first."""
+    return [url, *sorted((part for part in re.split(r"[/?&=#@]", url) if len(part) >= 8), key=len)[::-1]]
+
+
+def _plain_json(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict[str, Any]]:
+    return webhook.url, {"text": text, "night": record_to_json(record)}
+
+
+def _slack(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict[str, Any]]:
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(char, entity)
+    return webhook.url, {"text": text}
+
+
+def _feishu(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict[str, Any]]:
+    # <at user_id="all"> notifies all members, and there is no escape for it.
+    body: dict[str, Any] = {"msg_type": "text", "content": {"text": text.replace("<", "＜")}}
+    if webhook.secret:
+        seconds = str(int(time.time()))
+        body |= {"timestamp": seconds, "sign": _sign(f"{seconds}\n{webhook.secret}", "")}
+    return webhook.url, body
+
+
+def _dingtalk(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict[str, Any]]:
+    url = webhook.url
+    if webhook.secret:
+        millis = int(time.time() * 1000)
+        sign = quote_plus(_sign(webhook.secret, f"{millis}\n{webhook.secret}"))
+        url += f"{'&' if '?' in url else '?'}timestamp={millis}&sign={sign}"
+    return url, {"msgtype": "text", "text": {"content": text}}
+
+
+def _sign(key: str, text: str) -> str:
+    return base64.b64encode(hmac.new(key.encode(), text.encode(), hashlib.sha256).digest()).decode()
+
+
+_FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, dict[str, Any]]]] = {
+    "json": _plain_json,
+    "feishu": _feishu,
+    "dingtalk": _dingtalk,
+    "slack": _slack,
+}
