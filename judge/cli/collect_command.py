@@ -16,7 +16,7 @@ from judge.cli.terminal import make_progress_listener, print_error
 from judge.errors import InputError
 
 if TYPE_CHECKING:
-    from judge.collect.assemble import CollectResult, EngineTally
+    from judge.collect.raw_log import CollectResult, EngineTally
 
 _ENGINES = "Engines"
 _CALLS = "Calls"

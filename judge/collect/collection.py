@@ -1,30 +1,55 @@
-"""The whole collection: from a file of queries to a dataset of what engines return."""
+"""The whole collection: from a file of queries to a dataset of what engines return.
+
+A query goes to all engines together, at a limited rate, so that they are compared at the same time. An engine
+that refuses every request, or fails many times in a row, gets no more queries; the others continue.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import re
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 import aiohttp
 
-from judge.client.cancel import CancelToken
-from judge.client.retry import Limits
-from judge.collect.assemble import CollectedResults, CollectResult, dataset_rows, summarise_collection
-from judge.collect.collector import CollectListener, Collector, EngineSession, NullCollectListener
+from judge.client.cancel import Cancelled, CancelToken
+from judge.client.retry import Limits, retry_policy
+from judge.collect.engines import MAX_CONCURRENT_QUERIES, EngineRequest, Response, ResultSource
 from judge.collect.query_file import QueryRow, read_queries
-from judge.collect.raw_log import RawLog, raw_log_path, read_entries
+from judge.collect.raw_log import (
+    CollectedResults,
+    CollectResult,
+    RawLog,
+    RawLogEntry,
+    assemble_answer,
+    dataset_rows,
+    raw_log_path,
+    read_entries,
+    summarise_collection,
+)
 from judge.collect.registry import open_engines
-from judge.collect.sources import MAX_CONCURRENT_QUERIES, ResultSource
+from judge.collect.responses import classify_response, parse_answer
 from judge.config.collect import CollectConfig
 from judge.config.environment import environment
-from judge.errors import InputError, Interrupted
+from judge.errors import AccountError, CallError, InputError, Interrupted, RetryableError, StoreError
 from judge.lock import locked
 from judge.messages import Message
 from judge.runs.folder import RunFolder, dump_json
 
+#: An engine that failed on this many queries in a row is taken to be down.
+_MAX_CONSECUTIVE_FAILURES = 10
+#: Errors that a firewall returns for one query that it takes for an attack; two in a row mean the engine.
+_ERRORS_OF_ONE_QUERY = frozenset({"auth", "not_found"})
+#: Pause in seconds after a throttled request without Retry-After.
+_DEFAULT_PAUSE = 1.0
+#: Characters that cannot be read in a refusal that is no text in its charset; error codes are ASCII.
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 #: Seconds that calls under way get after a stop is requested.
 _SHUTDOWN_TIMEOUT = 5.0
 
@@ -51,25 +76,13 @@ def collect(
     with locked(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written")):
         results = CollectedResults(sources, read_entries(log_path))
         with RawLog(log_path) as raw_log:
-            task = _Task(config, queries, sources, results, raw_log, watch or NullCollectListener())
-            calls = asyncio.run(_request_missing(task, stop))
+            watch = watch or NullCollectListener()
+            calls = asyncio.run(_request_missing(config, queries, sources, results, raw_log, watch, stop))
         if stop.reason is not None:
             raise stop.reason
         rows = dataset_rows(queries, sources, config.depth, results)
         RunFolder(data.parent).write(data.name, (dump_json(row) + "\n" for row in rows))
     return summarise_collection(config, calls, queries, sources, results)
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """The objects of one collection."""
-
-    config: CollectConfig
-    queries: Sequence[QueryRow]
-    sources: Sequence[ResultSource]
-    results: CollectedResults
-    raw_log: RawLog
-    listener: CollectListener
 
 
 def _check_output(data: Path, log_path: Path, queries: Path) -> None:
@@ -86,22 +99,27 @@ def _check_output(data: Path, log_path: Path, queries: Path) -> None:
         )
 
 
-async def _request_missing(task: _Task, stop: CancelToken) -> int:
+async def _request_missing(
+    config: CollectConfig,
+    queries: Sequence[QueryRow],
+    sources: Sequence[ResultSource],
+    results: CollectedResults,
+    raw_log: RawLog,
+    watch: CollectListener,
+    stop: CancelToken,
+) -> int:
     """Request everything that is missing and return the number of calls; a stop ends it gracefully."""
-    config = task.config
     limits = Limits(MAX_CONCURRENT_QUERIES, config.attempts, config.max_wait, _SHUTDOWN_TIMEOUT)
-    engines = [EngineSession(source, config.rate, stop) for source in task.sources]
+    engines = [EngineSession(source, config.rate, stop) for source in sources]
     # Bodies are unpacked with a limit on their size (`judge.models.bodies`).
-    connections = aiohttp.ClientSession(
+    async with aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=config.timeout),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
-    )
-    async with connections as http:
-        collector = Collector(task.raw_log, task.results, limits, config.depth, stop, http, task.listener)
+    ) as http:
+        collector = Collector(raw_log, results, limits, config.depth, stop, http, watch)
         with stop.handle_signals():
-            work = asyncio.ensure_future(collector.collect(task.queries, engines))
-            await _wait_until_done(work, stop)
+            await _wait_until_done(asyncio.ensure_future(collector.collect(queries, engines)), stop)
     if isinstance(stop.reason, Interrupted):
         raise Interrupted("interrupted; every answer so far is kept, and the same command resumes")
     return collector.calls
@@ -119,3 +137,228 @@ async def _wait_until_done(work: asyncio.Future[None], stop: CancelToken) -> Non
         work.cancel()
     with suppress(asyncio.CancelledError):
         await work
+
+
+class CollectListener(Protocol):
+    """Is called when an answer is on disk."""
+
+    def begin(self, asked: int, done_count: int) -> None:
+        """Begin: `asked` answers are wanted, `done_count` of them are in the log already."""
+
+    def answered(self, *, failed: bool) -> None:
+        """Count one more query that an engine answered, or failed to answer."""
+
+    def end(self) -> None:
+        """End, for whatever reason."""
+
+
+class NullCollectListener:
+    """A listener that does nothing."""
+
+    def begin(self, asked: int, done_count: int) -> None:
+        """Do nothing."""
+
+    def answered(self, *, failed: bool) -> None:
+        """Do nothing."""
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
+class RequestPacer:
+    """Spaces the requests to one engine evenly, at most `rate` a second, in order of arrival.
+
+    `sleep` may raise to end a wait early; `clock` returns seconds.
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        sleep: Callable[[float], Awaitable[None]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._interval = 1 / rate
+        self._sleep = sleep
+        self._clock = clock
+        self._next = float("-inf")
+        self._lock = asyncio.Lock()
+
+    async def wait_for_turn(self) -> None:
+        """Wait until one request may be sent."""
+        async with self._lock:
+            # Another request may have begun a pause during the sleep.
+            while (wait := self._next - self._clock()) > 0:
+                await self._sleep(wait)
+            self._next = self._clock() + self._interval
+
+    def pause(self, seconds: float) -> None:
+        """Let no request start for `seconds`."""
+        self._next = max(self._next, self._clock() + seconds)
+
+
+class EngineSession:
+    """One engine with its pace; `rate` is in requests a second, a `closed` engine gets no more queries."""
+
+    def __init__(self, source: ResultSource, rate: float, stop: CancelToken) -> None:
+        self.source = source
+        self.pacer = RequestPacer(rate, stop.sleep)
+        self.closed = False
+        self._failed_in_a_row = 0
+        self._refused_in_a_row = 0
+
+    def record_outcome(self, error: CallError | None) -> None:
+        """Record how one query ended, and close the engine if it is down or refuses every request."""
+        self._failed_in_a_row = 0 if error is None else self._failed_in_a_row + 1
+        refused = isinstance(error, AccountError)
+        self._refused_in_a_row = self._refused_in_a_row + 1 if refused else 0
+        of_query = error is not None and error.kind in _ERRORS_OF_ONE_QUERY and self._refused_in_a_row < 2
+        if self._failed_in_a_row >= _MAX_CONSECUTIVE_FAILURES or (refused and not of_query):
+            self.closed = True
+
+
+@dataclass(slots=True)
+class Collector:
+    """Sends queries to engines and keeps the answers in the raw log and in `results`.
+
+    `depth` results are wanted per query; `calls` counts the requests.
+    """
+
+    raw_log: RawLog
+    results: CollectedResults
+    limits: Limits
+    depth: int
+    stop: CancelToken
+    http: aiohttp.ClientSession
+    listener: CollectListener
+    calls: int = 0
+
+    async def collect(self, queries: Sequence[QueryRow], engines: Sequence[EngineSession]) -> None:
+        """Request whatever is missing, query by query; end early when a stop is requested."""
+        done_count = sum(self._missing(query, engine) is None for query in queries for engine in engines)
+        self.listener.begin(len(queries) * len(engines), done_count)
+        slots = asyncio.Semaphore(MAX_CONCURRENT_QUERIES)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for query in queries:
+                    await slots.acquire()
+                    due = self._due_engines(query, engines)
+                    if due and await self._wait_for_all(due):
+                        task = group.create_task(self._query_all(query, due))
+                        task.add_done_callback(lambda _: slots.release())
+                    else:
+                        slots.release()
+        finally:
+            self.listener.end()
+
+    def _due_engines(self, query: QueryRow, engines: Sequence[EngineSession]) -> list[EngineSession]:
+        """Return the engines that get the query now; count it as failed for those that are closed."""
+        missing = [engine for engine in engines if self._missing(query, engine) is not None]
+        for engine in missing:
+            if engine.closed:
+                self.listener.answered(failed=True)
+        return [engine for engine in missing if not engine.closed]
+
+    async def _wait_for_all(self, engines: Sequence[EngineSession]) -> bool:
+        """Wait until all engines may get a request; return False when a stop is requested meanwhile."""
+        with suppress(Cancelled):
+            self.stop.raise_if_cancelled()
+            await asyncio.gather(*(engine.pacer.wait_for_turn() for engine in engines))
+        return self.stop.reason is None
+
+    def _missing(self, query: QueryRow, engine: EngineSession) -> EngineRequest | None:
+        return assemble_answer(engine.source, query, self.depth, self.results).missing
+
+    async def _query_all(self, query: QueryRow, engines: Sequence[EngineSession]) -> None:
+        await asyncio.gather(*(self._query(query, engine) for engine in engines))
+
+    async def _query(self, query: QueryRow, engine: EngineSession) -> None:
+        """Request all pages of one engine's answer, whose turn it is, until the answer is whole or fails."""
+        error: CallError | None = None
+        has_turn = True
+        try:
+            while (request := self._missing(query, engine)) is not None:
+                await self._call_with_retries(query, request, engine, has_turn)
+                has_turn = False
+        except CallError as failure:
+            error = failure
+        except Cancelled:
+            return
+        except StoreError as failure:
+            self.stop.cancel(failure)
+            return
+        engine.record_outcome(error)
+        self.listener.answered(failed=error is not None)
+
+    async def _call_with_retries(
+        self, query: QueryRow, request: EngineRequest, engine: EngineSession, has_turn: bool
+    ) -> None:
+        async for attempt in retry_policy(self.limits, self.stop.sleep, lambda: not engine.closed):
+            with attempt:
+                if not has_turn:
+                    await engine.pacer.wait_for_turn()
+                has_turn = False
+                self.stop.raise_if_cancelled()
+                if engine.closed:
+                    raise AccountError("closed", "given up after other queries failed")
+                await self._call(query, request, engine)
+
+    async def _call(self, query: QueryRow, request: EngineRequest, engine: EngineSession) -> None:
+        """Send one request and log what came back; raise CallError when it is no answer."""
+        self.calls += 1
+        started, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
+        response, error = await _fetch(engine.source, request, self.http)
+        latency = round((time.perf_counter() - start) * 1000, 1)
+        error = error and self._pause_after(engine, error)
+        entry = RawLogEntry(
+            engine=engine.source.name,
+            query_id=query.id,
+            request=request,
+            started=started,
+            status=response.status if response else None,
+            latency_ms=latency,
+            body=response.body if response else "",
+            error=None if error is None else str(error),
+        )
+        # In a thread: waiting for the disk must not count as latency of the other engines.
+        await asyncio.to_thread(self.raw_log.add, entry)
+        unreadable = self.results.add(entry)
+        error = error or (unreadable and self._pause_after(engine, unreadable))
+        if error is not None:
+            raise error
+
+    def _pause_after(self, engine: EngineSession, error: CallError) -> CallError:
+        """Pause the engine as long as it asks for; return `error`, made final when that is too long."""
+        wait = error.retry_after
+        if wait is None:
+            if error.kind == "rate_limit":
+                engine.pacer.pause(_DEFAULT_PAUSE)
+            return error
+        if wait > self.limits.max_wait:
+            return AccountError(error.kind, f"{error.detail}; Retry-After is {wait:,.0f} s, above --max-wait")
+        engine.pacer.pause(wait)
+        return error
+
+
+async def _fetch(
+    source: ResultSource, request: EngineRequest, http: aiohttp.ClientSession
+) -> tuple[Response | None, CallError | None]:
+    """Return the response, if any, and the error that it or its absence means."""
+    try:
+        response = await source.fetch(request, http)
+    except CallError as failure:
+        return None, failure
+    if response.status >= 300:
+        return response, _refusal(source, response)
+    if response.undecodable:
+        return response, RetryableError("server_error", response.undecodable)
+    return response, None
+
+
+def _refusal(source: ResultSource, response: Response) -> CallError:
+    """Return the error for a response with an error status."""
+    text = _NOT_ASCII.sub("\ufffd", response.body) if response.undecodable else response.body
+    try:
+        body = parse_answer(text)
+    except RetryableError:
+        body = text
+    return classify_response(response.status, body, response.headers, *source.secrets, hint=source.hint)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from judge.collect.engines import EngineDefinition
-from judge.collect.response_shape import ResponseShape
+from judge.collect.responses import ResponseShape
 
 #: Scripts and regions with traditional characters; a tag without a script implies it by the region.
 _TRADITIONAL = frozenset({"hant", "tw", "hk", "mo"})

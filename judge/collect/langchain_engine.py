@@ -19,9 +19,8 @@ from typing import Any
 
 import aiohttp
 
-from judge.collect.engines import EngineRequest, hash_settings
-from judge.collect.response_shape import ResponseShape
-from judge.collect.sources import MIN_MASKED_LENGTH, Response, remove_secrets
+from judge.collect.engines import MIN_MASKED_LENGTH, EngineRequest, Response, hash_settings, remove_secrets
+from judge.collect.responses import ResponseShape
 from judge.errors import InputError, RequestRejected, SetupError
 from judge.models.error_mapping import transport_error
 from judge.models.redaction import mask

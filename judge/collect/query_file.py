@@ -16,7 +16,6 @@ from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
 
-FORMS = Message(".jsonl, .csv, .tsv (id, tab, query) or .txt (a query a line)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SEPARATORS = ",;\t"
 
@@ -35,10 +34,10 @@ def read_queries(path: Path) -> list[QueryRow]:
     readers = {".jsonl": _jsonl, ".ndjson": _jsonl, ".csv": _csv, ".tsv": _tsv, ".txt": _txt}
     if path.suffix.lower() not in readers:
         raise InputError(
-            "{file}: unknown file type {suffix!r}; queries are {forms}",
+            "{file}: unknown file type {suffix!r}; queries are .jsonl, .csv, .tsv (id, tab, query) or .txt (a"
+            " query a line)",
             file=path,
             suffix=path.suffix,
-            forms=FORMS,
         )
     if not path.is_file():
         problem = Message("is not a file") if path.exists() else Message("no such file")
@@ -65,14 +64,9 @@ def read_queries(path: Path) -> list[QueryRow]:
 
 def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
     text = row.get("query")
-    if not isinstance(text, str):
-        wrong = Message("is missing") if text is None else Message("is {value!r:.80}, not text", value=text)
+    if not isinstance(text, str) or not clean.clean_query(text):
         raise InputError(
-            "{place}: field 'query' {problem}; every query needs its text", place=place, problem=wrong
-        )
-    if not clean.clean_query(text):
-        raise InputError(
-            "{place}: field 'query' is {value!r:.80}, which has no visible text", place=place, value=text
+            "{place}: field 'query' is {value!r:.80}; every query needs visible text", place=place, value=text
         )
     if _SURROGATE.search(text):
         raise InputError(
@@ -82,17 +76,14 @@ def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
         )
     query_id = parse_identifier(place, "query_id", row.get("query_id"), make_query_id(text))
     columns = {name: value for name, value in row.items() if name not in ("query", "query_id", "engines")}
-    not_finite = [
-        name for name, value in columns.items() if isinstance(value, float) and not math.isfinite(value)
-    ]
-    if not_finite:
-        name = not_finite[0]
-        raise InputError(
-            "{place}: field {name!r} is {value!r}, which is no JSON value",
-            place=place,
-            name=name,
-            value=columns[name],
-        )
+    for name, value in columns.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(
+                "{place}: field {name!r} is {value!r}, which is no JSON value",
+                place=place,
+                name=name,
+                value=value,
+            )
     return QueryRow(query_id, text.strip(), {"query_id": query_id, "query": text, **columns})
 
 

@@ -1,23 +1,29 @@
-"""The raw log of a collection: one line per call with the raw answer, on disk before it counts.
+"""The raw log of a collection, one line per call with the raw answer, and the dataset derived from it.
 
-The dataset is derived from the log, so that a better reading of an engine's answers costs no new call.
+A line is on disk before it counts. A better reading of an engine's answers costs no new call.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Self
 
-from judge.collect.engines import EngineRequest
-from judge.errors import InputError, StoreError, explain_os_error
+from judge.collect.engines import EngineRequest, ResultSource
+from judge.collect.query_file import QueryRow
+from judge.collect.responses import read_results
+from judge.config.collect import CollectConfig
+from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_os_error
 from judge.filesystem import open_for_append, open_for_read
+from judge.messages import Message, join_messages
+from judge.models.redaction import mask
 from judge.runs.folder import dump_json
 
 
@@ -135,3 +141,193 @@ class RawLog:
                 break
             end = start
         file.truncate(end)
+
+
+# What the log says: the dataset and the tallies; the same log always gives the same bytes
+
+
+@dataclass(frozen=True, slots=True)
+class EngineAnswer:
+    """One engine's answer to one query: `results` down to the depth, and the latency of its calls in ms.
+
+    `missing` is the next call to make, None when the answer is whole.
+    """
+
+    results: tuple[Mapping[str, str], ...]
+    latency_ms: float
+    missing: EngineRequest | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The results of one call."""
+
+    results: Sequence[Mapping[str, str]]
+    latency_ms: float
+
+
+class CollectedResults:
+    """Pages and errors of engines, from the entries of a raw log; a later entry replaces an earlier one."""
+
+    def __init__(self, sources: Iterable[ResultSource], entries: Iterable[RawLogEntry] = ()) -> None:
+        self._sources = {source.name: source for source in sources}
+        self._pages: dict[tuple[str, str, EngineRequest], _Page] = {}
+        self._errors: dict[tuple[str, str], str] = {}
+        self._latest_errors: dict[str, str] = {}
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, entry: RawLogEntry) -> CallError | None:
+        """Add one call; return the error when its body claims to be an answer and cannot be read as one."""
+        source = self._sources.get(entry.engine)
+        if source is None:
+            return None
+        unreadable, error = None, entry.error
+        if error is None:
+            try:
+                page = _Page(read_results(source.shape, entry.body), entry.latency_ms)
+                self._pages[entry.engine, entry.query_id, entry.request] = page
+            except CallError as failure:
+                unreadable, error = failure, mask(str(failure), *source.secrets)
+        if error is not None:
+            self._errors[entry.engine, entry.query_id] = self._latest_errors[entry.engine] = error
+        return unreadable
+
+    def page(self, engine: str, query_id: str, request: EngineRequest) -> _Page | None:
+        """Return the results of `request`, None when it has no answer."""
+        return self._pages.get((engine, query_id, request))
+
+    def error(self, engine: str, query_id: str) -> str:
+        """Return the reason why the engine has no answer to the query."""
+        own = self._errors.get((engine, query_id))
+        return own or f"not asked: {self._latest_errors.get(engine, 'collecting ended before')}"
+
+
+def assemble_answer(
+    source: ResultSource, query: QueryRow, depth: int, results: CollectedResults
+) -> EngineAnswer:
+    """Return the answer of `source` to `query` as far as it is known: page after page, until one is empty."""
+    rows: list[Mapping[str, str]] = []
+    latency = 0.0
+    for request in source.requests(query.text, depth):
+        page = results.page(source.name, query.id, request)
+        if page is None:
+            return EngineAnswer(tuple(rows), latency, request)
+        rows += page.results
+        latency += page.latency_ms
+        if not page.results or len(rows) >= depth:
+            break
+    return EngineAnswer(tuple(rows[:depth]), round(latency, 1), None)
+
+
+def dataset_rows(
+    queries: Sequence[QueryRow], sources: Sequence[ResultSource], depth: int, results: CollectedResults
+) -> Iterator[dict[str, Any]]:
+    """Yield the dataset, one row per query in the nested form, engines by name."""
+    for query in queries:
+        engines: dict[str, dict[str, Any]] = {}
+        for source in sorted(sources, key=lambda source: source.name):
+            answer = assemble_answer(source, query, depth, results)
+            if answer.missing is not None:
+                engines[source.name] = {"error": results.error(source.name, query.id)}
+            else:
+                engines[source.name] = {"results": list(answer.results), "latency_ms": answer.latency_ms}
+        yield {**query.row, "engines": engines}
+
+
+@dataclass(frozen=True, slots=True)
+class EngineTally:
+    """Counts of one engine's queries and `results`.
+
+    `empty` of the `answered` queries have no result. `errors` counts the other queries by reason, the most
+    frequent first. `no_snippet` results have no text except a title; it was looked for in `snippet_fields`.
+    """
+
+    answered: int
+    empty: int
+    errors: Mapping[str, int]
+    results: int
+    no_snippet: int
+    snippet_fields: Sequence[str]
+
+    @property
+    def failed(self) -> int:
+        """The number of queries without an answer."""
+        return sum(self.errors.values())
+
+
+@dataclass(frozen=True, slots=True)
+class CollectResult:
+    """The outcome of a collection.
+
+    `data` is the dataset, `journal` the raw log. `incomplete` says what is missing, None when nothing is.
+    `remarks` name engines that return fewer results than the depth.
+    """
+
+    data: Path
+    journal: Path
+    calls_made: int
+    engines: Mapping[str, EngineTally]
+    incomplete: RunIncomplete | None
+    remarks: tuple[str, ...] = ()
+
+
+def summarise_collection(
+    config: CollectConfig,
+    calls: int,
+    queries: Sequence[QueryRow],
+    sources: Sequence[ResultSource],
+    results: CollectedResults,
+) -> CollectResult:
+    """Return the outcome of a collection that made `calls` calls, from everything that is in `results`."""
+    data = Path(config.out)
+    engines = {source.name: _tally(source, queries, config.depth, results) for source in sources}
+    incomplete = None
+    if any(tally.failed for tally in engines.values()):
+        counts = join_messages(
+            (
+                Message("{engine} on {count:,}", engine=name, count=tally.failed)
+                for name, tally in engines.items()
+                if tally.failed
+            ),
+            "{left}, {right}",
+        )
+        incomplete = RunIncomplete(
+            "no answer of {counts} of {queries:,} queries, each with its reason in {data}; the same command"
+            " requests only these again",
+            counts=counts,
+            queries=len(queries),
+            data=data,
+        )
+    remarks = tuple(
+        Message(
+            "{engine} gives at most {most} of the {depth} results that are wanted; ask for fewer (--depth),"
+            " or see its own options",
+            engine=source.name,
+            most=source.max_results,
+            depth=config.depth,
+        )
+        for source in sources
+        if source.max_results is not None and source.max_results < config.depth
+    )
+    return CollectResult(data, raw_log_path(data), calls, engines, incomplete, remarks)
+
+
+def _tally(
+    source: ResultSource, queries: Sequence[QueryRow], depth: int, results: CollectedResults
+) -> EngineTally:
+    answers = {query.id: assemble_answer(source, query, depth, results) for query in queries}
+    lists = [answer.results for answer in answers.values() if answer.missing is None]
+    errors = Counter(
+        results.error(source.name, query_id)
+        for query_id, answer in answers.items()
+        if answer.missing is not None
+    )
+    return EngineTally(
+        answered=len(lists),
+        empty=sum(not rows for rows in lists),
+        errors=dict(errors.most_common()),
+        results=sum(map(len, lists)),
+        no_snippet=sum(not row["snippet"] for rows in lists for row in rows),
+        snippet_fields=source.shape.snippet,
+    )

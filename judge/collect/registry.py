@@ -10,9 +10,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field
 
 from judge.collect.engine_catalogue import KNOWN
-from judge.collect.engines import SLOTS, EngineDefinition
-from judge.collect.response_shape import ResponseShape
-from judge.collect.sources import MAX_CONCURRENT_QUERIES, HttpEngine, ResultSource
+from judge.collect.engines import MAX_CONCURRENT_QUERIES, SLOTS, EngineDefinition, HttpEngine, ResultSource
+from judge.collect.responses import ResponseShape
 from judge.config.collect import CollectConfig
 from judge.config.loader import did_you_mean
 from judge.config.option_checks import STRICT, CountValue, OneOrMore, validate_table
@@ -125,35 +124,22 @@ def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
     paths = validate_table(_FieldPaths, described.fields, f"[collect.engines.{name}.fields]")
     base_url, path = _split_address(place, described.url)
     _check_slots(place, described)
-    shape = ResponseShape(
-        results=described.results,
-        proof=described.results if described.proof is None else described.proof,
-        title=paths.title,
-        url=paths.url,
-        snippet=paths.snippet,
-        date=paths.date,
-    )
+    proof = described.results if described.proof is None else described.proof
     return EngineDefinition(
         name=name,
         docs=place,
-        shape=shape,
+        shape=ResponseShape(results=described.results, proof=proof, **dict(paths)),
         base_url=base_url,
         path=path,
         method=(described.method or ("GET" if described.body is None else "POST")).upper(),
-        key=described.key,
-        headers=described.headers,
-        secrets=described.secrets,
-        params=described.params,
-        body=described.body,
-        page=described.page,
+        **described.model_dump(include={"key", "headers", "secrets", "params", "body", "page"}),
     )
 
 
 def _check_slots(place: str, table: EngineTable) -> None:
     """Raise InputError when a template has a slot without a value, or none has the slot of the query."""
     slots = _slots(table.url, table.params, table.body or {})
-    unknown = slots - SLOTS
-    if unknown:
+    if unknown := slots - SLOTS:
         raise InputError(
             "{place}: {{{name}}} is no slot; slots of url, params and body are {slots}",
             place=place,
@@ -165,8 +151,7 @@ def _check_slots(place: str, table: EngineTable) -> None:
             "{place}: url, params and body hold no {{query}}, so all queries would be the same request",
             place=place,
         )
-    unknown = _slots(table.headers, table.secrets) - {"key"}
-    if unknown:
+    if unknown := _slots(table.headers, table.secrets) - {"key"}:
         raise InputError(
             "{place}: {{{name}}} is no slot; the only slot of headers and secrets is {{key}}",
             place=place,

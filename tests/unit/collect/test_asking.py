@@ -12,10 +12,9 @@ import aiohttp
 from judge.cli.progress_display import COLLECTING, ProgressLines
 from judge.client.cancel import CancelToken
 from judge.client.retry import Limits
-from judge.collect.assemble import CollectedResults
-from judge.collect.collector import Collector, EngineSession
+from judge.collect.collection import Collector, EngineSession
 from judge.collect.query_file import read_queries
-from judge.collect.raw_log import RawLog, RawLogEntry, read_entries
+from judge.collect.raw_log import CollectedResults, RawLog, RawLogEntry, read_entries
 from judge.collect.registry import open_engines
 from tests.support.fake_engines import EngineServer
 from tests.unit.collect.asking import RATE, asked, three, write_queries

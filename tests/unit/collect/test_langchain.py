@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from judge.collect.assemble import CollectResult
+from judge.collect.raw_log import CollectResult
 from judge.errors import InputError, SetupError
 from tests.support.command_line import command
 from tests.support.fake_engines import DATE, EngineServer, Page

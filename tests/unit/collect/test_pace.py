@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from judge.client.cancel import CancelToken
-from judge.collect.collector import RequestPacer
+from judge.collect.collection import RequestPacer
 from judge.errors import JudgeError, RunIncomplete
 
 
