@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.annotate import annotation_page
+from judge.annotate import app
 from judge.nightly import trend_page
 from judge.report import html
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.mark.parametrize(
     ("name", "scripts"),
-    [("annotate", annotation_page.SCRIPTS), ("report", html.SCRIPTS), ("trend", trend_page.SCRIPTS)],
+    [("annotate", app.SCRIPTS), ("report", html.SCRIPTS), ("trend", trend_page.SCRIPTS)],
 )
 def test_the_type_check_lists_the_scripts_of_the_page_in_their_order(
     name: str, scripts: Sequence[tuple[str, str]]

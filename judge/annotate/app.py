@@ -1,136 +1,210 @@
-"""The addresses of the annotation server, their input and output. Imported with the web extra only."""
+"""The application of the labelling page: its HTML, its addresses, and connections that time out.
+
+Imported with the web extra only.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
-import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from judge.annotate.annotation_page import make_page
-from judge.annotate.guard import Guarded, Policy
+from judge.annotate.guard import Guarded, Policy, choose_translator
 from judge.annotate.label_log import LabelDecision
 from judge.annotate.session import AnnotationSession, LabelConflict
 from judge.errors import InputError, StoreError
-from judge.messages import Message
+from judge.report.page.shell import hash_for_policy, open_templates, read_own_files
 from judge.runs.folder import dump_json
 
-_ID = re.compile(r"[0-9a-f]{16,64}")
-_LONGEST = 4000
+_HERE = "judge.annotate"
+_STYLE = (("judge.report", "look.css"), ("judge.report", "charts.css"), (_HERE, "annotate.css"))
+#: Package and name of each script, in the order of the page; `.ci/javascript/annotate.json` lists them too.
+SCRIPTS = (
+    ("judge.report", "dom.js"),
+    *((_HERE, f"{each}.js") for each in ("annotate_messages", "annotate_view", "annotate")),
+)
+#: Seconds in which a request must arrive, from the connection or the answer before it to its last byte.
+REQUEST_TIMEOUT = 10.0
+_Id = Annotated[str, Field(pattern=r"^[0-9a-f]{16,64}$")]
+
+
+class _NoFields(BaseModel):
+    """The body of a write without fields."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class _Undo(_NoFields):
+    """The body of a write that takes a decision back."""
+
+    id: _Id
+
+
+class _Label(_Undo):
+    """The body of a write with a decision of `who`, and the id of the decision that it `replaces`."""
+
+    who: str
+    query_id: str
+    snippet_id: str
+    grade: int | None
+    comment: Annotated[str, Field(max_length=4000)]
+    replaces: _Id | None
+
+
+_Body = TypeVar("_Body", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The HTML of the page and its Content-Security-Policy."""
+
+    html: str
+    content_policy: str
+
+
+def make_page() -> Page:
+    """Return the page. It is the same for every run and person; its script requests the data."""
+    style, script = read_own_files(*_STYLE), read_own_files(*SCRIPTS)
+    html = open_templates(_HERE).get_template("annotate.html.jinja").render(style=style, script=script)
+    rules = (
+        "default-src 'none'",
+        f"style-src {hash_for_policy(style)}",
+        f"script-src {hash_for_policy(script)}",
+        "connect-src 'self'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+    )
+    return Page(html, "; ".join(rules))
 
 
 def make_app(session: AnnotationSession, policy: Policy) -> Guarded:
     """Return the page of `session` as an ASGI application, behind `policy`."""
-    ours = make_page()
+    page = make_page()
 
-    async def show(request: Request) -> Response:
-        return HTMLResponse(ours.html)
+    async def show(_: Request) -> Response:
+        return HTMLResponse(page.html)
 
     async def state(request: Request) -> Response:
-        return _answer(lambda: session.state(_place(request.query_params.get("at"))))
+        return _answer(request, lambda: session.state(_place(request.query_params.get("at"))))
 
-    async def label(request: Request) -> Response:
-        body = await request.body()
-        return _answer(lambda: session.label(*_decision(body, session.labels.who)))
-
-    async def undo(request: Request) -> Response:
-        body = await request.body()
-        return _answer(lambda: session.undo(_id(_object(body, "id"))))
-
-    async def export(request: Request) -> Response:
-        body = await request.body()
-        return _answer(lambda: _without_fields(body, session.export))
-
-    async def finish(request: Request) -> Response:
-        body = await request.body()
-        return _answer(lambda: _without_fields(body, session.finish))
+    def label(body: _Label) -> Mapping[str, Any]:
+        # A page that was left open may meet another person's server at its address.
+        if body.who != session.labels.who:
+            raise InputError("the labels kept here are {who}'s; open the page anew", who=session.labels.who)
+        comment = body.comment.strip()
+        decision = LabelDecision(body.id, body.query_id, body.snippet_id, body.grade, comment)
+        return session.label(decision, body.replaces)
 
     routes = [
         Route("/", show),
         Route("/state", state),
-        Route("/label", label, methods=["POST"]),
-        Route("/undo", undo, methods=["POST"]),
-        Route("/export", export, methods=["POST"]),
-        Route("/finish", finish, methods=["POST"]),
+        _write_route("/label", _Label, label),
+        _write_route("/undo", _Undo, lambda body: session.undo(body.id)),
+        _write_route("/export", _NoFields, lambda _: session.export()),
+        _write_route("/finish", _NoFields, lambda _: session.finish()),
     ]
     application = Starlette(routes=routes)
     application.router.redirect_slashes = False
-    return Guarded(application, policy, ours.content_policy)
+    return Guarded(application, policy, page.content_policy)
 
 
-def _answer(ask: Callable[[], Mapping[str, Any]]) -> Response:
-    """Return the result of `ask` as JSON, or the reason why there is none."""
+def _write_route(path: str, model: type[_Body], write: Callable[[_Body], Mapping[str, Any]]) -> Route:
+    async def respond(request: Request) -> Response:
+        body = await request.body()
+        return _answer(request, lambda: write(_read_body(model, body)))
+
+    return Route(path, respond, methods=["POST"])
+
+
+def _answer(request: Request, ask: Callable[[], Mapping[str, Any]]) -> Response:
+    """Return the result of `ask` as JSON, or the reason why there is none, in the language of the page."""
+    content: Mapping[str, Any]
     try:
         status, content = 200, ask()
-    except LabelConflict as error:
-        status, content = 409, {"error": str(error)}
-    except InputError as error:
-        status, content = 400, {"error": str(error)}
-    except StoreError as error:
-        status, content = 507, {"error": str(error)}
+    except (InputError, StoreError) as error:
+        status = 409 if isinstance(error, LabelConflict) else 400 if isinstance(error, InputError) else 507
+        t = choose_translator(request.headers.get("accept-language", ""))
+        content = {"error": t(error.message)}
     return Response(dump_json(content), status, media_type="application/json")
 
 
 def _place(text: str | None) -> int | None:
     if text is None:
         return None
-    if not re.fullmatch(r"[0-9]{1,9}", text):
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise InputError("'at' is the place of a pair, from 0")
     return int(text)
 
 
-def _without_fields(body: bytes, action: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-    _object(body)
-    return action()
-
-
-def _decision(body: bytes, who: str) -> tuple[LabelDecision, str | None]:
-    """Return the decision in a write, and the id of the decision that it replaces."""
-    fields = _object(body, "who", "id", "query_id", "snippet_id", "grade", "comment", "replaces")
-    # A page that was left open may meet another person's server at its address.
-    if fields["who"] != who:
-        raise InputError("the labels kept here are {who}'s; open the page anew", who=who)
-    query_id, snippet_id, comment = (fields[name] for name in ("query_id", "snippet_id", "comment"))
-    if not all(isinstance(text, str) for text in (query_id, snippet_id, comment)):
-        raise InputError("'query_id', 'snippet_id' and 'comment' are texts")
-    if len(comment) > _LONGEST:
-        raise InputError(
-            "the comment has {length:,} characters; {most:,} fit", length=len(comment), most=_LONGEST
-        )
-    grade = fields["grade"]
-    if grade is not None and type(grade) is not int:
-        raise InputError("'grade' is a whole number, or null for not sure")
-    replaces = None if fields["replaces"] is None else _id(fields, "replaces")
-    return LabelDecision(_id(fields), query_id, snippet_id, grade, comment.strip()), replaces
-
-
-def _id(fields: Mapping[str, Any], name: str = "id") -> str:
-    decision_id = fields[name]
-    if not (isinstance(decision_id, str) and _ID.fullmatch(decision_id)):
-        raise InputError("{name!r} is 16 to 64 hex digits", name=name)
-    return decision_id
-
-
-def _object(body: bytes, *names: str) -> dict[str, Any]:
-    """Return the JSON object in `body`; raise InputError when it has other fields than `names`."""
+def _read_body(model: type[_Body], body: bytes) -> _Body:
+    """Return the JSON object in `body`; raise InputError when it has other fields than `model`."""
     try:
-        fields = json.loads(body, object_pairs_hook=_once)
+        return model.model_validate(json.loads(body, object_pairs_hook=_refuse_repeated_fields))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise InputError("the body: {field}: {error}", field=field, error=first["msg"]) from None
     except (ValueError, RecursionError):
         raise InputError("the body is not JSON") from None
-    if not isinstance(fields, dict) or fields.keys() != set(names):
-        raise InputError(
-            "the body is an object with the fields {names}", names=", ".join(names) or Message("(none)")
-        )
-    return fields
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError("a field is there twice")
     return fields
+
+
+class TimedConnection(H11Protocol):
+    """A connection that is closed when a request does not arrive whole in `request_timeout` seconds.
+
+    uvicorn waits for the rest of a request without a limit; a client that sends a byte now and then, or
+    nothing, would keep its connections until no other client gets one.
+    """
+
+    request_timeout = REQUEST_TIMEOUT
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start to wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, and stop the clock once a request is there."""
+        super().data_received(data)
+        cycle: Any = self.cycle  # None before the first request, which uvicorn's types don't say
+        if cycle is not None and not cycle.more_body:
+            self._stop()
+
+    def on_response_complete(self) -> None:
+        """Start to wait for the next request."""
+        self._wait()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._stop()
+        transport: Any = self.transport
+        self._timer = self.loop.call_later(self.request_timeout, transport.abort)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

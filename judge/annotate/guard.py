@@ -11,17 +11,18 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import re
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from judge.errors import InputError
+from judge.messages import CHINESE, ENGLISH, Message, Translator
 from judge.runs.folder import dump_json
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import Message as Event
+
 Headers = Sequence[tuple[bytes, bytes]]
 
 #: Bytes of a request's body that are read at most.
@@ -84,6 +85,11 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
+def choose_translator(accept_language: str) -> Translator:
+    """Return the messages in the language that the page asks for in its header Accept-Language."""
+    return CHINESE if accept_language.lower().startswith("zh") else ENGLISH
+
+
 def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
     """Return the HTTP status and the reason for which a request is refused; None when it is not."""
     values = _values(headers)
@@ -103,7 +109,9 @@ def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tu
         return 405, "GET or POST"
     given = values.get(b"x-judge-token", "")
     if not is_page and not hmac.compare_digest(given.encode(), policy.token.encode()):
-        return 403, "the token is missing or wrong: open the address that judge annotate printed, in this tab"
+        return 403, Message(
+            "the token is missing or wrong: open the address that judge annotate printed, in this tab"
+        )
     return _write_refusal(values) if method == "POST" else None
 
 
@@ -140,7 +148,7 @@ def _write_refusal(values: dict[bytes, str]) -> tuple[int, str] | None:
 class Guarded:
     """`app` behind `policy`; `content_policy` is the Content-Security-Policy of every response."""
 
-    def __init__(self, app: App, policy: Policy, content_policy: str) -> None:
+    def __init__(self, app: ASGIApp, policy: Policy, content_policy: str) -> None:
         self._app = app
         self._policy = policy
         self._headers = [
@@ -153,12 +161,12 @@ class Guarded:
             (b"x-frame-options", b"DENY"),
         ]
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it before the application gets it."""
         if scope["type"] != "http":
             return
 
-        async def send_safely(message: Message) -> None:
+        async def send_safely(message: Event) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *self._headers]
             await send(message)
@@ -171,7 +179,9 @@ class Guarded:
             read = await _body(receive)
             body, refused = (b"", (413, "too large")) if read is None else (read, None)
         if refused is not None:
-            await _refuse(send_safely, *refused)
+            status, why = refused
+            language = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
+            await _refuse(send_safely, status, choose_translator(language)(why))
         else:
             await self._app(scope, _replay(body, receive), send_safely)
 
@@ -192,7 +202,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     """Return a receive function that gives `body` first and then what follows."""
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def again() -> Message:
+    async def again() -> Event:
         return waiting.pop() if waiting else await receive()
 
     return again

@@ -19,13 +19,12 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.annotate.tasks import PairKey
 from judge.errors import InputError, StoreError, explain_os_error
 from judge.filesystem import check_regular, make_folder, open_for_append, read_bytes
 from judge.lock import locked
@@ -33,7 +32,9 @@ from judge.messages import Message
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.labelling_plan import fitting
 
-#: LabelLog are one person's, who may not want to show them to others yet.
+#: A pair's name: (query_id, snippet_id).
+PairKey = tuple[str, str]
+#: Labels are one person's, who may not want to show them to others yet.
 _MODE = 0o600
 _NAME = re.compile(r"[^\W_](?:[\w.-]{0,38}[\w-])?")
 
@@ -139,7 +140,7 @@ class LabelLog:
             raise InputError("id {id!r} is another decision's", id=decision.id)
         self._refuse_sealed(decision)
         self._append(asdict(decision))
-        self._decide(decision)
+        self._known[decision.id] = self._standing[decision.id] = decision
 
     def undo(self, decision_id: str) -> LabelDecision:
         """Take a decision back and return it; a second time changes nothing.
@@ -169,7 +170,10 @@ class LabelLog:
         text = io.StringIO(newline="")
         lines = csv.writer(text)
         lines.writerow(("query_id", "snippet_id", "grade", "comment"))
-        lines.writerows(map(_row, self.current.values()))
+        for decision in self.current.values():
+            grade = "?" if decision.grade is None else str(decision.grade)
+            texts = (decision.query_id, decision.snippet_id, grade, decision.comment)
+            lines.writerow(map(fitting, texts))
         # The mark makes Excel show Chinese.
         return RunFolder(self.table.parent).write(self.table.name, ["\ufeff", text.getvalue()], _MODE)
 
@@ -179,9 +183,6 @@ class LabelLog:
                 "the model's side was shown since; this label was given blind and stays as it is"
             )
 
-    def _decide(self, decision: LabelDecision) -> None:
-        self._known[decision.id] = self._standing[decision.id] = decision
-
     def _replay(self, line: bytes, place: str) -> None:
         try:
             entry = json.loads(line)
@@ -190,7 +191,8 @@ class LabelLog:
             elif "sealed" in entry:
                 self.sealed = frozenset(self.current)
             else:
-                self._decide(LabelDecision(**entry))
+                decision = LabelDecision(**entry)
+                self._known[decision.id] = self._standing[decision.id] = decision
         except (ValueError, TypeError) as error:
             raise InputError(
                 "{place}: is not a label: {error}; mend the line or take it out", place=place, error=error
@@ -200,7 +202,7 @@ class LabelLog:
         """Append a line and sync it to the disk; on failure the file is as it was."""
         line = dump_json(entry).encode() + b"\n"
         try:
-            _append(self.path, line, self._size)
+            _append_line(self.path, line, self._size)
         except OSError as error:
             raise StoreError(
                 "{file}: not saved: {error}", file=self.path, error=explain_os_error(error)
@@ -224,14 +226,17 @@ def _heal(path: Path) -> int:
     return whole
 
 
-def _append(path: Path, line: bytes, size: int) -> None:
+def _append_line(path: Path, line: bytes, size: int) -> None:
     """Append a line and sync it to the disk; on failure the file is as it was."""
     descriptor = open_for_append(path, 0 if size else os.O_CREAT, _MODE)
     try:
         if os.fstat(descriptor).st_size != size:
             raise OSError("another program changed the file; start again")
         try:
-            _write(descriptor, line)
+            rest = memoryview(line)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
             if not size:
                 _sync_folders(path)
         except OSError:
@@ -239,13 +244,6 @@ def _append(path: Path, line: bytes, size: int) -> None:
             raise
     finally:
         os.close(descriptor)
-
-
-def _write(descriptor: int, line: bytes) -> None:
-    rest = memoryview(line)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-    os.fsync(descriptor)
 
 
 def _sync_folders(path: Path) -> None:
@@ -256,8 +254,3 @@ def _sync_folders(path: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _row(decision: LabelDecision) -> Iterable[str]:
-    grade = "?" if decision.grade is None else str(decision.grade)
-    return fitting(decision.query_id), fitting(decision.snippet_id), grade, fitting(decision.comment)

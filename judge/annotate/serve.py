@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from judge.annotate import label_log, tasks
 from judge.annotate.guard import make_policy
-from judge.annotate.session import AnnotationSession
+from judge.annotate.label_log import open_labels
+from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs, read_plan
 from judge.errors import InputError, SetupError
 from judge.filesystem import write_file
 from judge.messages import ENGLISH, Translator, join_messages
@@ -54,11 +54,11 @@ def annotate(
     _check_extra()
     make_policy(address.host, address.port, address.token)
     loaded = load.load_run(RunFolder(run))
-    keys = tasks.read_plan(plan, loaded.pool) if plan else tasks.draw_pairs_to_label(loaded.pool)
+    keys = read_plan(plan, loaded.pool) if plan else draw_pairs_to_label(loaded.pool)
     with reading_run(run):
         today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
-    with label_log.open_labels(run, who) as labels, _listening(address) as listener:
-        ordered = tasks.order_pairs(loaded.pool, keys, labels.who)
+    with open_labels(run, who) as labels, _listening(address) as listener:
+        ordered = order_pairs(loaded.pool, keys, labels.who)
         session = AnnotationSession(run, loaded, ordered, labels, today)
         port = listener.getsockname()[1]
         url = _url(address, port)
@@ -112,8 +112,7 @@ def _serve(session: AnnotationSession, address: ServerAddress, listener: socket.
     """Answer requests until a signal, then finish the answers under way."""
     import uvicorn
 
-    from judge.annotate.app import make_app
-    from judge.annotate.connections import TimedConnection
+    from judge.annotate.app import TimedConnection, make_app
 
     guarded = make_app(session, make_policy(address.host, address.port, address.token))
     config = uvicorn.Config(

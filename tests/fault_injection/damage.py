@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from judge import api, pipeline
-from judge.annotate import label_log, tasks
+from judge.annotate import label_log, session
 from judge.annotate.session import AnnotationSession
 from judge.cli.main import app
 from judge.config.run import Config
@@ -188,11 +188,11 @@ def start_annotating(run: Path) -> Result:
 
     def start() -> None:
         held = load.load_run(RunFolder(run))
-        keys = tasks.draw_pairs_to_label(held.pool)
+        keys = session.draw_pairs_to_label(held.pool)
         with reading_run(run):
             today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
         with label_log.open_labels(run, "me") as own:
-            ordered = tasks.order_pairs(held.pool, keys, own.who)
+            ordered = session.order_pairs(held.pool, keys, own.who)
             AnnotationSession(run, held, ordered, own, today).state()
 
     errors = io.StringIO()

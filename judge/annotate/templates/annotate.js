@@ -86,7 +86,7 @@ function setStatus(name, text) {
  */
 async function request(path, body) {
   /** @type {Record<string, string>} */
-  const headers = { "X-Judge-Token": token };
+  const headers = { "X-Judge-Token": token, "Accept-Language": VIEW.language };
   const timeout = path === "/finish" ? FINISH_TIMEOUT_MS : REQUEST_TIMEOUT_MS;
   /** @type {RequestInit} */
   const options = { headers, cache: "no-store", redirect: "error", signal: AbortSignal.timeout(timeout) };

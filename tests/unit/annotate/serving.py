@@ -47,11 +47,12 @@ class Serving:
         """What the address carries after its #."""
         return self.url.partition("#")[2]
 
-    def ask(self, path: str, body: object = None) -> tuple[int, dict[str, Any]]:
-        """Sends what the page would send and gives status and JSON."""
+    def ask(self, path: str, body: object = None, language: str = "en") -> tuple[int, dict[str, Any]]:
+        """Sends what the page in that language would send and gives status and JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
-            headers = {"X-Judge-Token": self.token} if self.token else {}
+            headers = {"Accept-Language": language}
+            headers |= {"X-Judge-Token": self.token} if self.token else {}
             if body is None:
                 connection.request("GET", path, headers=headers)
             else:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judge.annotate.connections import TimedConnection
+from judge.annotate.app import TimedConnection
 
 ANSWER = b"HTTP/1.1 200 OK\r\n"
 

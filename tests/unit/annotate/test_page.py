@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from judge.annotate.annotation_page import make_page
+from judge.annotate.app import make_page
 from judge.assess.prompts import default_directory
 
 TEMPLATES = files("judge.annotate") / "templates"

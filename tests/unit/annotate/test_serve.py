@@ -47,6 +47,7 @@ def test_what_people_say_reaches_agree_whole(run: Path) -> None:
         assert server.greeting.startswith("ann labels 20 pairs of 5 queries of")
         status, early = server.ask("/finish", {})
         assert (status, early["error"]) == (400, "20 pairs are not labelled yet")
+        assert server.ask("/finish", {}, "zh") == (400, {"error": "还有 20 个查询-摘要对未标注"})
         state = label_all(server, lambda pair: None if pair["query_id"] == "q3" else says(pair))
         assert (state["labelled"], state["unsure"], state["next"]) == (20, 4, None)
         status, found = server.ask("/finish", {})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.annotate import tasks
+from judge.annotate import session
 from judge.dataset.pool import build_pool
 from judge.dataset.read import read_dataset
 from judge.errors import InputError
@@ -42,14 +42,14 @@ def world(query_ids: list[str], engines: str = "ab", texts: int = 4) -> tuple[Da
     return data, build_pool(data, 10)
 
 
-def names(found: tasks.Tasks) -> list[tuple[str, str]]:
+def names(found: session.Tasks) -> list[tuple[str, str]]:
     return list(found.index_of)
 
 
 def test_a_query_is_finished_before_the_next_begins() -> None:
     _, held = world(["p", "q", "r"])
     keys = [(pair.query.id, pair.snippet.id) for pair in held.pairs]
-    found = tasks.order_pairs(held, sorted(keys, key=lambda key: "rpq".index(key[0])), "ann")
+    found = session.order_pairs(held, sorted(keys, key=lambda key: "rpq".index(key[0])), "ann")
     assert [pair.query.id for pair in found.pairs] == ["r"] * 8 + ["p"] * 8 + ["q"] * 8
     assert sorted(names(found)) == sorted(keys)
     assert found.queries == {"r": range(8), "p": range(8, 16), "q": range(16, 24)}
@@ -58,9 +58,9 @@ def test_a_query_is_finished_before_the_next_begins() -> None:
 
 def test_each_person_has_an_order_of_their_own_that_stays() -> None:
     _, held = world(["p", "q"], texts=6)
-    keys = tasks.draw_pairs_to_label(held)
-    ann, bob = (names(tasks.order_pairs(held, keys, who)) for who in ("ann", "bob"))
-    assert ann == names(tasks.order_pairs(held, keys, "ann")) != bob
+    keys = session.draw_pairs_to_label(held)
+    ann, bob = (names(session.order_pairs(held, keys, who)) for who in ("ann", "bob"))
+    assert ann == names(session.order_pairs(held, keys, "ann")) != bob
     assert {key for key in ann if key[0] == ann[0][0]} == {key for key in bob if key[0] == ann[0][0]}
 
 
@@ -74,7 +74,9 @@ def test_the_order_knows_neither_engine_nor_rank() -> None:
         for engine, texts in (("a", "abcdefgh"), ("z", "hgfedcba"))
     )
     orders = [
-        names(tasks.order_pairs(build_pool(data, 9), tasks.draw_pairs_to_label(build_pool(data, 9)), "ann"))
+        names(
+            session.order_pairs(build_pool(data, 9), session.draw_pairs_to_label(build_pool(data, 9)), "ann")
+        )
         for data in (one, other)
     ]
     assert orders[0] == orders[1]
@@ -83,11 +85,11 @@ def test_the_order_knows_neither_engine_nor_rank() -> None:
 def test_without_a_plan_the_queries_are_those_that_agree_would_draw() -> None:
     _, held = world([f"q{number}" for number in range(8)], engines="a", texts=2)
     query_ids = {pair.query.id for pair in held.pairs}
-    found = list(dict.fromkeys(key[0] for key in tasks.draw_pairs_to_label(held, 5)))
+    found = list(dict.fromkeys(key[0] for key in session.draw_pairs_to_label(held, 5)))
     assert found == list(draw(sorted(query_ids), 5))
-    assert set(tasks.draw_pairs_to_label(held)) == {(pair.query.id, pair.snippet.id) for pair in held.pairs}
+    assert set(session.draw_pairs_to_label(held)) == {(pair.query.id, pair.snippet.id) for pair in held.pairs}
     with pytest.raises(InputError, match="no pair to label"):
-        tasks.draw_pairs_to_label(Pool(10, 0, (), {}))
+        session.draw_pairs_to_label(Pool(10, 0, (), {}))
 
 
 def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:
@@ -96,10 +98,10 @@ def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:
     held = build_pool(read_dataset(rows, lang="en", max_chars=99), 9)
     ids = {(pair.query.id, pair.snippet.text): pair.snippet.id for pair in held.pairs}
     assert len(ids) == 3
-    assert tasks.draw_pairs_to_label(held) == (("p", ids["p", "one"]),)
+    assert session.draw_pairs_to_label(held) == (("p", ids["p", "one"]),)
     path = tmp_path / "plan.csv"
     path.write_text("query_id,snippet_id\n" + "".join(f"{query},{key}\n" for (query, _), key in ids.items()))
-    assert tasks.read_plan(path, held) == tasks.draw_pairs_to_label(held)
+    assert session.read_plan(path, held) == session.draw_pairs_to_label(held)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -110,7 +112,7 @@ def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path
     if separator != ",":
         text = text.replace(",", separator)
     path.write_text(text.replace("snippet_id", " Snippet_ID ", 1), encoding="utf-8")
-    found = tasks.read_plan(path, held)
+    found = session.read_plan(path, held)
     assert set(found) == {(pair.query.id, pair.snippet.id) for pair in held.pairs}
     assert list(dict.fromkeys(key[0] for key in found)) == IDS[::-1]
 
@@ -120,7 +122,7 @@ def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) 
     path = labelling_plan.write(tmp_path / "plan.csv", data, held, ["p", "q"])
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     path.write_text("\n".join([lines[0], "", lines[2], lines[2], ",,,"]))
-    assert len(tasks.read_plan(path, held)) == 1
+    assert len(session.read_plan(path, held)) == 1
 
 
 @pytest.mark.parametrize(
@@ -138,17 +140,17 @@ def test_another_file_is_refused_in_a_line(tmp_path: Path, text: str, said: str)
     path = tmp_path / "plan.csv"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError, match=said.replace("(", r"\(")):
-        tasks.read_plan(path, held)
+        session.read_plan(path, held)
     with pytest.raises(InputError, match="no such file"):
-        tasks.read_plan(tmp_path / "absent.csv", held)
+        session.read_plan(tmp_path / "absent.csv", held)
 
 
 def test_nothing_shown_tells_engine_rank_or_address() -> None:
     data, held = world(["p"])
-    text = json.dumps([tasks.describe_pair(pair, "2026-05-01") for pair in held.pairs])
+    text = json.dumps([session.describe_pair(pair, "2026-05-01") for pair in held.pairs])
     for secret in (*data.engines, "example", "doc-"):
         assert secret not in text
-    one = tasks.describe_pair(held.pairs[0], None)
+    one = session.describe_pair(held.pairs[0], None)
     assert one["reference"] == "the answer"
     assert one["today"] == ""
     assert one.keys() == {
@@ -160,7 +162,7 @@ def seen(text: str) -> str:
     """What the page shows of a snippet of that text."""
     query = Query("q", text, text, "en", reference=text)
     return str(
-        tasks.describe_pair(Pair(query, Snippet("s", text, text, text, "", text, text)), text)["snippet"]
+        session.describe_pair(Pair(query, Snippet("s", text, text, text, "", text, text)), text)["snippet"]
     )
 
 
