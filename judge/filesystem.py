@@ -12,10 +12,13 @@ import io
 import os
 import stat
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TextIO
+
+from judge.errors import InputError, explain_os_error
+from judge.messages import Message
 
 # Windows has neither flag: symbolic links need a privilege there, and bytes have a mode of their own.
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -150,3 +153,28 @@ def _check_owned(path: Path, found: os.stat_result) -> None:
     # Who owns the folder can replace the file at any time, so that file is no trap.
     if found.st_uid != path.parent.stat().st_uid:
         raise OSError(errno.EPERM, "belongs to another user; remove it, or name another file", str(path))
+
+
+@contextmanager
+def locked(lock: Path, path: Path, busy: Message, unusable: Message, wait: float = 0) -> Iterator[None]:
+    """Hold the lock file `lock` for this process; its folder is made when absent.
+
+    Raises InputError about `path`: `busy` when another process holds it after `wait` seconds, and `unusable`
+    with the system's reason when the file cannot be made.
+    """
+    from filelock import FileLock, Timeout  # slow to import, and `judge --help` needs no lock
+
+    lock_file = FileLock(lock, thread_local=False)
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        check_regular(lock)
+        lock_file.acquire(timeout=wait)
+    except Timeout:
+        raise InputError("{file}: {problem}", file=path, problem=busy) from None
+    except OSError as error:
+        why = explain_os_error(error)
+        raise InputError("{file}: {problem}: {error}", file=path, problem=unusable, error=why) from error
+    try:
+        yield
+    finally:
+        lock_file.release()

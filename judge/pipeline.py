@@ -35,7 +35,7 @@ from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run
 from judge.runs.result import RunResult
-from judge.selftest import stored_results
+from judge.selftest import selftest_run
 from judge.store.store import VerdictStore
 
 
@@ -79,8 +79,8 @@ def run(
         near_duplicates = find_near_duplicates(unlabelled) if config.near_duplicates else None
         to_judge = near_duplicates.select_judged(unlabelled) if near_duplicates else unlabelled
         store_file = factory.store_path(config, folder)
-        identities = stored_results.identify_assessors(assessors, config)
-        selftests = stored_results.look_up_results(store_file, identities)
+        identities = selftest_run.identify_assessors(assessors, config)
+        selftests = selftest_run.look_up_results(store_file, identities)
         with VerdictStore(store_file) as store:
             judgings = asyncio.run(
                 judge_with_panel(to_judge, clients, store, config.repeats, progress or NullProgress(), apis)
@@ -171,7 +171,7 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
         loaded = load_run(folder)
         chosen = factory.resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with reading_run(path):
-            selftests = stored_results.update_results(folder, loaded.spec.selftest)
+            selftests = selftest_run.update_results(folder, loaded.spec.selftest)
             spec = replace(loaded.spec, measures=chosen, selftest=selftests)
             result = measure_run(path, replace(loaded, spec=spec))
         if save:

@@ -26,8 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.errors import InputError, StoreError, explain_os_error
-from judge.filesystem import check_regular, make_folder, open_for_append, read_bytes
-from judge.lock import locked
+from judge.filesystem import check_regular, locked, make_folder, open_for_append, read_bytes
 from judge.messages import Message
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.labelling_plan import fitting

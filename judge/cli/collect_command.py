@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judge.cli.language import ui_translator
 from judge.cli.options import make_option
 from judge.cli.run_commands import typed_options
-from judge.cli.terminal import make_progress_listener, print_error
+from judge.cli.terminal import make_progress_listener, print_error, ui_translator
 from judge.errors import InputError
 
 if TYPE_CHECKING:

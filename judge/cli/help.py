@@ -16,7 +16,7 @@ from unicodedata import east_asian_width
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from judge.cli.language import ui_translator
+from judge.cli.terminal import ui_translator
 
 #: Errors that typer finds in the arguments of a command. Typer has a copy of click, whose class this is.
 UsageError: Any = typer.BadParameter.__base__
@@ -116,7 +116,7 @@ def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any
             sections.setdefault(group, []).append(
                 (record[0], _translate_help(getattr(param, "help", ""), record[1]))
             )
-    # `judge.cli.language` takes this option from the arguments before typer reads them.
+    # `judge.cli.terminal` takes this option from the arguments before typer reads them.
     language = ("--ui-lang <en|zh>", t("Language of messages (default: that of the locale)."))
     sections.setdefault("Options", []).insert(-1, language)
     for group, rows in sections.items():

@@ -17,9 +17,9 @@ import typer
 from judge.characters import escape_controls
 from judge.cli import collect_command, options, run_commands
 from judge.cli.help import split_lines
-from judge.cli.language import ui_translator
 from judge.cli.options import make_option
 from judge.cli.output_streams import print_command
+from judge.cli.terminal import ui_translator
 from judge.config.loader import name_keys
 from judge.errors import InputError
 from judge.messages import Message, Translator

@@ -23,11 +23,9 @@ from judge.cli import (
     output_streams,
     run_commands,
     saved_run_commands,
-    selftest_command,
 )
 from judge.cli.help import CommandGroup, GroupedCommand, UsageError, print_usage_error
-from judge.cli.language import apply_language_option, language_of_locale
-from judge.cli.terminal import print_error
+from judge.cli.terminal import apply_language_option, language_of_locale, print_error
 from judge.config.environment import environment, replaced_environment
 from judge.errors import InputError, Interrupted, JudgeError, StoreError, explain_os_error, iterate_causes
 from judge.messages import Message
@@ -91,7 +89,7 @@ _COMMANDS = (
         init_command.init,
         run_commands.run,
         run_commands.estimate,
-        selftest_command.selftest,
+        run_commands.selftest,
         collect_command.collect,
     ),
     *(

@@ -12,9 +12,8 @@ import typer
 from judge.characters import escape_controls
 from judge.cli import options
 from judge.cli.help import CommandGroup, GroupedCommand
-from judge.cli.language import ui_translator
 from judge.cli.output_streams import print_command
-from judge.cli.terminal import make_console, make_progress_listener, print_json
+from judge.cli.terminal import make_console, make_progress_listener, print_json, ui_translator
 from judge.config.loader import NIGHTS_FOLDER
 
 Toml = Annotated[
@@ -59,7 +58,7 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
     if schedule is not None:
         from judge.nightly.schedules import make_schedule
 
-        typer.echo(make_schedule(schedule, toml), nl=False)
+        typer.echo(make_schedule(schedule, toml, ui_translator()), nl=False)
         return
     with raise_on_signals():
         today = date.today().isoformat()

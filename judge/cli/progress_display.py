@@ -19,7 +19,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from judge.cli.language import ui_translator
+from judge.cli.terminal import ui_translator
 from judge.messages import Translator
 from judge.records import Judgment, RepeatProgress
 

@@ -1,4 +1,4 @@
-"""The commands `judge demo`, `judge run` and `judge estimate`."""
+"""The commands that ask a model: `judge demo`, `judge run`, `judge estimate` and `judge selftest`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from judge.cli import options
-from judge.cli.language import ui_translator
-from judge.cli.terminal import make_console, make_progress_listener, parse_measure_names, print_error
+from judge.cli.terminal import (
+    make_console,
+    make_progress_listener,
+    parse_measure_names,
+    print_error,
+    ui_translator,
+)
 from judge.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +28,18 @@ _NUMBER_LISTS = {
     "price": "INPUT,OUTPUT[,CACHED], e.g. 0.4,1.2,0.08",
     "rerank_thresholds": "0.2,0.5,0.8 or the like",
 }
+_ProbeRepeats = Annotated[
+    int | None, typer.Option("--repeats", help="Judge the probes N times; the last time counts.")
+]
+_ResultFolder = Annotated[
+    Path | None,
+    typer.Option("--out", help="A run folder; the result is written beside it, for the runs there (runs/…)."),
+]
+#: Options of the dataset and of measures, which have no meaning for the shipped probes.
+_DATASET_OPTIONS = frozenset(
+    {"data", "columns", "topics", "docs", "trec_runs", "assessor", "depth", "relevant_from"}
+    | {"dates", "as_of", "measures", "batch"}
+)
 
 
 def demo(out: options.OutOption = None) -> None:
@@ -160,3 +177,25 @@ def _parse_numbers(text: str, name: str, form: str) -> list[float]:
         raise InputError(
             "--{option} is {value!r}; it is {form}", option=name.replace("_", "-"), value=text, form=form
         ) from None
+
+
+@options.inherit_options(
+    run, without=_DATASET_OPTIONS, model=options.ModelOption, repeats=_ProbeRepeats, out=_ResultFolder
+)
+def selftest(context: typer.Context, **_: object) -> None:
+    """Test an assessor on shipped probes.
+
+    They cover prompt injection, strictness and format. Runs of the assessor show the result.
+    """
+    from judge.cli.render import selftest_table
+    from judge.client.cancel import raise_on_signals
+    from judge.selftest.selftest_run import count_calls, run_selftest
+
+    config = to_config(typed_options(context), context.params["config"])
+    selftest_table.print_plan(*count_calls(config), make_console(), ui_translator())
+    with raise_on_signals():
+        result = run_selftest(config, progress=make_progress_listener())
+    selftest_table.print_selftest(result, make_console(), ui_translator())
+    if result.incomplete is not None:
+        print_error(result.incomplete)
+        sys.exit(3)

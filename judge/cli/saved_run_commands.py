@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, cast
 import typer
 
 from judge.cli import options
-from judge.cli.language import ui_translator
-from judge.cli.terminal import make_console, parse_measure_names, print_json
+from judge.cli.terminal import make_console, parse_measure_names, print_json, ui_translator
 from judge.errors import InputError
 
 if TYPE_CHECKING:

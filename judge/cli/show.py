@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from judge.characters import escape_controls
-from judge.cli.language import ui_translator
+from judge.cli.terminal import ui_translator
 from judge.errors import InputError
 from judge.report.page.kind_names import ERRORS
 from judge.runs.folder import RunFolder, reading_run

@@ -1,20 +1,32 @@
-"""Output of the commands: tables, progress, JSON and error messages, on a terminal and in a pipe."""
+"""Output of the commands, on a terminal and in a pipe: tables, progress, JSON, errors, and their language.
+
+The language is that of --ui-lang, else that of the locale, else English.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from judge.cli.language import ui_translator
-from judge.errors import JudgeError
+from judge.errors import InputError, JudgeError
+from judge.messages import CHINESE, ENGLISH, Translator
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from judge.cli.progress_display import ProgressBar, ProgressLines, ProgressWords
+
+_LANGUAGE_OPTION = "--ui-lang"
+_TRANSLATORS: Mapping[str, Translator] = {"en": ENGLISH, "zh": CHINESE}
+#: Variables of the locale of messages, the one that decides first.
+_LOCALE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+_translator: ContextVar[Translator] = ContextVar("translator", default=ENGLISH)
 
 
 def make_progress_listener(words: ProgressWords | None = None) -> ProgressBar | ProgressLines:
@@ -27,7 +39,7 @@ def make_progress_listener(words: ProgressWords | None = None) -> ProgressBar | 
 
 def make_console(*, stderr: bool = False) -> Console:
     """Return a console on stdout or `stderr`: as wide as the terminal, 1,000 columns in a pipe or a file."""
-    from judge.cli.screen import Screen
+    from judge.cli.render.cells import Screen
 
     screen = Screen(stderr=stderr, highlight=False)
     # A pipe has no width, and a table folded at 80 columns cannot be searched.
@@ -57,3 +69,55 @@ def print_error(error: JudgeError) -> None:
 
     text = redact(" ".join(ui_translator()(error.message).split()), *secrets_in(environment()))
     print(f"judge: {escape_controls(text)}", file=sys.stderr)  # noqa: T201
+
+
+def ui_translator() -> Translator:
+    """Return the messages in the language of the command that runs; English outside of a command."""
+    return _translator.get()
+
+
+@contextmanager
+def language_of_locale(environ: Mapping[str, str]) -> Iterator[None]:
+    """Print in the language of the locale in `environ`, or in the one selected since, until the block ends.
+
+    A locale in another language than English and Chinese is English.
+    """
+    translators = (_TRANSLATORS[tag] for tag in _locale_languages(environ) if tag in _TRANSLATORS)
+    token = _translator.set(next(translators, ENGLISH))
+    try:
+        yield
+    finally:
+        _translator.reset(token)
+
+
+def apply_language_option(arguments: Sequence[str]) -> list[str]:
+    """Select the language of --ui-lang, and return the other arguments.
+
+    It is read before all else, so that help and errors have its language wherever it stands. Raise InputError
+    for an unknown language.
+    """
+    others: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if argument == "--":
+            others += [argument, *rest]
+        elif name != _LANGUAGE_OPTION:
+            others.append(argument)
+        else:
+            language = value if equals else next(rest, "")
+            if language not in _TRANSLATORS:
+                raise InputError("--ui-lang is {language!r:.80}; it is en or zh", language=language)
+            _translator.set(_TRANSLATORS[language])
+    return others
+
+
+def _locale_languages(environ: Mapping[str, str]) -> Iterator[str]:
+    """Yield the languages of the locale, the preferred one first, as gettext reads them.
+
+    LANGUAGE is a list that precedes the locale, unless that is C.
+    """
+    locale = next((environ[name] for name in _LOCALE_VARIABLES if environ.get(name)), "C")
+    preferred = environ.get("LANGUAGE", "").split(":") if locale not in ("C", "POSIX") else ()
+    for tag in (*preferred, locale):
+        yield tag.partition(".")[0].partition("_")[0].lower()

@@ -38,7 +38,7 @@ from judge.collect.responses import classify_response, parse_answer
 from judge.config.collect import CollectConfig
 from judge.config.environment import environment
 from judge.errors import AccountError, CallError, InputError, Interrupted, RetryableError, StoreError
-from judge.lock import locked
+from judge.filesystem import locked
 from judge.messages import Message
 from judge.runs.folder import RunFolder, dump_json
 

@@ -23,8 +23,7 @@ from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
-from judge.filesystem import read_text
-from judge.lock import locked
+from judge.filesystem import locked, read_text
 from judge.measure.measures import Measure, parse_measures
 from judge.messages import Message, NameList
 from judge.models.endpoint import public_part

@@ -18,6 +18,7 @@ from judge.config.loader import read_section
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.errors import InputError
+from judge.messages import ENGLISH, Translator
 from judge.models import PROVIDERS, find_provider
 from judge.runs.folder import dump_json
 
@@ -32,12 +33,12 @@ _SAME_VARIABLES = {"openai": "openai", "tongyi": "dashscope"}
 _EXTRA_OF_SUFFIX = {".parquet": "parquet", ".xlsx": "xlsx"}
 
 
-def make_schedule(kind: str, toml: Path) -> str:
+def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
     """Return the file that runs `judge nightly` with `toml` every night, ready to install.
 
-    It names this Python and this folder; the workflow of GitHub names the secrets, the package and the
-    folders that `toml` needs. Raises InputError when `kind` is not one of `KINDS`, `toml` is wrong, or a
-    path has a line break.
+    Its comments are in the language of `t`. It names this Python and this folder; the workflow of GitHub
+    names the secrets, the package and the folders that `toml` needs. Raises InputError when `kind` is not one
+    of `KINDS`, `toml` is wrong, or a path has a line break.
     """
     if kind not in KINDS:
         raise InputError("--print-schedule is {kind!r}; it is {kinds}", kind=kind, kinds=", ".join(KINDS))
@@ -52,8 +53,6 @@ def make_schedule(kind: str, toml: Path) -> str:
     env = str(here / "judge.env")
     text = (files("judge.nightly") / "templates" / "schedules" / f"{kind}.txt").read_text(encoding="utf-8")
     values = {
-        "env": env,
-        "toml": str(toml),
         "cron_here": _quote_for_cron(str(here)),
         "cron_env": _quote_for_cron(env),
         "cron_log": _quote_for_cron(str(here / "nightly.log")),
@@ -65,9 +64,49 @@ def make_schedule(kind: str, toml: Path) -> str:
         "yaml_toml": dump_json(str(toml)),
         **(_workflow_values(toml) if kind == "github" else {}),
     }
+    values |= _comments(t, env, toml, values.get("secrets", ""))
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
     return text
+
+
+def _comments(t: Translator, env: str, toml: Path, secrets: str) -> dict[str, str]:
+    """Return the comments of all kinds of schedules, each on one line."""
+    return {
+        "cron_heading": t("judge, every night at 02:30 of this machine's clock. Add it with: crontab -e"),
+        "keys": t(
+            "Put keys and addresses (OPENAI_API_KEY=…, JUDGE_WEBHOOK=…) into {env}, one per line; chmod 600"
+            " the file.",
+            env=env,
+        ),
+        "resumed": t(
+            "A night that is still running blocks the next one; one that was killed continues where it"
+            " stopped."
+        ),
+        "systemd_heading": t(
+            "judge, every night at 02:30 of this machine's clock, and twice more for what is missing: two"
+            " files for ~/.config/systemd/user, then"
+        ),
+        "linger": t("it also runs without a login"),
+        "restart": t(
+            "A night that was killed continues. An incomplete night (exit code 3) continues when the timer"
+            " starts again, and a finished night then costs nothing."
+        ),
+        "github_heading": t(
+            "judge, every night: a file for .github/workflows/judge-nightly.yml of the repository that holds"
+            " {toml}.",
+            toml=toml,
+        ),
+        "github_secrets": t(
+            "Set these secrets in that repository, and nothing else: {secrets}. The baseline and all verdicts"
+            " are in its cache,",
+            secrets=secrets,
+        ),
+        "github_cache": t(
+            "which GitHub deletes after a week without a run: download the artifacts of the night that is the"
+            " baseline."
+        ),
+    }
 
 
 def _workflow_values(toml: Path) -> dict[str, str]:

@@ -13,8 +13,7 @@ from typing import Any
 
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError, StoreError, explain_os_error
-from judge.filesystem import open_text, remove_abandoned, write_file
-from judge.lock import locked
+from judge.filesystem import locked, open_text, remove_abandoned, write_file
 from judge.messages import Message, join_messages
 
 # Control characters, separators that some readers take for line ends, and lone surrogates would
@@ -28,6 +27,8 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 DAMAGED_FILE_ADVICE = Message("the judge run that made it writes it anew, without a call")
 
 
+#: Parts of a run's identity that are hashes of content, which tell a reader nothing.
+_HASHED = frozenset({"dataset", "labels", "prompts"})
 #: What code raises on a value of another type or shape than judge writes.
 _MISSHAPEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
@@ -126,7 +127,9 @@ class RunFolder:
         differing = [name for name in {**stored, **identity} if stored.get(name) != identity.get(name)]
         if differing:
             changes = join_messages(
-                Message(
+                Message("the {name} changed", name=name)
+                if name in _HASHED
+                else Message(
                     "{name} was {before!r}, now {now!r}",
                     name=name,
                     before=stored.get(name),

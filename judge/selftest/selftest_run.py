@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from judge import factory
+from judge.analysis.summary import SelfTestEntry, SelfTestFigures
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import Prompts, Template, answer_schema
 from judge.assess.runner import JudgingResult, judge_with_panel, plan_requests
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
+from judge.dataset.validation import short_hash
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
-from judge.records import Lang, Pool, Scale
+from judge.pricing.cost import Cost
+from judge.records import Lang, LangChoice, Pool, Scale, ScaleName
 from judge.runs.folder import RunFolder, dump_json
-from judge.runs.record_json import to_json
-from judge.selftest import probes, stored_results
-from judge.selftest.metrics import SelfTestMetrics, compute_metrics
-from judge.selftest.stored_results import ProbeSet, PromptResult, SelfTestResult
+from judge.runs.record_json import from_json, to_json
+from judge.selftest import probes, selftest_run
+from judge.selftest.probes import SelfTestMetrics, compute_metrics
 from judge.store.store import VerdictStore
 
+#: The folder of results, beside the verdict store that the self-tests were paid into.
+SELFTEST_FOLDER = "selftests"
 _REASK_TEXTS: Mapping[Lang, str] = {
     "zh": "上次的答复无法读取，请只回复一个 JSON 对象。",
     "en": "The last reply could not be read. Reply with one JSON object and nothing else.",
@@ -108,7 +113,7 @@ def run_selftest(
     Interrupted after Ctrl-C.
     """
     test = _prepare_test(config)
-    folder = stored_results.results_folder(test.store)
+    folder = selftest_run.results_folder(test.store)
     shipped = test.assessors[0]
     with folder.locked():
         clients = factory.build_clients(test.config, test.assessors, cancel_token or CancelToken())
@@ -118,8 +123,8 @@ def run_selftest(
             )
         for judging in judgings:
             _check_judging(judging, test.config)
-        result = _make_result(test, stored_results.identify_assessor(shipped, test.config), judgings)
-        name = stored_results.result_file_name(shipped.name, result.id)
+        result = _make_result(test, selftest_run.identify_assessor(shipped, test.config), judgings)
+        name = selftest_run.result_file_name(shipped.name, result.id)
         path = folder.write(name, [dump_json(to_json(result), indent=2), "\n"])
     return SelfTest(path, result, judgings[-1].calls_made, _check_graded(judgings[0], test.config))
 
@@ -148,7 +153,7 @@ def _prepare_test(config: Config) -> _PreparedTest:
     shipped = factory.build_assessor(config, model)
     undefended = Assessor(model, make_plain_prompts(config.grading), config.grading)
     store = factory.store_path(
-        config, RunFolder(Path(config.out or Path("runs") / stored_results.SELFTEST_FOLDER))
+        config, RunFolder(Path(config.out or Path("runs") / selftest_run.SELFTEST_FOLDER))
     )
     return _PreparedTest(config, pool, (shipped, undefended), store)
 
@@ -192,3 +197,122 @@ def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[JudgingR
         probes=ProbeSet(len(shipped_probes), hashlib.sha256(text.encode()).hexdigest()),
         prompts=prompts,
     )
+
+
+# The stored results, and which of them belongs to the assessor of a run
+
+
+@dataclass(frozen=True, slots=True)
+class PromptResult(SelfTestMetrics):
+    """The metrics with one prompt, the versions of the prompt by language, and what the calls cost."""
+
+    versions: Mapping[str, str]
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeSet:
+    """The number of probes, and a hash of them."""
+
+    count: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTestResult:
+    """What the file of a self-test holds: the identity of the assessor and the result of each prompt."""
+
+    id: str
+    assessor: str
+    model: str
+    endpoint: str
+    params: Mapping[str, Any]
+    scale: ScaleName
+    lang: LangChoice
+    repeat: int
+    probes: ProbeSet
+    prompts: Mapping[str, PromptResult]
+
+
+def identify_assessor(assessor: Assessor, config: Config) -> str:
+    """Return what identifies an assessor: model, server, parameters, prompts, scale, language."""
+    model = assessor.model
+    parts = [
+        model.name,
+        model.endpoint,
+        dump_json(dict(sorted(model.params.items()))),
+        dump_json(assessor.prompt_versions),
+        assessor.name,
+        config.lang,
+    ]
+    return short_hash(parts, 12)
+
+
+def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, str]:
+    """Return the identity of each assessor by its name; without those that have no prompt of judge."""
+    return {
+        each.name: identify_assessor(each, config)
+        for each in assessors
+        if config.assessor == "judge" and not each.model.name.startswith("rerank:")
+    }
+
+
+def results_folder(store: Path) -> RunFolder:
+    """Return the folder of the results that belong to the verdict store at `store`."""
+    return RunFolder(store.parent / SELFTEST_FOLDER)
+
+
+def result_file_name(assessor: str, identity: str) -> str:
+    """Return the name of the file with an assessor's result."""
+    return f"{re.sub(r'[^A-Za-z0-9.]+', '_', assessor)[:80]}-{identity}.json"
+
+
+def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, SelfTestEntry]:
+    """Return the id and the figures for each assessor, figures None without a self-test.
+
+    Raises InputError when a stored result cannot be read.
+    """
+    folder = results_folder(store)
+    return {
+        name: SelfTestEntry(each, _read_figures(folder.read_if_there(result_file_name(name, each))))
+        for name, each in identities.items()
+    }
+
+
+def update_results(run: RunFolder, known: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
+    """Return the self-tests of a finished run, with results that were stored since.
+
+    A run that was moved away from its store keeps its own figures.
+    """
+    store_option = (run.read_if_there("config.json") or {}).get("options", {}).get("store")
+    store = Path(store_option) if store_option else run.path.parent / "verdicts.sqlite"
+    now = look_up_results(store, {name: row.id for name, row in known.items()})
+    return {name: row if row.figures else known[name] for name, row in now.items()}
+
+
+def _read_figures(result: Mapping[str, Any] | None) -> SelfTestFigures | None:
+    if result is None:
+        return None
+    try:
+        return _select_figures(result)
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            "the self-test kept in {folder}/ is not as this version of judge writes it ({error!r}); delete"
+            " it, or make it anew: judge selftest",
+            folder=SELFTEST_FOLDER,
+            error=error,
+        ) from error
+
+
+def _select_figures(result: Mapping[str, Any]) -> SelfTestFigures:
+    shipped, plain = result["prompts"]["shipped"], result["prompts"]["plain"]
+    figures = {
+        "probes": result["probes"]["count"],
+        "repeat": result["repeat"],
+        "too_high": shipped["hostile"],
+        "plain_too_high": plain["hostile"],
+        "too_low": shipped["strict"],
+        "language": shipped["language"],
+        "obedient": shipped["obedient"],
+    }
+    return from_json(SelfTestFigures, figures, f"a result in {SELFTEST_FOLDER}")

@@ -11,8 +11,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from judge.cli.help import translate_usage_error
-from judge.cli.language import apply_language_option, language_of_locale, ui_translator
 from judge.cli.main import app
+from judge.cli.terminal import apply_language_option, language_of_locale, ui_translator
 from judge.errors import InputError
 from tests.support.command_line import command
 

@@ -167,7 +167,7 @@ def test_other_labels_are_another_run(tmp_path: Path) -> None:
             "--qrels", _write_labels(tmp_path / "labels.txt", every[:10], grade=2),
         )  # fmt: skip
     assert done.returncode == 2
-    assert "holds another run: labels was" in done.stderr
+    assert "holds another run: the labels changed" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from judge.cli.output_streams import _Printed
-from judge.cli.screen import Screen
+from judge.cli.render.cells import Screen
 from tests.support.command_line import command
 from tests.support.factories import numbered, write_rows
 

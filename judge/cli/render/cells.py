@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from judge.characters import escape_controls
 from judge.messages import Translator
+
+# Control characters, which a terminal may obey. Rich adds its own, from styles, after this.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def make_table(first: str, *others: str) -> Table:
@@ -52,3 +57,16 @@ def format_range(t: Translator, ends: Sequence[float] | None, form: str = ".3f")
     if not ends:
         return "-"
     return t("{low} to {high}", low=format(ends[0], form), high=format(ends[1], form))
+
+
+class Screen(Console):
+    """A console that shows control characters in texts as escapes: a text may come from an untrusted file."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the segments of `renderable`, those of text without control characters."""
+        for segment in super().render(renderable, options):
+            if segment.control is None and _CONTROL.search(segment.text):
+                text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", segment.text)
+                yield Segment(text, segment.style)
+            else:
+                yield segment

@@ -12,8 +12,7 @@ from judge.cli.render.cells import escape_line, print_table
 from judge.messages import Translator
 from judge.pricing.cost import Cost, add_costs
 from judge.report.number_texts import format_cost
-from judge.selftest.selftest_run import SelfTest
-from judge.selftest.stored_results import PromptResult
+from judge.selftest.selftest_run import PromptResult, SelfTest
 
 #: How many probes with an unexpected grade are printed.
 _MOST_PROBES = 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from configparser import RawConfigParser
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
+from judge.messages import CHINESE, ENGLISH
 from judge.nightly.schedules import KINDS, make_schedule
 
 AWKWARD = "a b%c$d'e"
@@ -41,6 +43,16 @@ def test_the_cron_line_runs_in_its_folder_with_its_keys_or_without(here: Path, *
     assert (done.stdout, done.stderr) == (b"", b"")
     assert done.returncode == 2
     assert (here / "nightly.log").stat().st_size > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_schedule_in_chinese_differs_in_its_comments_only(kind: str, here: Path) -> None:
+    toml = here / "judge.toml"
+    toml.write_text('data = "results.jsonl"\nmodel = "openai:m"\n', encoding="utf-8")
+    english, chinese = (make_schedule(kind, toml, t).splitlines() for t in (ENGLISH, CHINESE))
+    different = [line for before, line in zip(english, chinese, strict=True) if before != line]
+    assert len(different) >= 3
+    assert all(re.match("# .*[\u4e00-\u9fff]", line) for line in different)
 
 
 def test_the_systemd_units_name_this_folder_and_this_python(here: Path) -> None:

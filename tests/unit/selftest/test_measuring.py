@@ -6,8 +6,7 @@ import pytest
 
 from judge.dataset.language import detect_text_language
 from judge.records import BINARY, GRADED, Judgment, Lang, Scale
-from judge.selftest.metrics import SelfTestMetrics, compute_metrics, measure_share
-from judge.selftest.probes import Probe, ProbeKind
+from judge.selftest.probes import Probe, ProbeKind, SelfTestMetrics, compute_metrics, measure_share
 
 
 def probe(name: str, kind: ProbeKind, low: int, high: int, lang: Lang = "en") -> Probe:
