@@ -8,13 +8,13 @@ night names the one that it was compared with.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.config.nightly import NightlyConfig
@@ -41,10 +41,8 @@ CANARIES_FOLDER = "canaries"
 COLLECTION_FILE = "collected.json"
 _POINTER_FILE = "baseline.json"
 #: The names of a folder and of a file in it: a pointer from elsewhere must not lead to other places.
-_NAMES = {
-    "id": re.compile(r"(?!\.+$)[^/\\:\0]{1,255}"),
-    "quarantined_store": re.compile(r"verdicts\.drifted-\d{4}-\d{2}-\d{2}\.sqlite"),
-}
+_FolderName = Annotated[str, Field(pattern=r"^[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*$", max_length=255)]
+_StoreName = Annotated[str, Field(pattern=r"^verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite$")]
 _FILES = ("config.json", "summary.json", "results.json", "judgments.jsonl")
 #: The file that the run of a panel has besides, and that of a night which asked engines.
 _OPTIONAL_FILES = ("members.jsonl", COLLECTION_FILE)
@@ -59,13 +57,13 @@ class BaselinePointer:
     `quarantined_store` names the store of its verdicts when its assessor had drifted.
     """
 
-    id: str
+    id: _FolderName
     name: str
     assessor: str
     queries: int
     engines: tuple[str, ...] = ()
     canaries: bool
-    quarantined_store: str | None = None
+    quarantined_store: _StoreName | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +134,8 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     Raises InputError when `run` is not a finished run, misses too much or was judged by more than one
     assessor, StoreError when the disk does not take the copy.
     """
-    record = read_record_if_there(RunFolder(run))
-    _check_not_stopped(run, record)
+    quarantined_store = _check_run(run, read_record_if_there(RunFolder(run)))
     loaded = saved_run.load_run(RunFolder(run))
-    quarantined_store = _check_run(run, record)
     texts = _read_files(run)
     canaries = finished_canary_runs(run)
     if canaries:  # the last one is of the assessor that ended the night
@@ -179,52 +175,16 @@ def _write_copy(text: str, path: Path) -> None:
     RunFolder(path.parent).write(path.name, [text])
 
 
-def _check_not_stopped(run: Path, record: NightRecord | None) -> None:
-    """Raise InputError when `run` is a night that ended after its canaries."""
-    if record and record.stopped:
-        raise InputError(
-            "{run}: cannot be the baseline: the night stopped after the canaries, since the assessor had"
-            ' drifted; set judge_on_drift = "all" in [nightly], run judge nightly again, and set its night',
-            run=run,
-        )
-
-
 def _check_run(run: Path, record: NightRecord | None) -> str | None:
     """Return the name of the store with the verdicts of a drifted assessor, None for another run.
 
     Raises InputError when the run cannot be the baseline.
     """
-    figures = read_figures(saved_run.load_summary(RunFolder(run)))
-    if figures.coverage < MIN_COVERAGE:
-        raise InputError(
-            "{run}: cannot be the baseline: only {coverage:.2%} of its pairs were judged, and a baseline"
-            " needs {least:.0%}; the command that made it asks again for the rest",
-            run=run,
-            coverage=figures.coverage,
-            least=MIN_COVERAGE,
-        )
-    if record and not record.complete:
-        raise InputError(
-            "{run}: cannot be the baseline: the night is incomplete ({reasons})",
-            run=run,
-            reasons=join_reasons(record.reasons),
-        )
-    if silent := [engine for engine, results in figures.engines.items() if not results.answered]:
-        raise InputError(
-            "{run}: cannot be the baseline: not one query got a result from {engines}; correct how it is"
-            " asked, or leave it out",
-            run=run,
-            engines=NameList(silent),
-        )
-    if record is None or record.status != "assessor drift":
+    problem = _find_problem(run, record)
+    if problem:
+        raise InputError("{run}: cannot be the baseline: {problem}", run=run, problem=problem)
+    if record is None or record.status != "assessor drift" or record.quarantined_store is None:
         return None
-    if record.quarantined_store is None:
-        raise InputError(
-            "{run}: cannot be the baseline: its assessor changed during the night ({reasons}); set the next"
-            " night",
-            run=run,
-            reasons=join_reasons(record.reasons),
-        )
     store = run / record.quarantined_store
     if not store.exists():
         raise InputError(
@@ -235,23 +195,45 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
     return store.name
 
 
+def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
+    if record and record.stopped:
+        return Message(
+            'the night stopped after the canaries, since the assessor had drifted; set judge_on_drift = "all"'
+            " in [nightly], run judge nightly again, and set its night"
+        )
+    summary = saved_run.load_summary(RunFolder(run))
+    if summary.coverage < MIN_COVERAGE:
+        return Message(
+            "only {coverage:.2%} of its pairs were judged, and a baseline needs {least:.0%}; the command that"
+            " made it asks again for the rest",
+            coverage=summary.coverage,
+            least=MIN_COVERAGE,
+        )
+    if record and not record.complete:
+        return Message("the night is incomplete ({reasons})", reasons=join_reasons(record.reasons))
+    if silent := [engine for engine, results in summary.engines.items() if not results.answered]:
+        return Message(
+            "not one query got a result from {engines}; correct how it is asked, or leave it out",
+            engines=NameList(silent),
+        )
+    if record and record.status == "assessor drift" and record.quarantined_store is None:
+        return Message(
+            "its assessor changed during the night ({reasons}); set the next night",
+            reasons=join_reasons(record.reasons),
+        )
+    return None
+
+
 def _read_files(run: Path) -> dict[str, str]:
     """Return the files of a run that the comparison needs, by name."""
     names = (*_FILES, *(name for name in _OPTIONAL_FILES if (run / name).exists()))
     try:
         return {name: read_text(run / name) for name in names}
     except OSError as error:
-        raise InputError(
-            "{file}: {error}; the command of the run writes it again",
-            file=error.filename,
-            error=explain_os_error(error),
-        ) from error
+        file, problem = error.filename, explain_os_error(error)
     except UnicodeDecodeError as error:
-        raise InputError(
-            "{run}: a file in it is not UTF-8 ({error}); the command of the run writes it again",
-            run=run,
-            error=error,
-        ) from error
+        file, problem = run, Message("a file in it is not UTF-8 ({error})", error=error)
+    raise InputError("{file}: {error}; the command of the run writes it again", file=file, error=problem)
 
 
 def read_pointer(nights: Path) -> BaselinePointer | None:
@@ -265,16 +247,6 @@ def read_pointer(nights: Path) -> BaselinePointer | None:
         return None
     # Version 1 calls the store "apart".
     values["quarantined_store"] = values.get("quarantined_store") or values.get("apart")
-    for name, form in _NAMES.items():
-        value = values.get(name)
-        if value is not None and not form.fullmatch(str(value)):
-            raise InputError(
-                "{file}: {name} is {value!r:.80}, which is not a name that judge gives; {advice}",
-                file=path,
-                name=name,
-                value=value,
-                advice=_set_again(nights),
-            )
     try:
         return parse_record(_POINTER, values, str(path))
     except InputError as error:
@@ -290,14 +262,10 @@ def load_baseline(nights: Path) -> Baseline | None:
     try:
         return _load_baseline(folder, pointer)
     except InputError as error:
-        raise InputError("{error}; {advice}", error=error, advice=_set_again(nights)) from error
+        problem: object = error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            "{folder}: is damaged ({error!r}); {advice}",
-            folder=folder / pointer.id,
-            error=error,
-            advice=_set_again(nights),
-        ) from error
+        problem = Message("{folder}: is damaged ({error!r})", folder=folder / pointer.id, error=error)
+    raise InputError("{error}; {advice}", error=problem, advice=_set_again(nights))
 
 
 def _set_again(nights: Path) -> str:
