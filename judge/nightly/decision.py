@@ -31,11 +31,12 @@ _FREE_OPTIONS = frozenset({"dataset", "endpoint", "repeats", "as_of"})
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a night: sentences for each status, and the outcomes of the regression test.
+    """What is known of a night: sentences for each status, the outcomes of the regression test, and remarks.
 
     `unavailable` has a sentence for each engine that gave far fewer answers than at the baseline,
     `dropped` one for each engine that is only in the baseline. `possible_drops` name engines that may have
     become worse although the assessor changed. `set_baseline_command` makes this night the baseline.
+    `query_drift` is None where nothing was compared.
     """
 
     has_baseline: bool
@@ -48,6 +49,8 @@ class Evidence:
     dropped: Sequence[str] = ()
     outcomes: Sequence[RegressionOutcome] = ()
     possible_drops: Sequence[str] = ()
+    query_drift: QueryDrift | None = None
+    remarks: Sequence[str] = ()
 
     @property
     def suspended(self) -> bool:

@@ -28,7 +28,6 @@ from judge.nightly.decision import (
     find_without_text,
 )
 from judge.nightly.night_cost import RunFigures
-from judge.nightly.record import QueryDrift
 from judge.nightly.regression_test import (
     combine_with_baseline,
     describe_comparison,
@@ -59,15 +58,6 @@ class NightRun:
     quarantined_store: Path | None
 
 
-@dataclass(frozen=True, slots=True)
-class NightEvidence:
-    """The evidence, the drift of the queries (None where nothing was compared), and remarks for readers."""
-
-    evidence: Evidence
-    query_drift: QueryDrift | None
-    remarks: Sequence[str] = ()
-
-
 def check_texts(context: NightContext) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
     by_engine: dict[str, list[Ranking]] = {}
@@ -92,7 +82,7 @@ def gather_evidence(
     missing: Sequence[str],
     assessor_setting_changes: Sequence[str],
     check: CanaryCheck | None,
-) -> NightEvidence:
+) -> Evidence:
     """Return all evidence of the night; `missing` says why judgments are missing."""
     baseline, rules = context.baseline, context.rules
     command = rules.make_set_command(context.folder.path)
@@ -108,14 +98,13 @@ def gather_evidence(
                 'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
                 command=command,
             )
-        evidence = Evidence(
+        return Evidence(
             has_baseline=baseline is not None,
             set_baseline_command=command,
             assessor_changes=assessor_changes,
             missing=missing,
             setting_changes=setting_changes,
         )
-        return NightEvidence(evidence, None)
     query_drift = measure_query_drift(to_loaded_run(run.result), baseline.run)
     engines = run.figures.engines, baseline.engines
     evidence = Evidence(
@@ -127,21 +116,22 @@ def gather_evidence(
         setting_changes=setting_changes,
         unavailable=find_unavailable(*engines, rules.max_missing),
         dropped=tuple(find_dropped(*engines, command)),
+        query_drift=query_drift,
     )
     if evidence.query_changes or assessor_setting_changes:
-        return NightEvidence(evidence, query_drift, (_SUSPENDED,))
-    return _compare(context, run.result, baseline, NightEvidence(evidence, query_drift), check)
+        return replace(evidence, remarks=(_SUSPENDED,))
+    return _compare(context, run.result, baseline, evidence, check)
 
 
 def _compare(
     context: NightContext,
     result: RunResult,
     baseline: Baseline,
-    night: NightEvidence,
+    evidence: Evidence,
     check: CanaryCheck | None,
-) -> NightEvidence:
+) -> Evidence:
     """Return the evidence with the outcomes of the regression test, or with possible drops."""
-    evidence, rules = night.evidence, context.rules
+    rules = context.rules
     combined = combine_with_baseline(to_loaded_run(result), baseline.run, context.measures)
     shift = combined.shift
     if not evidence.assessor_changes and shift is not None and shift.p < rules.canary_alpha:
@@ -153,15 +143,15 @@ def _compare(
         evidence = replace(evidence, assessor_changes=(change,))
     if not evidence.suspended:
         outcomes = run_regression_test(combined, evidence.unavailable.keys(), rules)
-        remarks = list(describe_query_drift(night.query_drift)) if night.query_drift else []
+        remarks = list(describe_query_drift(evidence.query_drift)) if evidence.query_drift else []
         remarks += describe_comparison(combined, outcomes, rules)
-        return replace(night, evidence=replace(evidence, outcomes=outcomes), remarks=remarks)
+        return replace(evidence, outcomes=outcomes, remarks=remarks)
     if evidence.assessor_changes and not evidence.missing and not evidence.setting_changes:
         moved = check.comparison.shift if check and check.comparison else None
         outcomes = run_regression_test(combined, evidence.unavailable.keys(), rules)
         drops = tuple(find_possible_drops(outcomes, moved, context.config.grading.top))
         evidence = replace(evidence, possible_drops=drops)
-    return replace(night, evidence=evidence, remarks=(_SUSPENDED,))
+    return replace(evidence, remarks=(_SUSPENDED,))
 
 
 def _find_new_models(
@@ -178,7 +168,7 @@ def _find_new_models(
 
 
 def collect_remarks(
-    context: NightContext, run: NightRun | None, night: NightEvidence, check: CanaryCheck | None
+    context: NightContext, run: NightRun | None, evidence: Evidence, check: CanaryCheck | None
 ) -> Iterator[str]:
     """Yield what a reader must know besides the reasons of the decision."""
     if run:
@@ -187,8 +177,8 @@ def collect_remarks(
             if ranking.error:
                 errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
         yield from describe_unanswered(run.figures.engines, errors)
-    yield from night.remarks
-    if check is None and any(outcome.verdict == "regression" for outcome in night.evidence.outcomes):
+    yield from evidence.remarks
+    if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
         yield _NO_CANARIES
     if check and context.baseline and check.canary_grades.grades:
         canaries = context.baseline.canaries

@@ -52,9 +52,8 @@ from judge.nightly.context import (
     run_identity,
     update_identity,
 )
-from judge.nightly.decision import decide, describe_differences, find_assessor_setting_changes
+from judge.nightly.decision import Evidence, decide, describe_differences, find_assessor_setting_changes
 from judge.nightly.evidence import (
-    NightEvidence,
     NightRun,
     check_texts,
     collect_remarks,
@@ -208,12 +207,12 @@ def run_night(
         result = pipeline.run(options, progress=progress)
         run = NightRun(result, read_figures(result.summary), store if drifted else None)
         missing = explain_incomplete(config, result, check)
-    night = gather_evidence(context, run, missing, setting_changes, check)
+    evidence = gather_evidence(context, run, missing, setting_changes, check)
     cost_total = count_calls(context.folder, *_priced_configs(context))
     # The verdicts of an incomplete night are shared too: they were paid for.
     if run and not (drifted and missing):
-        stores.merge_store(context, changed=bool(night.evidence.assessor_changes))
-    record = _make_record(context, identity, run, night, check)
+        stores.merge_store(context, changed=bool(evidence.assessor_changes))
+    record = _make_record(context, identity, run, evidence, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)
     record = replace(record, banner=make_banner(record))
     write_record(context.folder, record)
@@ -302,19 +301,18 @@ def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
     if before is None and past:
         before = past[0]
     comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate) if before else None
-    reasons = (
-        [reason for grades in (*past, tonight) for reason in find_assessor_changes(grades, before, rules)]
-        if before
-        else []
-    )
-    accepted = tonight.served - before.served if before and before.served and not reasons else frozenset()
+    reasons: dict[str, None] = {}
+    if before:
+        for grades in (*past, tonight):
+            reasons |= dict.fromkeys(find_assessor_changes(grades, before, rules))
+    accepted = tonight.served - before.served if before and before.served and not reasons else ()
     return CanaryCheck(
         run=run,
         figures=figures,
         earlier=tuple(read_figures(load_summary(folder)) for folder in earlier),
         canary_grades=tonight,
         comparison=comparison,
-        reasons=tuple(dict.fromkeys(reasons)),
+        reasons=tuple(reasons),
         accepted=tuple(sorted(accepted)),
     )
 
@@ -323,12 +321,19 @@ def _make_record(
     context: NightContext,
     identity: Mapping[str, Any],
     run: NightRun | None,
-    night: NightEvidence,
+    evidence: Evidence,
     check: CanaryCheck | None,
 ) -> NightRecord:
     """Return the record of the night, without its cost and its banner."""
     config, scale = context.config, context.config.grading
-    decision = decide(night.evidence)
+    decision, rules = decide(evidence), context.rules
+    test = RegressionTest(
+        ran=not evidence.suspended,
+        alpha=rules.alpha,
+        min_drop=rules.min_drop,
+        measures=tuple(map(str, context.measures)),
+        rows=tuple(evidence.outcomes),
+    )
     figures = run.figures if run else None
     all_figures = [figures] if figures else []
     all_figures += [check.figures, *check.earlier] if check else []
@@ -340,7 +345,7 @@ def _make_record(
         reasons=decision.reasons,
         finished=decision.finished,
         complete=decision.complete,
-        remarks=tuple(collect_remarks(context, run, night, check)),
+        remarks=tuple(collect_remarks(context, run, evidence, check)),
         assessor=all_figures[0].assessor if all_figures else config.model,
         prompts=dict(identity["prompts"]),
         served=tuple(sorted(frozenset().union(*(part.served for part in all_figures)))),
@@ -355,9 +360,9 @@ def _make_record(
         failures=figures.failures if figures else {},
         engines=figures.engines if figures else {},
         baseline=_refer_to_baseline(context),
-        regression_test=_make_regression_test(context, night) if night.query_drift else None,
+        regression_test=test if evidence.query_drift else None,
         canaries=summarise_canaries(check) if check else None,
-        query_drift=night.query_drift,
+        query_drift=evidence.query_drift,
         engine_settings=context.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
         cost=add_costs(part.cost for part in all_figures),
@@ -375,16 +380,6 @@ def _refer_to_baseline(context: NightContext) -> BaselineReference | None:
         prompts=dict(baseline.prompts),
         served=tuple(sorted(baseline.served)),
         queries=len(baseline.run.data.queries),
-    )
-
-
-def _make_regression_test(context: NightContext, night: NightEvidence) -> RegressionTest:
-    return RegressionTest(
-        ran=not night.evidence.suspended,
-        alpha=context.rules.alpha,
-        min_drop=context.rules.min_drop,
-        measures=tuple(map(str, context.measures)),
-        rows=tuple(night.evidence.outcomes),
     )
 
 
