@@ -55,7 +55,7 @@ def _no_keys() -> None:
 
     A test that runs as a job of GitHub Actions must not write into the job's own summary.
     """
-    from judge.collect.engine_catalogue import KNOWN
+    from judge.collect.registry import KNOWN
 
     engines = {name for engine in KNOWN.values() for name in (engine.key, engine.base_env)}
     for name in list(os.environ):

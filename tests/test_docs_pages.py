@@ -17,9 +17,8 @@ from typer.main import get_command
 
 from judge.cli.main import app
 from judge.collect.collection import collect
-from judge.collect.engine_catalogue import KNOWN
 from judge.collect.engines import SLOTS
-from judge.collect.registry import EngineTable
+from judge.collect.registry import KNOWN, EngineTable
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.option_checks import keys_of

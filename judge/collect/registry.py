@@ -1,16 +1,29 @@
-"""Engines by name: known ones, those that a user describes in a TOML file, and LangChain's."""
+"""Engines by name: known ones, those that a user describes in a TOML file, and LangChain's.
+
+The known ones are described in engines.toml. A function of codes takes the value of --lang or --country, a
+tag such as zh-CN (BCP 47), and returns the engine's code. A language without a special code is sent as its
+primary subtag, so that the engine itself refuses one that it does not support.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
-from judge.collect.engine_catalogue import KNOWN
-from judge.collect.engines import MAX_CONCURRENT_QUERIES, SLOTS, EngineDefinition, HttpEngine, ResultSource
+from judge.collect.engines import (
+    MAX_CONCURRENT_QUERIES,
+    SLOTS,
+    EngineDefinition,
+    HttpEngine,
+    ResultSource,
+    keep_code,
+)
 from judge.collect.responses import ResponseShape
 from judge.config.collect import CollectConfig
 from judge.config.loader import did_you_mean
@@ -21,6 +34,65 @@ from judge.models.endpoint import Endpoint
 from judge.runs.folder import dump_json
 
 _SLOT = re.compile(r"\{(\w+)\}")
+#: Scripts and regions with traditional characters; a tag without a script implies it by the region.
+_TRADITIONAL = frozenset({"hant", "tw", "hk", "mo"})
+#: Codes of Bing and Brave that are not the primary subtag.
+_BING = {
+    "en-gb": "en-gb",
+    "ja": "jp",
+    "no": "nb",
+    "nn": "nb",
+    "pt": "pt-pt",
+    "pt-br": "pt-br",
+    "pt-pt": "pt-pt",
+}
+#: Codes of Google (the values of `hl`) that are not the primary subtag.
+_GOOGLE = {"he": "iw", "pt-br": "pt-br", "pt-pt": "pt-pt"}
+
+
+def bing_language(tag: str) -> str:
+    """Return the code of Bing's `setLang` and Brave's `search_lang`: zh-CN is zh-hans, zh-TW is zh-hant."""
+    return _chinese_code(tag, "zh-hans", "zh-hant") or _look_up_code(tag, _BING)
+
+
+def google_language(tag: str) -> str:
+    """Return the code of Google's `hl`, as Serper and SerpApi list it: zh-Hans is zh-cn, zh-HK is zh-tw."""
+    return _chinese_code(tag, "zh-cn", "zh-tw") or _look_up_code(tag, _GOOGLE)
+
+
+def _chinese_code(tag: str, simplified: str, traditional: str) -> str:
+    primary, *others = tag.lower().replace("_", "-").split("-")
+    if primary != "zh":
+        return ""
+    script = [other for other in others if other in ("hans", "hant")]
+    return traditional if _TRADITIONAL.intersection(script or others) else simplified
+
+
+def _look_up_code(tag: str, codes: dict[str, str]) -> str:
+    tag = tag.lower().replace("_", "-")
+    primary = tag.partition("-")[0]
+    return codes.get(tag) or codes.get(primary, primary)
+
+
+_LANGUAGES = {"bing": bing_language, "google": google_language}
+_COUNTRIES = {"upper": str.upper, "lower": str.lower}
+
+
+def _read_known_engines() -> Iterator[EngineDefinition]:
+    text = (files("judge.collect") / "engines.toml").read_text(encoding="utf-8")
+    for name, table in tomllib.loads(text).items():
+        shape: dict[str, Any] = {
+            key: tuple(paths) if isinstance(paths, list) else paths for key, paths in table["shape"].items()
+        }
+        codes = {
+            "language": _LANGUAGES.get(table.get("language"), keep_code),
+            "country": _COUNTRIES.get(table.get("country"), keep_code),
+        }
+        yield EngineDefinition(**{**table, **codes, "name": name, "shape": ResponseShape(**shape)})
+
+
+#: All engines that are known by name.
+KNOWN: Mapping[str, EngineDefinition] = {engine.name: engine for engine in _read_known_engines()}
 
 
 def open_engines(config: CollectConfig, environ: Mapping[str, str]) -> list[ResultSource]:

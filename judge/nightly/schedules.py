@@ -198,8 +198,8 @@ def _model_variables(config: Config) -> Iterator[str]:
 def _engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str]:
     if not collect:
         return
-    from judge.collect.engine_catalogue import KNOWN
     from judge.collect.langchain_engine import KEYS
+    from judge.collect.registry import KNOWN
     from judge.config.collect import CollectConfig
 
     config = CollectConfig.load(toml, out="data.jsonl")

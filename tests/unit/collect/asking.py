@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from judge.collect.collection import collect
-from judge.collect.engine_catalogue import KNOWN
 from judge.collect.raw_log import CollectResult
+from judge.collect.registry import KNOWN
 from judge.config.collect import CollectConfig
 from tests.support.fake_engines import EngineServer, Page, Result, SearchRequest
 

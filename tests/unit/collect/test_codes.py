@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.collect.engine_catalogue import bing_language, google_language
+from judge.collect.registry import bing_language, google_language
 
 
 @pytest.mark.parametrize(

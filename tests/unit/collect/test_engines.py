@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from judge.collect.collection import collect
-from judge.collect.engine_catalogue import KNOWN
 from judge.collect.raw_log import read_entries
+from judge.collect.registry import KNOWN
 from judge.config.collect import CollectConfig
 from judge.errors import SetupError
 from tests.support.fake_engines import DATE, EngineServer, Page, SearchRequest

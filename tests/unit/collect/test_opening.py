@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from judge.collect.engine_catalogue import KNOWN
-from judge.collect.registry import open_engines, read_custom_engine
+from judge.collect.registry import KNOWN, open_engines, read_custom_engine
 from judge.config.collect import CollectConfig
 from judge.errors import InputError, SetupError
 

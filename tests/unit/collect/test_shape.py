@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.collect.engine_catalogue import KNOWN
+from judge.collect.registry import KNOWN
 from tests.support.fake_engines import EngineServer, Page
 from tests.unit.collect.asking import answers, collected, results, three, write_queries
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from judge.collect.engine_catalogue import KNOWN
 from judge.collect.raw_log import read_entries
+from judge.collect.registry import KNOWN
 from tests.support.fake_engines import EngineServer, Page, wire
 from tests.unit.collect.asking import CANARY, answers, collected, three, write_queries
 
