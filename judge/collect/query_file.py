@@ -65,8 +65,9 @@ def read_queries(path: Path) -> list[QueryRow]:
 def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
     text = row.get("query")
     if not isinstance(text, str) or not clean.clean_query(text):
+        shown = Message("missing") if text is None else f"{text!r:.80}"
         raise InputError(
-            "{place}: field 'query' is {value!r:.80}; every query needs visible text", place=place, value=text
+            "{place}: field 'query' is {value}; every query needs visible text", place=place, value=shown
         )
     if _SURROGATE.search(text):
         raise InputError(
