@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 from judge import factory, pipeline
 from judge.analysis.combine_runs import combine_runs
 from judge.analysis.label_agreement import (
+    GradeSource,
     HumanLabels,
     LabelAgreement,
     compare_with_labels,
+    grades_by_pair,
     queries_without_value,
+    run_from_labels,
 )
-from judge.analysis.label_files import GradeSource, grades_by_pair, run_from_labels
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import Summary
 from judge.client.cancel import INTERRUPTED, CancelToken

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
-from judge.analysis.run_labels import RunLabels, draw_sample
+from judge.analysis.loaded_run import RunLabels, draw_sample
 from judge.assess.assessor import Assessor
 from judge.assess.prompts import default_directory, load_prompts
 from judge.cache import FileCache, cache_folder, hash_file, make_key

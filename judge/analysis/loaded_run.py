@@ -1,16 +1,28 @@
-"""The records of a judged run: what analysis starts from."""
+"""The records of a judged run, and labels of people as its grades: what analysis starts from.
+
+Labelled pairs keep the label, and the assessor judges the rest. A sample of the labelled pairs can be judged
+as well, to measure how far the assessor agrees with people on this dataset. The grade of such a pair stays
+the label.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from judge.analysis.summary import LabelUse, RunCost, SelfTestEntry
+from judge.analysis.summary import LabelCheck, LabelUse, RunCost, SelfTestEntry
+from judge.measure.agreement import (
+    GradesByPair,
+    convert_to_judgments,
+    measure_agreement,
+    median_grades,
+    pair_grades,
+)
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import PanelMembers
-from judge.records import Dataset, Judgment, Pool, Scale
+from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +62,79 @@ def fingerprint_grades(judgments: Iterable[Judgment], scale: Scale) -> str:
         (j.query_id, j.snippet_id, j.repeat, -1 if j.grade is None else j.grade) for j in judgments
     )
     return hashlib.sha256(json.dumps([scale.relevant_from, grades]).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class RunLabels:
+    """The labels that a run uses as grades, by (query_id, snippet_id), from the file `source`.
+
+    `check` are the labelled pairs that the assessor judges, too. `unmatched` labels fit no pair.
+    """
+
+    grades: GradesByPair
+    source: str
+    unmatched: int = 0
+    check: frozenset[tuple[str, str]] = frozenset()
+
+    def fingerprint(self) -> str:
+        """Return a hash of the labels, and of the sample where there is one."""
+        table = sorted((*key, grade, key in self.check) for key, grade in self.grades.items())
+        return hashlib.sha256(json.dumps(table).encode()).hexdigest()[:16]
+
+    def select_unlabelled(self, pool: Pool) -> Pool:
+        """Return the pool with the pairs that the assessor judges: the unlabelled ones and the sample."""
+        pairs = tuple(pair for pair in pool.pairs if self._is_judged(pair))
+        # The digest names the whole pool, and keys are cached under it.
+        return replace(pool, pairs=pairs, digest="")
+
+    def _is_judged(self, pair: Pair) -> bool:
+        key = pair.query.id, pair.snippet.id
+        return key not in self.grades or key in self.check
+
+    def add_to(self, judgments: Iterable[Judgment], pool: Pool, repeats: int) -> tuple[Judgment, ...]:
+        """Return the judgments of the whole pool: the labels, else those of the assessor."""
+        labels = {
+            (label.query_id, label.snippet_id, repeat): replace(label, repeat=repeat, flags=(LABEL,))
+            for label in convert_to_judgments(self.grades)
+            for repeat in range(1, repeats + 1)
+        }
+        others = {(each.query_id, each.snippet_id, each.repeat): each for each in judgments}
+        keys = (
+            (pair.query.id, pair.snippet.id, repeat)
+            for repeat in range(1, repeats + 1)
+            for pair in pool.pairs
+        )
+        return tuple(labels.get(key) or others[key] for key in keys if key in labels or key in others)
+
+    def remove_from(self, members: Mapping[str, Iterable[Judgment]]) -> dict[str, tuple[Judgment, ...]]:
+        """Return the judgments of each member of a panel without those of labelled pairs."""
+        return {
+            name: tuple(each for each in own if (each.query_id, each.snippet_id) not in self.grades)
+            for name, own in members.items()
+        }
+
+    def summarise(self, judgments: Iterable[Judgment], scale: Scale) -> LabelUse:
+        """Return how many pairs have a label, and how the assessor's `judgments` agree on the sample."""
+        sample = {key: self.grades[key] for key in self.check}
+        check = None
+        if sample:
+            paired = pair_grades(sample, median_grades(judgments))
+            agreement = measure_agreement(paired, scale, scale)
+            check = LabelCheck(
+                pairs=len(sample),
+                judged=agreement.pairs,
+                queries=agreement.queries,
+                same_grade=agreement.same_grade,
+                same_side=agreement.same_verdict,
+                kappa=agreement.kappa,
+                bias=agreement.bias,
+            )
+        return LabelUse(self.source, len(self.grades), self.unmatched, check)
+
+
+def draw_sample(keys: Iterable[tuple[str, str]], size: int) -> frozenset[tuple[str, str]]:
+    """Return `size` of the keys at random, or all if there are fewer.
+
+    The draw depends on the keys alone, and a larger sample holds every smaller one.
+    """
+    return frozenset(sorted(keys, key=lambda key: hashlib.sha256("\n".join(key).encode()).digest())[:size])

@@ -14,7 +14,13 @@ from judge.measure.bias import find_shared_vendors
 from judge.measure.compare import PairComparison, compare_engines, find_largest_contributions
 from judge.measure.engine_summary import EngineResult, summarise_engines
 from judge.measure.measures import Measure
-from judge.measure.panel_agreement import PanelResult, measure_panel_agreement
+from judge.measure.panel_agreement import (
+    SERVED_MODEL_COLUMN,
+    PanelResult,
+    count_served_models,
+    find_grading_models,
+    measure_panel_agreement,
+)
 from judge.measure.score import Scores, score_rankings
 from judge.measure.segments import compare_segments
 from judge.measure.sensitivity import (
@@ -23,7 +29,6 @@ from judge.measure.sensitivity import (
     list_needed_measures,
     measure_flagged_sensitivity,
 )
-from judge.measure.served_models import SERVED_MODEL_COLUMN, count_served_models, find_grading_models
 from judge.measure.stability import measure_stability
 from judge.records import LABEL, Judgment, Query, Ranking
 

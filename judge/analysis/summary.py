@@ -13,11 +13,10 @@ from typing import Final, Literal
 from judge.measure.bias import SharedVendor
 from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import EngineResult
-from judge.measure.panel_agreement import PanelResult
+from judge.measure.panel_agreement import PanelResult, ServedModelGrades
 from judge.measure.resampling import Interval, StatisticValue
 from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
-from judge.measure.served_models import ServedModelGrades
 from judge.measure.stability import RepeatStability
 from judge.records import ScaleName
 

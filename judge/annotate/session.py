@@ -30,8 +30,8 @@ from judge.measure.ppi import ENOUGH_LABELLED
 from judge.measure.ppi import draw_queries_to_label as draw
 from judge.messages import in_both
 from judge.records import Pair, Pool
+from judge.report.assessor_sentences import name_strength
 from judge.report.display_text import escape_hidden
-from judge.report.stability_sentences import name_strength
 from judge.runs.record_json import to_json
 
 #: What of agreement.json the page tells; the rest is for `judge agree`.

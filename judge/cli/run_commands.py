@@ -107,10 +107,10 @@ def run(  # one parameter an option is how typer reads a command
 def estimate(context: typer.Context, **_: object) -> None:
     """Estimate the calls and the cost of a run, without a call."""
     from judge import pipeline
-    from judge.cli.render import estimate_table
+    from judge.cli.render import assessor_tables
 
     config = to_config(typed_options(context), context.params["config"])
-    estimate_table.print_forecast(pipeline.estimate(config), make_console(), ui_translator())
+    assessor_tables.print_forecast(pipeline.estimate(config), make_console(), ui_translator())
 
 
 def typed_options(context: typer.Context) -> dict[str, Any]:
@@ -187,15 +187,15 @@ def selftest(context: typer.Context, **_: object) -> None:
 
     They cover prompt injection, strictness and format. Runs of the assessor show the result.
     """
-    from judge.cli.render import selftest_table
+    from judge.cli.render import assessor_tables
     from judge.client.cancel import raise_on_signals
     from judge.selftest.selftest_run import count_calls, run_selftest
 
     config = to_config(typed_options(context), context.params["config"])
-    selftest_table.print_plan(*count_calls(config), make_console(), ui_translator())
+    assessor_tables.print_plan(*count_calls(config), make_console(), ui_translator())
     with raise_on_signals():
         result = run_selftest(config, progress=make_progress_listener())
-    selftest_table.print_selftest(result, make_console(), ui_translator())
+    assessor_tables.print_selftest(result, make_console(), ui_translator())
     if result.incomplete is not None:
         print_error(result.incomplete)
         sys.exit(3)

@@ -13,11 +13,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge.measure.arrays import Arrays, Coverage, RankedLists, build_arrays
-from judge.measure.difference_bounds import IncompleteScores
 from judge.measure.formulas import Bools, Floats, Ints, divide, largest_value
 from judge.measure.imputation import DRAWS, impute_grades
 from judge.measure.measures import Measure, check_depth
-from judge.measure.values import bound_values, compute_judged_shares, compute_values, find_always_defined
+from judge.measure.values import (
+    IncompleteScores,
+    bound_values,
+    compute_judged_shares,
+    compute_values,
+    find_always_defined,
+)
 from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
 
 _ARRAYS = ("value", "low", "high", "judged")

@@ -12,9 +12,9 @@ from itertools import combinations
 
 import numpy as np
 
+from judge.measure.agreement import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints, divide
-from judge.measure.kappa import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.rank_correlation import tau
 from judge.measure.resampling import StatisticValue, estimate_statistic
 from judge.measure.score import Scores, nan_mean

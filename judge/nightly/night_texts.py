@@ -22,8 +22,15 @@ from judge.nightly.record import (
     Status,
 )
 from judge.nightly.trend import Change, Kind
-from judge.report.display_text import END, ISOLATE, isolate, truncate_with_ellipsis
-from judge.report.number_texts import count_queries, format_cost, format_number
+from judge.report.display_text import (
+    END,
+    ISOLATE,
+    count_queries,
+    format_cost,
+    format_number,
+    isolate,
+    truncate_with_ellipsis,
+)
 
 STATUS_TEXTS: Mapping[Status, Text] = {
     "fine": text("fine"),

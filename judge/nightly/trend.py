@@ -17,7 +17,7 @@ from judge.config.loader import is_day
 from judge.errors import InputError
 from judge.messages import Message, NameList, join_messages
 from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record
-from judge.report.charts.axis import make_axis
+from judge.report.charts.svg import make_axis
 from judge.runs.folder import RunFolder
 
 Change = Literal["model", "prompt", "scale", "baseline", "queries"]

@@ -19,9 +19,9 @@ from judge.messages import Text
 from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import Change, Kind, TrendRange, TrendValue, find_changes
-from judge.report.charts.axis import add_tooltip
 from judge.report.charts.svg import (
     Picture,
+    add_tooltip,
     draw_dot,
     draw_inset,
     draw_legend,
@@ -33,7 +33,7 @@ from judge.report.charts.svg import (
     make_tag,
     note_omitted_engines,
 )
-from judge.report.number_texts import NOTHING, format_number, format_range
+from judge.report.display_text import NOTHING, format_number, format_range
 
 #: A break of more than this many usual intervals between nights is a gap.
 _GAP_INTERVALS = 3

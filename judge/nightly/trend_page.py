@@ -42,9 +42,8 @@ from judge.nightly.trend_drawing import Timeline, TrendRow, draw_rows, number_fo
 from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, draw_name, draw_text, make_chart, make_tag
-from judge.report.display_text import truncate_with_ellipsis
-from judge.report.number_texts import NOTHING, format_number, format_range
-from judge.report.page.shell import build_content_policy, open_templates, read_own_files
+from judge.report.display_text import NOTHING, format_number, format_range, truncate_with_ellipsis
+from judge.report.shell import build_content_policy, open_templates, read_own_files
 from judge.runs.folder import RunFolder
 
 PAGE_FILE = "trend.html"

@@ -16,13 +16,12 @@ from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.messages import Text, Translator, each_in_both, in_both, text
-from judge.report import sentences, warning_sentences
+from judge.report import sentences, statements
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import fit_on_line, make_labels, use_display_names
-from judge.report.page import kind_names, statements, tables
-from judge.report.page.payload import PageBudget, PayloadSchema, dump_script_json, select_queries
-from judge.report.page.shell import build_content_policy, open_templates, read_own_files
+from judge.report.payload import PageBudget, PayloadSchema, dump_script_json, select_queries
+from judge.report.shell import build_content_policy, open_templates, read_own_files
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement
 from judge.runs.results import ReadQueries
@@ -113,14 +112,14 @@ def render_report(
         night=extras.night,
         headline=_describe_answer(named_summary),
         segments=each_in_both(sentences.describe_segment_differences, named_summary),
-        alarm=in_both(warning_sentences.warn_flagged, named_summary),
+        alarm=in_both(sentences.warn_flagged, named_summary),
         differences=_describe_differences(named_summary),
-        engines=tables.make_engines_table(named_summary),
+        engines=statements.make_engines_table(named_summary),
         warnings=statements.list_warnings(named_summary),
         facts=list(statements.list_facts(summary, extras.agreement, extras.prompts, extras.dataset)),
         charts=draw_charts(summary, chart_data, extras.agreement),
-        pairs=list(tables.list_pair_tables(named_summary)),
-        slices=list(tables.list_segment_tables(named_summary)),
+        pairs=list(statements.list_pair_tables(named_summary)),
+        slices=list(statements.list_segment_tables(named_summary)),
         deciding_queries=named_summary.deciding_queries,
         sampled=statements.describe_sample(page_data),
         header=_describe_payload(run, summary, deciding),
@@ -164,8 +163,8 @@ def _describe_payload(run: str, summary: Summary, deciding: str) -> Markup:
         "deciding": summary.measures.index(deciding),
         "grades": GRADE_NAMES[summary.scale],
         "relevant_from": summary.relevant_from,
-        "errors": kind_names.ERRORS,
-        "flags": kind_names.FLAGS,
+        "errors": statements.ERRORS,
+        "flags": statements.FLAGS,
         "suspicious": sorted(INJECTION_FLAGS),
     }
     return dump_script_json(header)

@@ -1,11 +1,12 @@
-"""Write the data files of a run's folder; equal runs give equal bytes."""
+"""Write the data files of a run's folder, TREC files for trec_eval included; equal runs give equal bytes."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from operator import attrgetter
@@ -17,12 +18,14 @@ import numpy as np
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
-from judge.dataset.spreadsheet import escape_cell
+from judge.dataset.spreadsheet import escape_cell, escape_column
 from judge.errors import InputError
+from judge.filesystem import file_name
+from judge.measure.agreement import median_grade
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
-from judge.records import Judgment
-from judge.runs import results, trec_export
+from judge.records import Judgment, Ranking
+from judge.runs import results
 from judge.runs.folder import RunFolder, dump_json, escape_fragile
 from judge.runs.record_json import summary_from_json, to_json
 from judge.runs.result import RunResult
@@ -68,9 +71,9 @@ def write_tables(folder: RunFolder, result: RunResult) -> Iterator[Path]:
     """Write the scores and the TREC files; yield their paths."""
     rankings, documents = result.data.rankings, result.pool.documents
     yield folder.write("scores.csv", _scores(result.scores))
-    yield folder.write("qrels.txt", trec_export.qrels(rankings, documents, result.judgments))
-    for engine, name in trec_export.file_names(result.data.engines).items():
-        yield folder.write(name, trec_export.run(engine, rankings, documents))
+    yield folder.write("qrels.txt", format_qrels(rankings, documents, result.judgments))
+    for engine, name in name_trec_files(result.data.engines).items():
+        yield folder.write(name, format_trec_run(engine, rankings, documents))
 
 
 def write_results(folder: RunFolder, result: RunResult) -> Path:
@@ -149,3 +152,63 @@ def _table(scores: Scores) -> dict[tuple[str, str], Mapping[str, float | None]]:
         for row, engine in enumerate(scores.engines)
         for column, query in enumerate(scores.queries)
     }
+
+
+def format_qrels(
+    rankings: Iterable[Ranking],
+    documents: Mapping[tuple[str, str], Sequence[str]],
+    judgments: Iterable[Judgment],
+) -> Iterator[str]:
+    """Yield lines `query_id 0 docno grade`: each judged document's best grade, sorted.
+
+    This is exact as long as a document shows one text: where engines show different snippets of one page,
+    qrels can only say the page's best grade. Grades of several repeats are the median, halves rounded up.
+    """
+    grades: dict[tuple[str, str], list[int]] = {}
+    for judgment in judgments:
+        if judgment.grade is not None:
+            grades.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
+    best: dict[tuple[str, str], int] = {}
+    for ranking in rankings:
+        documents_of = documents.get((ranking.engine, ranking.query_id), ())
+        for snippet, document in zip(ranking.snippets, documents_of, strict=False):
+            repeats = grades.get((ranking.query_id, snippet.id))
+            if repeats:
+                key = (ranking.query_id, document)
+                best[key] = max(best.get(key, 0), median_grade(repeats))
+    for (query_id, document), grade in sorted(best.items()):
+        yield f"{escape_column(query_id)} 0 {escape_column(document)} {grade}\n"
+
+
+def format_trec_run(
+    engine: str, rankings: Iterable[Ranking], documents: Mapping[tuple[str, str], Sequence[str]]
+) -> Iterator[str]:
+    """Yield lines `query_id Q0 docno rank score tag` of one engine, scores falling with rank.
+
+    A repeated document gets a name of its own that is in no qrels, hence no gain.
+    """
+    for ranking in rankings:
+        if ranking.engine != engine:
+            continue
+        seen: dict[str, int] = {}
+        documents_of = documents.get((engine, ranking.query_id), ())
+        for rank, document in enumerate(documents_of, start=1):
+            seen[document] = seen.get(document, 0) + 1
+            docno = document if seen[document] == 1 else f"{document}#repeat{seen[document]}"
+            score = len(documents_of) - rank + 1
+            query_id, tag = escape_column(ranking.query_id), escape_column(engine)
+            yield f"{query_id} Q0 {escape_column(docno)} {rank} {score} {tag}\n"
+
+
+def name_trec_files(engines: Iterable[str]) -> dict[str, str]:
+    """Return `run.<engine>.trec` by engine; the names differ in more than case."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for engine in sorted(engines):
+        stem = file_name(escape_column(engine))[:120]
+        name = f"run.{stem}.trec"
+        if name.casefold() in taken:
+            name = f"run.{stem}-{hashlib.sha256(engine.encode()).hexdigest()[:8]}.trec"
+        taken.add(name.casefold())
+        names[engine] = name
+    return names

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from judge.report.page.payload import PageBudget
+from judge.report.payload import PageBudget
 from tests.support.browser import Watched, address_of, listed_queries, opened, serious
 from tests.unit.report.pages import ran, write_page
 

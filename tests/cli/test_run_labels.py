@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judge.analysis.run_labels import RunLabels, draw_sample
+from judge.analysis.loaded_run import RunLabels, draw_sample
 from judge.records import Pair, Pool, Query, Snippet
 from tests.support.command_line import asking, command
 from tests.support.factories import numbered, says_its_grade, write_rows

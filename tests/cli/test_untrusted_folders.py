@@ -22,8 +22,8 @@ from judge.errors import InputError, JudgeError, StoreError
 from judge.filesystem import file_name, open_for_append, write_file
 from judge.nightly import job
 from judge.nightly.baseline import read_pointer
+from judge.runs.export import name_trec_files
 from judge.runs.folder import RunFolder
-from judge.runs.trec_export import file_names
 from judge.store.leases import Lease
 from judge.store.store import VerdictStore
 from tests.support.factories import numbered, write_rows
@@ -331,10 +331,10 @@ def test_a_store_that_was_analysed_is_still_ours(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["a:b", 'x<y>|z?"*', "c:\\d/e"])
 def test_names_of_files_hold_no_character_that_windows_refuses(engine: str) -> None:
-    (name,) = file_names([engine]).values()
+    (name,) = name_trec_files([engine]).values()
     assert not set(name) & set('<>:"/\\|?*')
 
 
 def test_engines_whose_names_differ_in_such_a_character_have_two_files() -> None:
-    assert len(set(file_names(["a:b", "a_b"]).values())) == 2
+    assert len(set(name_trec_files(["a:b", "a_b"]).values())) == 2
     assert file_name("a:b") == "a_b"

@@ -18,15 +18,10 @@ from judge.measure.ppi import MIN_DIFFERENT, CorrectedDifference, CorrectedOutco
 from judge.measure.rank_correlation import EngineOrders
 from judge.measure.resampling import StatisticValue
 from judge.messages import Message, Translator
+from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals
 from judge.report.charts.svg import name_mean
-from judge.report.number_texts import count_queries, format_interval, format_p_value
+from judge.report.display_text import count_queries, format_interval, format_p_value
 from judge.report.sentences import rank_means
-from judge.report.stability_sentences import (
-    FEW_FOR_BCA,
-    explain_missing,
-    name_strength,
-    warn_narrow_intervals,
-)
 
 #: How many engines or pairs of them a sentence names.
 _MOST_NAMES = 6

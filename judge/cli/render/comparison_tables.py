@@ -17,9 +17,9 @@ from judge.measure.measures import parse_measure
 from judge.measure.segments import SegmentResult
 from judge.measure.stability import MeasureStability
 from judge.messages import Translator, round_count
-from judge.report import assessor_sentences, sentences, stability_sentences
+from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
-from judge.report.number_texts import count_queries, format_p_value
+from judge.report.display_text import count_queries, format_p_value
 
 #: The columns about what came back, in their order.
 _COUNTS = ("answered", "empty", "errors", "absent", "judged", "duplicates", "unique")
@@ -50,7 +50,7 @@ def print_comparison(
     if summary.stability:
         repeats = summary.stability.measures[sentences.find_main_measure(summary)]
         print_table(_repeats(repeats, t), console)
-        console.print(Text(stability_sentences.describe_variance(t, repeats.variance)))
+        console.print(Text(assessor_sentences.describe_variance(t, repeats.variance)))
     console.print()
     console.print(Text(_explain_tables(t), style="dim"))
 
@@ -203,7 +203,7 @@ def _tail(summary: Summary, t: Translator) -> Iterator[str]:
             result=_describe_segment(segment, measure, t),
         )
     if summary.stability:
-        yield from stability_sentences.describe_repeats(t, summary.stability, measure)
+        yield from assessor_sentences.describe_repeats(t, summary.stability, measure)
 
 
 def _describe_segment(segment: SegmentResult, measure: str, t: Translator) -> str:

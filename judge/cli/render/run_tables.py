@@ -21,9 +21,9 @@ from judge.cli.render.cells import (
 from judge.measure.engine_summary import EngineResult
 from judge.measure.measures import list_measures
 from judge.messages import Translator
-from judge.report import assessor_sentences, sentences, stability_sentences, warning_sentences
+from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
-from judge.report.number_texts import count_queries, format_run_cost
+from judge.report.display_text import count_queries, format_run_cost
 from judge.runs.result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -115,7 +115,7 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
 def _before(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield what a reader must know before the means."""
     summary = result.summary
-    yield from filter(None, [warning_sentences.warn_flagged(t, summary)])
+    yield from filter(None, [sentences.warn_flagged(t, summary)])
     yield from _judged(result, t)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
@@ -216,7 +216,7 @@ def _answer(summary: Summary, t: Translator) -> Iterator[str]:
     yield from assessor_sentences.describe_assessors(t, summary)
     if summary.stability:
         measure = sentences.find_main_measure(summary)
-        yield from stability_sentences.describe_repeats(t, summary.stability, measure)
+        yield from assessor_sentences.describe_repeats(t, summary.stability, measure)
 
 
 def _after(summary: Summary, t: Translator) -> Iterator[str]:
@@ -252,13 +252,13 @@ def _after(summary: Summary, t: Translator) -> Iterator[str]:
     if summary.flagged:
         engines = _list_values(summary.flagged, t)
         yield t("possible prompt injection (grades unchanged): {engines}", engines=engines)
-        yield from filter(None, [warning_sentences.describe_flagged_effect(t, summary)])
+        yield from filter(None, [sentences.describe_flagged_effect(t, summary)])
 
 
 def _unjudged(summary: Summary, t: Translator) -> Iterator[str]:
     """Yield what unjudged snippets leave open about the means by the first measure, and what failed."""
     first = summary.measures[0]
-    unknown = {name: f"{count:,}" for name, count in warning_sentences.count_unknown_queries(summary).items()}
+    unknown = {name: f"{count:,}" for name, count in sentences.count_unknown_queries(summary).items()}
     if unknown:
         yield t(
             "{measure}: queries left out until more is judged (no snippet of the engine is judged, or none"
@@ -266,9 +266,7 @@ def _unjudged(summary: Summary, t: Translator) -> Iterator[str]:
             measure=first,
             engines=_list_values(unknown, t),
         )
-    ranges = {
-        name: format_range(t, ends) for name, ends in warning_sentences.find_uncertain_means(summary).items()
-    }
+    ranges = {name: format_range(t, ends) for name, ends in sentences.find_uncertain_means(summary).items()}
     if ranges:
         yield t(
             "{measure}, whatever the unjudged snippets are: {engines}",
@@ -279,7 +277,7 @@ def _unjudged(summary: Summary, t: Translator) -> Iterator[str]:
         yield t(
             "failed: {kinds}.{advice}",
             kinds=_list_values(summary.failures, t),
-            advice=warning_sentences.advise_on_failures(t, summary.failures),
+            advice=sentences.advise_on_failures(t, summary.failures),
         )
 
 

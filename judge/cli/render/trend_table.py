@@ -14,8 +14,7 @@ from judge.messages import Translator
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import NightTrend, Trend, TrendRange, TrendValue, value_ranges
-from judge.report.display_text import fit_on_line, truncate_with_ellipsis
-from judge.report.number_texts import format_number, format_range
+from judge.report.display_text import fit_on_line, format_number, format_range, truncate_with_ellipsis
 
 #: The most nights that a line shows.
 NIGHTS = 60

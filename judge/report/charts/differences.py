@@ -13,10 +13,9 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.messages import Text, text
 from judge.report import display_text, sentences
-from judge.report.charts import axis, svg
-from judge.report.charts.axis import AXIS_HEIGHT, NAMES, ROW_HEIGHT, Axis, PlotArea, ValueRange
-from judge.report.charts.svg import Chart, Picture
-from judge.report.number_texts import NOTHING, format_number, format_p_value, format_range
+from judge.report.charts import svg
+from judge.report.charts.svg import AXIS_HEIGHT, NAMES, ROW_HEIGHT, Axis, Chart, Picture, PlotArea, ValueRange
+from judge.report.display_text import NOTHING, format_number, format_p_value, format_range
 from judge.runs.results import QueryEntry
 
 #: How many pairs the picture shows, and how many its table; summary.json has all.
@@ -97,7 +96,7 @@ def _list_cells(pair: PairComparison) -> tuple[str, ...]:
 
 
 def _make_range(pair: PairComparison) -> ValueRange | None:
-    return axis.make_range(pair.difference, pair.ci95, pair.bounds)
+    return svg.make_range(pair.difference, pair.ci95, pair.bounds)
 
 
 def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Picture:
@@ -105,11 +104,11 @@ def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Pictur
     groups = [(engine, list(rows)) for engine, rows in groupby(shown, key=lambda pair: pair.a)]
     bottom = _TOP + ROW_HEIGHT * (len(groups) + len(shown))
     numbers = [number for pair in shown if (cell := _make_range(pair)) for number in cell.numbers]
-    area = PlotArea(axis.make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
+    area = PlotArea(svg.make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
     legend = (
-        (0.0, axis.DOT, _OUTCOMES["better"]),
-        (70.0, axis.HOLLOW, text("not ahead")),
-        (165.0, axis.WHISKER, text("95 % interval, {mean}", mean=measure)),
+        (0.0, svg.DOT, _OUTCOMES["better"]),
+        (70.0, svg.HOLLOW, text("not ahead")),
+        (165.0, svg.WHISKER, text("95 % interval, {mean}", mean=measure)),
     )
     parts = [svg.draw_legend(14, *legend), area.draw_grid(signed=True)]
     y = _TOP + ROW_HEIGHT / 2
@@ -135,8 +134,8 @@ def _draw_pair(pair: PairComparison, area: PlotArea, y: float) -> Iterator[Marku
     if cell := _make_range(pair):
         size = f"{format_number(cell.value, '+.4f')} ({format_range(cell.interval, '+.4f')})"
         title = f"{display_text.fit_on_line(pair.a)} − {display_text.fit_on_line(pair.b)}: {size}"
-        mark = axis.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
-        yield area.place([axis.add_tooltip(title, mark)])
+        mark = svg.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
+        yield area.place([svg.add_tooltip(title, mark)])
     outcome = _OUTCOMES[pair.outcome] if pair.n or ahead else text("nothing shared")
     yield svg.draw_text(outcome, "verdict ahead" if ahead else "verdict", _VERDICTS, y + 4)
 
@@ -258,7 +257,7 @@ def _describe_differences(differences: QueryDifferences, a: str, b: str) -> Text
 
 
 def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceBar]) -> Picture:
-    scale = axis.make_axis([0.0, *(bar.value for bar in bars)], 4)
+    scale = svg.make_axis([0.0, *(bar.value for bar in bars)], 4)
     heights = [(tick, _find_height(scale, tick)) for tick in scale.ticks]
     grid = [svg.draw_line(0, 1, y, y, "grid") for tick, y in heights if tick]
     zero = _find_height(scale, 0.0)

@@ -16,7 +16,7 @@ from judge.messages import Text, join_sentences, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
-from judge.report.number_texts import NOTHING, format_share
+from judge.report.display_text import NOTHING, format_share
 from judge.runs.results import QueryEntry
 
 #: How many ranks are shown.

@@ -13,10 +13,18 @@ from judge.measure.measures import parse_measure
 from judge.measure.stability import MeasureStability, RepeatStability
 from judge.messages import Text, join_sentences, text
 from judge.report import display_text, sentences
-from judge.report.charts import axis, svg
-from judge.report.charts.axis import AXIS_HEIGHT, ROW_HEIGHT, Axis, PlotArea, ValueRange
-from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
-from judge.report.number_texts import format_number, format_range
+from judge.report.charts import svg
+from judge.report.charts.svg import (
+    AXIS_HEIGHT,
+    MAX_ENGINES,
+    ROW_HEIGHT,
+    Axis,
+    Chart,
+    Picture,
+    PlotArea,
+    ValueRange,
+)
+from judge.report.display_text import format_number, format_range
 
 #: The columns with the marks; before them stand the names, after them numbers that end at the right edge.
 _MARKS = (0.34, 0.5)
@@ -44,7 +52,7 @@ class _Means:
         """Return the area for the means by the measure, on an axis that holds them all."""
         steps = 5 if measure == self.measures[0] else 3
         cells = (self.cells[engine, measure] for engine in self.engines)
-        scale = axis.make_axis((number for cell in cells if cell for number in cell.numbers), steps)
+        scale = svg.make_axis((number for cell in cells if cell for number in cell.numbers), steps)
         return PlotArea(scale, *across, top, top + row * len(self.engines))
 
     def draw_marks(self, area: PlotArea, measure: str) -> Iterator[Markup]:
@@ -53,8 +61,8 @@ class _Means:
         for engine, y in zip(self.engines, area.list_rows(len(self.engines)), strict=True):
             if cell := self.cells[engine, measure]:
                 mean = f"{svg.name_mean(measure)} {_format_mean(cell)} ({format_range(cell.interval)})"
-                mark = axis.draw_whisker(area.scale, y, cell, "dot", radius)
-                yield axis.add_tooltip(f"{display_text.fit_on_line(engine)}: {mean}", mark)
+                mark = svg.draw_whisker(area.scale, y, cell, "dot", radius)
+                yield svg.add_tooltip(f"{display_text.fit_on_line(engine)}: {mean}", mark)
 
 
 def draw_means(summary: Summary) -> Chart | None:
@@ -66,7 +74,7 @@ def draw_means(summary: Summary) -> Chart | None:
         for engine in order
         for measure in measures
     }
-    cells = {key: axis.make_range(mean.mean, mean.ci95, mean.bounds) for key, mean in results.items()}
+    cells = {key: svg.make_range(mean.mean, mean.ci95, mean.bounds) for key, mean in results.items()}
     if not any(cells.values()):
         return None
     names = (name for measure in measures for name in (svg.name_mean(measure), "95 %", "n"))
@@ -135,9 +143,9 @@ def _format_mean(cell: ValueRange | None, form: str = ".3f") -> str:
 
 def _draw_means_picture(means: _Means, engines: int) -> Picture:
     first, *others = means.measures
-    legend = [(0.0, axis.DOT, text("mean")), (70.0, axis.WHISKER, text("95 % interval"))]
+    legend = [(0.0, svg.DOT, text("mean")), (70.0, svg.WHISKER, text("95 % interval"))]
     if any(cell and cell.bounds for (engine, _), cell in means.cells.items() if engine in means.engines):
-        legend.append((190.0, axis.BOUNDS, text("unjudged, worst to best")))
+        legend.append((190.0, svg.BOUNDS, text("unjudged, worst to best")))
     area = means.make_area(first, _MARKS, _TOP, ROW_HEIGHT)
     cells = [means.cells[engine, first] for engine in means.engines]
     numbers = [format_number(cell.value if cell else None) for cell in cells]
@@ -161,7 +169,7 @@ def _draw_band(means: _Means, measures: Sequence[str], columns: int, y: float) -
         x = _MARKS[0] + at * width
         area = means.make_area(measure, (x, width - _GAP), y + _SMALL, _SMALL)
         if not at:
-            yield from map(axis.draw_row_name, means.engines, area.list_rows(len(means.engines)))
+            yield from map(svg.draw_row_name, means.engines, area.list_rows(len(means.engines)))
         yield svg.draw_name(svg.name_mean(measure), 7, "head small", x, y + 12)
         yield area.draw_grid(ends=True)
         yield area.place(means.draw_marks(area, measure))
@@ -220,7 +228,7 @@ def _draw_repeats_picture(repeated: MeasureStability, order: Sequence[str], meas
     engines = order[:MAX_ENGINES]
     means = [repeated.engines[engine].means for engine in engines]
     known = [[mean for mean in row if mean is not None] for row in means]
-    scale = axis.make_axis(mean for row in known for mean in row)
+    scale = svg.make_axis(mean for row in known for mean in row)
     area = PlotArea(scale, *_REPEAT_MARKS, _REPEAT_TOP, _REPEAT_TOP + (_STRIP + _SPACE) * len(engines))
     bottom = area.bottom + AXIS_HEIGHT
     note = svg.note_omitted_engines(len(order), bottom + 16)
@@ -242,4 +250,4 @@ def _draw_strip(scale: Axis, engine: str, means: Sequence[float | None], middle:
     points = [(scale.locate(mean), first + spacing * at) for at, mean in enumerate(means) if mean is not None]
     lines = (svg.draw_line(x1, x2, y1, y2, "whisker") for (x1, y1), (x2, y2) in pairwise(points))
     title = f"{display_text.fit_on_line(engine)}: {', '.join(format_number(mean, '.4f') for mean in means)}"
-    return axis.add_tooltip(title, *lines, *(svg.draw_dot(x, y, "dot", 3) for x, y in points))
+    return svg.add_tooltip(title, *lines, *(svg.draw_dot(x, y, "dot", 3) for x, y in points))

@@ -1,4 +1,4 @@
-// The data of the report: unpacking (the format is that of judge/report/page/payload.py), filtering, sorting.
+// The data of the report: unpacking (the format is that of judge/report/payload.py), filtering, sorting.
 
 /** @typedef {[english: string, chinese: string]} Texts */
 /**

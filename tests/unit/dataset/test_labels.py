@@ -12,7 +12,7 @@ from judge.dataset.pool import build_pool
 from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from judge.records import Dataset, Judgment, Pool
-from judge.runs import trec_export
+from judge.runs.export import format_qrels
 
 HEADER = "query_id,snippet_id,grade\n"
 
@@ -236,7 +236,7 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
         Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
         for (query_id, snippet_id), grade in graded.items()
     ]
-    text = "".join(trec_export.qrels(data.rankings, held.documents, judgments))
+    text = "".join(format_qrels(data.rankings, held.documents, judgments))
     assert match_labels(labels(tmp_path, text), data, held) == MatchedLabels(graded, ())
 
 

@@ -7,7 +7,7 @@ import pytest
 from judge.dataset import clean
 from judge.dataset.injection import INJECTION_FLAGS, flagged_pairs
 from judge.records import Ranking
-from judge.report.page.kind_names import FLAGS
+from judge.report.statements import FLAGS
 from tests.benchmarks.suspicion import is_held_out, recall
 from tests.support import hostile_text
 

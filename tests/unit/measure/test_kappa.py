@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from judge.measure.formulas import Floats, Ints
-from judge.measure.kappa import (
+from judge.measure.agreement import (
     cohen_kappa,
     collapse_grades,
     count_coincidences,
@@ -16,6 +15,7 @@ from judge.measure.kappa import (
     fleiss_kappa,
     krippendorff_alpha,
 )
+from judge.measure.formulas import Floats, Ints
 
 TWO_SIDES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=40)
 

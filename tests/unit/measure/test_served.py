@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judge.measure.served_models import MIXED, UNNAMED, count_served_models, find_grading_models
+from judge.measure.panel_agreement import MIXED, UNNAMED, count_served_models, find_grading_models
 from judge.records import GRADED, Judgment
 from tests.unit.measure.world import World, judgment
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import judge
 from judge.report.html import read_extras, render_report
-from judge.report.page.payload import PageBudget
+from judge.report.payload import PageBudget
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from judge.runs.record_json import from_json, summary_from_json

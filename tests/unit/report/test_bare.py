@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from judge.analysis.label_files import GradeSource, grades_by_pair, run_from_labels
+from judge.analysis.label_agreement import GradeSource, grades_by_pair, run_from_labels
 from judge.api import agree_label_files
 from judge.dataset.labels import Label
 from judge.dataset.trec import read_trec_rankings

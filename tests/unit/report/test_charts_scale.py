@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.report.charts.axis import choose_step, make_axis
+from judge.report.charts.svg import choose_step, make_axis
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False)
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from judge.assess.estimate import RunEstimate
-from judge.cli.render.estimate_table import print_forecast
+from judge.cli.render.assessor_tables import print_forecast
 from judge.messages import ENGLISH
 from judge.pipeline import RunForecast
 from judge.pricing.prices import Price

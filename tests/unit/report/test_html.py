@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import judge
 from judge import example
-from judge.report import sentences
+from judge.report import sentences, statements
 from judge.report.display_text import (
     END,
     ISOLATE,
@@ -28,7 +28,6 @@ from judge.report.display_text import (
     use_display_names,
 )
 from judge.report.html import render_report
-from judge.report.page import tables
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from tests.unit.report.pages import data_of, entries, held, page_of, ran
@@ -245,7 +244,7 @@ def test_the_page_says_why_there_is_nothing_to_compare(
 def test_a_very_small_p_is_not_0(demo: Path) -> None:
     summary = load_summary(RunFolder(demo))
     row = replace(summary.comparisons[0], p_adjusted=8e-6)
-    (table,) = tables.list_pair_tables(replace(summary, comparisons=(row,)))
+    (table,) = statements.list_pair_tables(replace(summary, comparisons=(row,)))
     shown = [cell.main.en for cell in table.rows[0][1]]
     assert shown[4] == "<0.0001"
 

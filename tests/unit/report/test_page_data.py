@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.report.page.payload import (
+from judge.report.payload import (
     LONGEST,
     PageBudget,
     PageData,

@@ -19,7 +19,7 @@ from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH, Translator, round_count
 from judge.report import sentences
-from judge.report.stability_sentences import describe_repeats, describe_variance
+from judge.report.assessor_sentences import describe_repeats, describe_variance
 from tests.unit.measure.tables import NAN, tabled
 from tests.unit.report.summaries import BASE, mean_of, pair_of, summary_of_means
 

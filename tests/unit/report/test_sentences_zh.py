@@ -17,7 +17,7 @@ from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import CHINESE, ENGLISH
 from judge.report import sentences
-from judge.report.stability_sentences import describe_repeats, describe_variance
+from judge.report.assessor_sentences import describe_repeats, describe_variance
 from tests.unit.report.summaries import mean_of, pair_of, summary_of_means
 
 SAME = "all grades are the same, so agreement by chance is complete"

@@ -12,7 +12,7 @@ from judge.analysis.summary import SelfTestEntry, SelfTestFigures, SelfTestShare
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import ENGLISH, Text, each_in_both, in_both
 from judge.report.assessor_sentences import describe_selftests
-from judge.report.warning_sentences import advise_on_failures, describe_flagged_effect, warn_flagged
+from judge.report.sentences import advise_on_failures, describe_flagged_effect, warn_flagged
 from tests.unit.report.summaries import BASE
 
 MEANS = {

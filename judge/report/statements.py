@@ -1,0 +1,418 @@
+"""Facts, warnings and tables of the report: how the run was judged, how stable it is, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from judge.analysis.label_agreement import LabelAgreement
+from judge.analysis.summary import RunCost, Summary
+from judge.measure.compare import PairComparison, describe_outcome
+from judge.measure.engine_summary import MeasureMean
+from judge.measure.segments import SegmentMean, SegmentResult
+from judge.messages import CHINESE, Text, Translator, each_in_both, in_both, text
+from judge.report import assessor_sentences, sentences
+from judge.report.charts.svg import name_mean
+from judge.report.display_text import (
+    NOTHING,
+    count_queries,
+    escape_hidden,
+    fit_on_line,
+    format_interval,
+    format_number,
+    format_p_value,
+    format_range,
+    format_run_cost,
+)
+from judge.report.payload import PageData
+
+
+class Fact(NamedTuple):
+    """A fact about a run and its name."""
+
+    label: Text
+    says: Sequence[Text]
+
+
+def list_facts(
+    summary: Summary, agreement: LabelAgreement | None, prompts: Sequence[str], dataset: Sequence[str]
+) -> Iterator[Fact]:
+    """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
+    yield Fact(text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))])
+    if prompts:
+        yield Fact(text("prompt"), [repeat_in_both(", ".join(map(fit_on_line, prompts)))])
+    scale = text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
+    yield Fact(text("scale"), [text("binary: relevant or not") if summary.scale == "binary" else scale])
+    yield Fact(text("depth and repeats"), [in_both(_describe_depth, summary)])
+    names = [repeat_in_both(" · ".join(map(fit_on_line, dataset)))] if dataset else []
+    yield Fact(text("dataset"), [in_both(_describe_dataset, summary), *names])
+    if summary.stability:
+        measure = sentences.find_main_measure(summary)
+        repeats = each_in_both(assessor_sentences.describe_repeats, summary.stability, measure)
+        yield Fact(text("stability"), repeats)
+    for title, describe in (
+        (text("self-test"), assessor_sentences.describe_selftests),
+        (text("labels"), assessor_sentences.describe_labels),
+        (text("near-duplicates"), assessor_sentences.describe_near_duplicates),
+    ):
+        if values := [Text(*map(escape_hidden, each)) for each in each_in_both(describe, summary)]:
+            yield Fact(title, values)
+    if agreement is not None:
+        yield Fact(text("agreement with people"), list(_describe_agreement(agreement)))
+    if summary.cost:
+        yield Fact(text("cost"), [in_both(_describe_cost, summary.cost)])
+
+
+def _describe_depth(t: Translator, summary: Summary) -> str:
+    if summary.repeats == 1:
+        return t("down to rank {depth}, each pair judged once", depth=summary.depth)
+    return t("down to rank {run.depth}, each pair judged {run.repeats} times", run=summary)
+
+
+def _describe_dataset(t: Translator, summary: Summary) -> str:
+    return t(
+        "{queries}, {engines}, {run.results:,} results, {pairs} ({run.dedup_saving:.0%} saved by judging a"
+        " pair once)",
+        queries=count_queries(t, summary.queries),
+        engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
+        pairs=t.plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs),
+        run=summary,
+    )
+
+
+def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
+    kappa, same = agreement.kappa_relevant, agreement.same_verdict
+    source = fit_on_line(agreement.labels)
+    if kappa.value is None or same.value is None:
+        why = in_both(assessor_sentences.explain_missing, kappa)
+        yield text("unknown ({source}): {why}", source=source, why=why)
+        return
+    yield text(
+        "relevant or not: the same on {same:.1%} of {pairs:,} pairs ({source}), kappa {kappa:.3f}{interval};"
+        " 0 is chance, 1 is always",
+        same=same.value,
+        pairs=agreement.pairs,
+        source=source,
+        kappa=kappa.value,
+        interval=in_both(format_interval, kappa.ci95),
+    )
+    if kappa.ci95 and agreement.queries < assessor_sentences.FEW_FOR_BCA:
+        yield in_both(assessor_sentences.warn_narrow_intervals)
+
+
+def _describe_cost(t: Translator, cost: RunCost) -> str:
+    amount = format_run_cost(t, cost)
+    parts = [
+        t(
+            "{cost.calls:,} calls, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
+            " {cost.completion_tokens:,} out",
+            cost=cost,
+        ),
+        t("; price unknown") if amount is None else t(", {amount}", amount=amount) if amount else "",
+    ]
+    if cost.uncounted:
+        parts.append(t("; {count:,} calls came back without a token count", count=cost.uncounted))
+    if cost.maybe_billed:
+        parts.append(t("; {count:,} calls may be billed without an answer", count=cost.maybe_billed))
+    return "".join(parts)
+
+
+def describe_sample(page_data: PageData) -> Text | None:
+    """Return a text that describes the sample on the page; None when the page holds every query."""
+    if page_data.sample is None:
+        return None
+    return text(
+        "A sample: {shown:,} of {queries:,} queries ({shown_pairs:,} of {pairs:,} pairs), because all of "
+        "them would make this page too large. {worst:,} have the lowest mean, in {disagreeing:,} "
+        "engines or repeats disagree most, {random:,} were drawn by lot. The answer and the "
+        "charts are about all queries, and results.json holds them.",
+        shown=len(page_data.lines),
+        queries=page_data.queries_in_all,
+        shown_pairs=page_data.pairs,
+        pairs=page_data.pairs_in_all,
+        **page_data.sample,
+    )
+
+
+def list_warnings(summary: Summary) -> Sequence[Text]:
+    """Return the warnings, the most important first; `summary` has display names."""
+    return [warning for warning in each_in_both(_warn, summary) if warning.en]
+
+
+def _warn(t: Translator, summary: Summary) -> Iterator[str]:
+    if summary.assessor.startswith("lexical"):
+        yield t(
+            "Judged by term overlap (lexical), not by a language model. Any language model should do"
+            " better. Choose no engine by these figures."
+        )
+    yield assessor_sentences.describe_served_models(t, summary)
+    yield from assessor_sentences.describe_assessors(t, summary)
+    yield from _warn_unjudged(t, summary)
+    yield sentences.warn_few_queries(t, summary)
+    yield sentences.describe_power(t, summary)
+    if summary.own_list_reversal:
+        yield sentences.explain_reversal(t, summary.own_list_reversal)
+    yield from _warn_engines(t, summary)
+    yield from summary.remarks
+    yield from _warn_snippets(t, summary)
+    for measure, count in summary.undefined.items():
+        no_result = measure.startswith("Judged")
+        yield t(
+            "{measure} leaves out {count:,} of {queries:,} queries: {why}.",
+            measure=measure,
+            count=count,
+            queries=summary.queries,
+            why=t("no result to look at") if no_result else t("no relevant snippet in the pool"),
+        )
+    for measure, note in summary.notes.items():
+        yield t("{measure}: {note}.", measure=measure, note=t(note))
+
+
+def _warn_unjudged(t: Translator, summary: Summary) -> Iterator[str]:
+    if summary.judged < summary.judgments:
+        names = {kind: t(ERRORS[kind].en) if kind in ERRORS else kind for kind in summary.failures}
+        failures = [
+            t("{name} ({count:,})", name=names[kind], count=count) for kind, count in summary.failures.items()
+        ]
+        yield t(
+            "{missing:,} of {run.judgments:,} judgments have no grade (coverage"
+            " {run.coverage:.1%}){failures}. They do not count as “no”: their grades are imputed from"
+            " similar judged snippets of the same query.{advice}",
+            missing=summary.judgments - summary.judged,
+            run=summary,
+            failures=t(": {names}", names=t.join(failures)) if failures else "",
+            advice=sentences.advise_on_failures(t, summary.failures),
+        )
+    means = sentences.find_uncertain_means(summary)
+    if means:
+        ranges = (
+            f"{engine} {t('{low} to {high}', low=f'{low:.3f}', high=f'{high:.3f}')}"
+            for engine, (low, high) in means.items()
+        )
+        yield t(
+            "Whatever the unjudged snippets are, {measure} lies within: {ranges}.",
+            measure=summary.measures[0],
+            ranges=t(", ").join(ranges),
+        )
+
+
+def _warn_engines(t: Translator, summary: Summary) -> Iterator[str]:
+    errors = {engine: row.errors for engine, row in summary.engines.items() if row.errors}
+    if errors:
+        yield t(
+            "Broke on some queries, which its means and comparisons leave out: {counts}.",
+            counts=_join_counts(t, errors),
+        )
+    unknown = sentences.count_unknown_queries(summary)
+    if unknown:
+        yield t(
+            "{measure} leaves out queries until more is judged (no snippet of the engine is judged, or none"
+            " judged in the pool is relevant): {counts}.",
+            measure=summary.measures[0],
+            counts=_join_counts(t, unknown),
+        )
+
+
+def _join_counts(t: Translator, counts: Mapping[str, int]) -> str:
+    return t(", ").join(f"{name} {count:,}" for name, count in counts.items())
+
+
+def _warn_snippets(t: Translator, summary: Summary) -> Iterator[str]:
+    if summary.flagged:
+        yield t(
+            "Snippets flagged because they seem to speak to the grader (never re-graded for it): {counts}.",
+            counts=_join_counts(t, summary.flagged),
+        )
+        yield sentences.describe_flagged_effect(t, summary)
+    if summary.empty_snippets:
+        count = f"{summary.empty_snippets:,}"
+        yield t("Results without any text, which get grade 0 without a call: {count}.", count=count)
+
+
+#: Why a pair has no grade, by the word that a judgment's `error` holds.
+ERRORS = {
+    "empty": text("the reply was empty"),
+    "refusal": text("the model refused"),
+    "truncated": text("the reply was cut off"),
+    "malformed": text("the reply could not be read"),
+    "missing_key": text("the reply names no grade"),
+    "not_a_grade": text("the reply names a grade that does not exist"),
+    "not_integer": text("the grade is not a whole number"),
+    "ambiguous": text("the reply contradicts itself"),
+    "rate_limit": text("the server turned the call away"),
+    "server_error": text("the server failed"),
+    "transport": text("the connection failed"),
+    "content_filter": text("the provider's filter stopped it"),
+    "too_long": text("too long for the model"),
+    "bad_request": text("the server took the request for malformed"),
+    "no_quorum": text("too few of the panel judged it"),
+    "no_text": text("the text is missing"),
+    "text_cut": text("nothing to read before the length limit"),
+    "no_attempt": text("no attempt was allowed"),
+}
+
+#: What was noticed about a snippet or a reply, by the first part of its flag.
+FLAGS = {
+    "instruction": text("speaks to the grader"),
+    "fake_verdict": text("brings its own verdict"),
+    "fake_turn": text("imitates a chat turn"),
+    "fence": text("tries to close the fence"),
+    "overthink": text("sets the grader a task"),
+    "secrets": text("asks for secrets"),
+    "hidden_text": text("hidden words for the grader"),
+    "encoded": text("encoded orders"),
+    "persuasion": text("praises itself to the grader"),
+    "stuffing": text("the query's words piled up"),
+    "chat_tokens": text("chat-control tokens, broken up"),
+    "invisible": text("hidden characters, dropped"),
+    "control": text("control characters, dropped"),
+    "surrogate": text("broken characters"),
+    "encoding": text("looks wrongly decoded"),
+    "truncated": text("cut for the assessor"),
+    "textless": text("no text but its title"),
+    "no_text": text("the text is missing: unjudged"),
+    "text_cut": text("nothing to read before the length limit: unjudged"),
+    "empty_snippet": text("no text: grade 0 without a call"),
+    "repaired": text("reply not strictly as asked"),
+    "reason_capped": text("reason cut short"),
+    "no_reason": text("no reason given"),
+    "label": text("graded by a person"),
+    "re_asked": text("asked twice"),
+    "served_by": text("served by another model"),
+    "panel_split": text("the panel's members differ"),
+    "panel_tie": text("a tie in the panel"),
+    "panel_short": text("not every member judged it"),
+    "prompt_echo": text("the reason repeats the prompt"),
+}
+
+
+#: How many pairs of engines a table lists; summary.json has them all.
+MAX_PAIRS = 60
+
+
+class Cell(NamedTuple):
+    """The text of a cell, and a text in small letters under it."""
+
+    main: Text
+    under: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """A table whose rows begin with a name; `more` rows are left out."""
+
+    caption: Text
+    head: tuple[Text, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    more: int = 0
+
+
+def repeat_in_both(text: str) -> Text:
+    """Return a text that is the same in both languages."""
+    return Text(text, text)
+
+
+def format_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell:
+    """Return a cell with a number, or a dash."""
+    return Cell(repeat_in_both(format_number(value, form)), under)
+
+
+#: The columns of what came back, with the forms of their numbers; each is there where it has a number but 0.
+_COLUMNS = {
+    "answered": (text("answered"), ","),
+    "empty": (text("empty"), ","),
+    "errors": (text("errors"), ","),
+    "absent": (text("not asked"), ","),
+    "judged": (text("judged"), ".1%"),
+    "duplicates": (text("duplicates"), ".1%"),
+    "unique": (text("unique"), ".1%"),
+}
+
+
+def make_engines_table(summary: Summary) -> PageTable:
+    """Return one row for each engine, best first: means with intervals, and what the engine returned."""
+    engines = summary.engines.values()
+    columns = {key: column for key, column in _COLUMNS.items() if any(getattr(row, key) for row in engines)}
+    head = [text("engine"), *(repeat_in_both(name_mean(measure)) for measure in summary.measures)]
+    head += [name for name, _ in columns.values()]
+    timed = any(row.latency_ms for row in engines)
+    head += [text("ms, median"), text("tokens")] if timed else []
+    scored = any(row.rerank_relevancy for row in engines)
+    head += [text("score mean"), text("score max")] if scored else []
+    rows = []
+    for engine in sentences.sort_engines(summary, sentences.find_main_measure(summary)):
+        row = summary.engines[engine]
+        cells = [_format_mean(row.measures[measure]) for measure in summary.measures]
+        cells += [format_cell(getattr(row, key), form) for key, (_, form) in columns.items()]
+        if timed:
+            latency, tokens = row.latency_ms, row.tokens
+            p95 = f"95 %: {latency.p95:,.0f}" if latency else ""
+            cells.append(format_cell(latency.median if latency else None, ",.0f", p95))
+            cells.append(format_cell(tokens.mean if tokens else None, ",.0f"))
+        if scored:
+            relevancy = row.rerank_relevancy
+            cells.append(format_cell(relevancy.mean if relevancy else None, ".4f"))
+            cells.append(format_cell(relevancy.max if relevancy else None, ".4f"))
+        rows.append((engine, tuple(cells)))
+    caption = text("Engines: means with 95 % range, and what came back")
+    return PageTable(caption, tuple(head), tuple(rows))
+
+
+def _format_mean(mean: MeasureMean | SegmentMean) -> Cell:
+    return format_cell(mean.mean, under=format_range(mean.ci95) if mean.ci95 else "")
+
+
+def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
+    """Yield a table of all pairs of engines for each measure that compares engines."""
+    deciding = sentences.find_deciding_measure(summary)
+    for measure in dict.fromkeys(row.measure for row in summary.comparisons):
+        rows = [row for row in summary.comparisons if row.measure == measure]
+        caption = text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
+        if measure == deciding:
+            caption = text("Pairs by {measure}", measure=name_mean(measure))
+        shown = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:MAX_PAIRS])
+        yield PageTable(caption, _PAIR_HEAD, shown, len(rows) - len(shown))
+
+
+_PAIR_HEAD = (
+    text("pair"),
+    text("result"),
+    text("difference"),
+    text("95 % range"),
+    text("won / tied / lost"),
+    text("p, adjusted"),
+    text("worst case"),
+    text("detectable"),
+)
+
+
+def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
+    return (
+        Cell(Text(row.verdict, describe_outcome(CHINESE, row))),
+        format_cell(row.difference, "+.4f"),
+        Cell(repeat_in_both(format_range(row.ci95, "+.4f"))),
+        Cell(repeat_in_both(f"{row.wins:,} / {row.ties:,} / {row.losses:,}")),
+        Cell(repeat_in_both(format_p_value(row.p_adjusted, NOTHING))),
+        Cell(repeat_in_both(format_range(row.bounds if sentences.is_unsure(row) else None, "+.4f"))),
+        format_cell(row.detectable, ".3f", format_number(row.detectable_doubled, ".3f")),
+    )
+
+
+def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
+    """Yield a table of the engines' means in each segment for each column that divides the queries."""
+    measure = sentences.find_main_measure(summary)
+    for column, values in summary.segments.items():
+        caption = text("By {column}: mean {measure}", column=column, measure=name_mean(measure))
+        order = sentences.sort_engines(summary, measure)
+        rows = tuple((value, _list_segment_cells(part, order, measure)) for value, part in values.items())
+        head = (repeat_in_both(column), text("queries"), *map(repeat_in_both, order), text("separated"))
+        yield PageTable(caption, head, rows)
+
+
+def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
+    means = [part.engines.get(engine, {}).get(measure) for engine in order]
+    verdicts = [row.verdict for row in part.comparisons if row.winner]
+    separated = Text(*(mark.join(verdicts) for mark in text("; "))) if verdicts else text("none")
+    cells = [_format_mean(mean) if mean else format_cell(None) for mean in means]
+    return (format_cell(part.queries, ","), *cells, Cell(separated))
