@@ -1,17 +1,20 @@
-"""The Python calls, which the commands use too: run, score, compare, agree, plan labels, redraw the report.
+"""The Python calls, which the commands use too: run, score, compare, agree, align, plan labels, report.
 
-All but `run` work on finished runs and make no model call.
+All but `run` work on finished runs, and all but `run` and `align` make no call.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from judge import factory, pipeline
 from judge.analysis.combine_runs import combine_runs
@@ -27,11 +30,14 @@ from judge.analysis.label_agreement import (
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import Summary
 from judge.client.cancel import INTERRUPTED, CancelToken
+from judge.config.environment import environment
 from judge.config.run import Config
 from judge.dataset import trec
 from judge.dataset.labels import match_labels, read_labels, select_labellable
+from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.errors import InputError, Interrupted
 from judge.measure import ppi
+from judge.models.endpoint import Endpoint
 from judge.report.html import write_report
 from judge.runs import labelling_plan
 from judge.runs.folder import RunFolder, dump_json, reading_run
@@ -170,6 +176,31 @@ def agree_label_files(
     unmatched = len(sides[1].grades) - len(shared)
     people = HumanLabels(shared, sides[1].scale, unmatched, labels.name, assumed)
     return compare_with_labels(loaded, people, bare=True)
+
+
+def align(
+    run: str | Path, embeddings: str, *, seed: int = 0, base_url: str | None = None
+) -> AlignmentSummary:
+    """Learn a linear map of `embeddings` from the verdicts of a run, and measure it on held-out queries.
+
+    `embeddings` is `lsa`, `openai:NAME`, `dashscope:NAME` or `local:NAME`. The map is written to
+    alignment.npy in the run's folder, the result to alignment.json. Raises InputError when the folder cannot
+    be read or too few queries have relevant and other snippets, RunIncomplete when the server fails.
+    """
+    from judge.dimensions.embeddings import embed_texts
+
+    folder = RunFolder(Path(run))
+    loaded = load_run(folder)
+    pool = select_judged_pool(loaded)
+    access = Endpoint(base_url, environment(), timeout=60.0, concurrency=8)
+    vectors = embed_texts(embeddings, pool.texts, access, folder.store_path)
+    alignment = align_embeddings(embeddings, pool, vectors, seed)
+    with folder.locked(wait=60):
+        matrix = io.BytesIO()
+        np.save(matrix, alignment.matrix, allow_pickle=False)
+        folder.write("alignment.npy", [matrix.getvalue()])
+        folder.write("alignment.json", [dump_json(to_json(alignment.summary), indent=2), "\n"])
+    return alignment.summary
 
 
 def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> LabellingPlan:

@@ -35,17 +35,17 @@ def file_name(text: str) -> str:
     return text.translate(_NOT_IN_NAMES)
 
 
-def write_file(path: Path, chunks: Iterable[str], mode: int = 0o666) -> None:
-    """Write `chunks` as UTF-8 to `path`, all of them or none.
+def write_file(path: Path, chunks: Iterable[str | bytes], mode: int = 0o666) -> None:
+    """Write `chunks`, texts as UTF-8, to `path`, all of them or none.
 
-    The text goes to a new file with a random name in the same folder, is synced to the disk and renamed. A
+    They go to a new file with a random name in the same folder, is synced to the disk and renamed. A
     link at `path` is replaced, not followed. `mode` is limited by the umask.
     """
     part = path.with_name(f".{os.urandom(8).hex()}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(chunks)
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(chunk if isinstance(chunk, bytes) else chunk.encode() for chunk in chunks)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)

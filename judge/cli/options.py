@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from judge.models import FORMS
+from judge.models import EMBEDDING_FORMS, FORMS
 
 Command = Callable[..., None]
 
@@ -232,6 +232,8 @@ JsonOption = Annotated[bool, make_option("Print everything as JSON.", "--json")]
 QrelsOption = Annotated[
     Path | None, make_option("People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).")
 ]
+EmbeddingsOption = Annotated[str, make_option(f"{EMBEDDING_FORMS}.", "--embeddings", "-e")]
+AlignSeedOption = Annotated[int, make_option("Seed of the split and the triplets.", "--seed")]
 PlanOption = Annotated[
     int | None, make_option("Draw N queries at random and write a file for people to label.")
 ]

@@ -1,4 +1,4 @@
-"""The commands on finished runs, which are free: score, compare, agree, annotate, report, show, measures."""
+"""The commands on finished runs: score, compare, agree, align, annotate, report, show, measures."""
 
 from __future__ import annotations
 
@@ -139,6 +139,28 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
                 count=plan.count,
             )
         )
+
+
+def align(
+    run: options.RunFolderArgument,
+    embeddings: options.EmbeddingsOption,
+    base_url: options.BaseUrlOption = None,
+    seed: options.AlignSeedOption = 0,
+    json: options.JsonOption = False,
+) -> None:
+    """Learn a linear map of embeddings from the verdicts of a run.
+
+    Shows whether it ranks relevant snippets higher on queries that it was not trained on.
+    """
+    from judge import api
+    from judge.cli.render import alignment_table
+    from judge.runs.record_json import to_json
+
+    summary = api.align(run, embeddings, seed=seed, base_url=base_url)
+    if json:
+        print_json(to_json(summary))
+        return
+    alignment_table.print_alignment(summary, run, make_console(), ui_translator())
 
 
 def annotate(

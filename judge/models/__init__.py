@@ -132,6 +132,9 @@ PROVIDERS = {
 #: What a user may write after -m.
 FORMS = f"{', '.join(dict.fromkeys(provider.spelling for provider in PROVIDERS.values()))} or lexical"
 
+#: What a user may write after --embeddings.
+EMBEDDING_FORMS = "openai:NAME, dashscope:NAME, local:NAME or lsa"
+
 
 def find_provider(spec: str) -> tuple[Provider | None, str]:
     """Return the provider of the model called `spec`, None without one, and its name at the provider."""

@@ -150,6 +150,12 @@ class RunFolder:
         """Whether files can be written into the folder."""
         return os.access(self.path, os.W_OK)
 
+    @property
+    def store_path(self) -> Path:
+        """The file of the verdict store that the run was made with."""
+        store = (self.read_if_there("config.json") or {}).get("options", {}).get("store")
+        return Path(store) if store else self.path.parent / "verdicts.sqlite"
+
     def read_if_there(self, name: str) -> dict[str, Any] | None:
         """Return the JSON object in file `name`, None when there is no such file."""
         return self.read(name) if (self.path / name).exists() else None
@@ -193,8 +199,8 @@ class RunFolder:
                 advice=DAMAGED_FILE_ADVICE,
             ) from error
 
-    def write(self, name: str, chunks: Iterable[str], mode: int = 0o666) -> Path:
-        """Write file `name` from `chunks` of text, whole or not at all, and return its path.
+    def write(self, name: str, chunks: Iterable[str | bytes], mode: int = 0o666) -> Path:
+        """Write file `name` from `chunks`, whole or not at all, and return its path.
 
         `mode` is limited by the umask. Raises StoreError when the file cannot be written.
         """

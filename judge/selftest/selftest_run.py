@@ -284,9 +284,7 @@ def update_results(run: RunFolder, known: Mapping[str, SelfTestEntry]) -> dict[s
 
     A run that was moved away from its store keeps its own figures.
     """
-    store_option = (run.read_if_there("config.json") or {}).get("options", {}).get("store")
-    store = Path(store_option) if store_option else run.path.parent / "verdicts.sqlite"
-    now = look_up_results(store, {name: row.id for name, row in known.items()})
+    now = look_up_results(run.store_path, {name: row.id for name, row in known.items()})
     return {name: row if row.figures else known[name] for name, row in now.items()}
 
 

@@ -125,6 +125,8 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
 def _texts(body: dict[str, Any] | None) -> Iterator[str]:
     body = body or {}
     source = body.get("input", body)
+    if not isinstance(source, dict):  # the texts of embeddings
+        return
     if "prompt" in source:
         yield source["prompt"]
     for message in source.get("messages", ()):

@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "analysis": {"records", "errors", "dataset", "measure"},
     "runs": {"records", "errors", "cache", "filesystem", "dataset", "measure", "analysis"},
+    "dimensions": {"records", "errors", "cache", "client", "measure", "models", "analysis"},
     "report": {"records", "errors", "characters", "dataset", "measure", "analysis", "runs"},
     "collect": {"records", "errors", "config", "dataset", "models", "client", "runs", "filesystem"},
     "annotate": {

@@ -1,0 +1,265 @@
+"""Alignment: a linear map of embeddings, learned from verdicts, that ranks relevant snippets higher.
+
+The map is trained on triplets (query, relevant snippet, other snippet of the query) with the margin triplet
+loss and the cosine distance (Schroff et al. 2015), by Adam (Kingma & Ba 2015) from the identity. It is
+measured on queries that it was not trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from judge.analysis.loaded_run import LoadedRun
+from judge.errors import InputError
+from judge.measure.agreement import GradesByPair, convert_to_judgments, median_grades
+from judge.measure.compare import compare_engines
+from judge.measure.engine_summary import average_engines
+from judge.measure.formulas import Bools, Floats, Ints
+from judge.measure.measures import parse_measures
+from judge.measure.score import score_rankings
+from judge.records import Pair, Ranking, Scale
+
+#: The measures of an alignment; the first one decides.
+MEASURES = ("RR", "Success@4")
+BEFORE, AFTER = "before", "after"
+#: Of so many parts of the queries, each is measured by a map that is trained on the others.
+FOLDS = 5
+MIN_QUERIES = 10
+MARGIN, STEPS, LEARNING_RATE = 0.2, 30, 0.01
+#: The most triplets of a query.
+_MAX_TRIPLETS = 64
+#: The decay of the two moments of Adam.
+_DECAY, _SQUARE_DECAY = 0.9, 0.999
+_TINY = 1e-12
+
+Effect = Literal["helps", "harms", "not separated"]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPool:
+    """The judged pairs of the queries that have relevant and other snippets, and their grades."""
+
+    pairs: tuple[tuple[Pair, ...], ...]
+    grades: GradesByPair
+    scale: Scale
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts to embed: each query, followed by its snippets."""
+        return [
+            text
+            for pairs in self.pairs
+            for text in (
+                pairs[0].query.text,
+                *(f"{pair.snippet.title}\n{pair.snippet.text}".strip() for pair in pairs),
+            )
+        ]
+
+    def is_relevant(self, pair: Pair) -> bool:
+        """Return whether the median grade of a pair is relevant."""
+        return self.grades[pair.query.id, pair.snippet.id] >= self.scale.relevant_from
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedMeasure:
+    """The means of a measure before and after the map, and the mean `difference` after - before.
+
+    `ci95` is a simultaneous interval over queries, as for two engines; `outcome` says if it excludes 0.
+    """
+
+    before: float | None
+    after: float | None
+    difference: float | None
+    ci95: tuple[float, float] | None
+    outcome: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentSummary:
+    """What alignment.json holds: how the map was trained, and its measures by name, the deciding one first.
+
+    The measures of a query are those of a map that was trained on other queries, in one of `folds` parts.
+    """
+
+    embeddings: str
+    dimensions: int
+    queries: int
+    snippets: int
+    triplets: int
+    seed: int
+    folds: int
+    margin: float
+    steps: int
+    learning_rate: float
+    measures: Mapping[str, AlignedMeasure]
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The summary, and the (dimensions, dimensions) map of all queries: a vector v becomes `matrix @ v`."""
+
+    summary: AlignmentSummary
+    matrix: Floats
+
+
+def select_judged_pool(run: LoadedRun) -> JudgedPool:
+    """Return the judged pairs of a run, of the queries where the order of snippets matters.
+
+    Raises InputError when these are too few.
+    """
+    grades = median_grades(run.judgments)
+    by_query: dict[str, list[Pair]] = {}
+    for pair in run.pool.pairs:
+        if (pair.query.id, pair.snippet.id) in grades:
+            by_query.setdefault(pair.query.id, []).append(pair)
+    pool = JudgedPool(tuple(map(tuple, by_query.values())), grades, run.spec.scale)
+    mixed = tuple(pairs for pairs in pool.pairs if len(set(map(pool.is_relevant, pairs))) > 1)
+    if len(mixed) < MIN_QUERIES:
+        raise InputError(
+            "{count} of {queries} queries have relevant and other snippets; an alignment takes {least}",
+            count=len(mixed),
+            queries=len(run.data.queries),
+            least=MIN_QUERIES,
+        )
+    return JudgedPool(mixed, grades, run.spec.scale)
+
+
+def align_embeddings(embeddings: str, pool: JudgedPool, vectors: Floats, seed: int = 0) -> Alignment:
+    """Return the alignment of the `embeddings` of `pool.texts`; `seed` draws the parts and the triplets."""
+    generator = np.random.default_rng(seed)
+    triplets = _draw_triplets(pool, generator)
+    order = generator.permutation(len(pool.pairs))
+    identity = np.eye(vectors.shape[1])
+    rankings = []
+    for part in range(FOLDS):
+        held_out = order[part::FOLDS]
+        learned = train_map(vectors, _join(triplets, np.setdiff1d(order, held_out)))
+        for engine, matrix in ((BEFORE, identity), (AFTER, learned)):
+            rankings += _rank(pool, vectors, matrix, engine, held_out)
+    every = _join(triplets, order)
+    summary = AlignmentSummary(
+        embeddings=embeddings,
+        dimensions=vectors.shape[1],
+        queries=len(pool.pairs),
+        snippets=sum(map(len, pool.pairs)),
+        triplets=len(every),
+        seed=seed,
+        folds=FOLDS,
+        margin=MARGIN,
+        steps=STEPS,
+        learning_rate=LEARNING_RATE,
+        measures=_measure(pool, rankings),
+    )
+    return Alignment(summary, train_map(vectors, every))
+
+
+def _measure(pool: JudgedPool, rankings: Sequence[Ranking]) -> dict[str, AlignedMeasure]:
+    """Return the measures of the rankings after the map, compared with those before as two engines."""
+    documents = {
+        (ranking.engine, ranking.query_id): tuple(snippet.id for snippet in ranking.snippets)
+        for ranking in rankings
+    }
+    depth = max(4, *map(len, pool.pairs))
+    judgments = convert_to_judgments(pool.grades)
+    scores = score_rankings(rankings, documents, judgments, parse_measures(MEASURES), pool.scale, depth=depth)
+    means = average_engines(scores)
+    measures = {}
+    for pair in compare_engines(scores):
+        sign = 1 if pair.a == AFTER else -1
+        ends = sorted(sign * end for end in pair.ci95) if pair.ci95 else None
+        outcomes: Mapping[str | None, Effect] = {AFTER: "helps", BEFORE: "harms"}
+        measures[pair.measure] = AlignedMeasure(
+            before=means[BEFORE][pair.measure].mean,
+            after=means[AFTER][pair.measure].mean,
+            difference=None if pair.difference is None else sign * pair.difference,
+            ci95=(ends[0], ends[1]) if ends else None,
+            outcome=outcomes.get(pair.winner, "not separated"),
+        )
+    return measures
+
+
+def compute_triplet_loss(
+    anchor: Floats, positive: Floats, negative: Floats, margin: float = MARGIN
+) -> Floats:
+    """Return the (triplets,) losses max(0, d(anchor, positive) - d(anchor, negative) + margin).
+
+    The arguments are (triplets, dimensions); d is the cosine distance 1 - cos.
+    """
+    anchor, positive, negative = (_normalise(each)[0] for each in (anchor, positive, negative))
+    losses: Floats = np.maximum(0.0, margin - (anchor * positive).sum(1) + (anchor * negative).sum(1))
+    return losses
+
+
+def compute_gradient(matrix: Floats, vectors: Floats, triplets: Ints) -> Floats:
+    """Return the gradient of the mean triplet loss by `matrix`, of (triplets, 3) indexes of `vectors`."""
+    units, lengths = _normalise(vectors @ matrix.T)
+    losses = compute_triplet_loss(*(units[column] for column in triplets.T))
+    anchor, positive, negative = triplets[losses > 0].T
+    slopes = np.zeros_like(units)
+    np.add.at(slopes, anchor, units[negative] - units[positive])
+    np.add.at(slopes, positive, -units[anchor])
+    np.add.at(slopes, negative, units[anchor])
+    # The part along a vector changes its length alone, which the cosine does not see.
+    slopes = (slopes - (slopes * units).sum(1, keepdims=True) * units) / lengths
+    gradient: Floats = slopes.T @ vectors / len(triplets)
+    return gradient
+
+
+def train_map(vectors: Floats, triplets: Ints) -> Floats:
+    """Return the (dimensions, dimensions) map after all steps of Adam; (triplets, 3) index `vectors`."""
+    used, indexes = np.unique(triplets, return_inverse=True)
+    vectors, triplets = vectors[used], indexes.reshape(triplets.shape)
+    matrix = np.eye(vectors.shape[1])
+    mean, square = np.zeros_like(matrix), np.zeros_like(matrix)
+    for step in range(1, STEPS + 1):
+        gradient = compute_gradient(matrix, vectors, triplets)
+        mean = _DECAY * mean + (1 - _DECAY) * gradient
+        square = _SQUARE_DECAY * square + (1 - _SQUARE_DECAY) * gradient**2
+        scale = np.sqrt(square / (1 - _SQUARE_DECAY**step)) + 1e-8
+        matrix = matrix - LEARNING_RATE * mean / (1 - _DECAY**step) / scale
+    return matrix
+
+
+def _normalise(vectors: Floats) -> tuple[Floats, Floats]:
+    """Return vectors of length 1, and the lengths as a column; a vector of 0 stays."""
+    lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
+    return vectors / lengths, lengths
+
+
+def _starts(pool: JudgedPool) -> Ints:
+    """Return the place of each query in `pool.texts`; its snippets follow."""
+    sizes = [1 + len(pairs) for pairs in pool.pairs]
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]])
+
+
+def _draw_triplets(pool: JudgedPool, generator: np.random.Generator) -> list[Ints]:
+    """Return for each query the (triplets, 3) places of query, relevant and other snippet in `pool.texts`."""
+    drawn = []
+    for start, pairs in zip(_starts(pool), pool.pairs, strict=True):
+        relevant: Bools = np.array([pool.is_relevant(pair) for pair in pairs])
+        places = start + 1 + np.arange(len(pairs))
+        grid = np.meshgrid([start], places[relevant], places[~relevant], indexing="ij")
+        triplets = np.stack([axis.ravel() for axis in grid], axis=1)
+        drawn.append(generator.permutation(triplets)[:_MAX_TRIPLETS])
+    return drawn
+
+
+def _join(triplets: Sequence[Ints], queries: Ints) -> Ints:
+    return np.concatenate([triplets[query] for query in sorted(queries)])
+
+
+def _rank(pool: JudgedPool, vectors: Floats, matrix: Floats, engine: str, queries: Ints) -> list[Ranking]:
+    """Return the snippets of each of `queries`, by the cosine to the query after the map."""
+    starts = _starts(pool)
+    rankings = []
+    for query in queries:
+        pairs = pool.pairs[query]
+        units, _ = _normalise(vectors[starts[query] : starts[query] + 1 + len(pairs)] @ matrix.T)
+        order = np.argsort(-(units[1:] @ units[0]), kind="stable")
+        snippets = tuple(pairs[place].snippet for place in order)
+        rankings.append(Ranking(engine, pairs[0].query.id, snippets))
+    return rankings

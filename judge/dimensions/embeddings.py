@@ -1,0 +1,186 @@
+"""Embeddings of texts: of a server, of a local model, or by latent semantic analysis (LSA)."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from judge.cache import FileCache, cache_folder, make_key
+from judge.client.retry import Limits, retry_policy
+from judge.errors import CallError, InputError, RunIncomplete, SetupError
+from judge.measure.formulas import Floats
+from judge.models import EMBEDDING_FORMS
+from judge.models.chat_messages import parse_response
+from judge.models.endpoint import DASHSCOPE_URL, OPENAI_URL, Endpoint, proxy_secrets, public_part
+from judge.models.error_mapping import ErrorResponse, classify, shorten, transport_error
+from judge.models.http_connections import HttpConnections
+from judge.models.redaction import redact_logs
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+#: Dimensions of LSA, and the lengths of its character n-grams: words of Chinese, parts of English words.
+LSA_DIMENSIONS, _NGRAM_LENGTHS = 128, (1, 2, 3)
+#: Texts of a request. DashScope takes no more than 10.
+_BATCH_SIZES = {"openai": 100, "dashscope": 10}
+_ATTEMPTS, _MAX_WAIT = 5, 600.0
+
+
+def embed_texts(spec: str, texts: Sequence[str], access: Endpoint, store: Path) -> Floats:
+    """Return the (texts, dimensions) embeddings called `spec`; those of a server are cached beside `store`.
+
+    Raises InputError for an unknown form or a model that cannot be loaded, CallError when the server fails.
+    """
+    form, _, name = spec.partition(":")
+    if spec == "lsa":
+        return compute_lsa(texts)
+    if name and form == "local":
+        return _embed_locally(name, texts)
+    if name and form in _BATCH_SIZES:
+        return _embed_with_cache(form, name, texts, access, FileCache(cache_folder(store)))
+    raise InputError("there are no embeddings {spec!r}; write {forms}", spec=spec, forms=EMBEDDING_FORMS)
+
+
+def compute_lsa(texts: Sequence[str], dimensions: int = LSA_DIMENSIONS) -> Floats:
+    """Return the LSA of texts: the truncated SVD of the tf-idf of their character n-grams.
+
+    Deerwester et al. 1990. There are fewer dimensions where the texts or their n-grams are too few.
+    """
+    from scipy.sparse.linalg import svds
+
+    matrix = _compute_tf_idf(texts)
+    rank = min(dimensions, *(size - 1 for size in matrix.shape))
+    if rank < 1:
+        raise InputError("{count} texts have too few letters in common for lsa", count=len(texts))
+    _, _, axes = svds(matrix, k=rank, rng=np.random.default_rng(0))
+    vectors: Floats = matrix @ axes.T
+    return vectors
+
+
+def _compute_tf_idf(texts: Sequence[str]) -> sparse.csr_array[Any]:
+    """Return the (texts, n-grams) weights (1 + log tf) * log(texts / df), of the n-grams in several texts."""
+    from scipy import sparse
+
+    columns: dict[str, int] = {}
+    indices: list[int] = []
+    counts: list[int] = []
+    ends = [0]
+    for text in texts:
+        folded = " ".join(text.casefold().split())
+        grams = Counter(
+            folded[at : at + size] for size in _NGRAM_LENGTHS for at in range(len(folded) - size + 1)
+        )
+        indices += [columns.setdefault(gram, len(columns)) for gram in grams]
+        counts += grams.values()
+        ends.append(len(indices))
+    frequency = np.bincount(indices, minlength=len(columns))
+    shape = len(texts), len(columns)
+    matrix = sparse.csr_array((1 + np.log(counts), indices, ends), shape=shape)
+    several = np.flatnonzero(frequency > 1)
+    weighted = matrix[:, several] @ sparse.diags_array(np.log(len(texts) / frequency[several]))
+    norms = np.sqrt(weighted.power(2).sum(1))
+    return sparse.csr_array(sparse.diags_array(1 / np.maximum(norms, 1e-12)) @ weighted)
+
+
+def _embed_locally(name: str, texts: Sequence[str]) -> Floats:
+    """Return embeddings of sentence-transformers; nothing is downloaded, and pickled weights are refused."""
+    from judge.models.rerank import check_sentence_transformers
+
+    check_sentence_transformers("local")
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        model = SentenceTransformer(name, local_files_only=True, model_kwargs={"use_safetensors": True})
+    except (OSError, ValueError) as error:
+        raise SetupError(
+            "{model}: cannot be loaded ({error}); download it first: hf download {model}",
+            model=name,
+            error=shorten(str(error)),
+        ) from error
+    return np.asarray(model.encode(list(texts)), dtype=np.float64)
+
+
+def _embed_with_cache(
+    provider: str, name: str, texts: Sequence[str], access: Endpoint, cache: FileCache
+) -> Floats:
+    client = _EmbeddingClient(provider, name, access)
+    key = make_key("embeddings", provider, name, client.endpoint, list(texts))
+    lines = cache.read(key)
+    if lines is None:
+        vectors = asyncio.run(client.embed(texts)).astype(np.float32)
+        cache.write(key, (f"{base64.b64encode(row.tobytes()).decode()}\n" for row in vectors))
+    else:
+        vectors = np.array([np.frombuffer(base64.b64decode(line), dtype=np.float32) for line in lines])
+    return vectors.astype(np.float64)
+
+
+class _EmbeddingClient:
+    """The embeddings of an OpenAI-compatible server: `/embeddings`."""
+
+    def __init__(self, provider: str, name: str, access: Endpoint) -> None:
+        if provider == "dashscope":
+            url = access.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
+            url = url.replace("/api/v1", "/compatible-mode/v1")
+        else:
+            url = access.url("OPENAI_BASE_URL", default=OPENAI_URL)
+        key = access.key(f"{provider.upper()}_API_KEY", url)
+        self.endpoint = public_part(url, *access.secrets)
+        self._name = name
+        self._batch_size = _BATCH_SIZES[provider]
+        self._secrets = (key, *proxy_secrets(url))
+        redact_logs(*self._secrets)
+        self._limits = Limits(access.concurrency, _ATTEMPTS, _MAX_WAIT, shutdown_timeout=0.0)
+        self._connections = HttpConnections(url, "/embeddings", key, access)
+
+    async def embed(self, texts: Sequence[str]) -> Floats:
+        """Return the embeddings of all texts; raise RunIncomplete when the server gives none."""
+        free = asyncio.Semaphore(self._limits.concurrency)
+        starts = range(0, len(texts), self._batch_size)
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self._embed_batch(texts[at : at + self._batch_size], free))
+                    for at in starts
+                ]
+        except* CallError as errors:
+            error = errors.exceptions[0]
+            raise RunIncomplete(
+                "{model} at {server}: {error}", model=self._name, server=self.endpoint, error=error
+            ) from None
+        finally:
+            await self._connections.aclose()
+        return np.concatenate([task.result() for task in tasks])
+
+    async def _embed_batch(self, texts: Sequence[str], free: asyncio.Semaphore) -> Floats:
+        async with free:
+            vectors: Floats = await retry_policy(self._limits, asyncio.sleep, lambda: True)(
+                self._request, texts
+            )
+        return vectors
+
+    async def _request(self, texts: Sequence[str]) -> Floats:
+        body = json.dumps({"model": self._name, "input": list(texts), "encoding_format": "float"})
+        response = await self._connections.post(body)
+        answer = parse_response(response.status, response.content, response.headers, *self._secrets)
+        if isinstance(answer, ErrorResponse):
+            raise classify(answer, *self._secrets, endpoint=self.endpoint)
+        return _read_vectors(answer, len(texts))
+
+
+def _read_vectors(answer: Mapping[str, Any], count: int) -> Floats:
+    """Return the (count, dimensions) vectors of a response, in the order of its `index`."""
+    try:
+        rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
+        vectors = np.array([rows[at] for at in range(count)], dtype=np.float64)
+    except (LookupError, TypeError, ValueError):
+        raise transport_error(f"the response does not hold {count} embeddings") from None
+    if vectors.ndim != 2 or not np.isfinite(vectors).all():
+        raise transport_error("the response holds an embedding that is no list of numbers")
+    return vectors
