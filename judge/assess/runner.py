@@ -24,7 +24,7 @@ from itertools import islice, zip_longest
 from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.batch import BatchReply, BatchRunner, call_of, is_final
 from judge.assess.progress import ProgressListener, RepeatCounter
-from judge.cache import FileCache, cache_folder
+from judge.cache import FileCache, cache_folder, make_key
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
 from judge.errors import PARSE_ERROR_KINDS, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
@@ -45,6 +45,8 @@ _MAX_ONLY_THINKING = 5
 #: Characters of a reply that a message shows.
 _MAX_REPLY = 160
 _SERVER_ERRORS = frozenset({"transport", "server_error", "rate_limit", "bad_request"})
+#: In the cache, for a model whose server gave verdicts and lowered neither rate nor concurrency.
+_UNLIMITED = "unlimited\n"
 #: Pairs under way at the same time, at least.
 _MIN_PAIRS = 16
 
@@ -128,6 +130,10 @@ async def judge_pool(
     """
     store = window.store
     cache = FileCache(cache_folder(store.path))
+    server = make_key("server", assessor.model.name, assessor.model.endpoint)
+    was_unlimited = list(cache.read(server) or ()) == [_UNLIMITED.encode()]
+    if was_unlimited:
+        client.limiter.skip_probes()
     decided, requests = plan_requests(pool, assessor, repeats, cache)
     verdicts = store.find_verdicts(requests)
     run = _PoolRun(
@@ -149,8 +155,22 @@ async def judge_pool(
         progress.end()
     order = {(pair.query.id, pair.snippet.id): index for index, pair in enumerate(pool.pairs)}
     judgments = sorted(run.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
+    is_known = client.limiter.has_answer and client.cancel_token.reason is None
+    if is_known and was_unlimited == client.limiter.was_throttled:
+        cache.write(server, ["limited\n" if was_unlimited else _UNLIMITED])
+    return JudgingResult(
+        judgments=tuple(judgments),
+        cost=total_cost(store.list_calls(requests), client.limits.price),
+        calls_made=client.spend_limit.calls,
+        stopped=client.cancel_token.reason,
+        warnings=(*_describe_corrupt(store, requests), *client.warnings),
+        in_batches=sum(len(requests[key]) for key in store.batches.find(requests)),
+    )
+
+
+def _describe_corrupt(store: VerdictStore, requests: Collection[str]) -> list[Message]:
     corrupt = [key for key in dict.fromkeys(store.corrupt_keys) if key in requests]
-    warnings = [
+    return [
         Message(
             "{file}: {count} verdicts no longer match their checksums and were asked for again, first {key}",
             file=store.path,
@@ -159,14 +179,6 @@ async def judge_pool(
         )
         for key in corrupt[:1]
     ]
-    return JudgingResult(
-        judgments=tuple(judgments),
-        cost=total_cost(store.list_calls(requests), client.limits.price),
-        calls_made=client.spend_limit.calls,
-        stopped=client.cancel_token.reason,
-        warnings=(*warnings, *client.warnings),
-        in_batches=sum(len(requests[key]) for key in store.batches.find(requests)),
-    )
 
 
 def lease_window(store: VerdictStore, client: ModelClient) -> LeaseWindow:

@@ -1,8 +1,9 @@
 """Adaptive limiter: one probe request first, then grow rate and concurrency until the server throttles.
 
 Until a verdict was read, at most 8 requests are in flight, and one at a time once a request failed: a wrong
-account, name, server or model costs few requests. When a server that answered fails again and again, the
-circuit opens: single probe requests follow each other at growing intervals until one is answered.
+account, name, server or model costs few requests. `skip_probes` leaves this out for a server that gave
+verdicts in an earlier run. When a server that answered fails again and again, the circuit opens: single probe
+requests follow each other at growing intervals until one is answered.
 
 The rate grows with every answer until the server throttles (HTTP 429); then it falls to the rate that the
 server accepted. From there it grows ever faster, until two throttled rates are about equal: this is taken for
@@ -32,6 +33,9 @@ _WINDOW_SECONDS, _WINDOW_REQUESTS = 1.0, 20
 #: Throttled requests are too many from this number and this share of the latest requests on, and from this
 #: number of the very latest on; fewer may be chance.
 _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE = 2, 0.1, 4
+#: From this share of a confirmed limit on, a smaller share is too many, and one request is enough once the
+#: limit is confirmed as often as counts.
+_AT_LIMIT, _SHARE_AT_LIMIT = 0.9, 0.03
 #: The same where only requests with more others in flight are throttled, which teaches the concurrency.
 _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE = 4, 0.15, 8
 #: In slow start, so many throttled ones of the latest requests are no chance at a server that throttles 5 %:
@@ -174,6 +178,17 @@ class AdaptiveLimiter:
         if not self._is_confirmed:
             self._is_confirmed = True
             self._admit()
+
+    def skip_probes(self) -> None:
+        """Begin as after the first verdict: the server is known to answer these requests."""
+        if not self._count:
+            self.probing, self.has_answer, self._is_confirmed = False, True, True
+            self._estimator.start(_now(), 1, inf)
+
+    @property
+    def was_throttled(self) -> bool:
+        """Whether the server lowered the rate or the concurrency."""
+        return not self._estimator.slow_start
 
     def outage_seconds(self) -> float:
         """Return the seconds since the first failure while the circuit is open, else 0."""
@@ -342,6 +357,8 @@ class RateEstimator:
             most = any(sum(throttled[-latest:]) >= least for latest, least in _NO_CHANCE)
             return most or (len(throttled) > 1 and all(throttled))
         count, share, at_once = _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE
+        if _AT_LIMIT * self._limit_rate <= self.rate < inf:
+            count, share = count - (self._confirmations == _MAX_CONFIRMATIONS), _SHARE_AT_LIMIT
         most_accepted = max((permit.in_flight for permit in requests if not permit.throttled), default=0)
         if all(permit.in_flight > most_accepted for permit in requests if permit.throttled):
             count, share, at_once = _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE

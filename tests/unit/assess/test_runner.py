@@ -295,3 +295,31 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
         results = asyncio.run(store.acquire(keys))
         assert all(isinstance(result, Lease) for result in results)
         assert store.list_calls(keys) == [Call("lost", maybe_billed=True)] * leases
+
+
+class Together(Lexical):
+    """A model that answers as soon as so many requests were in flight at the same time."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self._count = count
+        self._are_enough = asyncio.Event()
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        self._count -= 1
+        if self._count <= 0:
+            self._are_enough.set()
+        await asyncio.wait_for(self._are_enough.wait(), 60)
+        return await super().complete(prompt)
+
+
+def test_a_server_that_gave_verdicts_is_not_probed_in_the_next_run(tmp_path: Path) -> None:
+    async def judge_together(count: int, rows: int) -> int:
+        asked = Assessor(Together(count), load_prompts(default_directory(), GRADED), GRADED)
+        client = ModelClient(asked.model, Limits(16, 3, 600, 1), CancelToken())
+        pool = build_pool(read_dataset(numbered(rows, 1, 1), lang="auto", max_chars=4000), 10)
+        with VerdictStore(tmp_path / "v.sqlite") as store:
+            return len((await judge(pool, asked, store, client, NullProgress())).judgments)
+
+    assert asyncio.run(judge_together(1, 1)) == 1
+    assert asyncio.run(judge_together(16, 40)) == 40

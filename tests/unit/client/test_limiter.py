@@ -70,6 +70,20 @@ def test_eight_requests_leave_spread_over_a_second_and_a_verdict_lets_more_follo
     play(scene())
 
 
+def test_a_server_that_is_known_gets_all_requests_at_once_and_probes_again_after_an_outage() -> None:
+    async def scene() -> None:
+        limiter = AdaptiveLimiter(64)
+        limiter.skip_probes()
+        permits = [asyncio.create_task(limiter.acquire()) for _ in range(100)]
+        await asyncio.sleep(0.25)
+        assert (limiter.in_flight, limiter.was_throttled) == (64, False)
+        for permit in permits[:5]:
+            limiter.record_failure(permit.result())
+        assert is_probing(limiter)
+
+    play(scene())
+
+
 def test_no_more_than_eight_leave_until_the_first_answer_and_one_at_a_time_after_a_failure() -> None:
     async def scene() -> None:
         limiter = AdaptiveLimiter(64)
