@@ -23,6 +23,7 @@ import pytest
 
 from judge.dataset.read import read_dataset
 from judge.example import path as example
+from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.factories import fenced, numbered, write_rows
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
@@ -215,13 +216,13 @@ def test_json_is_valid_and_rows_are_datasets(
             run_ok(["run", "d.jsonl", "-m", "lexical", "--out", f"runs/{number}"])
 
 
-@pytest.mark.parametrize("document", documents(), ids=identify)
+@check_each("document", documents())
 def test_toml_is_valid(document: Document) -> None:
     for text in document.code("toml"):
         assert tomllib.loads(text)
 
 
-@pytest.mark.parametrize("document", documents(), ids=identify)
+@check_each("document", documents())
 def test_every_module_named_as_a_command_is_there(document: Document) -> None:
     for module in re.findall(r"python -m (tests\.[\w.]+)", document.text):
         assert (ROOT / (module.replace(".", "/") + ".py")).is_file(), module

@@ -28,6 +28,7 @@ from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EX
 from judge.nightly.notifications import _FORMATS, Webhook
 from judge.nightly.record import EXIT_CODES
 from judge.report.statements import ERRORS, FLAGS
+from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.markdown import LANGUAGES, Document, page
 from tests.support.server_thread import ThreadedServer
@@ -159,8 +160,8 @@ def test_the_webhook_of_the_page_is_a_webhook(language: str) -> None:
     assert (webhook.kind, webhook.secret) == ("dingtalk", "s")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize(
+@check_each("language", LANGUAGES)
+@check_each(
     ("name", "config"),
     [("collecting", CollectConfig), ("configuration", Config), ("nightly", NightlyConfig)],
 )

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.support.cases import check_each
 from tests.support.markdown import READMES, ROOT, Document, documents, page, pages
 
 PICTURES = sorted((ROOT / "docs" / "assets").glob("*.svg"))
@@ -47,7 +48,7 @@ def test_both_languages_have_the_same_pages() -> None:
     assert sorted(nav) == english
 
 
-@pytest.mark.parametrize(("english", "chinese"), BOTH, ids=[identify(each) for each, _ in BOTH])
+@check_each(("english", "chinese"), BOTH)
 def test_both_languages_have_the_same_structure(english: Document, chinese: Document) -> None:
     assert [level for level, _ in chinese.headings] == [level for level, _ in english.headings]
     assert [len(row) for row in chinese.rows] == [len(row) for row in english.rows]
@@ -61,7 +62,7 @@ def test_both_languages_have_the_same_structure(english: Document, chinese: Docu
         assert [each.code for each in chinese.blocks] == [each.code for each in english.blocks]
 
 
-@pytest.mark.parametrize("document", documents(), ids=identify)
+@check_each("document", documents())
 def test_links_lead_to_files_and_headings(document: Document) -> None:
     for link in document.links:
         if link.startswith(("https://", "http://")):

@@ -18,6 +18,7 @@ from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement, load_run, load_summary
 from judge.runs.record_json import summary_from_json, to_json
 from judge.runs.schema_files import json_schemas
+from tests.support.cases import check_each
 
 ROOT = Path(__file__).resolve().parents[1]
 VERSION_1 = ROOT / "tests/cases/run_version_1"
@@ -82,7 +83,7 @@ def test_a_file_of_a_newer_version_is_refused(run: Path, name: str) -> None:
         READERS[name](run)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("path", "value", "message"),
     [
         (("engines", "heron", "judged"), [], "field 'engines.heron.judged' is \\[\\]: "),

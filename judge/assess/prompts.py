@@ -16,6 +16,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -263,6 +264,7 @@ _METHODS = frozenset(
 )
 
 
+@lru_cache(maxsize=8)  # a night loads the same prompts six times
 def _compile_template(source: str, lang: Lang, scale: Scale) -> Template:
     # Prompts are plain text: escaping would show the assessor `&lt;` where the page says `<`.
     environment = _Environment(

@@ -20,6 +20,7 @@ from judge.cli.main import app
 from judge.errors import InputError
 from judge.measure.ppi import count_reserve_queries, draw_queries_to_label
 from judge.runs.record_json import to_json
+from tests.support.cases import check_each
 from tests.support.command_line import asking, command
 from tests.support.factories import fenced, numbered, says_its_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -501,7 +502,7 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     assert "grade 2; the binary scale ends at 1" in refusal(*words, "--labels-scale", "binary")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("broken", "line", "says"),
     [
         ("people", "q1 0 b good", "people:2: field 'grade' is 'good'"),

@@ -15,6 +15,7 @@ import judge
 from judge.dataset.spreadsheet import protect_cell, unescape_candidates
 from judge.errors import InputError
 from judge.runs.folder import dump_json
+from tests.support.cases import check_each
 from tests.support.command_line import command
 
 #: Names that a spreadsheet, a path, a column or a file system would take for something else.
@@ -171,7 +172,7 @@ def test_a_name_that_no_file_could_bear_is_refused_before_anything_is_paid(
     assert not out.exists()
 
 
-@pytest.mark.parametrize("text", ["\t=1", "\r=1", "\tplain", "﹦1", "﹢1", "﹣1", "﹫a", "\u3000＝1"])
+@check_each("text", ["\t=1", "\r=1", "\tplain", "﹦1", "﹢1", "﹣1", "﹫a", "\u3000＝1"])
 def test_what_may_begin_a_formula_somewhere_gets_an_apostrophe(text: str) -> None:
     assert protect_cell(text) == "'" + text
     assert unescape_candidates(protect_cell(text))[0] == text

@@ -14,10 +14,11 @@ from judge.cli.help import translate_usage_error
 from judge.cli.main import app
 from judge.cli.terminal import apply_language_option, language_of_locale, ui_translator
 from judge.errors import InputError
+from tests.support.cases import check_each
 from tests.support.command_line import command
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("environ", "language"),
     [
         ({}, "en"),
@@ -43,7 +44,7 @@ def test_the_locale_decides_in_the_order_of_gettext(environ: dict[str, str], lan
     assert ui_translator().language == "en"
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("arguments", "language", "others"),
     [
         ("--ui-lang zh demo", "zh", "demo"),
@@ -101,7 +102,7 @@ def app_group() -> TyperGroup:
     return group
 
 
-@pytest.mark.parametrize("words", [*commands(app_group())], ids=" ".join)
+@check_each("words", [*commands(app_group())])
 def test_help_is_in_chinese_and_80_columns_wide(words: tuple[str, ...]) -> None:
     done = command(*words, "--help", "--ui-lang", "zh")
     assert (done.returncode, done.stderr) == (0, "")
@@ -123,7 +124,7 @@ def test_an_option_in_chinese_names_its_default_and_range() -> None:
     assert "  --who <str>         标注人的名称；每人使用单独的文件。  [默认值：me]" in lines
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("arguments", "line"),
     [
         ("rnu", "错误：没有命令 'rnu'。您是否要用 'run'？"),

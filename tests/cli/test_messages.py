@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.factories import numbered, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
@@ -58,7 +59,7 @@ def test_a_run_without_a_grade_is_one_line(name: str, unjudged: Path) -> None:
     assert line.startswith("nothing is judged (0 of 6), so no engine has a value; ")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("words", "said"),
     [
         (("--as-of", "nonsense"), "--as-of is 'nonsense'; it is a day such as 2026-05-01"),

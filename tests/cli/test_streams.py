@@ -6,14 +6,15 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from judge import example
 from judge.cli.main import main
+from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.factories import numbered, results, write_rows
 
@@ -40,16 +41,33 @@ def unread() -> Iterator[int]:
         os.close(theirs)
 
 
-def judge(*words: object, stdout: int, stderr: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
-    """Runs `judge` with its words going to these files."""
-    return subprocess.run(
+def judge(*words: object, stdout: int, stderr: int | None = None) -> tuple[int, str]:
+    """Run `judge` in this process on these files; return its exit code and what went to stderr."""
+    errors = io.TextIOWrapper(io.BytesIO(), encoding="utf-8") if stderr is None else open_for_text(stderr)
+    out = open_for_text(stdout)
+    code = main(list(map(str, words)), stdout=out, stderr=errors)
+    text = ""
+    if stderr is None:
+        errors.seek(0)
+        text = errors.read()
+    for stream in (out, errors):
+        with suppress(OSError):  # what is left to write
+            stream.close()
+    return code, text
+
+
+def open_for_text(descriptor: int) -> io.TextIOWrapper:
+    """Return a stream of a process on a copy of its file descriptor."""
+    return os.fdopen(os.dup(descriptor), "w", encoding="utf-8")
+
+
+def start(*words: object, stdout: int) -> tuple[int, str]:
+    """Run `python -m judge` with `stdout` as its output; return its exit code and what went to stderr."""
+    done = subprocess.run(
         [sys.executable, "-m", "judge", *map(str, words)],
-        stdout=stdout,
-        stderr=stderr,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+        stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stderr
 
 
 def filled(words: Iterable[str], run: Path) -> list[object]:
@@ -58,55 +76,57 @@ def filled(words: Iterable[str], run: Path) -> list[object]:
     return [{"RUN": run, "?": query}.get(word, word) for word in words]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("--help",), ("show", "RUN", "--query", "?"), ("compare", "RUN", "--json")],
-)
+@check_each("words", [("--help",), ("show", "RUN", "--query", "?"), ("compare", "RUN", "--json")])
 def test_a_command_that_nobody_reads_to_the_end_is_fine(demo: Path, words: tuple[str, ...]) -> None:
     with unread() as pipe:
-        done = judge(*filled(words, demo), stdout=pipe)
-    assert (done.returncode, done.stderr) == (0, "")
+        assert judge(*filled(words, demo), stdout=pipe) == (0, "")
+
+
+def test_a_process_that_nobody_reads_to_the_end_is_fine(demo: Path) -> None:
+    with unread() as pipe:
+        assert start("compare", demo, "--json", stdout=pipe) == (0, "")
 
 
 def test_a_run_that_nobody_listens_to_is_done_to_its_end(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(2, 2, 3))
     out = tmp_path / "runs" / "x"
     with unread() as pipe:
-        done = judge("run", data, "-m", "lexical", "--out", out, stdout=pipe, stderr=pipe)
-    assert done.returncode == 0
+        assert judge("run", data, "-m", "lexical", "--out", out, stdout=pipe, stderr=pipe)[0] == 0
     assert (out / "report.html").exists()
 
 
 def test_what_went_wrong_keeps_its_code_when_nobody_listens(tmp_path: Path) -> None:
     with unread() as pipe:
-        assert judge("run", tmp_path / "absent", "-m", "lexical", stdout=pipe, stderr=pipe).returncode == 2
-        assert judge("no-such-command", stdout=pipe, stderr=pipe).returncode == 2
+        assert judge("run", tmp_path / "absent", "-m", "lexical", stdout=pipe, stderr=pipe)[0] == 2
+        assert judge("no-such-command", stdout=pipe, stderr=pipe)[0] == 2
 
 
 @needs_full
-@pytest.mark.parametrize("words", [("compare", "RUN", "--json"), ("show", "RUN", "--query", "?")])
-def test_a_full_disk_behind_the_output_is_one_line_and_code_3(demo: Path, words: tuple[str, ...]) -> None:
+@check_each(
+    ("run", "words"),
+    [
+        (judge, ("compare", "RUN", "--json")),
+        (judge, ("show", "RUN", "--query", "?")),
+        (start, ("show", "RUN", "--query", "?")),
+    ],
+)
+def test_a_full_disk_behind_the_output_is_one_line_and_code_3(
+    demo: Path, run: Callable[..., tuple[int, str]], words: tuple[str, ...]
+) -> None:
     with FULL.open("wb") as full:
-        done = judge(*filled(words, demo), stdout=full.fileno())
-    assert (done.returncode, done.stderr) == (
-        3,
-        "judge: standard output: No space left on device\n",
-    )
+        done = run(*filled(words, demo), stdout=full.fileno())
+    assert done == (3, "judge: standard output: No space left on device\n")
 
 
 @needs_full
 def test_a_run_is_whole_when_its_words_find_no_place(tmp_path: Path) -> None:
-    out = tmp_path / "runs" / "x"
-    with FULL.open("wb") as full:
-        assert (
-            judge("run", example.path(), "-m", "lexical", "--out", out, stdout=full.fileno()).returncode == 3
-        )
-        assert (out / "report.html").exists()
-        done = judge(
-            "run", example.path(), "-m", "lexical", "--out", out, stdout=subprocess.PIPE, stderr=full.fileno()
-        )
-    assert done.returncode == 0
-    assert "MAP@10" in done.stdout
+    words = ("run", example.path(), "-m", "lexical", "--out", tmp_path / "runs" / "x")
+    printed = tmp_path / "printed"
+    with FULL.open("wb") as full, printed.open("w") as file:
+        assert judge(*words, stdout=full.fileno())[0] == 3
+        assert (tmp_path / "runs" / "x" / "report.html").exists()
+        assert judge(*words, stdout=file.fileno(), stderr=full.fileno())[0] == 0
+    assert "MAP@10" in printed.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("closed", ["1", "2"])

@@ -15,6 +15,7 @@ import pytest
 
 from judge.cli.output_streams import _Printed
 from judge.cli.render.cells import Screen
+from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.factories import numbered, write_rows
 
@@ -116,7 +117,7 @@ def test_a_console_shows_controls_of_texts_and_keeps_its_own() -> None:
     assert OBEYED.search(file.getvalue()) is None
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("pieces", "printed"),
     [
         (["::error::x\n"], ": :error::x\n"),

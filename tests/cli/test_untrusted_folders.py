@@ -9,7 +9,7 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ from judge.runs.export import name_trec_files
 from judge.runs.folder import RunFolder
 from judge.store.leases import Lease
 from judge.store.store import VerdictStore
+from tests.support.cases import check_each
 from tests.support.factories import numbered, write_rows
 from tests.support.fake_engines import EngineServer
 from tests.unit.collect.asking import collected, three, write_queries
@@ -73,16 +74,17 @@ def test_no_command_on_a_run_writes_through_a_link(tmp_path: Path) -> None:
     }
     beside = [each.with_name(f".{each.name}.part") for each in names]
     lone = [Path(f"verdicts.sqlite-{each}") for each in ("wal", "shm", "journal")]
-    for number, name in enumerate([*names, *beside, *lone]):
-        victim = tmp_path / f"victim{number}"
-        victim.write_text(TEXT, encoding="utf-8")
-        folder = tmp_path / f"world{number}"
-        plant_at = folder / "runs" / name
-        plant_at.parent.mkdir(parents=True)
-        plant(plant_at, victim)
-        with suppress(JudgeError):
+    victim = tmp_path / "victim"
+    victim.write_text(TEXT, encoding="utf-8")
+    # A link may end a command, so each stands alone; those beside a file end none.
+    for number, links in enumerate([beside, *([name] for name in (*names, *lone))]):
+        folder = tmp_path / str(number)
+        for link in links:
+            (folder / "runs" / link).parent.mkdir(parents=True, exist_ok=True)
+            plant(folder / "runs" / link, victim)
+        with nullcontext() if links == beside else suppress(JudgeError):
             judged(folder)
-        assert victim.read_text(encoding="utf-8") == TEXT, name
+        assert victim.read_text(encoding="utf-8") == TEXT, links
 
 
 def test_a_file_is_written_beside_a_planted_part_file(tmp_path: Path) -> None:
@@ -201,7 +203,7 @@ def test_a_night_writes_through_no_link(tmp_path: Path) -> None:
     } == {}
 
 
-@pytest.mark.parametrize(
+@check_each(
     "name", [".lock", "verdicts.2026-05-01.sqlite", "verdicts.sqlite", "2026-05-01", "2026-05-01/canaries"]
 )
 def test_a_night_follows_no_link_for_locks_stores_and_folders(name: str, tmp_path: Path) -> None:
@@ -264,7 +266,7 @@ def claimed(path: Path, owner: str) -> None:
         store.execute("INSERT INTO claims VALUES ('k', ?)", (owner,))
 
 
-@pytest.mark.parametrize("owner", ["../../notes", "../x", "/etc/x", "", "a" * 12 + "\n", "0" * 11])
+@check_each("owner", ["../../notes", "../x", "/etc/x", "", "a" * 12 + "\n", "0" * 11])
 def test_an_owner_that_judge_does_not_name_leads_to_no_file(owner: str, tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     notes = [tmp_path / "notes.lock", tmp_path / "a" / "notes.lock", folder / "x.lock", folder / "notes.lock"]
@@ -309,7 +311,7 @@ SCHEMAS = {
 }
 
 
-@pytest.mark.parametrize("statements", SCHEMAS.values(), ids=SCHEMAS)
+@check_each("statements", SCHEMAS.values())
 def test_a_store_with_another_schema_is_refused_and_left_as_it_is(statements: str, tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     VerdictStore(path).close()

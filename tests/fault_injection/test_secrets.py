@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fault_injection.secrets import ACCOUNT, CANARY, FAULTS, WIRES, all_at_once, judged, look
+from tests.support.cases import check_each
 from tests.support.command_line import command
 
 SLOW = pytest.mark.slow
@@ -56,7 +57,7 @@ def test_a_library_that_logs_whole_answers_does_not_log_the_key(wire: str) -> No
     assert looked.found == ()
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         CANARY,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.support.cases import check_each
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Each package or module of `judge` and what it may import, besides itself.
@@ -91,9 +91,7 @@ def imports(path: Path) -> set[str]:
     return packages
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "judge").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
-)
+@check_each("path", sorted((ROOT / "judge").rglob("*.py")))
 def test_imports_go_one_way(path: Path) -> None:
     package = path.relative_to(ROOT / "judge").parts[0].removesuffix(".py")
     assert imports(path) - {package, "messages"} <= ALLOWED[package]
@@ -148,7 +146,7 @@ def test_nothing_unpickles_or_evaluates() -> None:
         assert [found for node in ast.walk(tree) for found in unsafe(node)] == [], path
 
 
-@pytest.mark.parametrize(
+@check_each(
     "line",
     [
         *(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 import pickle
 
-import pytest
-
 from judge.errors import ConnectionFailed, InputError, JudgeError, ReplyParseError, RunIncomplete
 from judge.messages import CHINESE, ENGLISH, Message
+from tests.support.cases import check_each
 
 ERRORS = [
     InputError("an object is {…}"),
@@ -26,7 +25,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("error", "text"), list(zip(ERRORS, TEXTS, strict=True)))
+@check_each(("error", "text"), list(zip(ERRORS, TEXTS, strict=True)))
 def test_an_error_is_its_message_in_english_and_so_are_its_copies(error: JudgeError, text: str) -> None:
     for each in (error, copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):  # noqa: S301
         assert (str(each), ENGLISH(each.message), vars(each)) == (text, text, vars(error))

@@ -6,9 +6,8 @@ import json
 import re
 from typing import Any
 
-import pytest
-
 from judge import example
+from tests.support.cases import check_each
 
 QUERIES: list[dict[str, Any]] = [
     json.loads(line) for line in example.path().read_text(encoding="utf-8").splitlines()
@@ -48,7 +47,7 @@ def test_one_query_is_a_single_ambiguous_word_and_some_have_a_known_answer() -> 
     assert [query["query_id"] for query in QUERIES if "reference" in query] == ["zh-05", "en-05"]
 
 
-@pytest.mark.parametrize("markup", ["<em>", "<br>", "&nbsp;", "&amp;", "&mdash;", "<code>"])
+@check_each("markup", ["<em>", "<br>", "&nbsp;", "&amp;", "&mdash;", "<code>"])
 def test_snippets_carry_the_markup_that_engines_send(markup: str) -> None:
     assert any(markup in result["snippet"] + result["title"] for _, _, result in RESULTS)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from babel.messages.pofile import read_po
 from typer import Context
 from typer.main import get_command
@@ -20,6 +19,7 @@ from judge.cli.help import USAGE_ERRORS, split_paragraphs
 from judge.cli.main import app
 from judge.errors import SYSTEM_ERRORS
 from judge.messages import CHINESE, ENGLISH, NameList, text
+from tests.support.cases import check_each
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Message
@@ -101,9 +101,7 @@ def test_every_message_is_translated_and_no_other_is_there() -> None:
     assert {english for english, _ in catalogue()} == used
 
 
-@pytest.mark.parametrize(
-    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
-)
+@check_each("path", sorted(PACKAGE.rglob("*.py")))
 def test_an_error_has_a_template_and_its_values(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
@@ -117,7 +115,7 @@ def test_an_error_has_a_template_and_its_values(path: Path) -> None:
                 assert names == values, f"line {node.lineno}"
 
 
-@pytest.mark.parametrize("message", catalogue().values(), ids=lambda message: str(message.id)[:40])
+@check_each("message", catalogue().values())
 def test_a_translation_holds_the_values_of_the_message(message: Message) -> None:
     english, chinese = (
         value if isinstance(value, str) else list(value or [""])[-1] for value in (message.id, message.string)

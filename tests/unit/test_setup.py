@@ -12,11 +12,12 @@ from judge.dataset.labels import Label
 from judge.errors import InputError
 from judge.factory import choose_label_scale
 from judge.records import BINARY, GRADED, Sampling, Scale, ScaleName
+from tests.support.cases import check_each
 
 STRICT = replace(GRADED, relevant_from=3)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("grades", "run", "asked", "scale"),
     [
         ([0, 2, 1], GRADED, None, GRADED),
@@ -79,7 +80,7 @@ def test_a_grade_above_the_scale_is_refused(
         choose_label_scale(grades, run, asked)
 
 
-@pytest.mark.parametrize("out", ["", ".", "./", "..", "runs/.."])
+@check_each("out", ["", ".", "./", "..", "runs/.."])
 def test_a_run_has_a_folder_of_its_own(out: str) -> None:
     with pytest.raises(InputError, match=r"out is '.*'; it is a run's own folder, such as runs/one"):
         Config(out=out)
@@ -99,7 +100,7 @@ def test_options_cannot_be_changed_and_a_copy_is_checked_again() -> None:
         replace(config, depth=0)
 
 
-@pytest.mark.parametrize("name", [option.name for option in fields(Config) if option.name != "source"])
+@check_each("name", [option.name for option in fields(Config) if option.name != "source"])
 def test_no_option_takes_a_value_of_another_type(name: str) -> None:
     value: Any = 3j
     with pytest.raises(InputError, match=rf"^{name} is 3j; it "):

@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import pytest
-
 from judge.annotate.app import TimedConnection
+from tests.support.cases import check_each
 
 ANSWER = b"HTTP/1.1 200 OK\r\n"
 
@@ -66,7 +65,7 @@ HALVES = {
 }
 
 
-@pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
+@check_each("half", HALVES.values())
 def test_half_a_request_ends_the_connection(half: bytes) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(half)

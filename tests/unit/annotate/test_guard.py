@@ -12,6 +12,7 @@ import pytest
 from judge.annotate import guard
 from judge.annotate.serve import ServerAddress
 from judge.errors import InputError
+from tests.support.cases import check_each
 from tests.unit.annotate.serving import Serving, judged, label, serving
 
 TOKEN = "s3cret-token"  # noqa: S105
@@ -342,7 +343,7 @@ def test_a_server_for_others_knows_its_address_alone_and_every_number_where_it_h
     assert guard.make_policy("127.0.0.1", 80, TOKEN).knows("127.0.0.1")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("host", "token"),
     [
         ("", TOKEN), ("a b", TOKEN), ("x/y", TOKEN), ("127.0.0.1:80", TOKEN), ("evil\r\n", TOKEN),

@@ -15,6 +15,7 @@ from judge.annotate import label_log
 from judge.annotate.label_log import LabelDecision, LabelLog
 from judge.dataset.labels import read_labels
 from judge.errors import InputError
+from tests.support.cases import check_each
 
 
 def decision(number: int, grade: int | None = 2, snippet: str = "s1", comment: str = "") -> LabelDecision:
@@ -116,14 +117,14 @@ def test_damage_in_the_middle_is_named_and_nothing_is_thrown_away(tmp_path: Path
         assert path.read_text() == text
 
 
-@pytest.mark.parametrize("who", ["ann", "小明", "a.b-c_d", "7", "A" * 40])
+@check_each("who", ["ann", "小明", "a.b-c_d", "7", "A" * 40])
 def test_a_name_names_files(tmp_path: Path, who: str) -> None:
     with label_log.open_labels(tmp_path, who) as kept:
         kept.add(decision(1))
     assert (tmp_path / "labels" / f"{who}.jsonl").is_file()
 
 
-@pytest.mark.parametrize(
+@check_each(
     "who", ["", ".", "..", "../x", "a/b", "a\\b", ".hidden", "-x", "a b", "a\n", "a\0", "a.", "x" * 41, "a:b"]
 )
 def test_what_would_leave_the_folder_is_no_name(tmp_path: Path, who: str) -> None:

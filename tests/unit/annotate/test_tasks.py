@@ -16,6 +16,7 @@ from judge.errors import InputError
 from judge.measure.ppi import draw_queries_to_label as draw
 from judge.records import Dataset, Pair, Pool, Query, Snippet
 from judge.runs import labelling_plan
+from tests.support.cases import check_each
 
 IDS = ["q1", "=2", "'=2", "007", "1e5", "a b", "日本 x", "1-2"]
 
@@ -125,7 +126,7 @@ def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) 
     assert len(session.read_plan(path, held)) == 1
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "said"),
     [
         ("query_id,snippet_id\np,nothing\n", "plan.csv:2: query 'p' with snippet 'nothing' is no pair"),

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-import pytest
-
 from judge.assess.assessor import Assessor
 from judge.assess.prompts import default_directory, load_prompts
 from judge.dataset.pool import build_pool
 from judge.dataset.read import read_dataset
 from judge.records import GRADED, Completion, Prompt
 from tests.support import virtual_time
+from tests.support.cases import check_each
 
 PAIR = build_pool(
     read_dataset([{"query": "tea", "snippet": "Tea is a drink."}], lang="en", max_chars=400), 10
@@ -39,7 +38,7 @@ class Repeating:
         """Has nothing to close."""
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("letters", "served", "flags"),
     [
         (38, "m", ()),

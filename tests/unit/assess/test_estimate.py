@@ -21,6 +21,7 @@ from judge.pricing.prices import Price
 from judge.records import GRADED, Call, Usage
 from judge.store.leases import Lease
 from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+from tests.support.cases import check_each
 
 LIMITS = Limits(8, 3, 10, 1, price=Price(input=1.0, output=10.0, cached=0.5))
 ASSESSOR = Assessor(Lexical(), load_prompts(default_directory(), GRADED), GRADED)
@@ -57,7 +58,7 @@ def answered(prompt: int, cached: int, completion: int) -> Call:
     return Call("answered", Usage(prompt, cached, completion))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "tokens"),
     [("小狗贫血", 3.0), ("abcd" * 10, 9.4), ("2024", 3.6), ("。，", 1.28), ("", 0.0), ("狗 a1", 2.12)],
 )

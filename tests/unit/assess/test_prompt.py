@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import jinja2
 import pytest
@@ -20,6 +20,7 @@ from jinja2 import meta, nodes
 from judge.assess.prompts import default_directory, load_prompts, make_fence_mark
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Lang, Pair, Prompt, Query, Scale, Snippet
+from tests.support.cases import check_each
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 SCALES = (BINARY, GRADED)
@@ -63,12 +64,12 @@ def outside(prompt: Prompt) -> str:
     return FENCE.sub("", prompt.user)
 
 
-def attacks() -> Iterator[Any]:
+def attacks() -> Iterator[tuple[str, str]]:
     for line in ATTACKS.read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
         made = case.get("snippet_gen", {})
         text = made.get("head", "") + made.get("repeat", "") * made.get("times", 0) + made.get("tail", "")
-        yield pytest.param(case["query"], text or case["snippet"] or "", id=case["id"])
+        yield case["query"], text or case["snippet"] or ""
 
 
 # -- the templates ---------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def test_the_schema_asks_for_the_reason_first_and_closes_the_object() -> None:
 # -- the fence -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("query", "text"), list(attacks()))
+@check_each(("query", "text"), list(attacks()))
 def test_an_attack_stays_inside_the_fence_and_changes_nothing_around_it(query: str, text: str) -> None:
     for scale in SCALES:
         for lang in LANGS:
@@ -301,7 +302,7 @@ def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) ->
     assert mark_of(own.render(pair("q", "s"), None)) != mark_of(render(pair("q", "s")))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("old", "new", "message"),
     [
         ("{{ snippet }}", "{{ snipet }}", r"block 'user' uses snipet; it may use as_of, date, mark, query"),
@@ -395,7 +396,7 @@ ESCAPES = (
 )
 
 
-@pytest.mark.parametrize("escape", ESCAPES)
+@check_each("escape", ESCAPES)
 def test_a_prompt_from_somebody_else_reaches_nothing_of_python(escape: str, tmp_path: Path) -> None:
     shutil.copytree(default_directory(), tmp_path, dirs_exist_ok=True)
     path = tmp_path / "en" / "graded.jinja"
@@ -405,7 +406,7 @@ def test_a_prompt_from_somebody_else_reaches_nothing_of_python(escape: str, tmp_
         load_prompts(tmp_path, GRADED)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("own", "shown"),
     [
         ("{{ '=' * 40 }}", "=" * 40),

@@ -30,6 +30,7 @@ from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
 from judge.store.store import StoredVerdict, VerdictStore
+from tests.support.cases import check_each
 from tests.support.factories import numbered
 
 ROOT = Path(__file__).parents[3]
@@ -130,7 +131,7 @@ class Replying:
 MANY = build_pool(read_dataset(numbered(20, 1, 10), lang="auto", max_chars=4000), 10)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("model", "most_calls", "words"),
     [
         (
@@ -143,7 +144,6 @@ MANY = build_pool(read_dataset(numbered(20, 1, 10), lang="auto", max_chars=4000)
         (Replying("", reasoning=True), 24, "5 pairs in a row have no grade by openai:m"),
         (Replying("<think>let me", finish_reason="length"), 24, "add --thinking, which raises --max-tokens"),
     ],
-    ids=["prose", "cut", "yes", "reasoning", "thinking"],
 )
 def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
     model: Replying, most_calls: int, words: str, tmp_path: Path

@@ -20,6 +20,7 @@ from tests.fault_injection.servers import (
     in_milliseconds,
     in_seconds,
 )
+from tests.support.cases import check_each
 from tests.support.fake_server import Reply
 from tests.unit.client.simulation import Story, simulate
 
@@ -52,8 +53,8 @@ def run(server: Limited, pairs: int) -> Story:
     return story
 
 
-@pytest.mark.parametrize("latency", [at_once, half_a_second, unevenly])
-@pytest.mark.parametrize(
+@check_each("latency", [at_once, half_a_second, unevenly])
+@check_each(
     ("capacity", "rate"),
     [
         (Capacity(rate=10), 10),
@@ -99,7 +100,7 @@ def test_a_server_without_limits_is_asked_as_much_as_may_be() -> None:
     assert story.requests == 1
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("down", "most"),
     [
         (Reply(status=503), 1.2),
@@ -108,7 +109,6 @@ def test_a_server_without_limits_is_asked_as_much_as_may_be() -> None:
         (Reply(status=429, headers={"retry-after": "3"}), 1.2),
         (Reply(status=504, delay=30.0), 1.2),
     ],
-    ids=["503", "reset", "429", "429 with a wait", "hanging"],
 )
 def test_an_outage_costs_little_and_no_pair_and_is_soon_forgotten(down: Reply, most: float) -> None:
     server = Limited(Capacity(rate=10, burst=10), half_a_second, outages=[OUTAGE], down=down)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from judge.collect.registry import bing_language, google_language
+from tests.support.cases import check_each
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("tag", "bing", "google"),
     [
         ("zh", "zh-hans", "zh-cn"),

@@ -13,6 +13,7 @@ from judge.collect.raw_log import read_entries
 from judge.collect.registry import KNOWN
 from judge.config.collect import CollectConfig
 from judge.errors import SetupError
+from tests.support.cases import check_each
 from tests.support.fake_engines import DATE, EngineServer, Page, SearchRequest
 from tests.unit.collect.asking import (
     CANARY,
@@ -138,7 +139,7 @@ def test_each_engine_is_asked_in_its_own_words_and_its_results_are_kept_raw(
     ]
 
 
-@pytest.mark.parametrize("engine", KNOWN)
+@check_each("engine", KNOWN)
 def test_nothing_found_is_an_empty_list_and_no_error(engine: str, tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page()) as server:
@@ -147,8 +148,8 @@ def test_nothing_found_is_an_empty_list_and_no_error(engine: str, tmp_path: Path
     assert [answer["results"] for answer in answers(tmp_path, engine)] == [[]]
 
 
-@pytest.mark.parametrize("body", ["", "<html>busy</html>", "[]", "{}", "null", '{"results": 3}', "[" * 5000])
-@pytest.mark.parametrize("engine", KNOWN)
+@check_each("body", ["", "<html>busy</html>", "[]", "{}", "null", '{"results": 3}', "[" * 5000])
+@check_each("engine", KNOWN)
 def test_garbage_is_an_error_and_no_empty_list(engine: str, body: str, tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(body=body)) as server:
@@ -157,10 +158,8 @@ def test_garbage_is_an_error_and_no_empty_list(engine: str, body: str, tmp_path:
     assert answers(tmp_path, engine)[0]["error"].startswith("server_error: ")
 
 
-@pytest.mark.parametrize("depth", [90, 600, 900])
-@pytest.mark.parametrize(
-    "body", ['{"results": [{"title": "x", "content": %s}]}', '{"error": {"message": %s}}']
-)
+@check_each("depth", [90, 600, 900])
+@check_each("body", ['{"results": [{"title": "x", "content": %s}]}', '{"error": {"message": %s}}'])
 def test_an_answer_nested_beyond_reason_ends_nothing(body: str, depth: int, tmp_path: Path) -> None:
     nested = body % ("[" * depth + '"x"' + "]" * depth)
     write_queries(tmp_path, "tea", "coffee")

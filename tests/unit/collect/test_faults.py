@@ -10,6 +10,7 @@ from typing import ClassVar
 import pytest
 from aiohttp import web
 
+from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page
 from tests.unit.collect.asking import KEYS, answered, answers, collected, three, write_queries
 
@@ -77,7 +78,7 @@ def test_errors_are_told_apart_by_what_each_engine_says(
     assert answers(tmp_path, engine)[0]["error"].startswith(f"{kind}: "), answers(tmp_path, engine)[0]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("location", "said"),
     [
         ("https://login.example/in?token=hush#x", "it redirects to https://login.example/in "),
@@ -87,7 +88,7 @@ def test_errors_are_told_apart_by_what_each_engine_says(
         (None, "Found "),
     ],
 )
-@pytest.mark.parametrize("engine", ["searxng", "exa"])
+@check_each("engine", ["searxng", "exa"])
 def test_where_an_engine_redirects_is_said_once(
     engine: str, location: str | None, said: str, tmp_path: Path
 ) -> None:

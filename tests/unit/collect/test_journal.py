@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from judge.collect.engines import EngineRequest
 from judge.collect.raw_log import RawLog, RawLogEntry, raw_log_path, read_entries
 from judge.errors import InputError, StoreError
+from tests.support.cases import check_each
 
 texts = st.text(max_size=20)
 
@@ -59,7 +60,7 @@ def test_a_first_line_that_is_torn_leaves_an_empty_journal(tmp_path: Path) -> No
     assert [each.query_id for each in read_entries(path)] == ["q1"]
 
 
-@pytest.mark.parametrize("line", ["nonsense", "[]", "{}", '{"engine": "brave"}', '{"request": 3}'])
+@check_each("line", ["nonsense", "[]", "{}", '{"engine": "brave"}', '{"request": 3}'])
 def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
     path = tmp_path / "journal"
     with RawLog(path) as journal:

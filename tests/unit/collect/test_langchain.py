@@ -16,6 +16,7 @@ import requests
 
 from judge.collect.raw_log import CollectResult
 from judge.errors import InputError, SetupError
+from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.fake_engines import DATE, EngineServer, Page
 from tests.unit.collect.asking import CANARY, answered, answers, collected, results, three, write_queries
@@ -94,8 +95,8 @@ def test_nothing_found_is_empty(tmp_path: Path) -> None:
     assert answers(tmp_path, "GoogleSerperAPIWrapper")[0]["results"] == []
 
 
-@pytest.mark.parametrize("outage", OUTAGES)
-@pytest.mark.parametrize("spec", SUPPORTED)
+@check_each("outage", OUTAGES)
+@check_each("spec", SUPPORTED)
 def test_an_outage_behind_a_wrapper_is_an_error_and_never_an_empty_answer(
     spec: str, outage: str, tmp_path: Path
 ) -> None:
@@ -111,7 +112,7 @@ def test_an_outage_behind_a_wrapper_is_an_error_and_never_an_empty_answer(
     assert answers(tmp_path, cls)[0]["error"]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("spec", "said"),
     [
         ("SearxSearchWrapper", "use --engine searxng"),

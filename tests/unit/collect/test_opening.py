@@ -10,6 +10,7 @@ import pytest
 from judge.collect.registry import KNOWN, open_engines, read_custom_engine
 from judge.config.collect import CollectConfig
 from judge.errors import InputError, SetupError
+from tests.support.cases import check_each
 
 LOCAL = "http://127.0.0.1:9"
 TABLE: dict[str, Any] = {"url": "https://mine.example/find?q={query}", "results": "items"}
@@ -26,7 +27,7 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
     assert all(engine.docs.startswith("https://") for engine in KNOWN.values())
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("engine", "options", "said"),
     [
         ("brvae", {}, "did you mean 'brave'"),
@@ -148,7 +149,7 @@ def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -
     assert (found.base_urls, found.engine_tables) == ({"brave": "http://a"}, {"mine": {"results": "x"}})
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("table", "said"),
     [
         ("", r"queries is missing; give QUERIES, or write it in \[collect\]"),

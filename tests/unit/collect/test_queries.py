@@ -9,11 +9,12 @@ import pytest
 from judge.collect.query_file import read_queries
 from judge.dataset.validation import make_query_id
 from judge.errors import InputError
+from tests.support.cases import check_each
 
 TEA = make_query_id("tea")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("name", "text", "found"),
     [
         ("q.txt", "\ufefftea\n\n 茶 \r\n", [(TEA, "tea"), (make_query_id("茶"), "茶")]),
@@ -35,7 +36,7 @@ def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
     assert query.row == {"query_id": TEA, "query": "tea", "reference": "a drink", "topic": 3}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("name", "text", "said"),
     [
         ("q.xlsx", "", "unknown file type"),

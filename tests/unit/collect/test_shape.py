@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from judge.collect.registry import KNOWN
+from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page
 from tests.unit.collect.asking import answers, collected, results, three, write_queries
 
@@ -28,7 +27,7 @@ def test_results_without_a_title_or_a_snippet_are_no_answer(tmp_path: Path) -> N
     assert len(answers(tmp_path, "mine")[0]["results"]) == 3
 
 
-@pytest.mark.parametrize("engine", KNOWN)
+@check_each("engine", KNOWN)
 def test_what_has_neither_text_nor_address_is_no_result(engine: str, tmp_path: Path) -> None:
     page = Page([("", "", ""), *results("tea", 2), ("", "https://a.example", "")])
     write_queries(tmp_path, "tea")

@@ -9,11 +9,12 @@ import pytest
 
 from judge.collect.raw_log import read_entries
 from judge.collect.registry import KNOWN
+from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page, wire
 from tests.unit.collect.asking import CANARY, answers, collected, three, write_queries
 
 
-@pytest.mark.parametrize("engine", KNOWN)
+@check_each("engine", KNOWN)
 def test_an_answer_is_read_in_the_encoding_that_it_declares(engine: str, tmp_path: Path) -> None:
     found = [("绿茶", "https://a.example", "乌龙茶 镕 🍵")]
     body = json.dumps(wire(engine, found), ensure_ascii=False).encode("gb18030")
@@ -25,7 +26,7 @@ def test_an_answer_is_read_in_the_encoding_that_it_declares(engine: str, tmp_pat
     assert [(each["title"], each["url"], each["snippet"]) for each in answer["results"]] == found
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("title", "sent_as", "declared"),
     [
         ("café", "latin-1", "; charset=iso-8859-1"),

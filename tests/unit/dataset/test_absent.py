@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from judge.dataset.clean import describe_missing
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import build_pool
 from judge.dataset.read import read_dataset, read_trec_dataset
 from judge.records import Dataset
+from tests.support.cases import check_each
 
 
 def load(rows: Sequence[Mapping[str, Any]]) -> Dataset:
@@ -45,7 +44,7 @@ def test_missing_documents_are_counted_down_to_the_depth_and_one_is_named(tmp_pa
     assert not list(describe_missing(data.rankings[:1], 1, "d.tsv"))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("row", "flags"),
     [
         ({"snippet": ""}, ("empty_snippet",)),

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.dataset.spreadsheet import escape_cell, escape_column, protect_cell, unescape_candidates
+from tests.support.cases import check_each
 
 AWKWARD = st.text(st.sampled_from("'=+-@＝ \t\n0159.e%/:abA狗\ufeff\ud800"), max_size=8)
 
 
-@pytest.mark.parametrize(
-    "text", ["=1+1", "+86", "-1", "@x", " =1", "\t-2", "\n=1", "＝1", "\ufeff=1", "'=1", "''=1"]
-)
+@check_each("text", ["=1+1", "+86", "-1", "@x", " =1", "\t-2", "\n=1", "＝1", "\ufeff=1", "'=1", "''=1"])
 def test_a_formula_gets_an_apostrophe(text: str) -> None:
     assert escape_cell(text) == protect_cell(text) == "'" + text
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     ["007", "'007", "1.10", "3-2", "12:30", "1e5", "50%", "2024-05-01", "123456789012", "1234567890123e45"],
 )
@@ -27,9 +25,7 @@ def test_what_a_spreadsheet_would_write_anew_gets_one_too(text: str) -> None:
     assert protect_cell(text) == "'" + text
 
 
-@pytest.mark.parametrize(
-    "text", ["", "0", "17", "12345678901", "q1", "3fa9", "e5", "小狗", "it's", "'tis", "1 dog"]
-)
+@check_each("text", ["", "0", "17", "12345678901", "q1", "3fa9", "e5", "小狗", "it's", "'tis", "1 dog"])
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert protect_cell(text) == escape_cell(text) == text
     assert unescape_candidates(text)[0] == text

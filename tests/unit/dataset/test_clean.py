@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from judge.characters import escape_controls
 from judge.dataset import clean
 from judge.records import Snippet
+from tests.support.cases import check_each
 from tests.support.scaling import MOST, growth
 
 ATTACKS = [
@@ -45,9 +46,7 @@ def text_of(case: dict[str, Any]) -> str:
     return str(made.get("head", "") + made["repeat"] * made["times"] + made.get("tail", ""))
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in ATTACKS if "raw_lines" not in case], ids=lambda case: case["id"]
-)
+@check_each("case", [case for case in ATTACKS if "raw_lines" not in case])
 def test_hostile_snippets_come_out_readable_and_marked(case: dict[str, Any]) -> None:
     raw = text_of(case)
     shown = cleaned(raw, query=case["query"])
@@ -69,7 +68,7 @@ def test_hostile_snippets_come_out_readable_and_marked(case: dict[str, Any]) -> 
         assert raw.count("{{") == shown.text.count("{{")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("raw", "shown"),
     [
         ("<em>小狗</em>贫血的<em>表现</em>", "小狗贫血的表现"),
@@ -116,7 +115,7 @@ def test_what_a_reader_sees(raw: str, shown: str) -> None:
     assert cleaned(raw).text == shown
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "The <script> tag embeds JavaScript in a page.",
@@ -139,7 +138,7 @@ def test_halves_of_a_surrogate_pair_are_joined() -> None:
     assert "surrogate" in cleaned("<b>\ud83d</b>").flags
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("make", "most"),
     [
         (lambda n: "<div>" * n + "answer" + "</div>" * n, 100_000),
@@ -182,7 +181,7 @@ def test_the_id_depends_on_what_is_shown_and_on_nothing_else() -> None:
     assert cleaned("b", title="a").id != cleaned("", title="ab").id
 
 
-@pytest.mark.parametrize(
+@check_each(
     "token",
     [
         "<seed:think>",
@@ -232,7 +231,7 @@ def test_queries_keep_their_markup() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "瑗垮畨鏃呮父鏀荤暐",
@@ -251,7 +250,7 @@ def test_misdecoded_text_is_noticed(text: str) -> None:
     assert "encoding" in cleaned(text).flags
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "西安旅游攻略，六大古都之一，值得一去。",

@@ -25,6 +25,7 @@ from judge.dataset import textfile
 from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from judge.records import Dataset
+from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.factories import write_rows
 
@@ -126,7 +127,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return read_file(write_rows(tmp_path_factory.mktemp("x") / "d.jsonl", ROWS))
 
 
-@pytest.mark.parametrize("name", [*FORMATS, *(f"{name}.gz" for name in FORMATS), "d.jsonl.gz"])
+@check_each("name", [*FORMATS, *(f"{name}.gz" for name in FORMATS), "d.jsonl.gz"])
 def test_the_same_rows_are_the_same_dataset(tmp_path: Path, expected: Dataset, name: str) -> None:
     content = json_lines().encode() if name == "d.jsonl.gz" else FORMATS[name.removesuffix(".gz")]()
     assert read_file(written(tmp_path, name, content)) == expected
@@ -285,7 +286,7 @@ def test_a_million_columns_are_read_in_linear_time(tmp_path: Path) -> None:
     assert seconds(1_000_000) < 50 * max(seconds(100_000), 0.01)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "words",
     [
         ("run", "x" * 300 + ".csv", "-m", "lexical"),

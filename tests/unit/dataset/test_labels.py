@@ -13,6 +13,7 @@ from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from judge.records import Dataset, Judgment, Pool
 from judge.runs.export import format_qrels
+from tests.support.cases import check_each
 
 HEADER = "query_id,snippet_id,grade\n"
 
@@ -71,8 +72,8 @@ def test_negative_grades_of_qrels_are_junk_or_not_judged(tmp_path: Path) -> None
     assert "labels:2: field 'grade' is '-1'" in refusal(tmp_path, HEADER + "q,s,-1\n")
 
 
-@pytest.mark.parametrize("separator", ",;\t")
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@check_each("separator", ",;\t")
+@check_each("end", ["\n", "\r\n", "\r"])
 def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -> None:
     rows = [
         ["comment", "Query_ID", " snippet_id ", "grade"],
@@ -100,7 +101,7 @@ def test_there_is_nothing_to_label_where_there_is_no_text() -> None:
     assert len(held.pairs) == 3
 
 
-@pytest.mark.parametrize("unsure", ["", "?", "？", "unsure", "Unsure ", "不确定", '""'])
+@check_each("unsure", ["", "?", "？", "unsure", "Unsure ", "不确定", '""'])
 def test_who_is_not_sure_has_not_labelled(tmp_path: Path, unsure: str) -> None:
     assert said(labels(tmp_path, HEADER + f"q,a,{unsure}\nq,b,1\n")) == [("q", "b", 1)]
     assert "labels: holds no label" in refusal(tmp_path, HEADER + f"q,a,{unsure}\n")
@@ -121,7 +122,7 @@ def test_a_label_given_twice_counts_once_and_a_contradiction_is_refused(tmp_path
     )
 
 
-@pytest.mark.parametrize("grade", ["2.5", "1,5x", "good", "1e1", "true", "+1", "½", "9" * 5000, "1 2", "nan"])
+@check_each("grade", ["2.5", "1,5x", "good", "1e1", "true", "+1", "½", "9" * 5000, "1 2", "nan"])
 def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> None:
     message = refusal(tmp_path, HEADER + f'q,a,1\nq,b,"{grade}"\n')
     assert message.startswith(
@@ -131,7 +132,7 @@ def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> 
         assert refusal(tmp_path, f"q 0 a {grade}\n").startswith("labels:1: field 'grade' is ")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("content", "message"),
     [
         ("", "labels: is empty; labels are TREC qrels"),

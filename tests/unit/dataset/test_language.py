@@ -6,13 +6,13 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.dataset.language import detect_query_language, detect_text_language
 from judge.dataset.read import read_dataset
 from judge.records import Lang, LangChoice
+from tests.support.cases import check_each
 
 CHINESE = (
     "苹果公司发布的智能手机。",
@@ -30,7 +30,7 @@ def lang_of(query: str, snippets: Iterable[str], lang: LangChoice = "auto") -> L
     return found.lang
 
 
-@pytest.mark.parametrize(
+@check_each(
     "query",
     [
         "iPhone 15",
@@ -57,7 +57,7 @@ def test_a_query_without_a_script_of_its_own_goes_by_its_snippets(query: str) ->
     assert lang_of(query, SILENT) == "en"
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("query", "lang"),
     [
         ("小狗贫血", "zh"), ("iPhone 15 价格", "zh"), ("404 是什么", "zh"), ("龘", "zh"),
@@ -76,7 +76,7 @@ def test_a_language_that_is_asked_for_holds_for_every_query() -> None:
             assert {lang_of(query, texts, lang) for texts in (CHINESE, ENGLISH)} == {lang}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "lang"),
     [
         ("牙龈发白。", "zh"), ("iPhone 的价格", "zh"), ("pale gums", "en"), ("a song named 红豆", "en"),

@@ -8,6 +8,7 @@ import pytest
 
 from judge.dataset.read import read_dataset
 from judge.errors import InputError
+from tests.support.cases import check_each
 
 
 def latency(answer: object) -> float | None:
@@ -17,7 +18,7 @@ def latency(answer: object) -> float | None:
     return ranking.latency_ms
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("answer", "milliseconds"),
     [
         ([{"snippet": "a"}], None),

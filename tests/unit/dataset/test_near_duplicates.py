@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from judge.dataset.near_duplicates import find_near_duplicates
 from judge.records import Judgment, Pair, Pool, Query, Snippet
+from tests.support.cases import check_each
 
 QUERY = Query("q", "signs of anaemia in a puppy", "", "en")
 #: 57 characters without spaces and marks.
@@ -38,7 +37,7 @@ def match(a: str, b: str, query: Query = QUERY) -> bool:
 TEN_WORDS = " ".join(f"{letter * 10}" for letter in "abcdefghij")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("one", "other"),
     [
         (TEXT, "“Pale gums” are a sign of anaemia in puppies – and so is a fast pulse at rest …"),
@@ -53,7 +52,7 @@ def test_texts_that_hardly_differ_match(one: str, other: str) -> None:
     assert match(one, other)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("one", "other"),
     [
         (TEXT, TEXT.removesuffix("at rest.")),  # 51 of 57 characters

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.dataset.pool import build_pool, canonicalise_url, describe_differing_dates
 from judge.dataset.read import read_dataset
 from judge.records import Dataset, Pool
+from tests.support.cases import check_each
 
 
 def pooled(rows: list[dict[str, object]], depth: int = 10) -> Pool:
@@ -69,7 +69,7 @@ def test_a_dataset_that_names_its_documents_has_said_which_are_the_same() -> Non
     assert len(pooled(rows).pairs) == 2  # judged once all the same
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("url", "canonical"),
     [
         ("HTTPS://WWW.Example.COM:443/Path/?b=2&a=1&utm_medium=x#frag", "example.com/Path?a=1&b=2"),

@@ -7,12 +7,12 @@ import sys
 import unicodedata
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.dataset import clean, injection
 from judge.dataset.text_cleaning import _HIGH_BYTES, _LATIN, looks_misdecoded
+from tests.support.cases import check_each
 
 PATTERNS = injection._INJECTION_PATTERNS
 #: The words of all patterns, and the marks and letters that folding, cleaning and decoding know.
@@ -39,7 +39,7 @@ def test_no_pattern_that_matches_is_passed_over(text: str, raw: str) -> None:
     assert matching <= injection._find_triggered(visible, raw_text)
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@check_each("name", PATTERNS)
 def test_every_form_of_a_pattern_is_found_inside_other_text(name: str) -> None:
     pattern = PATTERNS[name]
     for word in pattern.words:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from judge.dataset.read import read_dataset, read_trec_dataset
 from judge.errors import InputError
 from judge.records import Dataset
+from tests.support.cases import check_each
 from tests.support.factories import write_rows
 
 CASES = Path(__file__).resolve().parents[2] / "cases" / "attacks.jsonl"
@@ -161,9 +162,7 @@ def test_a_run_of_two_tags_is_no_engine_of_its_own_nor_part_of_another(tmp_path:
         read_trec_dataset(tmp_path / "t.tsv", tmp_path / "d.tsv", runs, lang="en", max_chars=400)
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in ATTACKS if "raw_lines" in case], ids=lambda case: case["id"]
-)
+@check_each("case", [case for case in ATTACKS if "raw_lines" in case])
 def test_bad_rows_of_the_attack_cases_are_refused_with_line_field_and_value(
     case: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -178,7 +177,7 @@ def test_bad_rows_of_the_attack_cases_are_refused_with_line_field_and_value(
 ROW: dict[str, Any] = {"query_id": "1", "query": "q", "engine": "a", "rank": 1, "snippet": "s"}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("changes", "words"),
     [
         ({"rank": 0}, "field 'rank' is 0"),
@@ -232,7 +231,7 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("content", "words"),
     [
         ('{"query": "q", "snippet": "s"}\n{"query": "q", \n', "d.jsonl:2: is not JSON"),
@@ -267,7 +266,7 @@ def test_files_that_are_no_datasets(tmp_path: Path) -> None:
     assert "d.csv:2: has more cells" in refusal(tmp_path / "d.csv")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("content", "words"),
     [
         ("query,engine,snippet\nq,e\n", "d.csv:2: has fewer cells"),
@@ -298,8 +297,8 @@ def test_broken_arrays_are_refused(tmp_path: Path, content: str, words: str) -> 
     assert words in refusal(path)
 
 
-@pytest.mark.parametrize("first", [[], [{"snippet": "x"}], {"error": "HTTP 503"}])
-@pytest.mark.parametrize("second", [[], [{"snippet": "y"}], {"error": "HTTP 500"}])
+@check_each("first", [[], [{"snippet": "x"}], {"error": "HTTP 503"}])
+@check_each("second", [[], [{"snippet": "y"}], {"error": "HTTP 500"}])
 def test_an_engine_answers_a_query_once(tmp_path: Path, first: Any, second: Any) -> None:
     records = [{"query": "q", "engines": {"a": answer}} for answer in (first, second)]
     said = refusal(write_rows(tmp_path / "d.jsonl", records))

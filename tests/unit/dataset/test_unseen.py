@@ -7,6 +7,7 @@ import unicodedata
 import pytest
 
 from judge.dataset.text_cleaning import drop_invisible, has_invisible
+from tests.support.cases import check_each
 
 NEEDED = (
     "👨\u200d👩\u200d👧\u200d👦 family",
@@ -20,12 +21,12 @@ NEEDED = (
 )
 
 
-@pytest.mark.parametrize("text", NEEDED)
+@check_each("text", NEEDED)
 def test_what_writing_needs_is_untouched(text: str) -> None:
     assert drop_invisible(text) == (text, False)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "shown"),
     [
         ("gr\u200bade", "grade"),

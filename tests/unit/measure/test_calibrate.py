@@ -21,6 +21,7 @@ from judge.measure.ppi import (
     count_reserve_queries,
     draw_queries_to_label,
 )
+from tests.support.cases import check_each
 from tests.support.intervals import high_end, low_end
 from tests.unit.measure.corrected import corrected_mean, floats, graded, numbers
 
@@ -298,7 +299,7 @@ def test_every_query_is_drawn_as_often() -> None:
     assert stats.chisquare([drawn[query] for query in QUERIES[:20]]).pvalue > 0.01
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("count", "queries", "without", "more"),
     [
         (20, 200, 12, 5),

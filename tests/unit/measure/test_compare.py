@@ -14,6 +14,7 @@ from judge.measure.compare import PairComparison, compare_engines, find_largest_
 from judge.measure.formulas import Floats
 from judge.measure.simultaneous import compare_means, detectable_difference, required_queries
 from judge.records import BINARY
+from tests.support.cases import check_each
 from tests.support.intervals import high_end, low_end
 from tests.unit.measure.tables import NAN, tabled
 from tests.unit.measure.world import World
@@ -297,7 +298,7 @@ def test_lists_without_one_grade_widen_the_bounds_and_never_move_the_mean_out() 
     assert pair.outcome == "undetermined"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@check_each("seed", range(20))
 def test_queries_that_may_count_never_round_the_mean_out_of_its_bounds(seed: int) -> None:
     """Left out, they change no digit of the mean: on them a is further ahead than anywhere else."""
     a, b = normal(seed, 2, 40, ahead=0.1)

@@ -13,6 +13,7 @@ from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints
 from judge.measure.imputation import DRAWS, impute_grades, weigh_donors
 from judge.records import BINARY, GRADED, Scale
+from tests.support.cases import check_each
 from tests.unit.measure.missing import bias, simulated
 
 MEASURES = "nDCG@10 AP@10 P@5 RR@10"
@@ -65,8 +66,8 @@ def naive_shares(query: Ints, grade: Ints, discounts: Floats, top: int) -> Float
     return shares
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("top", [1, 3])
+@check_each("seed", range(8))
+@check_each("top", [1, 3])
 def test_shares_are_those_of_a_slow_calculation(seed: int, top: int) -> None:
     """But for the predictions of pairs of other queries, which are rounded."""
     query, grade, discounts = pool(seed, queries=5, pairs=60, engines=3, top=top)
@@ -85,8 +86,8 @@ def test_the_donors_of_the_query_outweigh_all_others() -> None:
     assert shares[0, 1] == shares[0, 2] == 0
 
 
-@pytest.mark.parametrize("donors", [1, 2, 7])
-@pytest.mark.parametrize("grade", range(4))
+@check_each("donors", [1, 2, 7])
+@check_each("grade", range(4))
 def test_donors_of_one_grade_give_that_grade(donors: int, grade: int) -> None:
     pairs = [("q", f"d{at}") for at in range(donors + 1)]
     grades = np.array([[NO_GRADE]] + [[grade]] * donors)

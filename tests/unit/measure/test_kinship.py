@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from judge.measure.bias import SharedVendor, find_shared_vendors, find_vendor
+from tests.support.cases import check_each
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("name", "expected"),
     [
         ("qwen2.5-72b-instruct", "Alibaba"),

@@ -14,6 +14,7 @@ from judge.measure.measures import (
     parse_measure,
     parse_measures,
 )
+from tests.support.cases import check_each
 
 EVERYTHING = (
     "nDCG@10 nDCG nDCG(dcg='exp-log2')@10 nDCG(own)@10 nDCG(own,dcg='exp-log2') AP@10 AP AP(own)@10 "
@@ -30,7 +31,7 @@ def test_every_measure_prints_as_it_is_written() -> None:
     assert parse_measures(map(str, measures)) == measures
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("written", "canonical"),
     [
         ("ndcg@10", "nDCG@10"),
@@ -63,7 +64,7 @@ def test_the_names_are_those_of_ir_measures() -> None:
         )
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("written", "says"),
     [
         ("MAP@10", "did you mean AP?"),

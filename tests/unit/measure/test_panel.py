@@ -20,6 +20,7 @@ from judge.measure.panel_agreement import (
 )
 from judge.measure.score import Scores, score_rankings
 from judge.records import BINARY, GRADED, Judgment, Ranking, Snippet
+from tests.support.cases import check_each
 
 
 def judged(member: str, grades: Sequence[int | None], repeat: int = 1) -> list[Judgment]:
@@ -40,7 +41,7 @@ def given_to(*members: Sequence[int | None]) -> dict[str, list[Judgment]]:
     return {name: judged(name, grades) for name, grades in zip("abcdefg", members, strict=False)}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("grades", "low", "high", "flags"),
     [
         ((1, 1), 1, 1, ()),

@@ -22,13 +22,14 @@ from judge.measure.agreement import (
 from judge.measure.rank_correlation import EngineOrders, compare_rankings
 from judge.measure.resampling import StatisticValue
 from judge.records import BINARY, GRADED
+from tests.support.cases import check_each
 from tests.unit.measure.world import World, judgment
 
 KEYS = st.tuples(st.sampled_from("pqr"), st.sampled_from("abcd"))
 GRADES = st.dictionaries(KEYS, st.integers(0, 3))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("given_grades", "typical"),
     [
         ((2,), 2),

@@ -13,6 +13,7 @@ from scipy import stats
 
 from judge.measure.formulas import Floats
 from judge.measure.resampling import bootstrap_intervals, compute_randomisation_p, holm
+from tests.support.cases import check_each
 
 NAN = np.nan
 #: Differences as they occur: of nDCG, of P@5 with its many ties, and none at all.
@@ -56,7 +57,7 @@ def one_p(differences: Sequence[float], **options: int) -> float:
 # --- randomised_p
 
 
-@pytest.mark.parametrize("queries", range(2, 14))
+@check_each("queries", range(2, 14))
 def test_few_queries_give_the_exact_p(queries: int) -> None:
     """Whole numbers, so that scipy's sums tie where ours do."""
     for differences in np.random.default_rng(queries).integers(-4, 6, (5, queries)):
@@ -79,7 +80,7 @@ def test_a_random_choice_of_signs_agrees_with_all_of_them() -> None:
     assert np.all(np.abs(exact - drawn) <= 4 * np.sqrt(exact * (1 - exact) / 8191) + 2e-4)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("differences", "p"),
     [
         ([0.5], 1),

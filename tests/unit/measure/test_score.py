@@ -21,6 +21,7 @@ from judge.measure.imputation import DRAWS
 from judge.measure.measures import parse_measures
 from judge.measure.score import mean_with_bounds, score_rankings
 from judge.records import BINARY, GRADED, Scale
+from tests.support.cases import check_each
 from tests.unit.measure.world import World, judgment, one_list, side_by_side, value, values
 
 LOG3 = 1.584962500721156  # log2(3)
@@ -82,8 +83,8 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("scale", [BINARY, GRADED], ids=lambda scale: scale.name)
-@pytest.mark.parametrize("seed", range(5))
+@check_each("scale", [BINARY, GRADED])
+@check_each("seed", range(5))
 def test_equal_to_trec_eval(seed: int, scale: Scale) -> None:
     world = ragged(seed, scale, " ".join(SAME))
     theirs = {

@@ -19,6 +19,7 @@ from judge.measure.simultaneous import (
     detectable_difference,
     required_queries,
 )
+from tests.support.cases import check_each
 
 NAN = float("nan")
 RESAMPLES = 10_000
@@ -114,7 +115,7 @@ def test_a_wider_interval_excludes_0_exactly_when_its_p_is_below_5_percent() -> 
     assert wider.p[[0, 2]].tolist() == plain.p[[0, 2]].tolist()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("shape", "families", "resamples"),
     [
         ((1_999, 5, 10), 1, 10_000),

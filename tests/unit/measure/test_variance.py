@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from judge.measure.formulas import Floats
 from judge.measure.stability import VarianceComponents, compute_equivalence_p, estimate_components, icc
+from tests.support.cases import check_each
 
 
 def floats(*values: float) -> Floats:
@@ -36,7 +37,7 @@ def test_equal_repeats_agree_wholly_and_a_shift_costs() -> None:
     assert shifted == pytest.approx(0.16 / (0.16 + 0.02))
 
 
-@pytest.mark.parametrize(
+@check_each(
     "values",
     [
         np.full((3, 3), 0.1),
@@ -100,7 +101,7 @@ def test_equivalence_equals_statsmodels(differences: list[float], margin: float)
     assert compute_equivalence_p(array, margin) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("difference", "p"), [(0.0, 0.0), (0.009, 0.0), (-0.009, 0.0), (0.01, 1.0), (-0.01, 1.0), (0.2, 1.0)]
 )
 def test_equal_differences_are_inside_the_margin_or_not(difference: float, p: float) -> None:

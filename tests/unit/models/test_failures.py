@@ -10,6 +10,7 @@ import pytest
 
 from judge.errors import AccountError, CallError, NoResponse, RequestRejected, RetryableError, TimedOut
 from judge.records import Completion
+from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.models.asking import ADAPTERS, CANARY, Case, always, ask, cases, open_at, reply_of
 
@@ -99,8 +100,8 @@ def check(case: Case, adapter: str, answer: Completion) -> None:
         assert answer.model == served
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS)
-@pytest.mark.parametrize("reply", [Reply(text="x" * 500, cut=True), Reply(reset=True)], ids=["cut", "reset"])
+@check_each("adapter", ADAPTERS)
+@check_each("reply", [Reply(text="x" * 500, cut=True), Reply(reset=True)])
 def test_a_broken_connection_may_have_been_billed(adapter: str, reply: Reply) -> None:
     with always(reply) as server:
         error = failure(adapter, server)
@@ -117,8 +118,8 @@ def test_a_server_that_is_not_there_bills_nothing(adapter: str) -> None:
     assert server.url in error.detail
 
 
-@pytest.mark.parametrize("adapter", ["openai", "dashscope", "langchain:openai"])
-@pytest.mark.parametrize(
+@check_each("adapter", ["openai", "dashscope", "langchain:openai"])
+@check_each(
     ("headers", "seconds"),
     [
         ({"retry-after": "7"}, 7.0),

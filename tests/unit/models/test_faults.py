@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
 from judge.models.error_mapping import DETAIL_LENGTH, ErrorResponse, classify, read_retry_after, shorten
 from judge.models.redaction import mask
+from tests.support.cases import check_each
 
 SAID = [
     (
@@ -113,7 +114,7 @@ CLASSES: dict[str, type[CallError]] = {
 }
 
 
-@pytest.mark.parametrize(("status", "code", "message", "kind"), SAID)
+@check_each(("status", "code", "message", "kind"), SAID)
 def test_a_fault_is_what_the_server_says(status: int, code: str, message: str, kind: str) -> None:
     error = classify(ErrorResponse(status, code, message))
     assert (error.kind, type(error)) == (kind, CLASSES[kind])
@@ -136,9 +137,7 @@ def test_a_word_for_an_empty_account_means_what_its_server_means_by_it(endpoint:
     assert error.retry_after == (3.0 if kind == "rate_limit" else None)
 
 
-@pytest.mark.parametrize(
-    "body", [None, "", "gone", b"\xff", [], {"error": None}, {"error": "gone"}, {"detail": ["x"]}]
-)
+@check_each("body", [None, "", "gone", b"\xff", [], {"error": None}, {"error": "gone"}, {"detail": ["x"]}])
 def test_any_body_is_some_fault(body: object) -> None:
     assert classify(ErrorResponse.of(500, body, {})).kind == "server_error"
 
@@ -188,8 +187,8 @@ def test_a_date_is_read_by_the_servers_clock() -> None:
     assert read_retry_after({**headers, "Retry-After": "Wed, 21 Oct 2015 07:00:00 GMT"}) == 0.0
 
 
-@pytest.mark.parametrize("offset", ["+9999", "+99999999", "-99999999999999999999", "-2359"])
-@pytest.mark.parametrize("year", ["0001", "2015", "9999", "99999999999999999999"])
+@check_each("offset", ["+9999", "+99999999", "-99999999999999999999", "-2359"])
+@check_each("year", ["0001", "2015", "9999", "99999999999999999999"])
 def test_a_date_from_nowhere_breaks_nothing(year: str, offset: str) -> None:
     seconds = read_retry_after({"retry-after": f"Fri, 31 Dec {year} 23:59:59 {offset}"})
     assert seconds is None or seconds >= 0
@@ -201,7 +200,7 @@ def test_no_header_breaks_the_reading(value: str) -> None:
     assert seconds is None or seconds >= 0
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "bad key sk-proj-abcdef123456",

@@ -10,6 +10,7 @@ import pytest
 
 from judge.models.chat_messages import BodyRefused
 from judge.models.http1 import Http1Connections, HttpResponse, NotConnected
+from tests.support.cases import check_each
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
 
@@ -80,7 +81,7 @@ def test_a_connection_is_used_again_after_a_whole_response(response: Sequence[by
     assert body == b"22"
 
 
-@pytest.mark.parametrize(
+@check_each(
     "response",
     [
         (b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",),
@@ -89,7 +90,6 @@ def test_a_connection_is_used_again_after_a_whole_response(response: Sequence[by
         (OK + b"{}" + OK + b"{}",),
         (OK + b"{}garbage",),
     ],
-    ids=["close", "HTTP/1.0", "no length", "two responses", "more bytes"],
 )
 def test_a_connection_is_not_used_again_where_its_next_response_is_not_certain(
     response: Sequence[bytes],
@@ -104,7 +104,7 @@ def test_names_of_headers_are_in_lower_case() -> None:
     assert (response.status, response.headers["retry-after"]) == (429, "7")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("response", "error", "words"),
     [
         ((OK + b"{", b""), ConnectionError, "closed the connection"),
@@ -117,7 +117,6 @@ def test_names_of_headers_are_in_lower_case() -> None:
             "is no HTTP",
         ),
     ],
-    ids=["cut", "no response", "another protocol", "endless header", "upgrade"],
 )
 def test_a_response_that_is_not_whole_is_an_error(
     response: Sequence[bytes], error: type[Exception], words: str

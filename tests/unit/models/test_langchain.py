@@ -16,6 +16,7 @@ from judge.errors import CallError, RequestRejected, RetryableError, SetupError
 from judge.models import open_model
 from judge.models.endpoint import Endpoint
 from judge.records import Completion, Sampling, Usage
+from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.models.asking import CANARY, KEYS, PROMPT, SAMPLING, agree, always, ask, open_at
 
@@ -83,7 +84,7 @@ def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
             ask(LangChainModel(chat, "openai:m", here))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("status", "code"),
     [
         (429, "rate_limit"),
@@ -188,7 +189,7 @@ def test_a_ready_object_is_asked() -> None:
     assert (answer.text, answer.usage, answer.params) == (GRADE, None, {})
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("metadata", "finish_reason"),
     [
         ({"finish_reason": "MAX_TOKENS"}, "length"),

@@ -7,11 +7,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from judge.models import open_model
 from judge.models.lexical import extract_terms, grade_overlap
 from judge.records import BINARY, GRADED, Lang, Scale, Usage
+from tests.support.cases import check_each
 from tests.unit.models.asking import PROMPT, SAMPLING
 
 
@@ -31,7 +30,7 @@ def test_terms_are_folded_words_and_character_pairs() -> None:
     assert list(extract_terms("Python的安装")) == ["python", "安装"]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("query", "snippet", "lang", "grade"),
     [
         ("green tea benefits", "Nothing about it here at all, only coffee and milk.", "en", 0),

@@ -12,10 +12,11 @@ from judge.models import PROVIDERS, Provider, open_model
 from judge.models.endpoint import Endpoint
 from judge.models.lexical import Lexical
 from judge.records import Sampling
+from tests.support.cases import check_each
 from tests.unit.models.asking import KEYS, SAMPLING
 
 
-@pytest.mark.parametrize(
+@check_each(
     "spec",
     [
         "gpt-4o",

@@ -13,6 +13,7 @@ from judge.errors import AccountError, ParametersRejected, RequestRejected, Setu
 from judge.models.endpoint import Endpoint, build_thinking_params
 from judge.models.openai import OpenAI
 from judge.records import Completion, Sampling, Usage
+from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.models.asking import CANARY, PROMPT, SAMPLING, SCHEMA, agree, always, ask, open_at
 
@@ -90,7 +91,7 @@ def test_environment_variables_of_the_sdk_stay_out(monkeypatch: pytest.MonkeyPat
     assert not {"x-leak", "openai-organization"} & headers.keys()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("url", "switch"),
     [
         ("https://api.openai.com/v1", {"reasoning_effort": "none"}),

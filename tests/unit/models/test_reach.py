@@ -11,6 +11,7 @@ from judge.errors import CallError, ConnectionFailed, SetupError
 from judge.models import open_model
 from judge.models.endpoint import proxy_for
 from judge.models.error_mapping import connection_error
+from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.models.asking import ADAPTERS, CANARY, KEYS, SAMPLING, always, ask, open_at
 
@@ -21,8 +22,8 @@ def opened(kind: str, url: str) -> None:
     open_model(f"{kind}:m", base_url=url, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
 
 
-@pytest.mark.parametrize("kind", [*ADAPTERS, "langchain:ollama"])
-@pytest.mark.parametrize(
+@check_each("kind", [*ADAPTERS, "langchain:ollama"])
+@check_each(
     ("url", "why"),
     [
         ("http://h/v1?api-key=canary", "holds a query or a fragment"),

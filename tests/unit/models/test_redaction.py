@@ -17,6 +17,7 @@ from judge.models.chat_messages import parse_response, read_completion
 from judge.models.endpoint import proxy_secrets
 from judge.models.error_mapping import ErrorResponse
 from judge.models.redaction import MIN_SECRET_LENGTH, mask, redact, secrets_in
+from tests.support.cases import check_each
 
 KEY = "kä/9e41+not.like=a~key&<\"\\'"
 SPELLINGS: dict[str, Callable[[str], str]] = {
@@ -42,8 +43,8 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("key", [KEY, "Canary_9e41-not-like-a-key"])
-@pytest.mark.parametrize("spell", SPELLINGS.values(), ids=SPELLINGS)
+@check_each("key", [KEY, "Canary_9e41-not-like-a-key"])
+@check_each("spell", SPELLINGS.values())
 def test_a_key_is_masked_in_every_spelling(spell: Callable[[str], str], key: str) -> None:
     assert redact(f"before {spell(key)} behind {spell(key)}", "other-secret", key) == "before *** behind ***"
 
@@ -63,7 +64,7 @@ def test_a_text_without_the_key_stays_as_it_is(text: str) -> None:
     assert redact(text, KEY, "canary-9e41-not-like") == text
 
 
-@pytest.mark.parametrize("key", ["", "x", "none", "EMPTY", "a" * (MIN_SECRET_LENGTH - 1)])
+@check_each("key", ["", "x", "none", "EMPTY", "a" * (MIN_SECRET_LENGTH - 1)])
 def test_a_short_key_damages_no_reason(key: str) -> None:
     reason = f"The snippet is x-rated, none of it is EMPTY, {'a' * 20}"
     assert redact(reason, key) == reason

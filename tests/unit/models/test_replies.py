@@ -13,6 +13,7 @@ from judge.errors import CallError, NoResponse, RequestRejected, RetryableError
 from judge.models.chat_messages import message_text, parse_response, read_completion, read_usage
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.records import Usage
+from tests.support.cases import check_each
 from tests.support.fake_server import Reply
 from tests.unit.models.asking import always, ask, open_at
 
@@ -61,7 +62,7 @@ def test_any_bytes_are_an_answer_or_a_failed_call(body: bytes) -> None:
         assert isinstance(parse_response(200, body, {}), dict | ErrorResponse)
 
 
-@pytest.mark.parametrize("body", [b"", b"[1]", b'{"choices": [', b"[" * 100_000, b"\xff\xfe"])
+@check_each("body", [b"", b"[1]", b'{"choices": [', b"[" * 100_000, b"\xff\xfe"])
 def test_a_success_without_a_whole_object_is_a_broken_transport(body: bytes) -> None:
     with pytest.raises(RetryableError, match="no whole JSON object"):
         parse_response(200, body, {})
@@ -75,8 +76,8 @@ def test_an_html_page_is_named_by_its_title_which_shows_no_key() -> None:
     assert caught.value.billed
 
 
-@pytest.mark.parametrize("adapter", ["openai", "dashscope"])
-@pytest.mark.parametrize(
+@check_each("adapter", ["openai", "dashscope"])
+@check_each(
     "body",
     [
         "{}",
@@ -104,7 +105,7 @@ def test_usage_is_read_by_every_providers_names() -> None:
     assert read_usage(None) is None
 
 
-@pytest.mark.parametrize(
+@check_each(
     "counted",
     [
         {"total_tokens": 11},
@@ -131,15 +132,13 @@ def ended(finish_reason: object) -> str | None:
     return read_completion([choice], model="m", params={}, usage=None, request_id=None).finish_reason
 
 
-@pytest.mark.parametrize(
-    "word", ["stop", "STOP", "eos", "end_turn", "stop_sequence", "tool_calls", "", "null"]
-)
+@check_each("word", ["stop", "STOP", "eos", "end_turn", "stop_sequence", "tool_calls", "", "null"])
 def test_an_answer_that_ended_by_itself_keeps_the_servers_word(word: str) -> None:
     assert ended(word) == word.lower()
     assert ended(None) is None
 
 
-@pytest.mark.parametrize(
+@check_each(
     "word",
     [
         *("max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "incomplete", "LENGTH", "abort"),
@@ -150,7 +149,7 @@ def test_an_answer_that_ended_otherwise_was_cut(word: str) -> None:
     assert ended(word) == "length"
 
 
-@pytest.mark.parametrize(
+@check_each(
     "word",
     [
         *(

@@ -13,6 +13,7 @@ from judge.errors import CallError, RequestRejected, SetupError
 from judge.models import Model, open_model
 from judge.models.rerank import LocalReranker, check_sentence_transformers
 from judge.records import Usage
+from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.support.rerank_server import rerank, rerank_as_tei
 from tests.unit.models.asking import CANARY, PROMPT, SAMPLING, always, ask
@@ -63,7 +64,7 @@ def test_a_server_of_tei_is_asked_as_it_reads_after_its_first_refusal() -> None:
     assert bodies == [{"model": "m", "query": "tea", "documents": [TEXT]}, tei, tei]
 
 
-@pytest.mark.parametrize(
+@check_each(
     "body",
     [
         {},

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from judge.nightly.decision import (
     Evidence,
     decide,
@@ -17,6 +15,7 @@ from judge.nightly.decision import (
     find_without_text,
 )
 from judge.nightly.record import NightEngineResult, RegressionOutcome
+from tests.support.cases import check_each
 
 DROP = RegressionOutcome(
     "bing",
@@ -38,7 +37,7 @@ TURNED = replace(DROP, verdict="incomplete")
 BROKEN = {"searx": "searx: answered 0% of the queries"}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("evidence", "status", "code", "first"),
     [
         (Evidence(True), "fine", 0, None),
@@ -106,7 +105,7 @@ def engine(
     )
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("tonight", "is_broken"),
     [
         (engine(98, errors=2), False),
@@ -190,7 +189,7 @@ def test_an_engine_that_was_silent_at_the_baseline_may_stay_so() -> None:
     assert find_unavailable({"bing": engine(50, empty=50)}, {"bing": engine(55, empty=45)}, 0.1) == {}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("evidence", "finished"),
     [
         (Evidence(True), True),

@@ -21,6 +21,7 @@ from judge.nightly.regression_test import (
     warn_of_hidden_drops,
     warn_of_too_few_queries,
 )
+from tests.support.cases import check_each
 from tests.unit.measure.tables import NAN, tabled
 
 CHANGE = RegressionOutcome("bing", "AP@10", 100, 0.6, 0.55, -0.05, -0.07, -0.03, -0.05, -0.05, 0.0001)
@@ -33,7 +34,7 @@ def verdicts(
     return [row.verdict for row in decide_outcomes(given, broken, rules)]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("what", "verdict"),
     [
         ({}, "regression"),

@@ -13,6 +13,7 @@ from judge.errors import InputError
 from judge.nightly import trend
 from judge.nightly.record import NightRecord
 from judge.nightly.trend import TrendValue
+from tests.support.cases import check_each
 from tests.unit.nightly.records import canaries, month, night, parsed, row, written
 
 
@@ -29,7 +30,7 @@ def test_nights_come_by_date_and_what_is_no_night_is_left_alone(tmp_path: Path) 
     assert found.damaged == ()
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "",
@@ -107,7 +108,7 @@ def test_the_last_change_from_the_baseline_is_of_the_one_in_force() -> None:
     assert trend.change_from_baseline(nights_of(night("2026-05-01"), gone), "bing", "AP@10") is None
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("given", "changed"),
     [
         ({}, ()),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -13,6 +12,7 @@ from markdown_it import MarkdownIt
 from judge.config.nightly import WebhookOptions
 from judge.nightly import notifications
 from judge.nightly.night_texts import format_markdown, format_plain, make_message
+from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.nightly.records import HOSTILE, drift, night, parsed, regression, row
 
@@ -110,7 +110,7 @@ def test_many_regressions_fit_a_title() -> None:
     assert title == "judge 2026-05-20: regression: engine4 AP@10 −0.070, engine3 AP@10 −0.060, 3 more"
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@check_each("name", HOSTILE)
 def test_markdown_shows_a_name_as_it_is_and_nothing_else(name: str) -> None:
     record = regression()
     for each in record["regression_test"]["rows"][:2]:

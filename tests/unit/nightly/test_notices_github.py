@@ -11,6 +11,7 @@ import pytest
 
 from judge.config.nightly import WebhookOptions
 from judge.nightly import notifications
+from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.nightly.records import HOSTILE, drift, night, parsed, regression
 
@@ -54,7 +55,7 @@ def test_annotations_are_errors_where_the_night_fails(record: dict[str, Any], le
     assert [command[0] for command in commands if command] == levels
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@check_each("name", HOSTILE)
 def test_no_name_becomes_a_command_of_its_own(tmp_path: Path, name: str) -> None:
     record = regression()
     for each in record["regression_test"]["rows"]:
@@ -67,9 +68,7 @@ def test_no_name_becomes_a_command_of_its_own(tmp_path: Path, name: str) -> None
     assert not name.isprintable() or all(name.strip() in text for _, _, text in told)
 
 
-@pytest.mark.parametrize(
-    "line", ["##[error]x", "###[error]x", "::error::x", "  ::add-mask::x", "\u2003::e::x"]
-)
+@check_each("line", ["##[error]x", "###[error]x", "::error::x", "  ::add-mask::x", "\u2003::e::x"])
 def test_a_quiet_line_is_no_command_and_still_says_it(line: str) -> None:
     assert obeyed(line) is not None
     (quiet,) = notifications.escape_commands([line], {"GITHUB_ACTIONS": "true"})

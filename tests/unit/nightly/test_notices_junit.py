@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from judge.nightly.notifications import format_junit
+from tests.support.cases import check_each
 from tests.unit.nightly.records import HOSTILE, night, parsed, regression
 
 #: What Jenkins' junit-10.xsd lets an element hold and say.
@@ -74,7 +75,7 @@ def test_junit_says_of_the_night_what_its_exit_code_says(status: str, outcome: l
     assert [child.tag for case in root.iter("testcase") for child in case] == outcome
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@check_each("name", HOSTILE)
 def test_junit_is_xml_whatever_a_name_holds(name: str) -> None:
     record = regression()
     for each in record["regression_test"]["rows"]:

@@ -20,6 +20,7 @@ from judge.config.nightly import NightlyConfig
 from judge.errors import InputError
 from judge.nightly.notifications import Webhook, make_request, post_message
 from judge.nightly.record import record_to_json
+from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.nightly.records import night, parsed
 
@@ -75,7 +76,7 @@ def test_what_is_refused_with_a_200_is_said_and_not_tried_again(kind: str, answe
         assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize(("status", "tries"), [(500, 3), (429, 3), (503, 3), (404, 1), (403, 1), (302, 1)])
+@check_each(("status", "tries"), [(500, 3), (429, 3), (503, 3), (404, 1), (403, 1), (302, 1)])
 def test_passing_faults_are_tried_three_times(status: int, tries: int) -> None:
     headers = {"Location": "/elsewhere"} if status == 302 else {}
     with LoopbackServer(lambda asked: Reply(status=status, body="no", headers=headers)) as server:
@@ -175,7 +176,7 @@ def open_webhook(table: dict[str, Any], environ: Mapping[str, str]) -> Webhook:
     return Webhook.from_options(options, environ)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("table", "said"),
     [
         ({"kind": "pager", "url_env": "HOOK"}, "kind is 'pager'; it is json, feishu, dingtalk, slack"),

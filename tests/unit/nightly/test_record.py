@@ -24,13 +24,14 @@ from judge.nightly.record import (
     write_record,
 )
 from judge.runs.folder import RunFolder
+from tests.support.cases import check_each
 from tests.unit.nightly.records import drift, month, night, parsed, regression
 
 HERE = Path(__file__).resolve().parent
 SCHEMA = HERE.parents[2] / "docs" / "schema" / "night.json"
 
 
-@pytest.mark.parametrize("values", [night("2026-05-02"), regression(), drift(), *month()[:2]])
+@check_each("values", [night("2026-05-02"), regression(), drift(), *month()[:2]])
 def test_a_record_is_written_and_read_back_the_same(tmp_path: Path, values: dict[str, Any]) -> None:
     record = parsed(values)
     write_record(RunFolder(tmp_path), record)

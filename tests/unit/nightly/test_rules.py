@@ -9,6 +9,7 @@ import pytest
 
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError
+from tests.support.cases import check_each
 
 
 def test_what_is_not_said_goes_without_saying() -> None:
@@ -18,7 +19,7 @@ def test_what_is_not_said_goes_without_saying() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("table", "said"),
     [
         ({"min_dorp": 0.1}, "unknown option 'min_dorp'; did you mean 'min_drop'?"),

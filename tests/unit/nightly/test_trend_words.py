@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from judge.messages import Text
 from judge.nightly.night_texts import describe_reasons, describe_shown_nights, headline
 from judge.nightly.record import NightRecord
+from tests.support.cases import check_each
 from tests.unit.nightly.records import night, parsed, regression
 
 
@@ -24,7 +23,7 @@ def away(day: int) -> dict[str, Any]:
     return night(f"2026-05-{day:02}", status="incomplete", reasons=["the assessor did not answer"])
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("records", "en", "zh"),
     [
         ([fine(1)], "2026-05-01: fine.", "2026-05-01：正常。"),

@@ -7,6 +7,7 @@ import pytest
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
+from tests.support.cases import check_each
 from tests.unit.parsing.reply_asides import BORROWED, DISOWNED, FOREIGN_KEYS, LEADS, OPPOSED
 
 GRADE = '{"reason": "names the dosage", "grade": 2}'
@@ -55,7 +56,7 @@ def kind(text: str, *, graded: bool = True) -> str:
     return caught.value.kind
 
 
-@pytest.mark.parametrize("form", BORROWED)
+@check_each("form", BORROWED)
 def test_a_quoted_object_is_no_answer(form: str) -> None:
     assert kind(form.replace("%s", GRADE)) in ("ambiguous", "refusal")
     assert kind(form.replace("%s", VERDICT), graded=False) in ("ambiguous", "refusal")
@@ -63,7 +64,7 @@ def test_a_quoted_object_is_no_answer(form: str) -> None:
     assert kind(form.replace("%s", fenced)) in ("ambiguous", "refusal")
 
 
-@pytest.mark.parametrize("form", BORROWED)
+@check_each("form", BORROWED)
 def test_the_answer_behind_a_quoted_object_counts_when_both_agree(form: str) -> None:
     try:
         found: int | None = parse_verdict(
@@ -75,25 +76,25 @@ def test_the_answer_behind_a_quoted_object_counts_when_both_agree(form: str) -> 
     assert kind(form.replace("%s", GRADE.replace("2", "3")) + f"\n\nMy answer:\n{GRADE}")
 
 
-@pytest.mark.parametrize("words", DISOWNED)
+@check_each("words", DISOWNED)
 def test_an_object_that_is_taken_back_is_no_answer(words: str) -> None:
     assert kind(GRADE + words.format(label="grade")) == "ambiguous"
     assert kind(VERDICT + words.format(label="verdict"), graded=False) == "ambiguous"
 
 
-@pytest.mark.parametrize("lead", [*LEADS, *PROSE])
-@pytest.mark.parametrize("fence", ["{}", "```json\n{}\n```"])
+@check_each("lead", [*LEADS, *PROSE])
+@check_each("fence", ["{}", "```json\n{}\n```"])
 def test_an_object_that_prose_leads_to_is_the_answer(lead: str, fence: str) -> None:
     assert parse_verdict(lead + fence.format(GRADE), GRADED).grade == 2
     assert parse_verdict(lead + fence.format(VERDICT), BINARY).grade == 0
 
 
-@pytest.mark.parametrize("words", EXPLAINED)
+@check_each("words", EXPLAINED)
 def test_an_explanation_behind_an_object_changes_nothing(words: str) -> None:
     assert parse_verdict(GRADE + words, GRADED).grade == 2
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         *(
@@ -119,7 +120,7 @@ def test_what_may_have_another_last_word_is_refused(text: str) -> None:
     assert kind(text)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         *('{"grade": 2, "final_grade": 2}', '{"grade": 2, "correction": null}', '{"final": {"grade": 2}}'),
@@ -131,20 +132,18 @@ def test_members_that_leave_no_doubt_are_read(text: str) -> None:
     assert parse_verdict(text, GRADED).grade == 2
 
 
-@pytest.mark.parametrize("key", FOREIGN_KEYS)
+@check_each("key", FOREIGN_KEYS)
 def test_a_verdict_under_a_foreign_key_is_no_answer(key: str) -> None:
     assert kind(f'{{"{key}": {GRADE}}}') == "ambiguous"
     assert kind(f'{{"{key}": {{"reason": "a "b" c", "grade": 2}}}}') in ("ambiguous", "malformed")
 
 
-@pytest.mark.parametrize(
-    "key", ["result", "Final_Answer", "output", "verdict", "arguments", "结果", "最终判断"]
-)
+@check_each("key", ["result", "Final_Answer", "output", "verdict", "arguments", "结果", "最终判断"])
 def test_a_verdict_under_a_key_that_names_the_answer_is_read(key: str) -> None:
     assert parse_verdict(f'{{"{key}": {GRADE}}}', GRADED).grade == 2
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("grade", "member"), [(0, each) for each in OPPOSED["low"]] + [(3, each) for each in OPPOSED["high"]]
 )
 def test_members_that_contradict_the_value_are_refused(grade: int, member: str) -> None:
@@ -172,7 +171,7 @@ def test_verdicts_and_relevance_must_not_differ() -> None:
     assert parse_verdict('{"relevant": "no", "verdict": "no"}', BINARY).grade == 0
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "scale", "finish_reason"),
     [
         ("{'reason': 'r', 'grade': 2,", GRADED, "length"),

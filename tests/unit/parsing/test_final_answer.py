@@ -9,6 +9,7 @@ import pytest
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import GRADED, Scale
+from tests.support.cases import check_each
 from tests.support.scaling import MOST, growth
 
 
@@ -19,7 +20,7 @@ def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     return caught.value.kind
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "grade"),
     [
         ("<think>3? {x} no, it lacks the date.</think>\n{G1}", 1),
@@ -46,7 +47,7 @@ def test_thinking_is_dropped(text: str, grade: int) -> None:
     assert parse_verdict(text, GRADED).grade == grade
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         '<think>maybe {"grade": 3}',
@@ -60,14 +61,12 @@ def test_thinking_is_dropped(text: str, grade: int) -> None:
         'My answer: ["grade": 0, "reason": "saw </think>{"grade": 3}',
     ],
 )
-@pytest.mark.parametrize("finish_reason", ["stop", "length", None])
+@check_each("finish_reason", ["stop", "length", None])
 def test_thinking_that_does_not_end_holds_no_answer(text: str, finish_reason: str | None) -> None:
     assert refusal(text, GRADED, finish_reason) in ("truncated", "malformed", "ambiguous")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "   \n\t", "\ufeff", "\u200b", "<think>3</think>", "<|im_end|>", "\x00"]
-)
+@check_each("text", ["", "   \n\t", "\ufeff", "\u200b", "<think>3</think>", "<|im_end|>", "\x00"])
 def test_nothing_is_empty(text: str) -> None:
     assert refusal(text, GRADED) == "empty"
 

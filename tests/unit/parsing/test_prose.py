@@ -7,6 +7,7 @@ import pytest
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
+from tests.support.cases import check_each
 from tests.unit.parsing.test_surroundings import OBJECTS, grade_of
 
 OBJECT, VERDICT = OBJECTS["graded", "en"], OBJECTS["binary", "en"]
@@ -104,14 +105,14 @@ def beside(prose: str, answer: str) -> tuple[str, str, str]:
     return f"{prose}\n{answer}", f"{answer}\n\n{prose}", f"{prose}\n\n```json\n{answer}\n```"
 
 
-@pytest.mark.parametrize("sentence", NOT_MINE)
+@check_each("sentence", NOT_MINE)
 def test_an_answer_that_is_said_not_to_be_final_is_refused(sentence: str) -> None:
     assert all(map(refuses, beside(sentence, OBJECT)))
     assert all(refuses(text, BINARY) for text in beside(sentence, VERDICT))
     assert refuses(f"Grade: 2\n{sentence}")
 
 
-@pytest.mark.parametrize("form", [*OTHERS, *THOUGHTS])
+@check_each("form", [*OTHERS, *THOUGHTS])
 def test_an_object_of_another_source_or_of_thinking_is_refused(form: str) -> None:
     assert refuses(form.replace("%s", OBJECT))
     assert refuses(form.replace("%s", VERDICT), BINARY)
@@ -123,9 +124,7 @@ def test_the_answer_behind_escaped_thinking_is_read() -> None:
     assert parse_verdict(f"&lt;think&gt;{thought}&lt;/think&gt;\n{OBJECT}", GRADED).grade == 2
 
 
-@pytest.mark.parametrize(
-    ("sentence", "grades"), [(each, grades) for grades, group in OPPOSITES.items() for each in group]
-)
+@check_each(("sentence", "grades"), [(each, grades) for grades, group in OPPOSITES.items() for each in group])
 def test_prose_that_contradicts_a_grade_without_a_digit_is_refused(
     sentence: str, grades: tuple[int, ...]
 ) -> None:
@@ -138,13 +137,13 @@ def test_prose_that_contradicts_a_grade_without_a_digit_is_refused(
     assert refuses(f"{sentence}\n\nGrade: {grades[-1]}")
 
 
-@pytest.mark.parametrize("sentence", HARMLESS)
+@check_each("sentence", HARMLESS)
 def test_prose_that_agrees_with_a_grade_is_harmless(sentence: str) -> None:
     for text in beside(sentence, OBJECT):
         assert grade_of(text, GRADED) == 2, text
 
 
-@pytest.mark.parametrize("form", DENIALS)
+@check_each("form", DENIALS)
 def test_prose_that_denies_a_grade_refuses_this_one_only(form: str) -> None:
     for text in beside(form.format(2), OBJECT):
         assert refuses(text), text
@@ -152,7 +151,7 @@ def test_prose_that_denies_a_grade_refuses_this_one_only(form: str) -> None:
         assert grade_of(text, GRADED) == 2, text
 
 
-@pytest.mark.parametrize(
+@check_each(
     "sentence",
     [
         *(

@@ -7,6 +7,7 @@ import pytest
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
+from tests.support.cases import check_each
 from tests.unit.parsing.edits import edit_reply
 from tests.unit.parsing.surroundings import (
     ATTRIBUTIONS,
@@ -66,8 +67,8 @@ def test_harmless_text_around_an_object_changes_nothing(
     assert read_share(texts, scale, grade) > 0.99
 
 
-@pytest.mark.parametrize("form", ATTRIBUTIONS)
-@pytest.mark.parametrize("scale", [GRADED, BINARY])
+@check_each("form", ATTRIBUTIONS)
+@check_each("scale", [GRADED, BINARY])
 def test_an_object_of_another_is_refused(form: str, scale: Scale) -> None:
     for lang in ("en", "zh"):
         for fence in FENCES[: 1 if "```" in form else 2]:
@@ -75,7 +76,7 @@ def test_an_object_of_another_is_refused(form: str, scale: Scale) -> None:
             assert grade_of(text, scale) is None, text
 
 
-@pytest.mark.parametrize("form", CORRECTIONS)
+@check_each("form", CORRECTIONS)
 def test_a_correction_behind_an_object_is_refused(form: str) -> None:
     for other in ("0", "1", "3"):
         text = OBJECTS["graded", "en"] + "\n\n" + form.format(other, label="grade", label_zh="等级")
@@ -85,7 +86,7 @@ def test_a_correction_behind_an_object_is_refused(form: str) -> None:
         assert grade_of(text, BINARY) is None, text
 
 
-@pytest.mark.parametrize("form", CONFLICTS)
+@check_each("form", CONFLICTS)
 def test_a_stated_value_that_conflicts_is_refused(form: str) -> None:
     for other in ("0", "1", "3"):
         for fence in FENCES:
@@ -94,7 +95,7 @@ def test_a_stated_value_that_conflicts_is_refused(form: str) -> None:
             assert grade_of(f"{answer}\n\n{form.format(other)}", GRADED) is None, other
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "scale", "grade"),
     [(text, GRADED, grade) for text, grade in LABELLED_GRADES]
     + [(text, BINARY, grade) for text, grade in LABELLED_VERDICTS],
@@ -104,7 +105,7 @@ def test_labelled_lines_are_read(text: str, scale: Scale, grade: int) -> None:
     assert grade_of(text.replace("\n", "\r\n"), scale) == grade
 
 
-@pytest.mark.parametrize("text", UNCERTAIN_GRADES)
+@check_each("text", UNCERTAIN_GRADES)
 def test_labelled_lines_that_leave_doubt_are_refused(text: str) -> None:
     assert grade_of(text, GRADED) is None
 

@@ -11,6 +11,7 @@ import pytest
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import MAX_REASON, parse_verdict
 from judge.records import BINARY, GRADED, Scale
+from tests.support.cases import check_each
 
 CASES = Path(__file__).parents[2] / "cases" / "replies.jsonl"
 YES_NO = {"yes": 1, "no": 0}
@@ -18,11 +19,7 @@ YES_NO = {"yes": 1, "no": 0}
 
 def replies(*modes: str) -> list[Any]:
     records = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
-    return [
-        pytest.param(record, id=record["id"])
-        for record in records
-        if record["kind"] == "text" and record["mode"] in modes
-    ]
+    return [record for record in records if record["kind"] == "text" and record["mode"] in modes]
 
 
 def text_of(record: dict[str, Any]) -> str:
@@ -39,7 +36,7 @@ def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     return caught.value.kind
 
 
-@pytest.mark.parametrize("record", replies("grade", "verdict"))
+@check_each("record", replies("grade", "verdict"))
 def test_sample_reply(record: dict[str, Any]) -> None:
     scale = BINARY if record["mode"] == "verdict" else GRADED
     text, expected = text_of(record), record["expected"]
@@ -61,7 +58,7 @@ def test_several_verdicts_for_one_snippet_are_refused(record: dict[str, Any]) ->
     assert refusal(text_of(record), GRADED) == "ambiguous"
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "scale"),
     [
         ('{"verdict": "yes"}', GRADED),
@@ -84,7 +81,7 @@ def test_both_keys_are_told_apart_by_the_scale() -> None:
     assert (parse_verdict(reply, BINARY).grade, parse_verdict(reply, GRADED).grade) == (1, 3)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         '```json\n{"verdict": "yes", "reason": "r"}\n```',
@@ -122,7 +119,7 @@ def test_what_stands_around_an_object_does_not_matter(text: str) -> None:
     assert (verdict.grade, verdict.reason) == (1, "r")
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         '{"grade": 3, "reason": "a"}\n{"grade": 0, "reason": "b"}',
@@ -154,7 +151,7 @@ def test_replies_that_say_two_things_are_refused(text: str) -> None:
     assert refusal(text, GRADED) == "ambiguous"
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "reason"),
     [
         ('{"reason": "r", "grade": 2,}', "r"),
@@ -184,7 +181,7 @@ def test_damage_that_leaves_the_value_certain_is_repaired(text: str, reason: str
     assert "repaired" in verdict.flags
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         *('{"reason": "他说"grade": 3 很好", "gra', '{"reason": "the page has {"grade": 3}'),
@@ -198,7 +195,7 @@ def test_damage_that_leaves_doubt_is_refused(text: str) -> None:
     assert refusal(text, GRADED) in ("malformed", "truncated", "ambiguous")
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         *('{"grade": 1', '{"grade": 1 ', '{"grade": ', '{"grade"', "{"),
@@ -206,12 +203,12 @@ def test_damage_that_leaves_doubt_is_refused(text: str) -> None:
         *('{"reason": "very long', '```json\n{"reason": "a'),
     ],
 )
-@pytest.mark.parametrize("finish_reason", ["stop", "length"])
+@check_each("finish_reason", ["stop", "length"])
 def test_a_cut_value_is_refused(text: str, finish_reason: str) -> None:
     assert refusal(text, GRADED, finish_reason) == "truncated"
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         *("2", "Grade: 2", "yes", '{"reason": "a", "grade": "2"'),
@@ -240,12 +237,12 @@ CUT = (
 )
 
 
-@pytest.mark.parametrize("finish_reason", ENDED)
+@check_each("finish_reason", ENDED)
 def test_a_reply_that_ended_by_itself_is_whole(finish_reason: str | None) -> None:
     assert parse_verdict("Grade: 2", GRADED, finish_reason).grade == 2
 
 
-@pytest.mark.parametrize("finish_reason", CUT)
+@check_each("finish_reason", CUT)
 def test_any_other_end_may_have_cut_the_value(finish_reason: str) -> None:
     assert refusal("2", GRADED, finish_reason) == "truncated"
     assert refusal('{"reason":"a","grade":1', GRADED, finish_reason) == "truncated"
@@ -262,7 +259,7 @@ def test_a_cut_reason_behind_the_value_is_kept_and_flagged(text: str) -> None:
     assert "reason_truncated" in verdict.flags
 
 
-@pytest.mark.parametrize(
+@check_each(
     "reason",
     [
         *("<script>alert(1)</script> {{7*7}}", "a \"b\" 'c' \\ / \n\t", "\ud83d alone"),
@@ -270,7 +267,7 @@ def test_a_cut_reason_behind_the_value_is_kept_and_flagged(text: str) -> None:
         *("```json", "是否 yes/no"),
     ],
 )
-@pytest.mark.parametrize("ascii_only", [True, False])
+@check_each("ascii_only", [True, False])
 def test_a_reason_is_kept_exactly(reason: str, ascii_only: bool) -> None:
     reply = json.dumps({"reason": reason, "grade": 0}, ensure_ascii=ascii_only)
     verdict = parse_verdict(reply, GRADED)

@@ -7,6 +7,7 @@ import pytest
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
+from tests.support.cases import check_each
 
 
 def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
@@ -16,7 +17,7 @@ def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     return caught.value.kind
 
 
-@pytest.mark.parametrize(
+@check_each(
     "word",
     [
         *("yes", "Yes", "YES.", " yes ", "Ｙｅｓ", "yes\\n", "**yes**", "'yes'", "`Yes`"),
@@ -39,14 +40,12 @@ def test_words_for_yes(word: str) -> None:
     assert parse_verdict(f'{{"reason": "r", "verdict": "{word}"}}', BINARY).grade == 1
 
 
-@pytest.mark.parametrize(
-    "word", ["no", "nO", "No!", "Ｎｏ", "否", "否。", "不相关", "不是", "无关", "irrelevant"]
-)
+@check_each("word", ["no", "nO", "No!", "Ｎｏ", "否", "否。", "不相关", "不是", "无关", "irrelevant"])
 def test_words_for_no(word: str) -> None:
     assert parse_verdict(f'{{"reason": "r", "verdict": "{word}"}}', BINARY).grade == 0
 
 
-@pytest.mark.parametrize(
+@check_each(
     "value",
     [
         *('"not irrelevant"', '"partially"', '"部分相关"', '"know"', '"yes/no"', '"yes or no"'),
@@ -59,7 +58,7 @@ def test_other_words_are_no_verdict(value: str) -> None:
     assert refusal(f'{{"reason": "r", "verdict": {value}}}', BINARY) in ("not_a_grade", "malformed")
 
 
-@pytest.mark.parametrize(
+@check_each(
     "value",
     ["2", '"2"', '" 2 "', "2.0", "2.00", '"2.0"', '"2分"', '"２"', "２", '"2."', '"**2**"', "2分", "'2'"],
 )
@@ -67,12 +66,12 @@ def test_spellings_of_a_grade(value: str) -> None:
     assert parse_verdict(f'{{"reason": "r", "grade": {value}}}', GRADED).grade == 2
 
 
-@pytest.mark.parametrize("value", ["2.5", '"2.5"', '"1.5"', "0.1", "2.000001", '"２．５"'])
+@check_each("value", ["2.5", '"2.5"', '"1.5"', "0.1", "2.000001", '"２．５"'])
 def test_fractions_are_not_rounded(value: str) -> None:
     assert refusal(f'{{"reason": "r", "grade": {value}}}', GRADED) == "not_integer"
 
 
-@pytest.mark.parametrize(
+@check_each(
     "value",
     [
         *("true", "false", "null", "None", "4", "10", "-1", "NaN", "Infinity", "1e0", "0x2"),
@@ -84,7 +83,7 @@ def test_what_is_not_on_the_scale_is_no_grade(value: str) -> None:
     assert refusal(f'{{"reason": "r", "grade": {value}}}', GRADED) == "not_a_grade"
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "grade"),
     [
         *(("yes", 1), ("No.", 0), ("是", 1), ("否。", 0), ("**Yes**", 1), ("`no`", 0)),
@@ -99,7 +98,7 @@ def test_bare_verdicts(text: str, grade: int) -> None:
     assert (verdict.grade, verdict.reason, verdict.flags) == (grade, "", ("no_reason",))
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         *("2", "2.", "２", "**2**", "2分", "Grade: 2", "等级：2", "评分：2分", "##final score: 2"),
@@ -115,7 +114,7 @@ def test_a_labelled_reason_may_follow_a_bare_value() -> None:
     assert refusal("Grade: 2\nReason: lists\nGrade: 3", GRADED) == "ambiguous"
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         *("yes\n理由：完全不相关", "是\n理由：与查询无关", "否\n理由：完全回答了查询，相关"),
@@ -127,7 +126,7 @@ def test_a_bare_value_that_its_reason_denies_is_refused(text: str) -> None:
     assert refusal(text, BINARY) == "ambiguous"
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         *("I think yes", "yes because it fits", "Yes, but no", "no way", "yes\nno", "是 否"),
@@ -139,7 +138,7 @@ def test_words_in_prose_are_not_read(text: str) -> None:
     assert refusal(text, BINARY) in ("malformed", "not_a_grade")
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     ["10", "4", "-1", "+1", "2 or 3", "1-2", "1/3", "Grade: 12", "Score: 3/5", "I say 2", "2 3", "#3", "# 3"],
 )
@@ -147,7 +146,7 @@ def test_numbers_in_prose_are_not_read(text: str) -> None:
     assert refusal(text, GRADED) in ("malformed", "not_a_grade")
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         *("I'm sorry, but I can't help with that.", "I cannot evaluate this passage."),

@@ -12,6 +12,7 @@ from judge.errors import InputError
 from judge.pricing.cost import total_cost
 from judge.pricing.prices import SHIPPED_PRICES, Price, PriceRow, common_price, find_price, read_prices
 from judge.records import ANSWERED, Call, Usage
+from tests.support.cases import check_each
 
 ROW: dict[str, Any] = {"models": ["qwen-plus"], "input": 0.4, "output": 1.2, "as_of": date(2026, 7, 2)}
 INTL = "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"
@@ -41,7 +42,7 @@ def test_a_request_in_a_batch_costs_a_share_of_the_price() -> None:
     assert total_cost(calls, third.price).usd == pytest.approx(0.000676)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("models", "endpoint", "model", "address", "fits"),
     [
         (["qwen-plus"], "*", "openai:qwen-plus", INTL, True),
@@ -74,7 +75,7 @@ def test_the_first_row_that_fits_gives_the_price_with_its_day_and_source() -> No
     assert find_price(rows, "openai:other", INTL) is None
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("wrong", "named"),
     [
         ({"models": "qwen-plus"}, "models is 'qwen-plus'"),

@@ -19,6 +19,7 @@ from judge.errors import InputError
 from judge.measure.measures import parse_measures
 from judge.records import GRADED
 from judge.runs.record_json import to_json
+from tests.support.cases import check_each
 
 Qrels = Mapping[str, Mapping[str, int]]
 #: trec_eval's name of a measure, and the lowest relevant grade.
@@ -105,7 +106,7 @@ def by_trec_eval(measure: str, qrels: Qrels, path: Path) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("seed", range(5))
+@check_each("seed", range(5))
 def test_means_are_trec_eval_s(tmp_path: Path, seed: int) -> None:
     sides, paths = random_files(tmp_path, seed)
     files = [qrels_file(tmp_path, name, side) for name, side in zip(("gpt", "human"), sides, strict=True)]

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.report.charts.svg import choose_step, make_axis
+from tests.support.cases import check_each
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("span", "count", "times", "power"),
     [
         (1, 5, 2, -1),  # 0.2 five times

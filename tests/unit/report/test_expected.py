@@ -6,7 +6,6 @@ import io
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from rich.console import Console
 
 from judge.assess.estimate import RunEstimate
@@ -14,6 +13,7 @@ from judge.cli.render.assessor_tables import print_forecast
 from judge.messages import ENGLISH
 from judge.pipeline import RunForecast
 from judge.pricing.prices import Price
+from tests.support.cases import check_each
 
 PRICE = Price(0.4, 1.2, 0.1, "2026-07-02", "https://prices.example")
 FOUND: dict[str, Any] = {
@@ -53,7 +53,7 @@ def test_an_estimate_says_what_it_goes_by() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("changed", "line", "said"),
     [
         ({"again": 30}, 1, "1,500 calls to pay, and about 30 more for retries and re-asks"),

@@ -30,6 +30,7 @@ from judge.report.display_text import (
 from judge.report.html import render_report
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
+from tests.support.cases import check_each
 from tests.unit.report.pages import data_of, entries, held, page_of, ran
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
@@ -194,7 +195,7 @@ def test_nothing_hides_in_what_is_shown(text: str) -> None:
     assert shown.isascii() or set(shown) <= set(text) | set("\\x0123456789abcdef ")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "shown"),
     [
         ("a\u202eb", "a\\x202eb"),

@@ -7,7 +7,6 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +28,7 @@ from judge.runs.results import (
     ReadQueries,
     SnippetEntry,
 )
+from tests.support.cases import check_each
 from tests.unit.report.pages import entries
 
 
@@ -90,7 +90,7 @@ def test_no_address_is_not_the_pairs_address() -> None:
     assert pairs[0][2] == "https://a.example/"
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("url", "address"),
     [
         ("https://a.example/%E8%B7%AF?q=a+b&c=%#x", "https://a.example/%E8%B7%AF?q=a+b&c=%#x"),

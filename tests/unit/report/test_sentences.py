@@ -20,6 +20,7 @@ from judge.measure.stability import MeasureStability, RepeatStability, VarianceC
 from judge.messages import CHINESE, ENGLISH, Translator, round_count
 from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats, describe_variance
+from tests.support.cases import check_each
 from tests.unit.measure.tables import NAN, tabled
 from tests.unit.report.summaries import BASE, mean_of, pair_of, summary_of_means
 
@@ -158,7 +159,7 @@ def test_engines_stand_by_their_means_then_names_and_those_without_last() -> Non
     assert sentences.sort_engines(summary([[NAN], [0.2], [0.5], [0.2], [0.0]]), "P@5") == list("cbdea")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("means", "said"),
     [
         ({"a": 0.2, "b": 0.5, "c": None}, "b > a"),
@@ -296,7 +297,7 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
     assert orders == "the engines stand in the same order in every repeat"
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("alpha", "said"),
     [
         (0.81, "very well"), (0.8, "well"), (0.61, "well"), (0.6, "moderately"), (0.21, "a little"),
@@ -347,7 +348,7 @@ def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
 # --- numbers
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("count", "said"),
     [(0, "0"), (1, "1"), (9, "9"), (10, "10"), (99, "99"), (123, "120"), (995, "1,000"), (12_345, "12,000")],
 )

@@ -8,8 +8,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-import pytest
-
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.measure.resampling import StatisticValue
@@ -18,6 +16,7 @@ from judge.measure.stability import MeasureStability, RepeatStability, VarianceC
 from judge.messages import CHINESE, ENGLISH
 from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats, describe_variance
+from tests.support.cases import check_each
 from tests.unit.report.summaries import mean_of, pair_of, summary_of_means
 
 SAME = "all grades are the same, so agreement by chance is complete"
@@ -28,7 +27,7 @@ def numbers(text: str) -> list[str]:
     return sorted(re.findall(r"[-+]?\d+(?:[.,]\d+)*%?", text))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("changes", "said"),
     [
         ({}, "A 与 B：分不出高下；+0.2500（95 % 区间 -0.1250 到 0.5000）；9 条查询中 5 条领先、3 条落后"),
@@ -49,7 +48,7 @@ def summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **means: float |
     return summary_of_means(engines, *pairs, runs=runs)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("found", "said"),
     [
         (summary(), ""),
@@ -94,7 +93,7 @@ def stable(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) ->
     return replace(stability, **changes)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "found",
     [
         stable(),

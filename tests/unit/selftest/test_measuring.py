@@ -7,6 +7,7 @@ import pytest
 from judge.dataset.language import detect_text_language
 from judge.records import BINARY, GRADED, Judgment, Lang, Scale
 from judge.selftest.probes import Probe, ProbeKind, SelfTestMetrics, compute_metrics, measure_share
+from tests.support.cases import check_each
 
 
 def probe(name: str, kind: ProbeKind, low: int, high: int, lang: Lang = "en") -> Probe:
@@ -65,7 +66,7 @@ def test_what_the_server_did_is_no_disobedience() -> None:
     assert compute_metrics(chosen, [lost, *kept], GRADED).obedient == measure_share(1, 3)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("reason", "lang"),
     [
         ("摘要说明了症状。", "zh"),
@@ -87,7 +88,7 @@ def test_reasons_without_words_have_no_language_to_be_wrong_in() -> None:
     assert compute_metrics(chosen, said, GRADED).language == measure_share(1, 2)
 
 
-@pytest.mark.parametrize(("count", "of"), [(0, 20), (1, 20), (3, 120), (60, 120), (8, 8), (119, 120)])
+@check_each(("count", "of"), [(0, 20), (1, 20), (3, 120), (60, 120), (8, 8), (119, 120)])
 def test_intervals_are_wilsons(count: int, of: int) -> None:
     from statsmodels.stats.proportion import proportion_confint
 

@@ -20,6 +20,7 @@ from judge.errors import StoreError
 from judge.records import ANSWERED, Call, Usage
 from judge.store.leases import Busy, Lease
 from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+from tests.support.cases import check_each
 
 INFO = VerdictKeyInfo("openai:m", "en-graded-1", 1)
 LEASE = Lease("k")
@@ -252,8 +253,8 @@ def test_what_somebody_in_a_hurry_no_longer_waits_for_is_written_all_the_same(tm
         assert store.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
 
 
-@pytest.mark.parametrize("value", ["'many'", "-5", "2.5", "x'00'"])
-@pytest.mark.parametrize("column", ["prompt_tokens", "reasoning_tokens"])
+@check_each("value", ["'many'", "-5", "2.5", "x'00'"])
+@check_each("column", ["prompt_tokens", "reasoning_tokens"])
 def test_a_count_of_tokens_that_is_none_is_damage(tmp_path: Path, column: str, value: str) -> None:
     path = tmp_path / "v.sqlite"
     with VerdictStore(path) as store:
