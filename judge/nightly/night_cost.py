@@ -30,7 +30,7 @@ from judge.store import ledger
 
 _LEDGER_FILE = "paid.json"
 #: The amounts of a cost that are added up; `lost` is another one.
-_AMOUNTS = tuple(field.name for field in fields(CallCost) if field.name != "lost")
+_AMOUNTS = tuple(each.name for each in fields(CallCost) if each.name != "lost")
 
 
 @dataclass(frozen=True, slots=True)
