@@ -143,16 +143,15 @@ def _url(address: ServerAddress, port: int) -> str:
 
 
 def _greeting(session: AnnotationSession, url: str, t: Translator) -> str:
-    state = session.state()
     first = t(
         "{who} labels {total:,} pairs of {queries:,} queries of {run}",
         who=session.labels.who,
-        total=state["total"],
+        total=len(session.tasks.pairs),
         queries=len(session.tasks.queries),
         run=session.run,
     )
-    if state["labelled"]:
-        first += t(", {labelled:,} of them are labelled", labelled=state["labelled"])
+    if session.labelled:
+        first += t(", {labelled:,} of them are labelled", labelled=session.labelled)
     return "\n".join((first, url, t("Ctrl-C ends; every label is kept at once, the same command goes on")))
 
 
@@ -160,18 +159,18 @@ def _farewell(session: AnnotationSession, plan: Path | None, t: Translator) -> s
     if not session.labels.current:
         return t("no label was given")
     table = session.labels.write_table()
-    state = session.state()
+    labelled, total = session.labelled, len(session.tasks.pairs)
     which = ["--plan", str(plan)] if plan else []
     again = shlex.join(["judge", "annotate", str(session.run), *which, "--who", session.labels.who])
     lines = [
         t(
             "{labelled:,} of {total:,} pairs are labelled, in {log} and, for judge agree, {table}",
-            labelled=state["labelled"],
-            total=state["total"],
+            labelled=labelled,
+            total=total,
             log=session.labels.path,
             table=table,
         )
     ]
-    if state["next"] is not None:
+    if labelled < total:
         lines.append(t("go on with: {command}", command=again))
     return "\n".join((*lines, session.command))

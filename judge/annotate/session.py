@@ -181,6 +181,7 @@ class AnnotationSession:
                 "there is no pair {index}; the last is {last}", index=at, last=len(self.tasks.pairs) - 1
             )
         decisions = [current[key] for key in self.tasks.index_of if key in current]
+        last = self.labels.last
         return {
             "who": self.labels.who,
             "run": self.run.resolve().name,
@@ -191,7 +192,7 @@ class AnnotationSession:
             "labelled": len(decisions),
             "unsure": sum(decision.grade is None for decision in decisions),
             "next": following,
-            "last": self._last(),
+            "last": last and {"id": last.id, "at": self.tasks.index_of.get(last.key)},
             "finished": self.tasks.index_of.keys() <= self.labels.sealed,
             "at": at,
             **(self._pair(at, current) if at is not None else {"pair": None}),
@@ -225,9 +226,8 @@ class AnnotationSession:
 
     def export(self) -> dict[str, Any]:
         """Write the labels as CSV; return the path and the command that compares them with the run."""
-        current = self.labels.current
         return {
-            "labelled": sum(key in current for key in self.tasks.index_of),
+            "labelled": self.labelled,
             "path": str(self.labels.write_table()),
             "command": self.command,
         }
@@ -248,6 +248,11 @@ class AnnotationSession:
         return {**self.export(), "agreement": agreement, "strength": strength}
 
     @property
+    def labelled(self) -> int:
+        """The number of pairs to label that have a decision."""
+        return len(self.tasks.index_of.keys() & self.labels.current.keys())
+
+    @property
     def command(self) -> str:
         """Return the command that compares the run with these labels."""
         scale = ("--labels-scale", self.loaded.spec.scale.name)
@@ -265,10 +270,6 @@ class AnnotationSession:
         people = HumanLabels(grades, self.loaded.spec.scale, len(given) - len(grades), self.labels.table.name)
         agreement = to_json(compare_with_labels(self.loaded, people))
         return {name: agreement[name] for name in _TOLD}
-
-    def _last(self) -> dict[str, Any] | None:
-        last = self.labels.last
-        return None if last is None else {"id": last.id, "at": self.tasks.index_of.get(last.key)}
 
     def _pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
         pair = self.tasks.pairs[at]
