@@ -9,9 +9,10 @@ import json
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -23,7 +24,11 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
-from judge.config.environment import disable_deepeval_telemetry_in_environment, environment
+from judge.config.environment import (
+    disable_deepeval_telemetry_in_environment,
+    environment,
+    set_up_ray_in_environment,
+)
 from judge.config.loader import did_you_mean, read_table_rows
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.clean import describe_missing
@@ -251,14 +256,36 @@ def build_model(config: Config, name: str | None = None, *, calls: bool = True) 
         if not name:
             raise InputError("no model was named; add -m {forms}", forms=FORMS)
         spec, at, address = name.partition("@http")
-        return open_model(
+        environ = environment() if calls else _add_missing_keys(environment())
+        open_this = partial(
+            open_model,
             spec,
             base_url=f"http{address}" if at else config.base_url,
-            environ=environment() if calls else _add_missing_keys(environment()),
             sampling=config.sampling,
             timeout=config.timeout,
             concurrency=config.concurrency,
         )
+        if calls and config.on == "ray":
+            return _build_ray_model(config, spec, partial(open_this, environ=environ))
+        return open_this(environ=environ)
+
+
+def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model]) -> Model:
+    """Return the model that the actors of a Ray cluster call; they get its provider's variables alone."""
+    provider = PROVIDERS.get(spec.partition(":")[0])
+    if provider is None or not provider.key:
+        raise SetupError(
+            "--on ray works with openai:NAME and dashscope:NAME; omit --on ray for {model}",
+            model=spec,
+        )
+    set_up_ray_in_environment(is_local=config.ray_address is None)
+    from judge.models.ray_cluster import RayCluster
+    from judge.models.worker_model import WorkerModel
+
+    prefix = provider.key.partition("_")[0] + "_"
+    environ = {name: value for name, value in environment().items() if name.startswith(prefix)}
+    cluster = RayCluster(partial(open_this, environ=environ), config.concurrency, config.ray_address)
+    return WorkerModel(open_this(), cluster)
 
 
 def _add_missing_keys(environ: Mapping[str, str]) -> Mapping[str, str]:

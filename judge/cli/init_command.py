@@ -46,6 +46,7 @@ _EXAMPLES = {
     "budget": "5.0",
     "max_calls": "20000",
     "price": "[0.4, 1.2]",
+    "ray_address": '"127.0.0.1:6379"',
     "prices": '"prices.toml"',
     "out": '"runs/tonight"',
     "store": '"runs/verdicts.sqlite"',

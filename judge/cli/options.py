@@ -188,6 +188,16 @@ BatchOption = Annotated[
         group=_LIMITS,
     ),
 ]
+OnOption = Annotated[
+    str | None,
+    make_option(
+        "Send requests from this process: local (default), or from a Ray cluster: ray.", group=_LIMITS
+    ),
+]
+RayAddressOption = Annotated[
+    str | None,
+    make_option("With --on ray: HOST:PORT of the cluster (default: one on this machine).", group=_LIMITS),
+]
 NearDuplicatesOption = Annotated[
     bool | None,
     make_option(

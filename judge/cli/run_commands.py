@@ -92,6 +92,8 @@ def run(  # one parameter an option is how typer reads a command
     budget: options.BudgetOption = None,
     max_calls: options.MaxCallsOption = None,
     batch: options.BatchOption = None,
+    on: options.OnOption = None,
+    ray_address: options.RayAddressOption = None,
     near_duplicates: options.NearDuplicatesOption = None,
     price: options.PriceOption = None,
     prices: options.PricesOption = None,

@@ -14,6 +14,10 @@ _DEEPEVAL_SETTINGS: Mapping[str, str] = {
     "DEEPEVAL_DISABLE_LEGACY_KEYFILE": "1",
     "DEEPEVAL_FILE_SYSTEM": "READ_ONLY",
 }
+#: Keep Ray from sending usage statistics, and from copying the working folder to actors after `uv run`.
+_RAY_SETTINGS: Mapping[str, str] = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
+#: With 0, Ray uses 127.0.0.1 as the address of every node, on Linux too.
+_RAY_CLUSTER = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
 
 def environment() -> Mapping[str, str]:
@@ -39,6 +43,13 @@ def use_one_thread_for_matrices() -> None:
     The matrices of judge have few columns: further threads mostly wait, and take 2 to 3 times the CPU time.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def set_up_ray_in_environment(*, is_local: bool) -> None:
+    """Set what Ray reads on import: no statistics; a cluster that `is_local` listens on this machine only."""
+    os.environ.update(_RAY_SETTINGS)
+    if is_local:
+        os.environ[_RAY_CLUSTER] = "0"
 
 
 @contextmanager

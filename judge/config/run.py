@@ -33,7 +33,7 @@ from judge.records import BINARY, GRADED, LangChoice, Sampling, Scale, ScaleName
 #: Options that change neither the requests nor the measures: a resumed run may have other values.
 CHANGEABLE_OPTIONS = frozenset(
     {"concurrency", "timeout", "attempts", "max_wait", "shutdown_timeout", "budget", "max_calls", "price"}
-    | {"prices", "out", "store", "measures", "min_coverage", "prompts", "batch"}
+    | {"prices", "out", "store", "measures", "min_coverage", "prompts", "batch", "on", "ray_address"}
 )
 #: Tables of a TOML file that hold no options of a run.
 OTHER_TABLES = frozenset({"collect", "nightly"})
@@ -69,6 +69,7 @@ _Thresholds = Annotated[
 ]
 _ScaleName = Annotated[ScaleName, Field(description=Message("'graded' (0-3) or 'binary' (yes/no)"))]
 _Language = Annotated[LangChoice, Field(description=Message("'auto', 'zh' or 'en'"))]
+_Place = Annotated[Literal["local", "ray"], Field(description=Message("'local' or 'ray'"))]
 _AssessorName = Annotated[Literal["judge", "deepeval"], Field(description=Message("'judge' or 'deepeval'"))]
 
 
@@ -89,7 +90,9 @@ class Config:
     throttles or does not answer. `shutdown_timeout` is how many seconds calls under way get after Ctrl-C.
     `price` is in US dollars per million tokens: input, output and, optionally, cached input; `prices` is a
     file with a table of prices, which comes before the shipped one. `batch` judges through the provider's
-    Batch API. With `near_duplicates`, snippets of a query that hardly differ are judged once.
+    Batch API. `on` "ray" sends requests from the actors of a Ray cluster: the one at `ray_address`, or one
+    that is started on this machine. With `near_duplicates`, snippets of a query that hardly differ are judged
+    once.
 
     `measures` None takes the defaults for this depth. `source` is no option: it says which file decided
     which option, for error messages. Raises InputError that names the option, its value and what it can be.
@@ -134,6 +137,8 @@ class Config:
     max_calls: Annotated[int, Field(ge=0)] | None = None
     price: _Price | None = None
     batch: bool = False
+    on: _Place = "local"
+    ray_address: TextValue | None = None
     near_duplicates: bool = False
     prices: TextValue | None = None
     out: TextValue | None = None
