@@ -126,7 +126,7 @@ def _judgment_lines(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
         outcome = (
             t("failed: {error}", error=_explain(judgment.error))
             if grade is None
-            else f"{grade} {judgment.verdict}"
+            else f"{grade} {t(judgment.verdict or '')}"
         )
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
         flags = f"  [{escape_controls(', '.join(judgment.flags))}]" if judgment.flags else ""

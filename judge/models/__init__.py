@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from judge.errors import SetupError
+from judge.messages import Message
 from judge.records import Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
@@ -130,7 +131,10 @@ PROVIDERS = {
     "rerank:local": Provider(_RERANKER, _rerank("local"), library="sentence-transformers", extra="rerank"),
 }
 #: What a user may write after -m.
-FORMS = f"{', '.join(dict.fromkeys(provider.spelling for provider in PROVIDERS.values()))} or lexical"
+FORMS = Message(
+    "{forms} or lexical",
+    forms=", ".join(dict.fromkeys(provider.spelling for provider in PROVIDERS.values())),
+)
 
 #: What a user may write after --embeddings.
 EMBEDDING_FORMS = "openai:NAME, dashscope:NAME, local:NAME or lsa"

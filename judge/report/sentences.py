@@ -376,3 +376,16 @@ def count_unknown_queries(summary: Summary) -> dict[str, int]:
     """Return on how many queries only unjudged snippets can give an engine a value of the first measure."""
     means = {name: engine.measures[summary.measures[0]] for name, engine in summary.engines.items()}
     return {name: mean.unknown for name, mean in means.items() if mean.unknown}
+
+
+def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield how many queries a measure leaves out because it is undefined on them."""
+    for measure, count in summary.undefined.items():
+        no_result = measure.startswith("Judged")
+        yield t(
+            "{measure} leaves out {count:,} of {queries:,} queries: {why}.",
+            measure=measure,
+            count=count,
+            queries=summary.queries,
+            why=t("no result to look at") if no_result else t("no relevant snippet in the pool"),
+        )

@@ -156,15 +156,7 @@ def _warn(t: Translator, summary: Summary) -> Iterator[str]:
     yield from _warn_engines(t, summary)
     yield from summary.remarks
     yield from _warn_snippets(t, summary)
-    for measure, count in summary.undefined.items():
-        no_result = measure.startswith("Judged")
-        yield t(
-            "{measure} leaves out {count:,} of {queries:,} queries: {why}.",
-            measure=measure,
-            count=count,
-            queries=summary.queries,
-            why=t("no result to look at") if no_result else t("no relevant snippet in the pool"),
-        )
+    yield from sentences.describe_undefined(t, summary)
     for measure, note in summary.notes.items():
         yield t("{measure}: {note}.", measure=measure, note=t(note))
 

@@ -143,6 +143,9 @@ def _favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
     gap = agreement.widest_gap
     if gap is None:
         return
+    if gap.difference.value == 0:
+        yield t("No engine is favoured: the assessor's bias is the same for all.")
+        return
     of_grades = agreement.bias.value is not None and len(agreement.confusion[0]) > 2
     unit = t("grades a result") if of_grades else t("in the share of results called relevant")
     difference = gap.difference

@@ -171,7 +171,7 @@ def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
     for title in prompts:
         table.add_column(title, justify="right", no_wrap=True)
     for label, shares in _rows(list(prompts.values()), t):
-        table.add_row(label, *(_format_share(share, t) for share in shares))
+        table.add_row(label, *(_format_share(share) for share in shares))
     print_table(table, console)
     lines = [
         *_failures(prompts, t),
@@ -222,14 +222,12 @@ def _name_probes(t: Translator) -> Mapping[str, str]:
     }
 
 
-def _format_share(share: SelfTestShare, t: Translator) -> str:
-    """Return a share with its counts and its interval."""
-    if share.value is None:
+def _format_share(share: SelfTestShare) -> str:
+    """Return a share with its counts and its interval: `7/20 35% (18-57%)`, so that two fit in 80 columns."""
+    if share.value is None or share.ci95 is None:
         return "-"
-    return t(
-        "{share.count} of {share.of}  {share.value:.1%} ({share.ci95[0]:.1%} to {share.ci95[1]:.1%})",
-        share=share,
-    )
+    low, high = (100 * end for end in share.ci95)
+    return f"{share.count}/{share.of} {share.value:.0%} ({low:.0f}-{high:.0f}%)"
 
 
 def _failures(prompts: Mapping[str, PromptResult], t: Translator) -> Iterator[str]:

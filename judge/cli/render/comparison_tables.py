@@ -52,23 +52,31 @@ def print_comparison(
         print_table(_repeats(repeats, t), console)
         console.print(Text(assessor_sentences.describe_variance(t, repeats.variance)))
     console.print()
-    console.print(Text(_explain_tables(t), style="dim"))
+    for line in _explain_tables(t):
+        console.print(Text(line, style="dim"))
 
 
-def _explain_tables(t: Translator) -> str:
-    return t(
-        "How to read it: all numbers are over queries, one engine against the other on the same ones. All"
-        " 95 % intervals of a measure together hold the true differences 95 % of the time. 'a > b' stands"
-        " where the interval excludes 0 (then the adjusted p is below 0.05), 'a =? b' where it does not, 'a"
-        " ?? b' where unjudged snippets could turn the difference. 'detectable' is the true difference that"
-        " so many queries find 4 times out of 5, 'twice' the same for twice as many queries, 'needed' a"
-        " number of queries that a pair needs at the least, 'worst case' the range over all grades of"
-        " unjudged snippets. Where snippets are unjudged, an interval is wider by a tenth of that range on"
-        " either side. The first measure decides, the others are descriptive. 'errors': queries on which the"
-        " engine failed; 'not asked': queries for which the dataset has no answer of it; 'duplicates': its"
-        " results that repeat a page; 'unique': pages of the pool that no other engine returned; 'ms':"
-        " response time, 95 of 100 no longer than p95; 'tokens': the approximate size of an answer; '-':"
-        " nothing to average, such as no relevant result at any engine."
+def _explain_tables(t: Translator) -> Iterator[str]:
+    """Yield the legend of the tables, one term on a line."""
+    yield from (
+        t("How to read it: all numbers are over queries, two engines on the same ones."),
+        t("95 % range: all ranges of a measure together hold the truth 95 % of the time."),
+        t("a > b: the range excludes 0, and the adjusted p is below 0.05"),
+        t("a =? b: the range does not exclude 0"),
+        t("a ?? b: unjudged snippets could turn the difference"),
+        t("detectable: the true difference that so many queries find 4 times out of 5"),
+        t("twice: the same for twice as many queries"),
+        t("needed: the number of queries that a pair needs at the least"),
+        t("worst case: the range over all grades of unjudged snippets;"),
+        t("  a tenth of it widens the 95 % range on either side"),
+        t("The first measure decides, the others are descriptive."),
+        t("errors: queries on which the engine failed"),
+        t("not asked: queries for which the dataset has no answer of the engine"),
+        t("duplicates: results that repeat a page"),
+        t("unique: pages of the pool that no other engine returned"),
+        t("ms: response time; 95 of 100 take no longer than p95"),
+        t("tokens: the approximate size of an answer"),
+        t("-: nothing to average, such as no relevant result at any engine"),
     )
 
 

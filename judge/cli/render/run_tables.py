@@ -223,15 +223,7 @@ def _after(summary: Summary, t: Translator) -> Iterator[str]:
     """Yield what the means leave out, what failed, and what is wrong with snippets."""
     for measure, note in summary.notes.items():
         yield t("{name}: {value}", name=measure, value=t(note))
-    for measure, count in summary.undefined.items():
-        judged = measure.startswith("Judged")
-        yield t(
-            "{measure}: {count} of {queries} queries have {why}; left out",
-            measure=measure,
-            count=count,
-            queries=summary.queries,
-            why=t("no result to look at") if judged else t("no relevant snippet in the pool"),
-        )
+    yield from sentences.describe_undefined(t, summary)
     yield from _unjudged(summary, t)
     missing = {
         name: engine.no_snippet_share

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.cli.render.cells import print_table
+from judge.cli.render.cells import make_table, measure_width, print_table
 from judge.messages import Translator
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished
 from judge.nightly.record import EXIT_CODES, Status
@@ -35,7 +35,9 @@ def print_trend(trend: Trend, console: Console, t: Translator) -> None:
     """Print the trend."""
     for line in _heading(trend, t):
         console.print(Text(line))
-    print_table(_make_table(trend, t), console)
+    whole, *parts = _make_tables(trend, t)
+    for table in (whole,) if measure_width(whole, console) <= console.width else parts:
+        print_table(table, console)
     for line in _notes(trend, t):
         console.print(Text(line))
 
@@ -55,12 +57,24 @@ def _heading(trend: Trend, t: Translator) -> Iterator[str]:
         yield t("lines show the last {count} nights", count=NIGHTS)
 
 
-def _make_table(trend: Trend, t: Translator) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(t("engine"), no_wrap=True)
-    table.add_column(t("night by night"), no_wrap=True)
-    for title in (t("first"), t("last"), t("min"), t("max"), t("queries"), t("to baseline")):
-        table.add_column(title, justify="right", no_wrap=True)
+def _make_tables(trend: Trend, t: Translator) -> tuple[Table, Table, Table]:
+    """Return one table, and its lines and its numbers as two tables for a narrow terminal."""
+    line_titles = t("engine"), t("night by night")
+    number_titles = t("first"), t("last"), t("min"), t("max"), t("queries"), t("to baseline")
+    whole = make_table(*line_titles, *number_titles)
+    lines, numbers = make_table(*line_titles), make_table(t("engine"), *number_titles)
+    whole.columns[1].justify = lines.columns[1].justify = "left"
+    for name, line, cells in _list_rows(trend, t):
+        label = Text(name)
+        whole.add_row(label, Text(line), *cells)
+        lines.add_row(label, Text(line))
+        if cells:
+            numbers.add_row(label, *cells)
+    return whole, lines, numbers
+
+
+def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield name, line and numbers: the engines, what happened, and the canaries."""
     signed = trend.kind == "change"
     # The lines show the values only, so their range leaves out the intervals.
     drawn_cells = [
@@ -70,21 +84,19 @@ def _make_table(trend: Trend, t: Translator) -> Table:
     ranges = value_ranges(drawn_cells, same_span=True, include_zero=signed)
     for (engine, row), axis in zip(trend.engines.items(), ranges, strict=True):
         line = sparkline([value.value if value else None for value in row.values[-NIGHTS:]], axis)
-        numbers = (
+        numbers = [
             format_number(end, "+.3f" if signed else ".3f") for end in (row.first, row.last, row.min, row.max)
-        )
+        ]
         queries = next((f"{value.n:,}" for value in reversed(row.values) if value), format_number(None))
-        cells = (line, *numbers, queries, _format_change(row.to_baseline))
-        table.add_row(Text(fit_on_line(engine)), *map(Text, cells))
+        yield fit_on_line(engine), line, [*numbers, queries, _format_change(row.to_baseline)]
     nights = trend.nights[-NIGHTS:]
-    table.add_row(t("status"), Text("".join(_SIGNS[night.status] for night in nights)))
-    table.add_row(t("changed"), Text("".join("^" if night.changed else " " for night in nights)))
+    yield t("status"), "".join(_SIGNS[night.status] for night in nights), []
+    yield t("changed"), "".join("^" if night.changed else " " for night in nights), []
     shares = [share for share in trend.canaries if share is not None]
     if shares:
         line = sparkline(trend.canaries[-NIGHTS:], TrendRange(0.0, 1.0))
         ends = (shares[0], shares[-1], min(shares), max(shares))
-        table.add_row(t("canaries as at the baseline"), Text(line), *map(format_number, ends))
-    return table
+        yield t("canaries"), line, list(map(format_number, ends))
 
 
 def sparkline(values: Sequence[float | None], axis: TrendRange) -> str:
@@ -115,6 +127,8 @@ def _notes(trend: Trend, t: Translator) -> Iterator[str]:
     yield t(
         "status: · fine, ! regression, ~ assessor drift, ? not decided, - no baseline; ^ something changed"
     )
+    if any(share is not None for share in trend.canaries):
+        yield t("canaries: the share that has the same grade as at the baseline")
     yield from _news(trend.nights[-NIGHTS:], t)
     for sentence in trend.damaged:
         yield t("left out: {reason}", reason=truncate_with_ellipsis(t(sentence), _REASON_LENGTH))

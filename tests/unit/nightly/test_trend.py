@@ -44,7 +44,7 @@ def test_signs_stand_under_the_nights_they_are_of(tmp_path: Path) -> None:
     assert status == "-·······~····?···!!!!!!······"
     assert [at for at, sign in enumerate(changed) if sign == "^"] == [1, 8, 9, 23]
     assert cell(lines, "searx", "night by night")[13] == " "
-    assert cell(lines, "canaries as at the baseline", "night by night")[8] == "▅"
+    assert cell(lines, "canaries", "night by night")[8] == "▅"
     assert "2026-05-09  ~  another model; assessor drift; the server names another model" in "\n".join(lines)
     assert "2026-05-19  !  regression of bing" in lines
 

@@ -151,7 +151,7 @@ def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
     assert "they agree on 100 %" in text
     assert "nDCG@3: the orders of the engines can't be compared" in text
     assert cells(text, "kappa") == ["- -"]
-    assert "No engine is clearly favoured" in text
+    assert "No engine is favoured: the assessor's bias is the same for all." in text
 
 
 def test_few_labels_say_what_is_missing() -> None:
@@ -167,7 +167,7 @@ def test_few_labels_say_what_is_missing() -> None:
 
 
 def test_why_a_number_is_missing_is_said_once() -> None:
-    shown, truth, _ = favouring(25)
+    shown, truth, assessor = favouring(25)
     run = held(shown, truth)
     yes: Said = {key: int(grade >= 2) for key, grade in truth.items()}
     text = printed(agreement_of(run, people(run, yes, BINARY)))
@@ -178,6 +178,8 @@ def test_why_a_number_is_missing_is_said_once() -> None:
     assert cells(text, "kappa") == []
     assert len(cells(text, "kappa of bare numbers (scales differ)")) == 1
     assert "--labels-scale" not in text
+    lenient = held(shown, assessor)
+    text = printed(agreement_of(lenient, people(lenient, yes, BINARY)))
     assert "in the share of results called relevant" in text
 
 
