@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from judge import factory, pipeline
 from judge.analysis.combine_runs import combine_runs
 from judge.analysis.label_agreement import (
     GradeSource,
@@ -29,16 +28,13 @@ from judge.analysis.label_agreement import (
 )
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import Summary
-from judge.client.cancel import INTERRUPTED, CancelToken
-from judge.config.environment import environment
-from judge.config.run import Config
 from judge.dataset import trec
-from judge.dataset.labels import match_labels, read_labels, select_labellable
+from judge.dataset.labels import choose_label_scale, match_labels, read_labels, select_labellable
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.errors import InputError, Interrupted
+from judge.finished_run import rescore
 from judge.measure import ppi
-from judge.models.endpoint import Endpoint
-from judge.report.html import write_report
+from judge.measure.measures import resolve_measures
 from judge.runs import labelling_plan
 from judge.runs.folder import RunFolder, dump_json, reading_run
 from judge.runs.load import load_run, load_runs, load_summary
@@ -49,6 +45,7 @@ from judge.runs.results import read_entries
 if TYPE_CHECKING:
     import pandas as pd
 
+    from judge.config.run import Config
     from judge.records import ScaleName
 
 
@@ -82,6 +79,9 @@ def run(
     `config`. Works where an event loop is running (notebooks). Raises InputError, StoreError and
     Interrupted; a `RunResult` with `incomplete` set has unjudged pairs.
     """
+    from judge import pipeline
+    from judge.config.run import Config
+
     path, rows = _source(data)
     settings = Config.load(Path(config) if config else None, data=path, model=model, **options)
     if not _loop_is_running():
@@ -95,7 +95,7 @@ def score(run: str | Path, measures: Iterable[str] | None = None, *, save: bool 
     With `save` the run's files change, and the first measure decides from then on. Raises InputError when
     `run` is no finished run, or its files do not fit together.
     """
-    return pipeline.rescore(Path(run), list(measures) if measures is not None else None, save=save)
+    return rescore(Path(run), list(measures) if measures is not None else None, save=save)
 
 
 def compare(*runs: str | Path) -> Summary:
@@ -136,7 +136,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
         )
     labels = read_labels(Path(qrels))
     matched = match_labels(labels, loaded.data, loaded.pool)
-    scale = factory.choose_label_scale(matched.grades.values(), loaded.spec.scale, labels_scale, labels)
+    scale = choose_label_scale(matched.grades.values(), loaded.spec.scale, labels_scale, labels)
     people = HumanLabels(matched.grades, scale, len(matched.unmatched), Path(qrels).name)
     with reading_run(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
@@ -165,13 +165,9 @@ def agree_label_files(
     for path, scale in ((assessor, None), (labels, labels_scale)):
         table = read_labels(path)
         grades = grades_by_pair(table)
-        sides.append(
-            GradeSource(path.name, grades, factory.choose_label_scale(grades.values(), None, scale, table))
-        )
+        sides.append(GradeSource(path.name, grades, choose_label_scale(grades.values(), None, scale, table)))
     lists = trec.read_trec_rankings(runs) if runs else ()
-    loaded, assumed = run_from_labels(
-        sides[0], sides[1], lists, depth, factory.resolve_measures(names, depth)
-    )
+    loaded, assumed = run_from_labels(sides[0], sides[1], lists, depth, resolve_measures(names, depth))
     shared = {key: grade for key, grade in sides[1].grades.items() if key[0] in loaded.data.queries}
     unmatched = len(sides[1].grades) - len(shared)
     people = HumanLabels(shared, sides[1].scale, unmatched, labels.name, assumed)
@@ -187,7 +183,9 @@ def align(
     alignment.npy in the run's folder, the result to alignment.json. Raises InputError when the folder cannot
     be read or too few queries have relevant and other snippets, RunIncomplete when the server fails.
     """
+    from judge.config.environment import environment
     from judge.dimensions.embeddings import embed_texts
+    from judge.models.endpoint import Endpoint
 
     folder = RunFolder(Path(run))
     loaded = load_run(folder)
@@ -229,6 +227,8 @@ def rewrite_report(path: Path) -> Path:
 
 
 def _write_report(folder: RunFolder) -> Path:
+    from judge.report.html import write_report
+
     with reading_run(folder.path):
         return write_report(
             folder, _current_summary(folder), partial(read_entries, folder.path / "results.json")
@@ -253,6 +253,9 @@ def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:
 
 def _run_in_thread(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> RunResult:
     """Run in a thread, because this one already runs an event loop; Ctrl-C ends the run."""
+    from judge import pipeline
+    from judge.client.cancel import INTERRUPTED, CancelToken
+
     cancel_token = CancelToken()
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor:
         future = executor.submit(pipeline.run, config, rows=rows, cancel_token=cancel_token)

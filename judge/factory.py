@@ -32,20 +32,20 @@ from judge.config.environment import (
 from judge.config.loader import did_you_mean, read_table_rows
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.clean import describe_missing
-from judge.dataset.labels import Label, match_labels, read_labels
+from judge.dataset.labels import choose_label_scale, match_labels, read_labels
 from judge.dataset.pool import describe_differing_dates
 from judge.dataset.pooled_dataset import PooledDataset, dump_pooled, load_pooled, pool_dataset
 from judge.dataset.read import read_dataset, read_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS
 from judge.errors import InputError, SetupError
-from judge.measure.measures import Measure, check_depth, default_measures, parse_measures
+from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, join_messages
 from judge.models import FORMS, PROVIDERS, Model, open_model
 from judge.models.batch_api import BatchApi, BatchModel
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
-from judge.records import BINARY, GRADED, Dataset, LangChoice, Pool, Scale, ScaleName
+from judge.records import Dataset, LangChoice, Pool
 from judge.runs.folder import RunFolder, dump_json
 
 #: Reading smaller files, in bytes, takes less than a second and is not cached.
@@ -173,46 +173,10 @@ def _existing_files(config: Config, name: str) -> list[Path]:
     return paths
 
 
-def resolve_measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
-    """Return the measures called `names`, or the defaults for `depth`; one name may list several.
-
-    Raises InputError for an unknown measure and for one that looks deeper than `depth`.
-    """
-    measures = default_measures(depth) if names is None else parse_measures(", ".join(names))
-    check_depth(measures, depth)
-    return measures
-
-
 def choose_measures(config: Config) -> tuple[Measure, ...]:
     """Return the measures of `config`, or the defaults; raise InputError for an unknown or too deep one."""
     with config.source.error_context("measures"):
         return resolve_measures(config.measures, config.depth)
-
-
-def choose_label_scale(
-    grades: Iterable[int], run: Scale | None, name: ScaleName | None, labels: Iterable[Label] = ()
-) -> Scale:
-    """Return the scale of people's `grades`: the one called `name`, else that of the `run` if they fit it.
-
-    They do not fit when a grade is above it, or when `labels`, the rows of the file, say yes or no and the
-    run is graded. Then, and without a run, the scale is binary up to grade 1, else graded. A scale called
-    like the run's has the run's `relevant_from`. Raises InputError for a grade above the scale.
-    """
-    top, labels = max(grades), tuple(labels)
-    fits = run is not None and top <= run.top and not any(label.word for label in labels)
-    name = name or (run.name if run and fits else "graded" if top > 1 else "binary")
-    scale = run if run and name == run.name else BINARY if name == "binary" else GRADED
-    if top > scale.top:
-        label = next((label for label in labels if label.grade > scale.top), None)
-        what = (
-            Message("{place}: has grade {grade}", place=label.location, grade=label.grade)
-            if label
-            else Message("a label has grade {grade}", grade=top)
-        )
-        raise InputError(
-            "{what}; the {scale} scale ends at {top}", what=what, scale=scale.name, top=scale.top
-        )
-    return scale
 
 
 def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judge import factory
 from judge.analysis.loaded_run import LoadedRun, RunSpec
-from judge.analysis.run_analysis import analyse, score_run
 from judge.analysis.summary import PriceUsed, RunCost, Summary
 from judge.assess import estimate as estimating
 from judge.assess.progress import NullProgress, ProgressListener
@@ -25,17 +24,16 @@ from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.dataset.near_duplicates import find_near_duplicates
 from judge.errors import RunIncomplete
+from judge.finished_run import export_run, measure_run
 from judge.measure.panel_agreement import as_assessor
 from judge.messages import Message
 from judge.pricing.cost import Cost
 from judge.pricing.prices import Price, common_price
 from judge.records import Judgment
-from judge.report.html import write_report
 from judge.runs import export
-from judge.runs.folder import RunFolder, reading_run
-from judge.runs.load import load_run
+from judge.runs.folder import RunFolder
 from judge.runs.result import RunResult
-from judge.selftest import selftest_run
+from judge.selftest import selftest_run, stored_results
 from judge.store.store import VerdictStore
 
 
@@ -80,7 +78,7 @@ def run(
         to_judge = near_duplicates.select_judged(unlabelled) if near_duplicates else unlabelled
         store_file = factory.store_path(config, folder)
         identities = selftest_run.identify_assessors(assessors, config)
-        selftests = selftest_run.look_up_results(store_file, identities)
+        selftests = stored_results.look_up_results(store_file, identities)
         with VerdictStore(store_file) as store:
             judgings = asyncio.run(
                 judge_with_panel(to_judge, clients, store, config.repeats, progress or NullProgress(), apis)
@@ -120,63 +118,6 @@ def _measure_with_cache(folder: RunFolder, run: LoadedRun, cache: FileCache) -> 
     result = measure_run(folder.path, run, summary=summary)
     if key and summary is None:
         cache.write(key, export.dump_summary(result.summary))
-    return result
-
-
-def measure_run(
-    path: Path,
-    run: LoadedRun,
-    among: Collection[frozenset[str]] | None = None,
-    summary: Summary | None = None,
-) -> RunResult:
-    """Return the scores of a run and its `summary`, which is computed where it is None.
-
-    `among` names the pairs of engines to compare, None all.
-    """
-    if summary is None:
-        scores, summary = analyse(run, among)
-    else:
-        scores = score_run(run, run.spec.measures)
-    return RunResult(
-        path, run.data, run.pool, run.judgments, scores, run.spec.scale, summary, members=run.members
-    )
-
-
-def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = None) -> None:
-    """Write the files of a run beside its judgments.
-
-    results.json is last, so that a reader that waits for it finds all files. `cache` tells which files would
-    get the content that they have: they are not written.
-    """
-    folder.write("summary.json", export.dump_summary(result.summary))
-    key = export.make_files_key(folder, result) if cache else None
-    if cache and key and cache.has_files(key, folder.path):
-        return
-    paths = list(export.write_tables(folder, result))
-    paths.append(write_report(folder, result.summary, lambda places: export.list_queries(result, places)))
-    paths.append(export.write_results(folder, result))
-    if cache and key:
-        cache.record_files(key, paths)
-
-
-def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = False) -> RunResult:
-    """Score the run in folder `path` again from its judgments, without a call; rewrite its files to `save`.
-
-    `measures` None takes the run's own. Raises InputError when `path` is no finished run, its files do not
-    fit together, or a measure is unknown or deeper than the run was judged.
-    """
-    folder = RunFolder(path)
-    folder.read("summary.json")  # before a lock file appears in a folder that is no run's
-    with folder.locked() if save else nullcontext():
-        loaded = load_run(folder)
-        chosen = factory.resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
-        with reading_run(path):
-            selftests = selftest_run.update_results(folder, loaded.spec.selftest)
-            spec = replace(loaded.spec, measures=chosen, selftest=selftests)
-            result = measure_run(path, replace(loaded, spec=spec))
-        if save:
-            export.write_judgments(folder, result)
-            export_run(folder, result)
     return result
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from judge import api, pipeline
+from judge import api, finished_run
 from judge.analysis.run_analysis import analyse
 from judge.errors import InputError
 from judge.runs.folder import RunFolder
@@ -63,7 +63,7 @@ def test_a_run_of_version_1_is_scored_compared_and_reported(run: Path) -> None:
     assert analyse(loaded)[1].grades == stored("summary.json")["grades"]
     assert api.compare(run).engines["heron"].measures["nDCG@2"].mean == pytest.approx(0.6841763)
     assert "heron" in api.rewrite_report(run).read_text(encoding="utf-8")
-    pipeline.rescore(run, save=True)
+    finished_run.rescore(run, save=True)
     for name in ("summary.json", "results.json"):
         assert json.loads((run / name).read_text(encoding="utf-8"))["schema"] == 2
     assert load_summary(RunFolder(run)).engines.keys() == {"heron", "magpie"}
@@ -119,7 +119,7 @@ def test_the_schema_files_are_up_to_date() -> None:
 
 
 def test_the_files_of_a_run_follow_their_schemas(run: Path) -> None:
-    pipeline.rescore(run, save=True)
+    finished_run.rescore(run, save=True)
     labels = run.parent / "labels.csv"
     pair = load_run(RunFolder(run)).pool.pairs[0]
     labels.write_text(f"query_id,snippet_id,grade\n{pair.query.id},{pair.snippet.id},2\n", encoding="utf-8")

@@ -19,11 +19,11 @@ def score(
     run: options.RunFolderArgument, measures: options.MeasuresOption = None, save: options.SaveOption = False
 ) -> None:
     """Score a run again, free, with any measures. --save rewrites the run's files."""
-    from judge import pipeline
     from judge.cli.render import run_tables
+    from judge.finished_run import rescore
     from judge.runs.folder import reading_run
 
-    result = pipeline.rescore(run, parse_measure_names(measures), save=save)
+    result = rescore(run, parse_measure_names(measures), save=save)
     with reading_run(run):
         if run_tables.has_grades(result):
             run_tables.print_run(result, make_console(), ui_translator(), saved=save)

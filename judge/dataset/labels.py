@@ -19,7 +19,7 @@ from judge.dataset.spreadsheet import (
 )
 from judge.errors import InputError
 from judge.messages import Message, join_messages
-from judge.records import Dataset, Pair, Pool
+from judge.records import BINARY, GRADED, Dataset, Pair, Pool, Scale, ScaleName
 
 #: Columns of a CSV that can name the labelled item; the first one in the file counts.
 ITEM_COLUMNS = ("snippet_id", "document", "docno")
@@ -279,3 +279,29 @@ def _describe_no_match(labels: Sequence[Label], pool: Pool, names: _RunNames) ->
         snippet_id=key[1],
         document=document,
     )
+
+
+def choose_label_scale(
+    grades: Iterable[int], run: Scale | None, name: ScaleName | None, labels: Iterable[Label] = ()
+) -> Scale:
+    """Return the scale of people's `grades`: the one called `name`, else that of the `run` if they fit it.
+
+    They do not fit when a grade is above it, or when `labels`, the rows of the file, say yes or no and the
+    run is graded. Then, and without a run, the scale is binary up to grade 1, else graded. A scale called
+    like the run's has the run's `relevant_from`. Raises InputError for a grade above the scale.
+    """
+    top, labels = max(grades), tuple(labels)
+    fits = run is not None and top <= run.top and not any(label.word for label in labels)
+    name = name or (run.name if run and fits else "graded" if top > 1 else "binary")
+    scale = run if run and name == run.name else BINARY if name == "binary" else GRADED
+    if top > scale.top:
+        label = next((label for label in labels if label.grade > scale.top), None)
+        what = (
+            Message("{place}: has grade {grade}", place=label.location, grade=label.grade)
+            if label
+            else Message("a label has grade {grade}", grade=top)
+        )
+        raise InputError(
+            "{what}; the {scale} scale ends at {top}", what=what, scale=scale.name, top=scale.top
+        )
+    return scale

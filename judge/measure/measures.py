@@ -392,3 +392,13 @@ def _parse_argument(kind: MeasureKind, parameter: str, text: str) -> int | float
             example=PARAMETER_EXAMPLES[parameter],
         )
     return int(text) if parameter == "rel" else float(text)
+
+
+def resolve_measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
+    """Return the measures called `names`, or the defaults for `depth`; one name may list several.
+
+    Raises InputError for an unknown measure and for one that looks deeper than `depth`.
+    """
+    measures = default_measures(depth) if names is None else parse_measures(", ".join(names))
+    check_depth(measures, depth)
+    return measures

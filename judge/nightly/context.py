@@ -24,7 +24,7 @@ from judge.config.run import Config
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.filesystem import locked, read_text
-from judge.measure.measures import Measure, parse_measures
+from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList
 from judge.models.endpoint import public_part
 from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
@@ -113,7 +113,7 @@ def choose_test_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Mea
         return tuple(
             replace(measure, cutoff=min(10, depth)) for measure in parse_measures(("AP@10", "sDCG@10"))
         )
-    measures = factory.resolve_measures(names, depth)
+    measures = resolve_measures(names, depth)
     for measure in measures:
         if not measure.compares_engines:
             raise InputError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from judge import factory
-from judge.analysis.summary import SelfTestEntry, SelfTestFigures
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import Prompts, Template, answer_schema
@@ -25,13 +23,12 @@ from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
 from judge.pricing.cost import Cost
 from judge.records import Lang, LangChoice, Pool, Scale, ScaleName
 from judge.runs.folder import RunFolder, dump_json
-from judge.runs.record_json import from_json, to_json
-from judge.selftest import probes, selftest_run
+from judge.runs.record_json import to_json
+from judge.selftest import probes
 from judge.selftest.probes import SelfTestMetrics, compute_metrics
+from judge.selftest.stored_results import SELFTEST_FOLDER, result_file_name, results_folder
 from judge.store.store import VerdictStore
 
-#: The folder of results, beside the verdict store that the self-tests were paid into.
-SELFTEST_FOLDER = "selftests"
 _REASK_TEXTS: Mapping[Lang, str] = {
     "zh": "上次的答复无法读取，请只回复一个 JSON 对象。",
     "en": "The last reply could not be read. Reply with one JSON object and nothing else.",
@@ -113,7 +110,7 @@ def run_selftest(
     Interrupted after Ctrl-C.
     """
     test = _prepare_test(config)
-    folder = selftest_run.results_folder(test.store)
+    folder = results_folder(test.store)
     shipped = test.assessors[0]
     with folder.locked():
         clients = factory.build_clients(test.config, test.assessors, cancel_token or CancelToken())
@@ -123,8 +120,8 @@ def run_selftest(
             )
         for judging in judgings:
             _check_judging(judging, test.config)
-        result = _make_result(test, selftest_run.identify_assessor(shipped, test.config), judgings)
-        name = selftest_run.result_file_name(shipped.name, result.id)
+        result = _make_result(test, identify_assessor(shipped, test.config), judgings)
+        name = result_file_name(shipped.name, result.id)
         path = folder.write(name, [dump_json(to_json(result), indent=2), "\n"])
     return SelfTest(path, result, judgings[-1].calls_made, _check_graded(judgings[0], test.config))
 
@@ -152,9 +149,7 @@ def _prepare_test(config: Config) -> _PreparedTest:
     pool = probes.build_probe_pool(probes.load_probes(), config.lang, config.max_chars)
     shipped = factory.build_assessor(config, model)
     undefended = Assessor(model, make_plain_prompts(config.grading), config.grading)
-    store = factory.store_path(
-        config, RunFolder(Path(config.out or Path("runs") / selftest_run.SELFTEST_FOLDER))
-    )
+    store = factory.store_path(config, RunFolder(Path(config.out or Path("runs") / SELFTEST_FOLDER)))
     return _PreparedTest(config, pool, (shipped, undefended), store)
 
 
@@ -199,7 +194,7 @@ def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[JudgingR
     )
 
 
-# The stored results, and which of them belongs to the assessor of a run
+# What a self-test stores, and which assessor it is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,62 +250,3 @@ def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[st
         for each in assessors
         if config.assessor == "judge" and not each.model.name.startswith("rerank:")
     }
-
-
-def results_folder(store: Path) -> RunFolder:
-    """Return the folder of the results that belong to the verdict store at `store`."""
-    return RunFolder(store.parent / SELFTEST_FOLDER)
-
-
-def result_file_name(assessor: str, identity: str) -> str:
-    """Return the name of the file with an assessor's result."""
-    return f"{re.sub(r'[^A-Za-z0-9.]+', '_', assessor)[:80]}-{identity}.json"
-
-
-def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, SelfTestEntry]:
-    """Return the id and the figures for each assessor, figures None without a self-test.
-
-    Raises InputError when a stored result cannot be read.
-    """
-    folder = results_folder(store)
-    return {
-        name: SelfTestEntry(each, _read_figures(folder.read_if_there(result_file_name(name, each))))
-        for name, each in identities.items()
-    }
-
-
-def update_results(run: RunFolder, known: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
-    """Return the self-tests of a finished run, with results that were stored since.
-
-    A run that was moved away from its store keeps its own figures.
-    """
-    now = look_up_results(run.store_path, {name: row.id for name, row in known.items()})
-    return {name: row if row.figures else known[name] for name, row in now.items()}
-
-
-def _read_figures(result: Mapping[str, Any] | None) -> SelfTestFigures | None:
-    if result is None:
-        return None
-    try:
-        return _select_figures(result)
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            "the self-test kept in {folder}/ is not as this version of judge writes it ({error!r}); delete"
-            " it, or make it anew: judge selftest",
-            folder=SELFTEST_FOLDER,
-            error=error,
-        ) from error
-
-
-def _select_figures(result: Mapping[str, Any]) -> SelfTestFigures:
-    shipped, plain = result["prompts"]["shipped"], result["prompts"]["plain"]
-    figures = {
-        "probes": result["probes"]["count"],
-        "repeat": result["repeat"],
-        "too_high": shipped["hostile"],
-        "plain_too_high": plain["hostile"],
-        "too_low": shipped["strict"],
-        "language": shipped["language"],
-        "obedient": shipped["obedient"],
-    }
-    return from_json(SelfTestFigures, figures, f"a result in {SELFTEST_FOLDER}")

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from judge import pipeline
+from judge import finished_run, pipeline
 from judge.cli import main
 from judge.config.run import Config
 from judge.errors import InputError, JudgeError
@@ -81,7 +81,7 @@ def warm_up(folder: Path) -> None:
     here = run_setup(folder, "", 10)
     config = Config.load(None, data=str(here.data), model="lexical", out=str(here.out))
     pipeline.run(config)
-    pipeline.rescore(here.out, save=True)
+    finished_run.rescore(here.out, save=True)
 
 
 class Acknowledged:

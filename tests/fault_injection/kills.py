@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from judge import pipeline
+from judge import finished_run
 from tests.fault_injection import killing, table
 from tests.fault_injection.killing import Child, RunSetup
 from tests.fault_injection.provider import Provider, names_the_pair, provider
@@ -148,7 +148,7 @@ def rescore(here: RunSetup) -> Child:
     """`judge score --save` in a child."""
 
     def task(_: int) -> int:
-        pipeline.rescore(here.out, save=True)
+        finished_run.rescore(here.out, save=True)
         return 0
 
     return Child(task)

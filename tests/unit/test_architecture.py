@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,6 +72,7 @@ ALLOWED: dict[str, set[str]] = {
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
     | {"client", "store", "pricing", "factory"},
 }
+ALLOWED["finished_run"] = {"records", "errors", "analysis", "cache", "measure", "report", "runs", "selftest"}
 ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate"}
 ALLOWED["api"] = {*ALLOWED} - {"collect", "annotate", "selftest"}
 ALLOWED["integrations"] = {*ALLOWED["factory"], "factory", "parsing", "store"}
@@ -95,6 +98,22 @@ def imports(path: Path) -> set[str]:
 def test_imports_go_one_way(path: Path) -> None:
     package = path.relative_to(ROOT / "judge").parts[0].removesuffix(".py")
     assert imports(path) - {package, "messages"} <= ALLOWED[package]
+
+
+def test_commands_on_finished_runs_import_nothing_that_asks_a_model() -> None:
+    code = "import sys, judge.api, judge.finished_run, judge.cli.saved_run_commands; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    unwanted = {
+        "pydantic",
+        "openai",
+        "aiohttp",
+        "jinja2",
+        "scipy",
+        "judge.pipeline",
+        "judge.parsing",
+        "judge.store",
+    }
+    assert unwanted.isdisjoint(loaded.split())
 
 
 def test_integrations_are_not_imported_and_only_config_reads_the_environment() -> None:

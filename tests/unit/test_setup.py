@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from judge.config.run import Config
-from judge.dataset.labels import Label
+from judge.dataset.labels import Label, choose_label_scale
 from judge.errors import InputError
-from judge.factory import choose_label_scale
 from judge.records import BINARY, GRADED, Sampling, Scale, ScaleName
 from tests.support.cases import check_each
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from judge import api, pipeline
+from judge import api, finished_run
 from judge.nightly import job
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import BannerSentence
@@ -36,7 +36,7 @@ def test_the_band_stays_however_the_report_is_written_again(here: NightlyProject
     assert reasons[0]["en"].encode() in before
     for again in (
         lambda: job.run_nightly(here.toml, worse),
-        lambda: pipeline.rescore(folder, save=True),
+        lambda: finished_run.rescore(folder, save=True),
         lambda: api.rewrite_report(folder),
     ):
         again()

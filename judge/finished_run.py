@@ -1,0 +1,78 @@
+"""What follows from the judgments of a run, without a call: its scores, its summary and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.run_analysis import analyse, score_run
+from judge.analysis.summary import Summary
+from judge.cache import FileCache
+from judge.measure.measures import resolve_measures
+from judge.runs import export
+from judge.runs.folder import RunFolder, reading_run
+from judge.runs.load import load_run
+from judge.runs.result import RunResult
+from judge.selftest import stored_results
+
+
+def measure_run(
+    path: Path,
+    run: LoadedRun,
+    among: Collection[frozenset[str]] | None = None,
+    summary: Summary | None = None,
+) -> RunResult:
+    """Return the scores of a run and its `summary`, which is computed where it is None.
+
+    `among` names the pairs of engines to compare, None all.
+    """
+    if summary is None:
+        scores, summary = analyse(run, among)
+    else:
+        scores = score_run(run, run.spec.measures)
+    return RunResult(
+        path, run.data, run.pool, run.judgments, scores, run.spec.scale, summary, members=run.members
+    )
+
+
+def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = None) -> None:
+    """Write the files of a run beside its judgments.
+
+    results.json is last, so that a reader that waits for it finds all files. `cache` tells which files would
+    get the content that they have: they are not written.
+    """
+    folder.write("summary.json", export.dump_summary(result.summary))
+    key = export.make_files_key(folder, result) if cache else None
+    if cache and key and cache.has_files(key, folder.path):
+        return
+    from judge.report.html import write_report  # most commands on finished runs write no page
+
+    paths = list(export.write_tables(folder, result))
+    paths.append(write_report(folder, result.summary, lambda places: export.list_queries(result, places)))
+    paths.append(export.write_results(folder, result))
+    if cache and key:
+        cache.record_files(key, paths)
+
+
+def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = False) -> RunResult:
+    """Score the run in folder `path` again from its judgments, without a call; rewrite its files to `save`.
+
+    `measures` None takes the run's own. Raises InputError when `path` is no finished run, its files do not
+    fit together, or a measure is unknown or deeper than the run was judged.
+    """
+    folder = RunFolder(path)
+    folder.read("summary.json")  # before a lock file appears in a folder that is no run's
+    with folder.locked() if save else nullcontext():
+        loaded = load_run(folder)
+        chosen = resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
+        with reading_run(path):
+            selftests = stored_results.update_results(folder, loaded.spec.selftest)
+            spec = replace(loaded.spec, measures=chosen, selftest=selftests)
+            result = measure_run(path, replace(loaded, spec=spec))
+        if save:
+            export.write_judgments(folder, result)
+            export_run(folder, result)
+    return result
