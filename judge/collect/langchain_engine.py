@@ -178,7 +178,9 @@ def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets
         with warnings.catch_warnings():
             # langchain-community warns on import that it is no longer maintained.
             warnings.simplefilter("ignore", DeprecationWarning)
-            importlib.import_module("langsmith")  # slow; else the first call would include it
+            importlib.import_module(
+                "langsmith.run_helpers"
+            )  # slow; else the first calls would import it at once
             constructor = getattr(importlib.import_module(module), class_name)
             for parent in getattr(constructor, "__mro__", ()):
                 _check_allowed(class_name, parent.__module__, parent.__name__)
