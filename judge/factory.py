@@ -270,6 +270,8 @@ def build_assessor(config: Config, model: Model) -> Assessor:
     directory = Path(config.prompts) if config.prompts else default_directory()
     with config.source.error_context("prompts"):
         prompts = load_prompts(directory, config.grading)
+    if model.name.startswith("decision:"):
+        prompts = prompts.ask_for_grade_alone()
     return Assessor(model, prompts, config.grading, config.as_of)
 
 

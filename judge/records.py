@@ -5,6 +5,7 @@ Query, Snippet ─► Ranking ─► Pool of Pairs ─► Prompt ─► Completi
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -244,7 +245,8 @@ class Completion:
 
     `finish_reason` is that of the server in lower case, `length` when the reply was cut or broken off.
     `model` is the model name that the server returned, `params` the parameters as sent, `usage` None when
-    the server did not return it; `reasoning` is True when the model returned reasoning, too.
+    the server did not return it; `reasoning` is True when the model returned reasoning, too. `logprobs` are
+    the log-probabilities as the server returned them.
     """
 
     text: str
@@ -254,6 +256,7 @@ class Completion:
     usage: Usage | None = None
     request_id: str | None = None
     reasoning: bool = False
+    logprobs: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +302,16 @@ class Judgment:
     def score(self) -> float | None:
         """Return the relevance score of a reranker, None for other assessors."""
         return parse_score(self.reply) if self.assessor.startswith("rerank:") else None
+
+    @property
+    def probabilities(self) -> tuple[float, ...]:
+        """Return the probability of each grade by a decision model; empty for other assessors."""
+        if not self.assessor.startswith("decision:"):
+            return ()
+        try:
+            return tuple(map(float, json.loads(self.reply)["probabilities"]))
+        except (ValueError, TypeError, LookupError, RecursionError):
+            return ()
 
     def __repr__(self) -> str:
         pair = f"query_id={shorten_repr(self.query_id)}, snippet_id={shorten_repr(self.snippet_id)}"

@@ -27,7 +27,7 @@ from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.factories import fenced, numbered, write_rows
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
-from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, decide
 from tests.support.markdown import READMES, ROOT, Document, documents, page, pages
 from tests.support.rerank_server import rerank
 
@@ -52,6 +52,8 @@ def grade(asked: ChatRequest) -> Reply:
     """Grade a snippet by the grade that it states, 2 without one; score it as a reranker."""
     if asked.path.endswith("/rerank"):
         return rerank(asked)
+    if asked.body and "logprobs" in asked.body:
+        return decide(asked, {"2": 0.9, "3": 0.1})
     stated = re.search(r"grade=(\d)", fenced(asked.prompt))
     value = int(stated[1]) if stated else 2
     return Reply(text=json.dumps({"reason": f"the snippet states {value}", "grade": value}))
@@ -101,7 +103,7 @@ def servers() -> Iterator[tuple[LoopbackServer, EngineServer]]:
 
 
 def with_model(text: str) -> str:
-    return re.sub(r"\b(openai|dashscope|rerank:server):NAME", r"\1:m", text)
+    return re.sub(r"\b((?:decision:)?openai|dashscope|rerank:server):NAME", r"\1:m", text)
 
 
 def annotate(words: Sequence[str]) -> None:

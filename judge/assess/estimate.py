@@ -82,9 +82,10 @@ def estimate_run(
     learned = _select_versions(past)
     unknown = [question.pair for question in todo if question.prompt_version not in learned]
     again = sum(_expect_extra_calls(learned, version, n) for version, n in versions.items())
+    max_reply = assessor.model.params.get("max_tokens", _REPLY_TOKENS)
     usages = (
         *_estimate_from_history(learned, versions),
-        *map(_estimate_by_rule, map(assessor.render_prompt, unknown)),
+        *(_estimate_by_rule(assessor.render_prompt(pair), max_reply) for pair in unknown),
     )
     usage = sum(usages, Usage())
     pace = _measure_call_rate(store.calls_by_second(assessor.model.name)) if store else None
@@ -125,9 +126,9 @@ def _estimate_from_history(
             yield _scale_usage(learned[version].usage, count / learned[version].counted)
 
 
-def _estimate_by_rule(prompt: Prompt) -> Usage:
+def _estimate_by_rule(prompt: Prompt, max_reply: int) -> Usage:
     tokens = estimate_tokens(prompt.system) + estimate_tokens(prompt.user) + _CHAT_TOKENS
-    return Usage(prompt_tokens=round(tokens), completion_tokens=_REPLY_TOKENS)
+    return Usage(prompt_tokens=round(tokens), completion_tokens=min(_REPLY_TOKENS, max_reply))
 
 
 def _scale_usage(usage: Usage, factor: float) -> Usage:

@@ -39,6 +39,11 @@ _ALLOWED_VARIABLES: Mapping[str, tuple[str, ...]] = {"system": (), "user": VARIA
 _RENDER_ERRORS = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
 #: The maximum size of a product in a template.
 _MAX_PRODUCT = 100_000
+#: The last paragraph of a prompt for decision models.
+_GRADE_ALONE: Mapping[Lang, Mapping[str, str]] = {
+    "en": {"graded": "Reply with the grade alone: 0, 1, 2 or 3.", "binary": "Reply with yes or no alone."},
+    "zh": {"graded": "只回复等级：0、1、2 或 3。", "binary": "只回复 yes 或 no。"},
+}
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -98,6 +103,20 @@ class Prompts:
         """Return the prompt of the re-ask: it repeats the pair and asks for the verdict alone."""
         prompt = self.render(pair, as_of)
         return replace(prompt, user=f"{prompt.user}\n\n{self.templates[prompt.lang].reask_text}")
+
+    def ask_for_grade_alone(self) -> Prompts:
+        """Return the prompts with a last paragraph that asks for the token of a grade instead of JSON."""
+
+        def shorten(template: Template) -> Template:
+            answer = _GRADE_ALONE[template.lang][self.scale.name]
+            kept, separator, _ = template.system.rpartition("\n\n")
+            system = kept + separator + answer
+            digest = hashlib.sha256(f"{template.digest}\n{system}".encode()).hexdigest()
+            version = f"{template.lang}-{self.scale.name}-decision-{digest[:10]}"
+            return replace(template, system=system, reask_text=answer, digest=digest, version=version)
+
+        templates = {lang: shorten(template) for lang, template in self.templates.items()}
+        return replace(self, schema={}, templates=templates)
 
     @property
     def versions(self) -> dict[str, str]:

@@ -6,7 +6,8 @@ An adapter translates the requests, replies and errors of its library and retrie
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from judge.errors import SetupError
@@ -71,16 +72,34 @@ def open_model(
     raise SetupError("there is no model {model!r}; write {forms}", model=spec, forms=FORMS)
 
 
-def _openai(name: str, access: Endpoint, sampling: Sampling) -> Model:
+def _openai(
+    name: str, access: Endpoint, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
+) -> Model:
     from judge.models.openai import OpenAI
 
-    return OpenAI(name, access, sampling)
+    return OpenAI(name, access, sampling, extra)
 
 
-def _dashscope(name: str, access: Endpoint, sampling: Sampling) -> Model:
+def _dashscope(
+    name: str, access: Endpoint, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
+) -> Model:
     from judge.models.dashscope import DashScope
 
-    return DashScope(name, access, sampling)
+    return DashScope(name, access, sampling, extra)
+
+
+def _decide_openai(name: str, access: Endpoint, sampling: Sampling) -> Model:
+    from judge.models.decision import DecisionModel
+
+    sampling = replace(sampling, max_tokens=1, thinking=False)
+    return DecisionModel(_openai(name, access, sampling, {"logprobs": True, "top_logprobs": 20}))
+
+
+def _decide_dashscope(name: str, access: Endpoint, sampling: Sampling) -> Model:
+    from judge.models.decision import DecisionModel
+
+    sampling = replace(sampling, max_tokens=1, thinking=False)
+    return DecisionModel(_dashscope(name, access, sampling, {"logprobs": True, "top_logprobs": 5}))
 
 
 def _langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
@@ -116,8 +135,8 @@ class Provider:
     extra: str = ""
 
 
-#: How a user writes a reranker.
-_RERANKER = "rerank:PROVIDER:NAME"
+#: How a user writes a reranker and a decision model.
+_RERANKER, _DECISION = "rerank:PROVIDER:NAME", "decision:PROVIDER:NAME"
 #: The providers by what precedes the name of a model. A program may add its own.
 PROVIDERS = {
     "openai": Provider("openai:NAME", _openai, "OPENAI_API_KEY", "OPENAI_BASE_URL", "openai"),
@@ -125,6 +144,10 @@ PROVIDERS = {
         "dashscope:NAME", _dashscope, "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", "dashscope", "dashscope"
     ),
     "langchain": Provider("langchain:PROVIDER:NAME", _langchain, library="langchain", extra="langchain"),
+    "decision:openai": Provider(_DECISION, _decide_openai, "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "decision:dashscope": Provider(
+        _DECISION, _decide_dashscope, "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", extra="dashscope"
+    ),
     "rerank:dashscope": Provider(_RERANKER, _rerank("dashscope"), "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL"),
     "rerank:cohere": Provider(_RERANKER, _rerank("cohere"), "COHERE_API_KEY", "COHERE_BASE_URL"),
     "rerank:server": Provider(_RERANKER, _rerank("server"), "RERANK_API_KEY", "RERANK_BASE_URL"),

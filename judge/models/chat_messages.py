@@ -105,8 +105,8 @@ def read_completion(
     `secrets` are masked in all of it, for libraries that read the response themselves (see `parse_response`).
     Raises RequestRejected when the model refused or a filter cut its answer.
     """
-    choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
-    message = _mapping(choice.get("message"))
+    choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    message = as_mapping(choice.get("message"))
     finish = choice.get("finish_reason")
     finish_reason = finish.strip().casefold() if isinstance(finish, str) else None
     billed = read_usage(usage)
@@ -120,6 +120,7 @@ def read_completion(
         usage=billed,
         request_id=redact(str(request_id), *secrets) if request_id else None,
         reasoning=_has_reasoning(message) or bool(billed and billed.reasoning_tokens),
+        logprobs=choice.get("logprobs"),
     )
 
 
@@ -159,13 +160,13 @@ def read_usage(raw: object) -> Usage | None:
 
     None unless the tokens of both the prompt and the completion are there.
     """
-    counts = _mapping(raw)
+    counts = as_mapping(raw)
     prompt = _count(counts, "prompt_tokens", "input_tokens")
     completion = _count(counts, "completion_tokens", "output_tokens")
     if prompt is None or completion is None:
         return None
-    prompt_details = _mapping(counts.get("prompt_tokens_details") or counts.get("input_token_details"))
-    completion_details = _mapping(
+    prompt_details = as_mapping(counts.get("prompt_tokens_details") or counts.get("input_token_details"))
+    completion_details = as_mapping(
         counts.get("completion_tokens_details")
         or counts.get("output_tokens_details")
         or counts.get("output_token_details")
@@ -186,7 +187,8 @@ def _count(counts: Mapping[str, Any], *names: str) -> int | None:
     return None
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """Return `value` if it is a mapping, else an empty one."""
     return value if isinstance(value, dict | Mapping) else {}  # the check for dict is faster
 
 

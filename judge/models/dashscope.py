@@ -54,9 +54,15 @@ class DashScope:
     unless the server is on a private network.
     """
 
-    def __init__(self, model: str, endpoint: Endpoint, sampling: Sampling) -> None:
+    def __init__(
+        self,
+        model: str,
+        endpoint: Endpoint,
+        sampling: Sampling,
+        extra: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         url = endpoint.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
-        params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking}
+        params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking, **extra}
         self.name = f"dashscope:{model}"
         self.endpoint = public_part(url, *endpoint.secrets)
         self.params: Mapping[str, Any] = MappingProxyType(params)

@@ -45,7 +45,8 @@ class JudgmentEntry:
     """One judgment of a snippet; `verdict` says whether the grade is relevant, `members` are a panel's.
 
     `detail` explains the error; it is in judgments.jsonl, not in results.json. `judged_snippet_id` names the
-    snippet whose judgment a near-duplicate takes. `score` is that of a reranker.
+    snippet whose judgment a near-duplicate takes. `score` is that of a reranker, `probabilities` are
+    those of the grades by a decision model.
     """
 
     repeat: int
@@ -58,6 +59,7 @@ class JudgmentEntry:
     detail: str = ""
     judged_snippet_id: str | None = None
     score: float | None = None
+    probabilities: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +242,7 @@ def judgment_entries(judgments: Iterable[Judgment], members: PanelMembers, scale
                 members=tuple(by_member.get((*pair, judgment.repeat), ())),
                 judged_snippet_id=judgment.judged_snippet_id,
                 score=judgment.score,
+                probabilities=judgment.probabilities,
             )
         )
     return entries

@@ -60,6 +60,8 @@ def _make_renderer(query: str, snippet: str) -> Callable[[Mapping[str, str]], st
     return lambda values: f"{query}{values['query']}\n{snippet}{values['snippet']}"
 
 
+#: What the names of models without reasons begin with.
+_NOT_TESTED = ("rerank:", "decision:")
 #: The two prompts that are compared: the one that runs use, and one without any defence.
 PROMPT_NAMES = ("shipped", "plain")
 
@@ -142,8 +144,8 @@ def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | Non
 def _prepare_test(config: Config) -> _PreparedTest:
     if config.assessor != "judge" or config.panel:
         raise InputError("a self-test asks one model with judge's own prompts: name one -m, no --assessor")
-    if config.has_reranker:
-        raise InputError("a reranker reads no prompt, so there is nothing to test; name another -m")
+    if config.model.startswith(_NOT_TESTED):
+        raise InputError("a self-test is for models that give reasons; name another -m")
     config = replace(config, dates=False, as_of=None)
     model = factory.build_model(config)
     pool = probes.build_probe_pool(probes.load_probes(), config.lang, config.max_chars)
@@ -248,5 +250,5 @@ def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[st
     return {
         each.name: identify_assessor(each, config)
         for each in assessors
-        if config.assessor == "judge" and not each.model.name.startswith("rerank:")
+        if config.assessor == "judge" and not each.model.name.startswith(_NOT_TESTED)
     }

@@ -109,7 +109,7 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
             assert (done.returncode, server.asked) == (2, [])
             assert message in done.stderr
     done = command("selftest", "-m", "rerank:cohere:m", "--rerank-thresholds", THRESHOLDS)
-    assert "a reranker reads no prompt" in done.stderr
+    assert "a self-test is for models that give reasons" in done.stderr
 
 
 def test_fitted_thresholds_give_each_grade_as_often_as_people_do() -> None:

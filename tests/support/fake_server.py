@@ -15,6 +15,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import log
 from typing import Any
 
 from aiohttp import web
@@ -155,6 +156,19 @@ def _hang_up(request: web.BaseRequest, response: web.StreamResponse) -> web.Stre
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         request.transport.abort()
     return response
+
+
+def decide(asked: ChatRequest, shares: Mapping[str, float]) -> Reply:
+    """Return a reply of one token, the most probable one, with the log-probabilities of `shares`."""
+    top = [{"token": token, "logprob": log(share), "bytes": None} for token, share in shares.items()]
+    best = {"token": max(shares, key=lambda token: shares[token], default=""), "logprob": 0.0}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": best["token"]},
+        "finish_reason": "length",
+        "logprobs": {"content": [{**best, "top_logprobs": top}]},
+    }
+    return Reply(message={"choices": [choice]}, usage=Usage(prompt_tokens=120, completion_tokens=1))
 
 
 def render(reply: Reply, asked: ChatRequest) -> str:

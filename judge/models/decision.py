@@ -1,0 +1,80 @@
+"""Decision models: the probability of each grade, from the log-probabilities of one token.
+
+A language model is asked for the grade alone, so it gives no reason. The grade is the most probable one.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+from math import exp
+from typing import Any
+
+from judge.errors import RequestRejected
+from judge.models import Model
+from judge.models.chat_messages import as_mapping
+from judge.records import Completion, Lang, Prompt, ScaleName
+
+#: The token of each grade.
+TOKENS: Mapping[ScaleName, tuple[str, ...]] = {"binary": ("no", "yes"), "graded": ("0", "1", "2", "3")}
+_REASONS: Mapping[Lang, str] = {
+    "zh": "各等级的概率：{shares}；决策模型不给出理由。",
+    "en": "Probabilities of the grades: {shares}; a decision model gives no reason.",
+}
+
+
+class DecisionModel:
+    """A chat `model` that returns log-probabilities, whose first token is the verdict."""
+
+    def __init__(self, model: Model) -> None:
+        self.name = f"decision:{model.name}"
+        self.endpoint = model.endpoint
+        self.params: Mapping[str, Any] = model.params
+        self._model = model
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Return the verdict as JSON, with the probabilities; raise CallError where the token is no grade."""
+        completion = await self._model.complete(prompt)
+        tokens = TOKENS[prompt.scale.name]
+        probabilities = read_probabilities(completion.logprobs, tokens)
+        if probabilities is None:
+            raise RequestRejected(
+                "bad_request",
+                f"the first token, {completion.text[:20]!r}, is no grade with a log-probability",
+                usage=completion.usage,
+            )
+        grade = probabilities.index(max(probabilities))
+        shares = ", ".join(f"{at}: {share:.1%}" for at, share in enumerate(probabilities))
+        verdict = {"verdict": tokens[grade]} if prompt.scale.name == "binary" else {"grade": grade}
+        reply = {"reason": _REASONS[prompt.lang].format(shares=shares), **verdict}
+        text = json.dumps({**reply, "probabilities": probabilities}, ensure_ascii=False)
+        return replace(completion, text=text, finish_reason="stop", logprobs=None)
+
+    async def aclose(self) -> None:
+        """Close the connections; the model cannot be used afterwards."""
+        await self._model.aclose()
+
+
+def read_probabilities(logprobs: object, tokens: tuple[str, ...]) -> list[float] | None:
+    """Return the probability of each of `tokens` among them; None unless the most probable token is one.
+
+    `logprobs` is that of a choice, in the form of OpenAI. Spaces, case and width of a token do not count.
+    """
+    content = as_mapping(logprobs).get("content")
+    first = as_mapping(content[0]) if isinstance(content, list) and content else {}
+    candidates = first.get("top_logprobs")
+    sums = dict.fromkeys(tokens, 0.0)
+    best, best_token = float("-inf"), ""
+    for candidate in map(as_mapping, candidates if isinstance(candidates, list) else ()):
+        token, logprob = candidate.get("token"), candidate.get("logprob")
+        if not isinstance(token, str) or not isinstance(logprob, int | float) or not logprob <= 0:
+            continue
+        token = unicodedata.normalize("NFKC", token).strip().casefold()
+        if token in sums:
+            sums[token] += exp(logprob)
+        if logprob > best:
+            best, best_token = logprob, token
+    total = sum(sums.values())
+    return [value / total for value in sums.values()] if best_token in sums and total else None
