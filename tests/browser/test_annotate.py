@@ -282,11 +282,18 @@ def test_hostile_texts_are_texts(browser: Browser, tmp_path: Path) -> None:
         assert {address.split("?")[0] for address in it.requests} <= {f"{base}state", f"{base}label"}
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("locale", ["zh-CN", "en-GB"])
+@pytest.mark.parametrize(
+    ("locale", "scheme", "width"),
+    [
+        *(("zh-CN", "light", 1440), ("zh-CN", "dark", 390), ("en-GB", "light", 390), ("en-GB", "dark", 1440)),
+        pytest.param("zh-CN", "light", 390, marks=pytest.mark.slow),
+        pytest.param("zh-CN", "dark", 1440, marks=pytest.mark.slow),
+        pytest.param("en-GB", "light", 1440, marks=pytest.mark.slow),
+        pytest.param("en-GB", "dark", 390, marks=pytest.mark.slow),
+    ],
+)
 def test_anybody_can_use_it_on_any_screen(
-    browser: Browser, looked_at: Serving, width: int, scheme: str, locale: str
+    browser: Browser, looked_at: Serving, locale: str, scheme: str, width: int
 ) -> None:
     size = {"width": width, "height": 844}
     with opened(browser, looked_at.url, viewport=size, color_scheme=scheme, locale=locale) as it:

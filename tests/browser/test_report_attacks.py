@@ -208,10 +208,11 @@ def test_only_http_and_https_addresses_become_links(
         assert found.complaints == []
 
 
+@pytest.mark.parametrize("fields", [(), pytest.param(("snippet",), marks=pytest.mark.slow)])
 def test_hostile_names_of_engines_make_the_same_elements_as_harmless_ones(
-    browser: Browser, base: Mapping[str, Any], tmp_path: Path
+    browser: Browser, base: Mapping[str, Any], tmp_path: Path, fields: Sequence[str]
 ) -> None:
-    texts = attacks("snippet")
+    texts = attacks(*fields)
     for number in range(0, len(texts), len(BASE)):
         chosen = (texts[number:] + texts)[: len(BASE)]
         counts = []
