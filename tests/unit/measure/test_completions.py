@@ -116,4 +116,4 @@ def test_the_bounds_of_a_mean_are_reached(drawn: tuple[World, _Open]) -> None:
             if reached:
                 assert [*mean.bounds] == pytest.approx([min(reached), max(reached)])
             else:
-                assert mean.bounds is None
+                assert mean.bounds == (None, None)
