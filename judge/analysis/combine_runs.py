@@ -179,14 +179,14 @@ def _shared_queries(runs: Mapping[str, LoadedRun]) -> dict[str, Query]:
 def _engine_names(runs: Mapping[str, LoadedRun]) -> dict[tuple[str, str], str]:
     """Return the name of each (run, engine): its own name, with the run's where two runs have it."""
     times = Counter(engine for run in runs.values() for engine in run.data.engines)
-    taken = {engine for engine, count in times.items() if count == 1}
+    labels = {engine for engine, count in times.items() if count == 1}
     names: dict[tuple[str, str], str] = {}
     for name, run in runs.items():
         for engine in run.data.engines:
             label = engine if times[engine] == 1 else f"{engine} ({name})"
-            while times[engine] > 1 and label in taken:
+            while times[engine] > 1 and label in labels:
                 label += f" ({name})"
-            taken.add(label)
+            labels.add(label)
             names[name, engine] = label
     return names
 

@@ -288,12 +288,12 @@ def _is_only_thinking(completion: Completion) -> bool:
 def _is_echo(reason: str, system: str) -> bool:
     """Return whether `reason` repeats 40 characters of the instructions."""
     half = _ECHO_LENGTH // 2
-    known = _instruction_substrings(system, half)
+    halves = _instruction_substrings(system, half)
     # Every repetition of 40 characters holds 20 that begin at a multiple of 20.
-    if not any(reason[start : start + half] in known for start in range(0, len(reason) - half + 1, half)):
+    if not any(reason[start : start + half] in halves for start in range(0, len(reason) - half + 1, half)):
         return False
-    known = _instruction_substrings(system, _ECHO_LENGTH)
-    return not known.isdisjoint(_list_substrings(reason, _ECHO_LENGTH))
+    substrings = _instruction_substrings(system, _ECHO_LENGTH)
+    return not substrings.isdisjoint(_list_substrings(reason, _ECHO_LENGTH))
 
 
 def _list_substrings(text: str, length: int) -> Iterator[str]:

@@ -109,8 +109,8 @@ class Prompts:
 
         def shorten(template: Template) -> Template:
             answer = _GRADE_ALONE[template.lang][self.scale.name]
-            kept, separator, _ = template.system.rpartition("\n\n")
-            system = kept + separator + answer
+            head, separator, _ = template.system.rpartition("\n\n")
+            system = head + separator + answer
             digest = hashlib.sha256(f"{template.digest}\n{system}".encode()).hexdigest()
             version = f"{template.lang}-{self.scale.name}-decision-{digest[:10]}"
             return replace(template, system=system, reask_text=answer, digest=digest, version=version)

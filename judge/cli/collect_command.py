@@ -131,8 +131,8 @@ def _print_result(result: CollectResult) -> None:
 def _describe_tally(tally: EngineTally) -> str:
     """Return the counts of an engine in one line."""
     t = ui_translator()
-    asked = tally.answered + tally.failed
-    parts = [t("answered {answered:,} of {asked:,}", answered=tally.answered, asked=asked)]
+    total = tally.answered + tally.failed
+    parts = [t("answered {answered:,} of {asked:,}", answered=tally.answered, asked=total)]
     if tally.empty:
         parts[0] += t(", {empty:,} of them without results", empty=tally.empty)
     if tally.no_snippet:

@@ -328,10 +328,10 @@ def _fold_run(run: str) -> str:
 def _find_triggered(visible: str, raw_text: str) -> set[str]:
     """Return the names of all patterns that can match, and perhaps of others."""
     words, marks = _group_triggers()
-    found: Iterable[str] = (
+    matches: Iterable[str] = (
         visible.translate(_LETTERS).split() if visible.isascii() else _LATIN.findall(visible)
     )
-    names = {name for word in words.keys() & found for name in words[word]}
+    names = {name for word in words.keys() & matches for name in words[word]}
     names.update(name for name, mark, raw in marks if mark in (raw_text if raw else visible))
     if not visible.isascii():
         names.update(*map(_list_patterns, set(_compile(_join_other_triggers()).findall(visible))))

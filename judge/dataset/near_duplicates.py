@@ -53,13 +53,13 @@ class NearDuplicates:
 
     def add_to(self, judgments: Iterable[Judgment], pool: Pool) -> tuple[Judgment, ...]:
         """Return the judgments of the whole `pool`, repeat by repeat, given those of the judged pairs."""
-        known = {(each.query_id, each.snippet_id, each.repeat): each for each in judgments}
+        by_key = {(each.query_id, each.snippet_id, each.repeat): each for each in judgments}
         complete = []
-        for repeat in sorted({repeat for *_, repeat in known}):
+        for repeat in sorted({repeat for *_, repeat in by_key}):
             for pair in pool.pairs:
                 query_id, snippet_id = pair.query.id, pair.snippet.id
                 other_id = self.judged_ids.get((query_id, snippet_id))
-                judgment = known.get((query_id, other_id or snippet_id, repeat))
+                judgment = by_key.get((query_id, other_id or snippet_id, repeat))
                 if judgment and other_id:
                     judgment = replace(judgment, snippet_id=snippet_id, judged_snippet_id=other_id)
                 if judgment:

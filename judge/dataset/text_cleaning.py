@@ -190,8 +190,8 @@ def looks_misdecoded(text: str) -> bool:
     """
     if text.isascii():
         return False
-    lost = text.count("\ufffd")
-    if lost and lost >= _REPLACED_SHARE * len(text):
+    replaced_count = text.count("\ufffd")
+    if replaced_count and replaced_count >= _REPLACED_SHARE * len(text):
         return True
     if _TRACE.search(text) and (_HIGH_BYTES.search(text) or (_LEAD.search(text) and _LATIN.search(text))):
         return True

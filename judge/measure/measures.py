@@ -307,10 +307,10 @@ def parse_measure(text: str) -> Measure:
         raise InputError(
             "{value!r} is not a measure; write NAME(parameter=value)@CUTOFF, e.g. nDCG@10", value=text
         )
-    written, inside, cutoff = match.groups()
-    name = next((name for name in MEASURE_KINDS if name.casefold() == written.casefold()), None)
+    spelling, inside, cutoff = match.groups()
+    name = next((name for name in MEASURE_KINDS if name.casefold() == spelling.casefold()), None)
     if name is None:
-        raise InputError(describe_unknown_measure(written))
+        raise InputError(describe_unknown_measure(spelling))
     if cutoff is not None and not re.fullmatch(r"-?[0-9]{1,9}", cutoff):
         raise InputError(
             "{value!r}: the cutoff after @ is a whole number, not {cutoff!r}", value=text, cutoff=cutoff

@@ -221,15 +221,15 @@ def explain_unavailable(config: Config, check: CanaryCheck | None, rules: Nightl
 
 def subtract_canaries(config: Config, check: CanaryCheck | None) -> Config:
     """Return the options of the run with what the canaries left of `max_calls` and `budget`."""
-    made = check.run.calls_made if check else 0
-    if check is None or not made:
+    calls_made = check.run.calls_made if check else 0
+    if check is None or not calls_made:
         return config
     cost = check.figures.cost
     # The cost is that of all canary calls of the night, some of which an earlier start may have made.
-    usd = (cost.usd or 0.0) * made / (cost.calls or made)
+    usd = (cost.usd or 0.0) * calls_made / (cost.calls or calls_made)
     return replace(
         config,
-        max_calls=None if config.max_calls is None else max(0, config.max_calls - made),
+        max_calls=None if config.max_calls is None else max(0, config.max_calls - calls_made),
         budget=None if config.budget is None else max(0.0, config.budget - usd),
     )
 
@@ -239,10 +239,10 @@ def explain_incomplete(config: Config, result: RunResult, check: CanaryCheck | N
     if result.incomplete is None:
         return []
     why = _in_words_of_toml(result.incomplete.message, config)
-    made = check.run.calls_made if check and _LIMIT.search(result.incomplete.message) else 0
-    if not made:
+    calls_made = check.run.calls_made if check and _LIMIT.search(result.incomplete.message) else 0
+    if not calls_made:
         return [why]
-    used = format_count(made, "call")
+    used = format_count(calls_made, "call")
     return [Message("{why} (the canaries used {calls} of it)", why=why, calls=used)]
 
 

@@ -55,17 +55,17 @@ def count_calls(night: RunFolder, *configs: Config) -> CallCost:
     night is removed. Raises StoreError when a store cannot be read.
     """
     costs = _read_ledger(night)
-    counted, lost = {}, 0
+    counted, lost_count = {}, 0
     calls: list[tuple[str, Call]] = []
     for name, before in costs.counted.items():
         store = night.path / name
         if store.exists():
             new = ledger.calls_after(store, before)
-            lost += new.lost
+            lost_count += new.lost
             counted[name] = new.last
             calls += new.calls
     cost_total = add_costs([costs.cost_total, *_costs(calls, configs)])
-    cost_total = replace(cost_total, lost=cost_total.lost + lost)
+    cost_total = replace(cost_total, lost=cost_total.lost + lost_count)
     _write_ledger(night, CostLedger(cost_total, counted))
     return cost_total
 

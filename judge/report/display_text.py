@@ -67,8 +67,8 @@ def truncate(text: str, most: int) -> tuple[str, int]:
 
 def truncate_with_ellipsis(text: str, most: int) -> str:
     """Return at most `most` characters with hidden ones escaped, and an ellipsis when more follow."""
-    shown, more = truncate(text, most)
-    return f"{shown}…" if more else shown
+    head, more = truncate(text, most)
+    return f"{head}…" if more else head
 
 
 def fit_on_line(text: str) -> str:

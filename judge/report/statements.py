@@ -363,8 +363,8 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
         caption = text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
         if measure == deciding:
             caption = text("Pairs by {measure}", measure=name_mean(measure))
-        shown = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:MAX_PAIRS])
-        yield PageTable(caption, _PAIR_HEAD, shown, len(rows) - len(shown))
+        first_rows = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:MAX_PAIRS])
+        yield PageTable(caption, _PAIR_HEAD, first_rows, len(rows) - len(first_rows))
 
 
 _PAIR_HEAD = (

@@ -351,11 +351,11 @@ def read_dataset(
 
 
 def _load_snippet(entry: SnippetEntry) -> Snippet:
-    shown = entry.shown
+    cleaned = entry.shown
     return Snippet(
         id=intern(entry.snippet_id),
-        text=shown.snippet if shown else entry.snippet,
-        title=shown.title if shown else entry.title,
+        text=cleaned.snippet if cleaned else entry.snippet,
+        title=cleaned.title if cleaned else entry.title,
         date=entry.date,
         url=entry.url,
         raw_text=entry.snippet,

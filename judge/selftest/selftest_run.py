@@ -161,14 +161,14 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
         raise RunIncomplete(
             "the self-test stopped: {reason}; the same command goes on with it", reason=judging.stopped
         )
-    lost = [each for each in judging.judgments if each.error and each.error not in ASSESSOR_ERRORS]
-    if len(lost) > (1 - config.min_coverage) * len(judging.judgments):
+    failures = [each for each in judging.judgments if each.error and each.error not in ASSESSOR_ERRORS]
+    if len(failures) > (1 - config.min_coverage) * len(judging.judgments):
         raise RunIncomplete(
             "{count:,} of {total:,} probes got no answer, first for {error!r}; the same command asks again"
             " for these alone",
-            count=len(lost),
+            count=len(failures),
             total=len(judging.judgments),
-            error=lost[0].error,
+            error=failures[0].error,
         )
 
 

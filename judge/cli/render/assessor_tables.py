@@ -43,14 +43,14 @@ def _lines(forecast: RunForecast, t: Translator) -> Iterator[str]:
 def _total(estimates: Sequence[RunEstimate], t: Translator) -> str:
     """Return the sum over the members of a panel, which judge one after the other."""
     prices = [estimate.usd for estimate in estimates if estimate.usd is not None]
-    known = len(prices) == len(estimates)
+    has_all_prices = len(prices) == len(estimates)
     return t(
         "together: {calls:,} calls, about {prompt:,} tokens in and {completion:,} out, {price}, about"
         " {duration}",
         calls=sum(estimate.calls for estimate in estimates),
         prompt=sum(estimate.prompt_tokens for estimate in estimates),
         completion=sum(estimate.completion_tokens for estimate in estimates),
-        price=t("about {amount}", amount=_usd(sum(prices), t)) if known else t("price unknown"),
+        price=t("about {amount}", amount=_usd(sum(prices), t)) if has_all_prices else t("price unknown"),
         duration=_duration(sum(estimate.seconds for estimate in estimates), t),
     )
 
@@ -88,13 +88,13 @@ def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
     else:
         yield t("about {duration} if a call takes {latency:g} s", duration=duration, latency=estimate.latency)
     if estimate.batches:
-        known = estimate.batch_usd is not None
+        has_batch_price = estimate.batch_usd is not None
         yield t.plural(
             "with --batch: {price}, one batch, within 24 hours",
             "with --batch: {price}, {count} batches, within 24 hours",
             estimate.batches,
             price=t("about {amount}", amount=_usd(estimate.batch_usd or 0.0, t))
-            if known
+            if has_batch_price
             else t("price unknown"),
         )
 
@@ -142,13 +142,13 @@ _MOST_PROBES = 8
 
 def print_plan(needed: int, to_pay: int, console: Console, t: Translator) -> None:
     """Print how many calls a self-test takes."""
-    known = t("; {count:,} of them known already", count=needed - to_pay) if to_pay < needed else ""
+    stored_part = t("; {count:,} of them known already", count=needed - to_pay) if to_pay < needed else ""
     console.print(
         escape_line(
             t(
                 "self-test: {count:,} calls, half of them with a plain prompt{known}",
                 count=needed,
-                known=known,
+                known=stored_part,
             )
         )
     )

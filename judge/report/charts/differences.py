@@ -100,10 +100,10 @@ def _make_range(pair: PairComparison) -> ValueRange | None:
 
 
 def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Picture:
-    shown = pairs[:_SHOWN]
-    groups = [(engine, list(rows)) for engine, rows in groupby(shown, key=lambda pair: pair.a)]
-    bottom = _TOP + ROW_HEIGHT * (len(groups) + len(shown))
-    numbers = [number for pair in shown if (cell := _make_range(pair)) for number in cell.numbers]
+    first_pairs = pairs[:_SHOWN]
+    groups = [(engine, list(rows)) for engine, rows in groupby(first_pairs, key=lambda pair: pair.a)]
+    bottom = _TOP + ROW_HEIGHT * (len(groups) + len(first_pairs))
+    numbers = [number for pair in first_pairs if (cell := _make_range(pair)) for number in cell.numbers]
     area = PlotArea(svg.make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
     legend = (
         (0.0, svg.DOT, _OUTCOMES["better"]),
@@ -119,7 +119,7 @@ def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Pictur
             parts += _draw_pair(pair, area, y)
         y += ROW_HEIGHT
     bottom += AXIS_HEIGHT
-    if count := len(pairs) - len(shown):
+    if count := len(pairs) - len(first_pairs):
         note = text("and {count:,} more pairs: see summary.json", count=count)
         if len(pairs) <= _LISTED:
             note = text("and {count:,} more pairs: see the table", count=count)

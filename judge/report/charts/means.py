@@ -105,11 +105,11 @@ def _list_comparable_measures(summary: Summary) -> list[str]:
 
 def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str) -> Text:
     name = svg.name_mean(measure)
-    known = [(display_text.isolate(engine), _describe_range(cell)) for engine, cell in means if cell]
-    if not known:
+    labelled = [(display_text.isolate(engine), _describe_range(cell)) for engine, cell in means if cell]
+    if not labelled:
         return text("No engine has a mean {mean}.", mean=name)
-    (best, highest), (last, lowest) = known[0], known[-1]
-    if len(known) == 1:
+    (best, highest), (last, lowest) = labelled[0], labelled[-1]
+    if len(labelled) == 1:
         return text(
             "Mean {mean} over the queries, highest first: {best} {highest}.",
             mean=name,
@@ -227,12 +227,12 @@ def _describe_repeats(stability: RepeatStability, repeated: MeasureStability, me
 def _draw_repeats_picture(repeated: MeasureStability, order: Sequence[str], measure: str) -> Picture:
     engines = order[:MAX_ENGINES]
     means = [repeated.engines[engine].means for engine in engines]
-    known = [[mean for mean in row if mean is not None] for row in means]
-    scale = svg.make_axis(mean for row in known for mean in row)
+    rows = [[mean for mean in row if mean is not None] for row in means]
+    scale = svg.make_axis(mean for row in rows for mean in row)
     area = PlotArea(scale, *_REPEAT_MARKS, _REPEAT_TOP, _REPEAT_TOP + (_STRIP + _SPACE) * len(engines))
     bottom = area.bottom + AXIS_HEIGHT
     note = svg.note_omitted_engines(len(order), bottom + 16)
-    numbers = [format_number(max(row) - min(row) if row else None) for row in known]
+    numbers = [format_number(max(row) - min(row) if row else None) for row in rows]
     strips = map(_draw_strip, [scale] * len(engines), engines, means, area.list_rows(len(engines)))
     parts = [
         svg.draw_text(measure, "head", 0, 12),
