@@ -130,8 +130,9 @@ async def judge_pool(
     """
     store = window.store
     cache = FileCache(cache_folder(store.path))
-    server = make_key("server", assessor.model.name, assessor.model.endpoint)
-    was_unlimited = list(cache.read(server) or ()) == [_UNLIMITED.encode()]
+    endpoint = assessor.model.endpoint  # empty for a model in this process
+    server = make_key("server", assessor.model.name, endpoint)
+    was_unlimited = bool(endpoint) and list(cache.read(server) or ()) == [_UNLIMITED.encode()]
     if was_unlimited:
         client.limiter.skip_probes()
     decided, requests = plan_requests(pool, assessor, repeats, cache)
@@ -156,7 +157,7 @@ async def judge_pool(
     order = {(pair.query.id, pair.snippet.id): index for index, pair in enumerate(pool.pairs)}
     judgments = sorted(run.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
     is_known = client.limiter.has_answer and client.cancel_token.reason is None
-    if is_known and was_unlimited == client.limiter.was_throttled:
+    if endpoint and is_known and was_unlimited == client.limiter.was_throttled:
         cache.write(server, ["limited\n" if was_unlimited else _UNLIMITED])
     return JudgingResult(
         judgments=tuple(judgments),

@@ -300,6 +300,8 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
 class Together(Lexical):
     """A model that answers as soon as so many requests were in flight at the same time."""
 
+    endpoint = "http://127.0.0.1:9/v1"
+
     def __init__(self, count: int) -> None:
         super().__init__()
         self._count = count

@@ -237,7 +237,7 @@ def test_a_panel_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_pytest_of_somebody_else_leaves_nothing_behind(tmp_path: Path) -> None:
-    """A project of its own: only the server is called, and only the store is written."""
+    """A project of its own: only the server is called, and only the store and its cache are written."""
     with LoopbackServer(answer) as server:
         (tmp_path / "test_mine.py").write_text(
             f"""
@@ -268,7 +268,8 @@ def test_the_order_is_good():
         )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     left = {path.name for path in tmp_path.iterdir()}
-    assert left - {"v.sqlite-wal", "v.sqlite-shm", "v.sqlite.locks"} == {"test_mine.py", "v.sqlite"}
+    beside_it = {"v.sqlite-wal", "v.sqlite-shm", "v.sqlite.locks", "v.sqlite.cache"}
+    assert left - beside_it == {"test_mine.py", "v.sqlite"}
 
 
 OURS, THEIRS = "judge.integrations.deepeval", "deepeval"
