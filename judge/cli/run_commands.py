@@ -128,9 +128,9 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
     config = to_config(typed, toml)
     with raise_on_signals():
         result = pipeline.run(config, progress=make_progress_listener())
-    # Tables of a run that stopped before its first grade are empty.
-    if result.incomplete is None or run_tables.has_grades(result):
-        run_tables.print_run(result, make_console(), ui_translator())
+        # Tables of a run that stopped before its first grade are empty.
+        if result.incomplete is None or run_tables.has_grades(result):
+            run_tables.print_run(result, make_console(), ui_translator())
     if hint:
         typer.echo(hint)
     if result.incomplete is not None:
