@@ -22,7 +22,7 @@ from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
 from judge.cache import FileCache, cache_folder
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
-from judge.dataset.near_duplicates import find_near_duplicates
+from judge.dataset.near_duplicates import NearDuplicates, find_near_duplicates
 from judge.errors import RunIncomplete
 from judge.finished_run import export_run, measure_run
 from judge.measure.panel_agreement import as_assessor
@@ -74,8 +74,8 @@ def run(
     with folder.locked():
         factory.create_or_resume(folder, config, identity)
         unlabelled = labels.select_unlabelled(pairs) if labels else pairs
-        near_duplicates = find_near_duplicates(unlabelled) if config.near_duplicates else None
-        to_judge = near_duplicates.select_judged(unlabelled) if near_duplicates else unlabelled
+        near_duplicates = find_near_duplicates(unlabelled) if config.near_duplicates else NearDuplicates({})
+        to_judge = near_duplicates.select_judged(unlabelled)
         store_file = factory.store_path(config, folder)
         identities = selftest_run.identify_assessors(assessors, config)
         selftests = stored_results.look_up_results(store_file, identities)
@@ -85,9 +85,8 @@ def run(
             )
         grades = labels.grades if labels else {}
         by_assessor = {
-            assessor.name: near_duplicates.add_to(graded, unlabelled) if near_duplicates else graded
-            for (assessor, _), judging in zip(clients, judgings, strict=True)
-            for graded in [tuple(assessor.regrade(judging.judgments, grades))]
+            assessor.name: near_duplicates.add_to(assessor.regrade(judging.judgments, grades), unlabelled)
+            for assessor, judging in zip(assessors, judgings, strict=True)
         }
         remarks = (remark for assessor in assessors for remark in assessor.remarks)
         dataset = replace(dataset, warnings=(*dataset.warnings, *remarks))

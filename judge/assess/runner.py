@@ -23,30 +23,20 @@ from itertools import islice, zip_longest
 
 from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.batch import BatchReply, BatchRunner, call_of, is_final
+from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.progress import ProgressListener, RepeatCounter
 from judge.cache import FileCache, cache_folder, make_key
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
-from judge.errors import PARSE_ERROR_KINDS, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
+from judge.errors import AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.messages import Message
 from judge.models.batch_api import BatchApi
-from judge.models.error_mapping import shorten
-from judge.models.redaction import mask
 from judge.pricing.cost import Cost, add_costs, total_cost
 from judge.records import Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy
 from judge.store.store import StoredVerdict, VerdictStore
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
 
-#: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.
-MAX_CONSECUTIVE_FAILURES = 30
-#: The same for pairs at which the model put out nothing but thinking.
-_MAX_ONLY_THINKING = 5
-#: Characters of a reply that a message shows.
-_MAX_REPLY = 160
-_SERVER_ERRORS = frozenset({"transport", "server_error", "rate_limit", "bad_request"})
-#: In the cache, for a model whose server gave verdicts and lowered neither rate nor concurrency.
-_UNLIMITED = "unlimited\n"
 #: Pairs under way at the same time, at least.
 _MIN_PAIRS = 16
 
@@ -130,10 +120,8 @@ async def judge_pool(
     """
     store = window.store
     cache = FileCache(cache_folder(store.path))
-    endpoint = assessor.model.endpoint  # empty for a model in this process
-    server = make_key("server", assessor.model.name, endpoint)
-    was_unlimited = bool(endpoint) and list(cache.read(server) or ()) == [_UNLIMITED.encode()]
-    if was_unlimited:
+    server = _ServerRecord(cache, client)
+    if server.was_unlimited:
         client.limiter.skip_probes()
     decided, requests = plan_requests(pool, assessor, repeats, cache)
     verdicts = store.find_verdicts(requests)
@@ -156,9 +144,7 @@ async def judge_pool(
         progress.end()
     order = {(pair.query.id, pair.snippet.id): index for index, pair in enumerate(pool.pairs)}
     judgments = sorted(run.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
-    is_known = client.limiter.has_answer and client.cancel_token.reason is None
-    if endpoint and is_known and was_unlimited == client.limiter.was_throttled:
-        cache.write(server, ["limited\n" if was_unlimited else _UNLIMITED])
+    server.update()
     return JudgingResult(
         judgments=tuple(judgments),
         cost=total_cost(store.list_calls(requests), client.limits.price),
@@ -167,6 +153,28 @@ async def judge_pool(
         warnings=(*_describe_corrupt(store, requests), *client.warnings),
         in_batches=sum(len(requests[key]) for key in store.batches.find(requests)),
     )
+
+
+class _ServerRecord:
+    """What the cache holds about the server of a model: whether an earlier run got verdicts unthrottled."""
+
+    _UNLIMITED, _LIMITED = "unlimited\n", "limited\n"
+
+    def __init__(self, cache: FileCache, client: ModelClient) -> None:
+        self._cache = cache
+        self._client = client
+        self._key = make_key("server", client.model.name, client.model.endpoint)
+        # A model in this process has no server.
+        self._has_server = bool(client.model.endpoint)
+        lines = cache.read(self._key) if self._has_server else None
+        self.was_unlimited = list(lines or ()) == [self._UNLIMITED.encode()]
+
+    def update(self) -> None:
+        """Write what this run has shown, if that is new."""
+        limiter = self._client.limiter
+        is_known = limiter.has_answer and self._client.cancel_token.reason is None
+        if self._has_server and is_known and self.was_unlimited == limiter.was_throttled:
+            self._cache.write(self._key, [self._LIMITED if limiter.was_throttled else self._UNLIMITED])
 
 
 def _describe_corrupt(store: VerdictStore, requests: Collection[str]) -> list[Message]:
@@ -226,9 +234,10 @@ class _PoolRun:
     last_progress_at: float = 0.0
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     has_ended: asyncio.Event = field(default_factory=asyncio.Event)
-    failures_in_a_row: int = 0
-    unreadable_in_a_row: int = 0
-    only_thinking_in_a_row: int = 0
+    failures: ConsecutiveFailures = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.failures = ConsecutiveFailures(self.assessor.model)
 
     async def judge_all(self) -> None:
         """Judge all pairs of `todo`, or those that end before the run is cancelled."""
@@ -388,44 +397,8 @@ class _PoolRun:
         """Lift the limit on the first requests after a verdict, or cancel the run after many failures."""
         if answer.stored is not None:
             self.client.limiter.confirm()
-        name, endpoint = self.assessor.model.name, self.assessor.model.endpoint
-        is_unreadable = answer.error in PARSE_ERROR_KINDS
-        self.failures_in_a_row = self.failures_in_a_row + 1 if answer.error in _SERVER_ERRORS else 0
-        self.unreadable_in_a_row = self.unreadable_in_a_row + 1 if is_unreadable else 0
-        self.only_thinking_in_a_row = self.only_thinking_in_a_row + 1 if answer.thinking else 0
-        if self.failures_in_a_row >= MAX_CONSECUTIVE_FAILURES:
-            reason = RunIncomplete(
-                "{count} pairs in a row failed with {error!r} at {endpoint}, the last one: {detail}; check"
-                " the server, then run the same command again: what was judged is kept",
-                count=MAX_CONSECUTIVE_FAILURES,
-                error=answer.error,
-                endpoint=endpoint,
-                detail=answer.detail,
-            )
-        elif self.only_thinking_in_a_row >= _MAX_ONLY_THINKING:
-            reason = RunIncomplete(
-                "{count} pairs in a row have no grade by {model}: {advice}",
-                count=_MAX_ONLY_THINKING,
-                model=name,
-                advice=answer.advice,
-            )
-        elif self.unreadable_in_a_row >= MAX_CONSECUTIVE_FAILURES:
-            line = shorten(mask(answer.reply[: 4 * _MAX_REPLY]))  # nothing shaped like a key
-            excerpt = line if len(line) <= _MAX_REPLY else f"{line[:_MAX_REPLY]}…"
-            reply = Message("all empty")
-            if answer.reply:
-                reply = Message("the last reply ({error}): {excerpt!r}", error=answer.error, excerpt=excerpt)
-            reason = RunIncomplete(
-                "the replies of {model} to {count} pairs in a row hold no grade that can be read, {reply};"
-                " {advice}",
-                model=name,
-                count=MAX_CONSECUTIVE_FAILURES,
-                reply=reply,
-                advice=answer.advice,
-            )
-        else:
-            return
-        self.client.cancel_token.cancel(reason)
+        if reason := self.failures.count(answer):
+            self.client.cancel_token.cancel(reason)
 
     def _add_judgments(self, questions: Sequence[Question], answer: AssessorAnswer | StoredVerdict) -> None:
         self.last_progress_at = asyncio.get_running_loop().time()

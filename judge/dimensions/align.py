@@ -49,7 +49,7 @@ class JudgedPool:
 
     @property
     def texts(self) -> list[str]:
-        """The texts to embed: each query, followed by its snippets."""
+        """Return the texts to embed: each query, followed by its snippets."""
         return [
             text
             for pairs in self.pairs
@@ -137,10 +137,10 @@ def align_embeddings(embeddings: str, pool: JudgedPool, vectors: Floats, seed: i
     rankings = []
     for part in range(FOLDS):
         held_out = order[part::FOLDS]
-        learned = train_map(vectors, _join(triplets, np.setdiff1d(order, held_out)))
+        learned = train_map(vectors, _select_triplets(triplets, np.setdiff1d(order, held_out)))
         for engine, matrix in ((BEFORE, identity), (AFTER, learned)):
-            rankings += _rank(pool, vectors, matrix, engine, held_out)
-    every = _join(triplets, order)
+            rankings += _rank_snippets(pool, vectors, matrix, engine, held_out)
+    every = _select_triplets(triplets, order)
     summary = AlignmentSummary(
         embeddings=embeddings,
         dimensions=vectors.shape[1],
@@ -152,12 +152,12 @@ def align_embeddings(embeddings: str, pool: JudgedPool, vectors: Floats, seed: i
         margin=MARGIN,
         steps=STEPS,
         learning_rate=LEARNING_RATE,
-        measures=_measure(pool, rankings),
+        measures=_measure_rankings(pool, rankings),
     )
     return Alignment(summary, train_map(vectors, every))
 
 
-def _measure(pool: JudgedPool, rankings: Sequence[Ranking]) -> dict[str, AlignedMeasure]:
+def _measure_rankings(pool: JudgedPool, rankings: Sequence[Ranking]) -> dict[str, AlignedMeasure]:
     """Return the measures of the rankings after the map, compared with those before as two engines."""
     documents = {
         (ranking.engine, ranking.query_id): tuple(snippet.id for snippet in ranking.snippets)
@@ -230,7 +230,7 @@ def _normalise(vectors: Floats) -> tuple[Floats, Floats]:
     return vectors / lengths, lengths
 
 
-def _starts(pool: JudgedPool) -> Ints:
+def _find_query_places(pool: JudgedPool) -> Ints:
     """Return the place of each query in `pool.texts`; its snippets follow."""
     sizes = [1 + len(pairs) for pairs in pool.pairs]
     return np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -239,7 +239,7 @@ def _starts(pool: JudgedPool) -> Ints:
 def _draw_triplets(pool: JudgedPool, generator: np.random.Generator) -> list[Ints]:
     """Return for each query the (triplets, 3) places of query, relevant and other snippet in `pool.texts`."""
     drawn = []
-    for start, pairs in zip(_starts(pool), pool.pairs, strict=True):
+    for start, pairs in zip(_find_query_places(pool), pool.pairs, strict=True):
         relevant: Bools = np.array([pool.is_relevant(pair) for pair in pairs])
         places = start + 1 + np.arange(len(pairs))
         grid = np.meshgrid([start], places[relevant], places[~relevant], indexing="ij")
@@ -248,13 +248,15 @@ def _draw_triplets(pool: JudgedPool, generator: np.random.Generator) -> list[Int
     return drawn
 
 
-def _join(triplets: Sequence[Ints], queries: Ints) -> Ints:
+def _select_triplets(triplets: Sequence[Ints], queries: Ints) -> Ints:
     return np.concatenate([triplets[query] for query in sorted(queries)])
 
 
-def _rank(pool: JudgedPool, vectors: Floats, matrix: Floats, engine: str, queries: Ints) -> list[Ranking]:
+def _rank_snippets(
+    pool: JudgedPool, vectors: Floats, matrix: Floats, engine: str, queries: Ints
+) -> list[Ranking]:
     """Return the snippets of each of `queries`, by the cosine to the query after the map."""
-    starts = _starts(pool)
+    starts = _find_query_places(pool)
     rankings = []
     for query in queries:
         pairs = pool.pairs[query]

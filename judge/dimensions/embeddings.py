@@ -14,13 +14,14 @@ import numpy as np
 
 from judge.cache import FileCache, cache_folder, make_key
 from judge.client.retry import Limits, retry_policy
-from judge.errors import CallError, InputError, RunIncomplete, SetupError
+from judge.errors import CallError, InputError, RunIncomplete
 from judge.measure.formulas import Floats
 from judge.models import EMBEDDING_FORMS
 from judge.models.chat_messages import parse_response
 from judge.models.endpoint import DASHSCOPE_URL, OPENAI_URL, Endpoint, proxy_secrets, public_part
-from judge.models.error_mapping import ErrorResponse, classify, shorten, transport_error
+from judge.models.error_mapping import ErrorResponse, classify, transport_error
 from judge.models.http_connections import HttpConnections
+from judge.models.local_models import check_sentence_transformers, load_sentence_transformer
 from judge.models.redaction import redact_logs
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ def embed_texts(spec: str, texts: Sequence[str], access: Endpoint, store: Path) 
     if spec == "lsa":
         return compute_lsa(texts)
     if name and form == "local":
-        return _embed_locally(name, texts)
+        check_sentence_transformers("local")
+        model = load_sentence_transformer("SentenceTransformer", name)
+        return np.asarray(model.encode(list(texts)), dtype=np.float64)
     if name and form in _BATCH_SIZES:
         return _embed_with_cache(form, name, texts, access, FileCache(cache_folder(store)))
     raise InputError("there are no embeddings {spec!r}; write {forms}", spec=spec, forms=EMBEDDING_FORMS)
@@ -87,24 +90,6 @@ def _compute_tf_idf(texts: Sequence[str]) -> sparse.csr_array[Any]:
     weighted = matrix[:, several] @ sparse.diags_array(np.log(len(texts) / frequency[several]))
     norms = np.sqrt(weighted.power(2).sum(1))
     return sparse.csr_array(sparse.diags_array(1 / np.maximum(norms, 1e-12)) @ weighted)
-
-
-def _embed_locally(name: str, texts: Sequence[str]) -> Floats:
-    """Return embeddings of sentence-transformers; nothing is downloaded, and pickled weights are refused."""
-    from judge.models.rerank import check_sentence_transformers
-
-    check_sentence_transformers("local")
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        model = SentenceTransformer(name, local_files_only=True, model_kwargs={"use_safetensors": True})
-    except (OSError, ValueError) as error:
-        raise SetupError(
-            "{model}: cannot be loaded ({error}); download it first: hf download {model}",
-            model=name,
-            error=shorten(str(error)),
-        ) from error
-    return np.asarray(model.encode(list(texts)), dtype=np.float64)
 
 
 def _embed_with_cache(

@@ -88,18 +88,18 @@ def _dashscope(
     return DashScope(name, access, sampling, extra)
 
 
-def _decide_openai(name: str, access: Endpoint, sampling: Sampling) -> Model:
-    from judge.models.decision import DecisionModel
+def _decide(open_chat_model: Callable[..., Model], most: int) -> Callable[[str, Endpoint, Sampling], Model]:
+    """Return what opens a decision model; a server gives the log-probabilities of `most` tokens."""
 
-    sampling = replace(sampling, max_tokens=1, thinking=False)
-    return DecisionModel(_openai(name, access, sampling, {"logprobs": True, "top_logprobs": 20}))
+    def open_decision_model(name: str, access: Endpoint, sampling: Sampling) -> Model:
+        from judge.models.decision_model import DecisionModel
 
+        sampling = replace(sampling, max_tokens=1, thinking=False)
+        return DecisionModel(
+            open_chat_model(name, access, sampling, {"logprobs": True, "top_logprobs": most})
+        )
 
-def _decide_dashscope(name: str, access: Endpoint, sampling: Sampling) -> Model:
-    from judge.models.decision import DecisionModel
-
-    sampling = replace(sampling, max_tokens=1, thinking=False)
-    return DecisionModel(_dashscope(name, access, sampling, {"logprobs": True, "top_logprobs": 5}))
+    return open_decision_model
 
 
 def _langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
@@ -144,9 +144,9 @@ PROVIDERS = {
         "dashscope:NAME", _dashscope, "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", "dashscope", "dashscope"
     ),
     "langchain": Provider("langchain:PROVIDER:NAME", _langchain, library="langchain", extra="langchain"),
-    "decision:openai": Provider(_DECISION, _decide_openai, "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "decision:openai": Provider(_DECISION, _decide(_openai, 20), "OPENAI_API_KEY", "OPENAI_BASE_URL"),
     "decision:dashscope": Provider(
-        _DECISION, _decide_dashscope, "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", extra="dashscope"
+        _DECISION, _decide(_dashscope, 5), "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", extra="dashscope"
     ),
     "rerank:dashscope": Provider(_RERANKER, _rerank("dashscope"), "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL"),
     "rerank:cohere": Provider(_RERANKER, _rerank("cohere"), "COHERE_API_KEY", "COHERE_BASE_URL"),
@@ -160,7 +160,7 @@ FORMS = Message(
 )
 
 #: What a user may write after --embeddings.
-EMBEDDING_FORMS = "openai:NAME, dashscope:NAME, local:NAME or lsa"
+EMBEDDING_FORMS = Message("{forms} or lsa", forms="openai:NAME, dashscope:NAME, local:NAME")
 
 
 def find_provider(spec: str) -> tuple[Provider | None, str]:

@@ -10,16 +10,16 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
-from judge.errors import ParametersRejected, RequestRejected, SetupError
+from judge.errors import ParametersRejected, RequestRejected
 from judge.models.chat_messages import parse_response
 from judge.models.endpoint import DASHSCOPE_URL, Endpoint, proxy_secrets, public_part
 from judge.models.error_mapping import ErrorResponse, classify, shorten, transport_error
 from judge.models.http_connections import HttpConnections
+from judge.models.local_models import check_sentence_transformers, load_sentence_transformer
 from judge.models.redaction import redact, redact_logs
 from judge.records import Completion, Prompt, Usage
 
@@ -149,32 +149,10 @@ class LocalReranker:
         """Do nothing: there are no connections."""
 
 
-def check_sentence_transformers(form: str, library: str = "sentence_transformers") -> None:
-    """Raise SetupError when the library of local models, which are written as `form`, is not installed."""
-    if find_spec(library) is None:
-        raise SetupError(
-            "{form}: models need an extra: pip install 'search-judge[rerank]' (in a checkout: uv pip install"
-            " sentence-transformers)",
-            form=form,
-        )
-
-
 def _load_cross_encoder(name: str) -> Callable[[str, str], float]:
-    """Return the scoring function of the cross-encoder called `name`: a folder, or a model in the cache.
-
-    Nothing is downloaded, and weights in Python's pickle format are refused.
-    """
+    """Return the scoring function of the cross-encoder called `name`."""
+    encoder = load_sentence_transformer("CrossEncoder", name)
     import torch
-    from sentence_transformers import CrossEncoder
-
-    try:
-        encoder = CrossEncoder(name, local_files_only=True, model_kwargs={"use_safetensors": True})
-    except (OSError, ValueError) as error:
-        raise SetupError(
-            "{model}: cannot be loaded ({error}); download it first: hf download {model}",
-            model=name,
-            error=shorten(str(error)),
-        ) from error
 
     def score(query: str, text: str) -> float:
         return float(encoder.predict([(query, text)], activation_fn=torch.nn.Sigmoid())[0])

@@ -74,7 +74,7 @@ class BatchTable:
 
     def _is_free(self, connection: sqlite3.Connection, key: str) -> bool:
         """Return whether `key` can be paid for in a batch; end the lease of a process that died."""
-        other_batch = connection.execute(
+        paid_or_planned = connection.execute(
             "SELECT 1 FROM verdicts WHERE key = ?1 UNION ALL SELECT 1 FROM batch_requests WHERE key = ?1",
             (key,),
         ).fetchone()
@@ -82,7 +82,7 @@ class BatchTable:
             if not self._holder.is_dead(holder):
                 return False
             expire_leases(connection, holder)
-        return other_batch is None
+        return paid_or_planned is None
 
     async def record_upload(self, batch: str, file_id: str) -> None:
         """Store that the requests of `batch` are at the server, and that the batch is created next."""

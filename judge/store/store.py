@@ -220,7 +220,9 @@ class VerdictStore:
         for holder in dead:
             expire_leases(connection, holder)
         batches = self.batches.select(connection, keys)
-        for key in results.keys() ^ keys:
+        for key in keys:
+            if key in results:
+                continue
             batch = batches.get(key, "")
             if holders.get(key, self._holder.id) not in {self._holder.id, *dead}:
                 results[key] = Busy(key)

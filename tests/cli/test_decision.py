@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.models.decision import TOKENS, read_probabilities
+from judge.models.decision_model import TOKENS, read_probabilities
 from tests.support.command_line import command
 from tests.support.factories import fenced, numbered, results, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, decide
