@@ -184,14 +184,16 @@ def align(
     be read or too few queries have relevant and other snippets, RunIncomplete when the server fails.
     """
     from judge.config.environment import environment
-    from judge.dimensions.embeddings import embed_texts
+    from judge.dimensions.embeddings import CONCURRENCY, TIMEOUT, embed_texts
     from judge.models.endpoint import Endpoint
 
     folder = RunFolder(Path(run))
-    loaded = load_run(folder)
-    pool = select_judged_pool(loaded)
-    access = Endpoint(base_url, environment(), timeout=60.0, concurrency=8)
-    vectors = embed_texts(embeddings, pool.texts, access, folder.store_path)
+    with reading_run(folder.path):
+        pool = select_judged_pool(load_run(folder))
+        store = folder.store_path
+    folder.check_free()  # before embeddings are paid in vain
+    access = Endpoint(base_url, environment(), timeout=TIMEOUT, concurrency=CONCURRENCY)
+    vectors = embed_texts(embeddings, pool.texts, access, store)
     alignment = align_embeddings(embeddings, pool, vectors, seed)
     with folder.locked(wait=60):
         matrix = io.BytesIO()

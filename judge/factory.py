@@ -45,7 +45,7 @@ from judge.models.batch_api import BatchApi, BatchModel
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
-from judge.records import Dataset, LangChoice, Pool
+from judge.records import DECISION_MODEL, RERANKER, Dataset, LangChoice, Pool
 from judge.runs.folder import RunFolder, dump_json
 
 #: Reading smaller files, in bytes, takes less than a second and is not cached.
@@ -263,14 +263,14 @@ def build_assessor(config: Config, model: Model) -> Assessor:
     """Return `model` with the prompts of the scale, or with those of DeepEval."""
     if config.assessor == "deepeval":
         return _build_deepeval_assessor(config, model)
-    if model.name.startswith("rerank:"):
+    if model.name.startswith(RERANKER):
         from judge.assess.rerank_assessor import RerankAssessor
 
         return RerankAssessor(model, config.grading, config.rerank_thresholds)
     directory = Path(config.prompts) if config.prompts else default_directory()
     with config.source.error_context("prompts"):
         prompts = load_prompts(directory, config.grading)
-    if model.name.startswith("decision:"):
+    if model.name.startswith(DECISION_MODEL):
         prompts = prompts.ask_for_grade_alone()
     return Assessor(model, prompts, config.grading, config.as_of)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -19,18 +19,10 @@ from judge.runs.result import RunResult
 from judge.selftest import stored_results
 
 
-def measure_run(
-    path: Path,
-    run: LoadedRun,
-    among: Collection[frozenset[str]] | None = None,
-    summary: Summary | None = None,
-) -> RunResult:
-    """Return the scores of a run and its `summary`, which is computed where it is None.
-
-    `among` names the pairs of engines to compare, None all.
-    """
+def measure_run(path: Path, run: LoadedRun, summary: Summary | None = None) -> RunResult:
+    """Return the scores of a run and its `summary`, which is computed where it is None."""
     if summary is None:
-        scores, summary = analyse(run, among)
+        scores, summary = analyse(run)
     else:
         scores = score_run(run, run.spec.measures)
     return RunResult(

@@ -113,7 +113,7 @@ def run(
 def _measure_with_cache(folder: RunFolder, run: LoadedRun, cache: FileCache) -> RunResult:
     """Return the result of a run whose judgments are written; its summary may be in `cache`."""
     key = export.make_summary_key(folder, run)
-    summary = export.load_summary(cache, key)
+    summary = export.read_cached_summary(cache, key)
     result = measure_run(folder.path, run, summary=summary)
     if key and summary is None:
         cache.write(key, export.dump_summary(result.summary))

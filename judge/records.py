@@ -268,6 +268,8 @@ class Verdict:
     flags: tuple[str, ...] = ()
 
 
+#: What the names of rerankers and of decision models begin with.
+RERANKER, DECISION_MODEL = "rerank:", "decision:"
 #: The flag of a judgment whose grade is the label of a person.
 LABEL = "label"
 
@@ -301,17 +303,19 @@ class Judgment:
     @property
     def score(self) -> float | None:
         """Return the relevance score of a reranker, None for other assessors."""
-        return parse_score(self.reply) if self.assessor.startswith("rerank:") else None
+        return parse_score(self.reply) if self.assessor.startswith(RERANKER) else None
 
     @property
     def probabilities(self) -> tuple[float, ...]:
         """Return the probability of each grade by a decision model; empty for other assessors."""
-        if not self.assessor.startswith("decision:"):
+        if not self.assessor.startswith(DECISION_MODEL):
             return ()
         try:
-            return tuple(map(float, json.loads(self.reply)["probabilities"]))
-        except (ValueError, TypeError, LookupError, RecursionError):
+            values = json.loads(self.reply)["probabilities"]
+            shares = tuple(map(float, values)) if isinstance(values, list) else ()
+        except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError):
             return ()
+        return shares if all(map(isfinite, shares)) else ()
 
     def __repr__(self) -> str:
         pair = f"query_id={shorten_repr(self.query_id)}, snippet_id={shorten_repr(self.snippet_id)}"

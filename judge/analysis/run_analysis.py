@@ -52,7 +52,7 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
     judged = sum(judgment.grade is not None for judgment in run.judgments)
     assessed = [judgment for judgment in run.judgments if LABEL not in judgment.flags]
     judgments = len(pool.pairs) * spec.repeats
-    engines = summarise_engines(scores, data.rankings, pool.depth, average_scores(run.judgments))
+    engines = summarise_engines(scores, data.rankings, pool.depth, _average_rerank_scores(run.judgments))
     return scores, Summary(
         schema=SCHEMA_VERSION,
         assessor=spec.assessor,
@@ -125,7 +125,7 @@ def list_deciding_queries(
     return DecidingQueries(pair.measure, pair.a, pair.b, pair.n, rows)
 
 
-def average_scores(judgments: Iterable[Judgment]) -> Mapping[tuple[str, str], float]:
+def _average_rerank_scores(judgments: Iterable[Judgment]) -> Mapping[tuple[str, str], float]:
     """Return the relevance score of a reranker for each pair, the mean over the repeats."""
     scores: dict[tuple[str, str], list[float]] = {}
     for judgment in judgments:

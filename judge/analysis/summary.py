@@ -191,6 +191,10 @@ class Summary:
     labels: LabelUse | None = None
     near_duplicates: int = 0
 
+    def select_pairs(self, measure: str | None) -> list[PairComparison]:
+        """Return the comparisons by `measure`."""
+        return [pair for pair in self.comparisons if pair.measure == measure]
+
     @property
     def labelled(self) -> int:
         """The number of judgments whose grade is the label of a person."""

@@ -28,7 +28,7 @@ from judge.config.option_checks import (
 )
 from judge.errors import InputError
 from judge.messages import Message
-from judge.records import BINARY, GRADED, LangChoice, Sampling, Scale, ScaleName
+from judge.records import BINARY, GRADED, RERANKER, LangChoice, Sampling, Scale, ScaleName
 
 #: Options that change neither the requests nor the measures: a resumed run may have other values.
 CHANGEABLE_OPTIONS = frozenset(
@@ -205,7 +205,7 @@ class Config:
     @property
     def has_reranker(self) -> bool:
         """Whether a model is a reranker."""
-        return any(name.startswith("rerank:") for name in (self.model, *self.panel))
+        return any(name.startswith(RERANKER) for name in (self.model, *self.panel))
 
     @property
     def grading(self) -> Scale:

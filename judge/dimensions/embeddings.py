@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 LSA_DIMENSIONS, _NGRAM_LENGTHS = 128, (1, 2, 3)
 #: Texts of a request. DashScope takes no more than 10.
 _BATCH_SIZES = {"openai": 100, "dashscope": 10}
+#: Requests at a time, and seconds for each.
+CONCURRENCY, TIMEOUT = 8, 60.0
 _ATTEMPTS, _MAX_WAIT = 5, 600.0
 
 

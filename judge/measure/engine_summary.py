@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -110,10 +110,7 @@ def summarise_engines(
     for ranking in rankings:
         by_engine.setdefault(ranking.engine, []).append(ranking)
     return {
-        engine: replace(
-            _summarise_engine(scores, row, means, by_engine[engine], depth),
-            rerank_relevancy=measure_rerank_relevancy(by_engine[engine], rerank_scores, depth),
-        )
+        engine: _summarise_engine(scores, row, means, by_engine[engine], depth, rerank_scores)
         for row, (engine, means) in enumerate(average_engines(scores).items())
     }
 
@@ -173,7 +170,12 @@ def _make_mean(
 
 
 def _summarise_engine(
-    scores: Scores, row: int, means: Mapping[str, MeasureMean], rankings: Sequence[Ranking], depth: int
+    scores: Scores,
+    row: int,
+    means: Mapping[str, MeasureMean],
+    rankings: Sequence[Ranking],
+    depth: int,
+    rerank_scores: Mapping[tuple[str, str], float],
 ) -> EngineResult:
     coverage = scores.coverage
     returned, present = coverage.returned[row], ~coverage.missing[row]
@@ -192,6 +194,7 @@ def _summarise_engine(
         latency_ms=measure_latency(rankings),
         tokens=measure_tokens(rankings, depth),
         no_snippet_share=compute_no_snippet_share(rankings, depth),
+        rerank_relevancy=measure_rerank_relevancy(rankings, rerank_scores, depth),
     )
 
 

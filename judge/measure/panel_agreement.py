@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from judge.measure.agreement import cohen_kappa, count_confusions
-from judge.measure.score import Scores
+from judge.measure.formulas import finite_or_none
+from judge.measure.score import Scores, nan_mean
 from judge.measure.stability import RepeatStability, measure_stability
 from judge.records import Judgment, Ranking, Scale
 
@@ -206,9 +207,7 @@ def _compare_members(members: PanelMembers, scale: Scale) -> Iterator[MemberPair
         grades_a, grades_b = np.array(both).T
         table = count_confusions(np.zeros(len(both), np.int64), grades_a, grades_b, scale.top + 1).sum(0)
         kappa = float(cohen_kappa(table, quadratic=True))
-        yield MemberPair(
-            a, b, len(both), float((grades_a == grades_b).mean()), None if np.isnan(kappa) else kappa
-        )
+        yield MemberPair(a, b, len(both), float((grades_a == grades_b).mean()), finite_or_none(kappa))
 
 
 def _average_scores(scores: Scores) -> dict[str, dict[str, float | None]]:
@@ -216,8 +215,8 @@ def _average_scores(scores: Scores) -> dict[str, dict[str, float | None]]:
     value, _, _ = scores.average_repeats()
     return {
         str(measure): {
-            engine: None if np.isnan(value[row, :, index]).all() else float(np.nanmean(value[row, :, index]))
-            for row, engine in enumerate(scores.engines)
+            engine: finite_or_none(mean)
+            for engine, mean in zip(scores.engines, nan_mean(value[..., index], axis=1), strict=True)
         }
         for index, measure in enumerate(scores.measures)
     }

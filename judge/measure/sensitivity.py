@@ -15,7 +15,7 @@ from itertools import permutations
 import numpy as np
 
 from judge.measure.compare import PairComparison, compare_engines
-from judge.measure.formulas import Floats
+from judge.measure.formulas import Floats, finite_or_none
 from judge.measure.measures import Measure
 from judge.measure.score import Scores, nan_mean, score_rankings
 from judge.records import Judgment, Ranking, Scale
@@ -66,25 +66,25 @@ def check_own_lists(
     values, _, _ = scores.average_repeats()
     for measure in filter(_is_pooled, scores.measures):
         needed = (measure, *list_needed_measures([measure], depth))
-        if set(needed) <= set(scores.measures):
-            pooled, own, relevant = (values[..., scores.measures.index(other)] for other in needed)
-            pooled_best, own_best = _find_best(pooled), _find_best(own)
-            if pooled_best is not None and own_best is not None and pooled_best != own_best:
-                both = np.stack([pooled, own, relevant])[:, [pooled_best, own_best]]
-                check = _make_check(
-                    needed, (scores.engines[pooled_best], scores.engines[own_best]), both, depth
-                )
-                if check is not None:
-                    significant = any(
-                        (pair.measure, pair.winner, pair.b) == (check.measure, check.better, check.worse)
-                        for pair in comparisons
-                    )
-                    return replace(check, significant=significant)
+        if not set(needed) <= set(scores.measures):
+            continue
+        pooled, own, relevant = (values[..., scores.measures.index(other)] for other in needed)
+        pooled_best, own_best = _find_best(pooled), _find_best(own)
+        if pooled_best is None or own_best is None or pooled_best == own_best:
+            continue
+        both = np.stack([pooled, own, relevant])[:, [pooled_best, own_best]]
+        names = scores.engines[pooled_best], scores.engines[own_best]
+        if check := _make_check(needed, names, both, depth, comparisons):
+            return check
     return None
 
 
 def _make_check(
-    measures: Sequence[Measure], names: tuple[str, str], values: Floats, depth: int
+    measures: Sequence[Measure],
+    names: tuple[str, str],
+    values: Floats,
+    depth: int,
+    comparisons: Iterable[PairComparison],
 ) -> OwnListReversal | None:
     """Return the check if the order is reversed on the queries where both engines have all three values."""
     shared = ~np.isnan(values).any(axis=(0, 1))
@@ -104,7 +104,9 @@ def _make_check(
         alone=_as_pair(alone),
         relevant=_as_pair(relevant * measures[0].effective_cutoff(depth)),
         n=int(shared.sum()),
-        significant=False,
+        significant=any(
+            (pair.measure, pair.winner, pair.b) == (str(measures[0]), *names) for pair in comparisons
+        ),
     )
 
 
@@ -237,10 +239,8 @@ def _drop_snippets(scoring: ScoringInput, flagged: Collection[tuple[str, str]]) 
 
 def _average_by_engine(scores: Scores) -> dict[str, float | None]:
     values, _, _ = scores.average_repeats()
-    means = nan_mean(values[..., 0], axis=1).tolist()
-    return {
-        engine: None if np.isnan(mean) else mean for engine, mean in zip(scores.engines, means, strict=True)
-    }
+    means = nan_mean(values[..., 0], axis=1)
+    return dict(zip(scores.engines, map(finite_or_none, means), strict=True))
 
 
 def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:

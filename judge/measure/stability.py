@@ -14,7 +14,7 @@ import numpy as np
 
 from judge.measure.agreement import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.arrays import NO_GRADE
-from judge.measure.formulas import Floats, Ints, divide
+from judge.measure.formulas import Floats, Ints, divide, finite_or_none
 from judge.measure.rank_correlation import tau
 from judge.measure.resampling import StatisticValue, estimate_statistic
 from judge.measure.score import Scores, nan_mean
@@ -243,7 +243,7 @@ def _estimate_alpha(query: Ints, counts: Ints) -> StatisticValue:
 def _compute_fleiss_kappa(grades: Ints, scale: Scale) -> float | None:
     whole = grades[(grades != NO_GRADE).all(1)]
     kappa = fleiss_kappa(_count_grades(whole, scale.top + 1)) if len(whole) else np.nan
-    return None if np.isnan(kappa) else float(kappa)
+    return finite_or_none(kappa)
 
 
 def _sum_by_query(query: Ints, cells: Floats) -> Floats:
@@ -284,7 +284,7 @@ def _summarise_engine(value: Floats) -> EngineStability:
     ]
     known_p = [p for p in p_values if p is not None]
     return EngineStability(
-        means=tuple(None if np.isnan(mean) else float(mean) for mean in means),
+        means=tuple(map(finite_or_none, means)),
         mean=float(defined.mean()) if defined.size else None,
         sd=float(defined.std(ddof=1)) if defined.size > 1 else None,
         range=float(np.ptp(defined)) if defined.size > 1 else None,

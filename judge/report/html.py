@@ -119,7 +119,7 @@ def render_report(
         facts=list(statements.list_facts(summary, extras.agreement, extras.prompts, extras.dataset)),
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(statements.list_pair_tables(named_summary)),
-        slices=list(statements.list_segment_tables(named_summary)),
+        segment_tables=list(statements.list_segment_tables(named_summary)),
         deciding_queries=named_summary.deciding_queries,
         sampled=statements.describe_sample(page_data),
         header=_describe_payload(run, summary, deciding),

@@ -44,20 +44,11 @@ def sort_engines(summary: Summary, measure: str) -> list[str]:
     return sorted(summary.engines, key=place)
 
 
-def _select_pairs(summary: Summary, measure: str) -> list[PairComparison]:
-    return [pair for pair in summary.comparisons if pair.measure == measure]
-
-
-def has_few_queries(summary: Summary) -> bool:
-    """Return whether there are intervals over fewer than `FEW_QUERIES` queries."""
-    counts = [pair.n for pair in _select_pairs(summary, find_deciding_measure(summary))]
-    means = (engine.measures[summary.measures[0]] for engine in summary.engines.values())
-    return min(counts or (mean.n for mean in means if mean.ci95), default=FEW_QUERIES) < FEW_QUERIES
-
-
 def warn_few_queries(t: Translator, summary: Summary) -> str:
     """Return the warning about intervals over few queries; empty when there are enough."""
-    if not has_few_queries(summary):
+    counts = [pair.n for pair in summary.select_pairs(find_deciding_measure(summary))]
+    means = (engine.measures[summary.measures[0]] for engine in summary.engines.values())
+    if min(counts or (mean.n for mean in means if mean.ci95), default=FEW_QUERIES) >= FEW_QUERIES:
         return ""
     return t(
         "With fewer than {few} queries, intervals are approximate and show only large differences.",
@@ -72,7 +63,7 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
     Empty when no pair can be tested.
     """
     measure = measure or find_deciding_measure(summary)
-    pairs = [pair for pair in _select_pairs(summary, measure) if pair.detectable is not None]
+    pairs = [pair for pair in summary.select_pairs(measure) if pair.detectable is not None]
     if not pairs:
         return ""
     n = max(pair.n for pair in pairs)
@@ -96,7 +87,7 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
     measure = measure or find_deciding_measure(summary)
     if not measure:
         return ""
-    pairs = _select_pairs(summary, measure)
+    pairs = summary.select_pairs(measure)
     if summary.runs:
         return _describe_changes(t, pairs, measure)
     order = sort_engines(summary, measure)

@@ -54,7 +54,7 @@ def make_summary_key(folder: RunFolder, run: LoadedRun) -> str | None:
     return make_key("summary", run.pool.digest, to_json(run.spec), _hash_files(folder, _JUDGMENTS))
 
 
-def load_summary(cache: FileCache, key: str | None) -> Summary | None:
+def read_cached_summary(cache: FileCache, key: str | None) -> Summary | None:
     """Return the summary that is cached under `key`, None if there is none."""
     lines = cache.read(key) if key else None
     with suppress(InputError, LookupError, TypeError, ValueError):
@@ -110,9 +110,9 @@ def _members(members: PanelMembers) -> Iterator[str]:
         yield from _dump_judgments(judgments, {"member": name})
 
 
-def _dump_judgments(judgments: Iterable[Judgment], first: Mapping[str, str] | None = None) -> Iterator[str]:
+def _dump_judgments(judgments: Sequence[Judgment], first: Mapping[str, str] | None = None) -> Iterator[str]:
     """Yield a line for each judgment, with the fields `first` in front, as `dump_json` writes it."""
-    params: dict[int, msgspec.Raw] = {}
+    params: dict[int, msgspec.Raw] = {}  # by id, which is that of one mapping while the judgments live
     for judgment in judgments:
         fields = {**(first or {}), **dict(zip(Judgment.__slots__, _get_fields(judgment), strict=True))}
         if judgment.judged_snippet_id is None:

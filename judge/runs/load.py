@@ -137,7 +137,7 @@ def _members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgment, .
         return {}
     members: dict[str, list[Judgment]] = {member.name: [] for member in summary.panel.members}
     for line in folder.lines("members.jsonl"):
-        members[line.pop("member")].append(_judgment(line))
+        members[line.pop("member")].append(_share_values(_judgment(line)))
     return {name: tuple(judgments) for name, judgments in members.items()}
 
 
@@ -156,25 +156,21 @@ def _pairs(data: Dataset, documents: Mapping[tuple[str, str], tuple[str, ...]]) 
 
 def _read_judgments(folder: RunFolder) -> Iterator[Judgment]:
     for place, text in folder.texts("judgments.jsonl"):
-        judgment = decode_json(Judgment, text)
-        if judgment is None:
-            yield _judgment(folder.parse_object(place, text))
-            continue
-        # Texts that many judgments share are in memory once; the record was just made and stays equal.
-        for name in _SHARED_FIELDS:
-            if (value := getattr(judgment, name)) is not None:
-                object.__setattr__(judgment, name, intern(value))
-        object.__setattr__(judgment, "params", share_params(judgment.params))
-        yield judgment
+        yield _share_values(decode_json(Judgment, text) or _judgment(folder.parse_object(place, text)))
+
+
+def _share_values(judgment: Judgment) -> Judgment:
+    """Return `judgment`, which was just made, with the objects of others for values that many share."""
+    for name in _SHARED_FIELDS:
+        if isinstance(value := getattr(judgment, name), str):
+            object.__setattr__(judgment, name, intern(value))
+    object.__setattr__(judgment, "params", share_params(judgment.params))
+    return judgment
 
 
 def _judgment(line: dict[str, Any]) -> Judgment:
     usage = line.pop("usage")
     flags = tuple(line.pop("flags"))
-    for name in _SHARED_FIELDS:
-        if isinstance(value := line.get(name), str):
-            line[name] = intern(value)
-    line["params"] = share_params(line["params"])
     judgment = Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)
     values = _get_values(judgment)
     if all(map(isinstance, values, _TYPES.values())) and bool not in map(type, values):

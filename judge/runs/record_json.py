@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
+from functools import cache
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -125,7 +126,9 @@ def _list_defaults(kind: Any) -> Sequence[tuple[str, object]]:  # noqa: ANN401  
     return _defaults[kind]
 
 
-_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+@cache
+def _make_decoder(kind: Any) -> msgspec.json.Decoder[Any]:  # noqa: ANN401 - a cached function has no type variable
+    return msgspec.json.Decoder(kind)
 
 
 def decode_json(kind: type[Record], text: str | bytes) -> Record | None:
@@ -134,9 +137,7 @@ def decode_json(kind: type[Record], text: str | bytes) -> Record | None:
     That is a value of another type, half a surrogate pair, or a text that is not JSON.
     """
     try:
-        if kind not in _decoders:
-            _decoders[kind] = msgspec.json.Decoder(kind)
-        record: Record = _decoders[kind].decode(text)
+        record: Record = _make_decoder(cast(Any, kind)).decode(text)
     except (msgspec.DecodeError, RecursionError):
         return None
     return record

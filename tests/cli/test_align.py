@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from unicodedata import east_asian_width
 
@@ -64,3 +65,12 @@ def test_too_few_queries_and_unknown_embeddings_are_refused(tmp_path: Path, run:
     assert (done.returncode, "an alignment takes 10" in done.stderr) == (2, True)
     done = command("align", run, "--embeddings", "word2vec")
     assert (done.returncode, "there are no embeddings 'word2vec'" in done.stderr) == (2, True)
+
+
+def test_a_damaged_folder_is_refused(tmp_path: Path, run: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    (copy / "config.json").write_text('{"options": [1]}')
+    done = command("align", copy, "--embeddings", "lsa")
+    assert done.returncode == 2
+    assert f"{copy}: a file in it is damaged" in done.stderr

@@ -115,7 +115,7 @@ def _head(summary: Summary, measure: str | None, max_pairs: int, t: Translator) 
     yield from filter(None, remarks)
     if summary.own_list_reversal:
         yield sentences.explain_reversal(t, summary.own_list_reversal)
-    pairs = [pair for pair in summary.comparisons if pair.measure == measure]
+    pairs = summary.select_pairs(measure)
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:max_pairs])
 
 
@@ -149,7 +149,7 @@ def _means(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
 
 
 def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Console, t: Translator) -> None:
-    pairs = [pair for pair in summary.comparisons if pair.measure == measure]
+    pairs = summary.select_pairs(measure)
     if pairs:
         title = t("by {name}", name=name_mean(measure))
         if measure != sentences.find_main_measure(summary):

@@ -203,7 +203,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
 def _answer(summary: Summary, t: Translator) -> Iterator[str]:
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
     deciding = sentences.find_deciding_measure(summary)
-    pairs = [pair for pair in summary.comparisons if pair.measure == deciding]
+    pairs = summary.select_pairs(deciding)
     yield from filter(None, [sentences.choose_headline(t, summary)])
     yield from sentences.describe_segment_differences(t, summary)
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:_PAIRS])

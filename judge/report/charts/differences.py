@@ -54,7 +54,7 @@ _BARS_HEIGHT = 150
 def draw_pairs(summary: Summary) -> Chart | None:
     """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
     measure = sentences.find_deciding_measure(summary)
-    pairs = [pair for pair in summary.comparisons if pair.measure == measure]
+    pairs = summary.select_pairs(measure)
     if not any(pair.n for pair in pairs):
         return None
     name = svg.name_mean(measure)

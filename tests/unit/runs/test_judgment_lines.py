@@ -45,6 +45,25 @@ def test_a_line_is_read_as_by_the_standard_library(judgment: Judgment) -> None:
 
 
 @pytest.mark.parametrize(
+    ("reply", "probabilities"),
+    [
+        ('{"probabilities": [0.25, 0.75]}', (0.25, 0.75)),
+        ('{"probabilities": [NaN, 1]}', ()),
+        ('{"probabilities": [1e999, 1]}', ()),
+        (f'{{"probabilities": [{"9" * 400}, 1]}}', ()),
+        ('{"probabilities": "123"}', ()),
+        ('{"probabilities": null}', ()),
+        ("[]", ()),
+    ],
+)
+def test_probabilities_of_an_edited_file_are_numbers_or_none(
+    reply: str, probabilities: tuple[float, ...]
+) -> None:
+    judgment = Judgment("q", "s", 1, 1, "", None, "decision:openai:m/binary", "p@1", {}, reply, None)
+    assert judgment.probabilities == probabilities
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [({"grade": True}, "'grade' of a judgment is True"), ({"reason": 3}, "'reason' of a judgment is 3")],
 )
