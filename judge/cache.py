@@ -1,7 +1,7 @@
-"""Caches of derived data beside a verdict store, such as the cleaned texts of a dataset that has not changed.
+"""Caches of derived data beside a verdict store, such as the cleaned texts of an unchanged dataset.
 
-A cache saves time and nothing else. A file that is missing, damaged or made by other code is made again. Its
-checksum detects damage, not intent, like that of a verdict.
+A cache saves time, and calls for embeddings. A file that is missing, damaged or made by other code is made
+again. Its checksum detects damage, not intent, like that of a verdict.
 """
 
 from __future__ import annotations

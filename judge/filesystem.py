@@ -2,7 +2,8 @@
 
 A run folder, a store or a folder of nights can come from another person, with symbolic links where judge is
 about to write, or with a FIFO or a device in the place of a file. No function here follows a link in the
-last part of a path, except where its caller says so. Errors are OSError.
+last part of a path, except where its caller says so. Errors are OSError, except those of
+`locked`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def file_name(text: str) -> str:
 def write_file(path: Path, chunks: Iterable[str | bytes], mode: int = 0o666) -> None:
     """Write `chunks`, texts as UTF-8, to `path`, all of them or none.
 
-    They go to a new file with a random name in the same folder, is synced to the disk and renamed. A
+    They go to a new file with a random name in the same folder, which is synced to the disk and renamed. A
     link at `path` is replaced, not followed. `mode` is limited by the umask.
     """
     part = path.with_name(f".{os.urandom(8).hex()}.part")

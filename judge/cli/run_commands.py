@@ -19,14 +19,15 @@ from judge.cli.terminal import (
     ui_translator,
 )
 from judge.errors import InputError
+from judge.messages import Message
 
 if TYPE_CHECKING:
     from judge.config.run import Config
 
 #: Options that are numbers with commas, and their forms.
 _NUMBER_LISTS = {
-    "price": "INPUT,OUTPUT[,CACHED], e.g. 0.4,1.2,0.08",
-    "rerank_thresholds": "0.2,0.5,0.8 or the like",
+    "price": Message("INPUT,OUTPUT[,CACHED], e.g. 0.4,1.2,0.08"),
+    "rerank_thresholds": Message("scores in ascending order, e.g. 0.2,0.5,0.8"),
 }
 _ProbeRepeats = Annotated[
     int | None, typer.Option("--repeats", help="Judge the probes N times; the last time counts.")
@@ -38,7 +39,7 @@ _ResultFolder = Annotated[
 #: Options of the dataset and of measures, which have no meaning for the shipped probes.
 _DATASET_OPTIONS = frozenset(
     {"data", "columns", "topics", "docs", "trec_runs", "assessor", "depth", "relevant_from"}
-    | {"dates", "as_of", "measures", "batch"}
+    | {"dates", "as_of", "measures", "batch", "near_duplicates", "rerank_thresholds", "qrels", "check"}
 )
 
 
@@ -191,8 +192,9 @@ def selftest(context: typer.Context, **_: object) -> None:
     """
     from judge.cli.render import assessor_tables
     from judge.client.cancel import raise_on_signals
-    from judge.selftest.selftest_run import count_calls, run_selftest
+    from judge.selftest.selftest_run import check_testable, count_calls, run_selftest
 
+    check_testable(context.params["model"] or "")
     config = to_config(typed_options(context), context.params["config"])
     assessor_tables.print_plan(*count_calls(config), make_console(), ui_translator())
     with raise_on_signals():

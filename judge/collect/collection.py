@@ -111,7 +111,7 @@ async def _request_missing(
     """Request everything that is missing and return the number of calls; a stop ends it gracefully."""
     limits = Limits(MAX_CONCURRENT_QUERIES, config.attempts, config.max_wait, _SHUTDOWN_TIMEOUT)
     engines = [EngineSession(source, config.rate, stop) for source in sources]
-    # Bodies are unpacked with a limit on their size (`judge.models.bodies`).
+    # Bodies are unpacked with a limit on their size (`read_limited`).
     async with aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=config.timeout),
         cookie_jar=aiohttp.DummyCookieJar(),

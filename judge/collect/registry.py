@@ -85,8 +85,8 @@ def _read_known_engines() -> Iterator[EngineDefinition]:
             key: tuple(paths) if isinstance(paths, list) else paths for key, paths in table["shape"].items()
         }
         codes = {
-            "language": _LANGUAGES.get(table.get("language"), keep_code),
-            "country": _COUNTRIES.get(table.get("country"), keep_code),
+            "language": _LANGUAGES[table["language"]] if "language" in table else keep_code,
+            "country": _COUNTRIES[table["country"]] if "country" in table else keep_code,
         }
         yield EngineDefinition(**{**table, **codes, "name": name, "shape": ResponseShape(**shape)})
 

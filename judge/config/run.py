@@ -28,7 +28,7 @@ from judge.config.option_checks import (
 )
 from judge.errors import InputError
 from judge.messages import Message
-from judge.records import BINARY, GRADED, RERANKER, LangChoice, Sampling, Scale, ScaleName
+from judge.records import BINARY, DECISION_MODEL, GRADED, RERANKER, LangChoice, Sampling, Scale, ScaleName
 
 #: Options that change neither the requests nor the measures: a resumed run may have other values.
 CHANGEABLE_OPTIONS = frozenset(
@@ -164,6 +164,8 @@ class Config:
             )
         if self.check is not None and self.qrels is None:
             raise InputError("check takes a sample of labelled pairs; add --qrels FILE, or omit --check")
+        if self.ray_address is not None and self.on != "ray":
+            raise InputError("ray_address is that of a Ray cluster; add --on ray, or omit --ray-address")
         if self.assessor == "deepeval":
             self._check_deepeval()
         self._check_thresholds()
@@ -193,9 +195,10 @@ class Config:
             raise InputError(
                 "DeepEval's verdicts are yes or no: --assessor deepeval goes with --scale binary"
             )
-        if "lexical" in (self.model, *self.panel) or self.has_reranker:
+        if any(name.startswith(("lexical", RERANKER, DECISION_MODEL)) for name in (self.model, *self.panel)):
             raise InputError(
-                "lexical and rerankers read no prompt, so DeepEval cannot use them; omit --assessor deepeval"
+                "DeepEval needs a model that answers in JSON; lexical, rerankers and decision models do not:"
+                " omit --assessor deepeval"
             )
         if self.prompts is not None:
             raise InputError("--assessor deepeval has its own prompts; omit --prompts")

@@ -8,13 +8,15 @@ night names the one that it was compared with.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter
+from pydantic import AfterValidator, TypeAdapter
+from pydantic_core import PydanticCustomError
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.config.nightly import NightlyConfig
@@ -41,8 +43,23 @@ CANARIES_FOLDER = "canaries"
 COLLECTION_FILE = "collected.json"
 _POINTER_FILE = "baseline.json"
 #: The names of a folder and of a file in it: a pointer from elsewhere must not lead to other places.
-_FolderName = Annotated[str, Field(pattern=r"^[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*$", max_length=255)]
-_StoreName = Annotated[str, Field(pattern=r"^verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite$")]
+_FOLDER_NAME = re.compile(r"(?=.{1,255}\Z)[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*", re.DOTALL)
+_STORE_NAME = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
+
+
+def _name_validator(pattern: re.Pattern[str]) -> AfterValidator:
+    def check(name: str) -> str:
+        if not pattern.fullmatch(name):
+            raise PydanticCustomError(
+                "file_name", "{name} is not a name that judge gives", {"name": repr(name)[:80]}
+            )
+        return name
+
+    return AfterValidator(check)
+
+
+_FolderName = Annotated[str, _name_validator(_FOLDER_NAME)]
+_StoreName = Annotated[str, _name_validator(_STORE_NAME)]
 _FILES = ("config.json", "summary.json", "results.json", "judgments.jsonl")
 #: The file that the run of a panel has besides, and that of a night which asked engines.
 _OPTIONAL_FILES = ("members.jsonl", COLLECTION_FILE)

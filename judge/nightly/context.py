@@ -78,6 +78,12 @@ def load_context(toml: Path, day: str) -> NightContext:
     _check_dataset(toml, config)
     if config.batch:
         raise InputError("{file}: a night judges in realtime; omit 'batch'", file=toml)
+    if config.has_reranker and config.rerank_thresholds is None:
+        raise InputError(
+            "{file}: a night with a reranker needs 'rerank_thresholds': those that are fitted on 'qrels' may"
+            " differ from night to night",
+            file=toml,
+        )
     folder = RunFolder(Path(rules.folder) / day)
     if folder.path.is_symlink():
         raise InputError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judge import factory
+from judge.analysis.loaded_run import LoadedRun
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.measure.engine_summary import compute_no_snippet_share
@@ -105,7 +106,8 @@ def gather_evidence(
             missing=missing,
             setting_changes=setting_changes,
         )
-    query_drift = measure_query_drift(to_loaded_run(run.result), baseline.run)
+    loaded = to_loaded_run(run.result)
+    query_drift = measure_query_drift(loaded, baseline.run)
     engines = run.figures.engines, baseline.engines
     evidence = Evidence(
         has_baseline=True,
@@ -120,19 +122,19 @@ def gather_evidence(
     )
     if evidence.query_changes or assessor_setting_changes:
         return replace(evidence, remarks=(_SUSPENDED,))
-    return _compare(context, run.result, baseline, evidence, check)
+    return _compare(context, loaded, baseline, evidence, check)
 
 
 def _compare(
     context: NightContext,
-    result: RunResult,
+    run: LoadedRun,
     baseline: Baseline,
     evidence: Evidence,
     check: CanaryCheck | None,
 ) -> Evidence:
     """Return the evidence with the outcomes of the regression test, or with possible drops."""
     rules = context.rules
-    combined = combine_with_baseline(to_loaded_run(result), baseline.run, context.measures)
+    combined = combine_with_baseline(run, baseline.run, context.measures)
     shift = combined.shift
     if not evidence.assessor_changes and shift is not None and shift.p < rules.canary_alpha:
         change = Message(

@@ -228,11 +228,14 @@ def _priced_configs(context: NightContext) -> tuple[Config, Config]:
 def _canary_config(config: Config, folder: Path, repeats: int) -> Config:
     """Return the options of a canary run in `folder`, with the assessor of `config`.
 
-    It has a store of its own: stored verdicts must not answer for this night's assessor.
+    It has a store of its own: stored verdicts must not answer for this night's assessor. Labels are those of
+    the night's dataset.
     """
     return replace(
         config,
         data=str(CANARIES_FILE),
+        qrels=None,
+        check=None,
         topics=None,
         docs=None,
         trec_runs=(),

@@ -100,7 +100,7 @@ def _comments(t: Translator, env: str, toml: Path, secrets: str) -> dict[str, st
         "github_secrets": t(
             "Set these secrets in that repository, and nothing else: {secrets}. The baseline and all verdicts"
             " are in its cache,",
-            secrets=secrets,
+            secrets=secrets or t("none"),
         ),
         "github_cache": t(
             "which GitHub deletes after a week without a run: download the artifacts of the night that is the"
@@ -119,7 +119,7 @@ def _workflow_values(toml: Path) -> dict[str, str]:
     artifacts = ("trend.html", *(f"*/{name}" for name in _ARTIFACTS))
     secrets = "".join(f"          {name}: ${{{{ secrets.{name} }}}}\n" for name in needs.variables)
     return {
-        "secrets": ", ".join(needs.variables) or "none",
+        "secrets": ", ".join(needs.variables),
         "secret_env": secrets,
         "package": f'"search-judge{extras}"',
         "cached": _yaml_block((nights, *filter(None, [needs.store]))),
@@ -224,5 +224,7 @@ def _extras(config: Config, collect: Mapping[str, object]) -> set[str]:
         extras.add("langchain")
     if config.assessor == "deepeval":
         extras.add("deepeval")
+    if config.on == "ray":
+        extras.add("ray")
     suffixes = Path(config.data or "").suffixes
     return extras | {extra for suffix, extra in _EXTRA_OF_SUFFIX.items() if suffix in suffixes}

@@ -28,7 +28,11 @@ DAMAGED_FILE_ADVICE = Message("the judge run that made it writes it anew, withou
 
 
 #: Parts of a run's identity that are hashes of content, which tell a reader nothing.
-_HASHED = frozenset({"dataset", "labels", "prompts"})
+_HASHED = {
+    "dataset": Message("the dataset changed"),
+    "labels": Message("the labels changed"),
+    "prompts": Message("the prompts changed"),
+}
 #: What code raises on a value of another type or shape than judge writes.
 _MISSHAPEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
@@ -127,7 +131,7 @@ class RunFolder:
         differing = [name for name in {**stored, **identity} if stored.get(name) != identity.get(name)]
         if differing:
             changes = join_messages(
-                Message("the {name} changed", name=name)
+                _HASHED[name]
                 if name in _HASHED
                 else Message(
                     "{name} was {before!r}, now {now!r}",

@@ -141,11 +141,16 @@ def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | Non
     )
 
 
+def check_testable(model: str) -> None:
+    """Raise InputError for the name of a model that gives no reasons."""
+    if model.startswith(_NOT_TESTED):
+        raise InputError("a self-test is for models that give reasons; name another -m")
+
+
 def _prepare_test(config: Config) -> _PreparedTest:
     if config.assessor != "judge" or config.panel:
         raise InputError("a self-test asks one model with judge's own prompts: name one -m, no --assessor")
-    if config.model.startswith(_NOT_TESTED):
-        raise InputError("a self-test is for models that give reasons; name another -m")
+    check_testable(config.model)
     config = replace(config, dates=False, as_of=None)
     model = factory.build_model(config)
     pool = probes.build_probe_pool(probes.load_probes(), config.lang, config.max_chars)

@@ -38,13 +38,13 @@ def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, Sel
     }
 
 
-def update_results(run: RunFolder, known: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
+def update_results(run: RunFolder, entries: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
     """Return the self-tests of a finished run, with results that were stored since.
 
     A run that was moved away from its store keeps its own figures.
     """
-    now = look_up_results(run.store_path, {name: row.id for name, row in known.items()})
-    return {name: row if row.figures else known[name] for name, row in now.items()}
+    now = look_up_results(run.store_path, {name: row.id for name, row in entries.items()})
+    return {name: row if row.figures else entries[name] for name, row in now.items()}
 
 
 def _read_figures(result: Mapping[str, Any] | None) -> SelfTestFigures | None:

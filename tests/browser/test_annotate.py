@@ -149,7 +149,8 @@ def test_yes_and_no_in_chinese_with_buttons_and_a_comment_that_is_changed(
         page.get_by_role("button", name="离题、没有帮助").click()
         ready(page, 2)
         page.keyboard.press("ArrowLeft")
-        expect(page.locator("#comment")).to_be_enabled()
+        # The page is ready before the key, too: wait for the pair that the key shows.
+        expect(page.locator("#progress")).to_contain_text("第 2 / 4 条摘要")
         ready(page, 2)
         # A comment that is being saved holds up the click that ended it, and no more.
         page.fill("#comment", "改判：标题就是答案")

@@ -174,6 +174,7 @@ def test_other_labels_are_another_run(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("--check", "5"), "check takes a sample of labelled pairs; add --qrels FILE"),
+        (("--ray-address", "ray://there"), "ray_address is that of a Ray cluster; add --on ray"),
         (("--qrels", "absent.txt"), "absent.txt"),
         (("--qrels", "{labels}"), "none of 1 labels is about this run"),
     ],

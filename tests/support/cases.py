@@ -1,14 +1,20 @@
-"""Run all cases of a property in one test."""
+"""Cases of a property: all of them in one test, and how many hypothesis makes."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+
+def count_examples(count: int) -> int:
+    """Return how many examples hypothesis tries: `count`, times JUDGE_EXAMPLES (`.ci/slow` sets it)."""
+    return count * int(os.environ.get("JUDGE_EXAMPLES", "1"))
 
 
 def check_each(
@@ -17,7 +23,7 @@ def check_each(
     """Call the decorated test with every case; fail with all cases that fail.
 
     The arguments are those of `pytest.mark.parametrize`, but the cases share the fixtures of one test, which
-    saves several milliseconds a case. Each case has its own folder as `tmp_path`.
+    saves several milliseconds a case. Each case has its own folder as `tmp_path`. A case that skips fails.
     """
     keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
     rows = [(case,) if len(keys) == 1 and isinstance(names, str) else tuple(case) for case in cases]
@@ -33,7 +39,7 @@ def check_each(
                     fixtures["tmp_path"].mkdir()
                 try:
                     test(**fixtures, **dict(zip(keys, row, strict=True)))
-                except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - raised below
+                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001 - raised below
                     error.add_note(f"case {number}: {dict(zip(keys, row, strict=True))!r}")
                     failures.append(error)
             if failures:

@@ -30,12 +30,13 @@ def print_alignment(summary: AlignmentSummary, run: Path, console: Console, t: T
         table.add_row(name_mean(name), *numbers, difference, format_range(t, measure.ci95, "+.4f"))
     print_table(table, console)
     name, measure = next(iter(summary.measures.items()))
+    mean = name_mean(name)
     sentence = {
-        "helps": t("The map helps: {measure} is higher after it.", measure=name_mean(name)),
-        "harms": t("The map harms: {measure} is lower after it.", measure=name_mean(name)),
+        "helps": t("The map helps: {measure} is higher after it.", measure=mean),
+        "harms": t("The map harms: {measure} is lower after it.", measure=mean),
         "not separated": t(
             "The map does not help: {measure} is not separated from before (the difference may be chance).",
-            measure=name_mean(name),
+            measure=mean,
         ),
     }
     console.print(escape_line(sentence[measure.outcome]))

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10
 
 from rich.console import Console
-from rich.table import Table
 
 from judge.analysis.summary import SelfTestShare
 from judge.assess.estimate import RunEstimate
-from judge.cli.render.cells import escape_line, print_table
+from judge.cli.render.cells import escape_line, make_table, print_table
 from judge.messages import Translator
 from judge.pipeline import RunForecast
 from judge.pricing.cost import Cost, add_costs
@@ -146,9 +145,9 @@ def print_plan(needed: int, to_pay: int, console: Console, t: Translator) -> Non
     console.print(
         escape_line(
             t(
-                "self-test: {count:,} calls, half of them with a plain prompt{known}",
+                "self-test: {count:,} calls, half of them with a plain prompt{stored}",
                 count=needed,
-                known=stored_part,
+                stored=stored_part,
             )
         )
     )
@@ -166,10 +165,7 @@ def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
         test=selftest,
     )
     console.print(escape_line(heading))
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", no_wrap=True)
-    for title in prompts:
-        table.add_column(title, justify="right", no_wrap=True)
+    table = make_table("", *prompts)
     for label, shares in _rows(list(prompts.values()), t):
         table.add_row(label, *(_format_share(share) for share in shares))
     print_table(table, console)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from judge.measure.measures import parse_measures
 from judge.records import BINARY, GRADED, Scale, Score
+from tests.support.cases import count_examples
 from tests.unit.measure.textbook import textbook
 from tests.unit.measure.world import World, one_list, side_by_side
 
@@ -56,7 +57,7 @@ def possible(world: World, unjudged: Sequence[str]) -> dict[tuple[str, str], lis
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=count_examples(40), deadline=None)
 @given(worlds())
 def test_no_grades_lead_out_of_the_bounds(drawn: tuple[World, list[str]]) -> None:
     world, unjudged = drawn
@@ -75,7 +76,7 @@ def test_no_grades_lead_out_of_the_bounds(drawn: tuple[World, list[str]]) -> Non
             assert row.low == row.value == row.high == pytest.approx(reached[0], abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=count_examples(40), deadline=None)
 @given(worlds(wordings=("",)))
 def test_the_bounds_are_reached(drawn: tuple[World, list[str]]) -> None:
     """Where each document has one snippet, exactly."""

@@ -182,5 +182,6 @@ def test_an_engine_that_broke_on_a_whole_slice_has_no_mean_there() -> None:
     }
     en, zh = compare_segments(tabled([[NAN, 0.5, 0.6], [0.3, 0.2, 0.4]]), queries)["lang"].values()
     assert [engine["P@5"].mean for engine in zh.engines.values()] == [None, 0.3]
+    assert [engine["P@5"].n for engine in zh.engines.values()] == [0, 1]
     assert (zh.comparisons[0].n, zh.comparisons[0].outcome) == (0, "undetermined")
     assert en.comparisons[0].n == 2

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from judge import pipeline
+from judge import factory, pipeline
 from judge.config.run import Config
 from judge.errors import InputError, SetupError
 from judge.nightly import job
@@ -27,6 +27,17 @@ def keys(store: Path) -> set[str]:
 
 def blamed(record: dict[str, Any]) -> set[str]:
     return {row["engine"] for row in record["regression_test"]["rows"] if row["verdict"] == "regression"}
+
+
+def test_labels_are_of_the_dataset_and_not_of_the_canaries(here: NightlyProject) -> None:
+    day = here.dawn()
+    data = here.folder / f"{day}.jsonl"
+    pair = factory.load_pooled_dataset(Config(model="lexical", data=str(data))).pool.pairs[0]
+    labels = here.folder / "labels.txt"
+    labels.write_text(f"{pair.query.id} 0 {pair.snippet.id} 3\n")
+    here.configure(RULES, f'qrels = "{labels}"')
+    assert here.night(day)["complete"]
+    assert json.loads(here.file(day, "summary.json"))["labels"]["pairs"] == 1
 
 
 # --- one judge in one store

@@ -40,6 +40,10 @@ def test_a_store_that_cannot_be_one_is_found_out_first(here: NightlyProject, pla
         ('topics = "t.tsv"', "data and topics are not a dataset"),
         ('[collect]\nqueries = "q.tsv"\nengine = ["searxng"]', "set either 'data' or [collect], not both"),
         ("batch = true", "a night judges in realtime; omit 'batch'"),
+        (
+            'panel = ["rerank:server:m"]\nqrels = "labels.txt"',
+            "a night with a reranker needs 'rerank_thresholds'",
+        ),
     ],
 )
 def test_what_would_be_ignored_is_refused(here: NightlyProject, top: str, said: str) -> None:

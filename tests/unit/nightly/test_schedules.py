@@ -173,6 +173,8 @@ def test_a_workflow_without_keys_sets_none_and_an_address_of_this_machine_is_a_s
     assert 'pip install "search-judge[parquet]"' in [step.get("run") for step in steps]
     steps, _ = steps_of('model = "lexical"\ndata = "data.xlsx"\n')
     assert 'pip install "search-judge[xlsx]"' in [step.get("run") for step in steps]
+    steps, _ = steps_of('model = "openai:m"\ndata = "data.jsonl"\non = "ray"\n')
+    assert 'pip install "search-judge[ray]"' in [step.get("run") for step in steps]
     monkeypatch.setenv("OPENAI_BASE_URL", "https://proxy.example/v1")
     for base_url, names in (
         ("", {"OPENAI_API_KEY", "OPENAI_BASE_URL"}),
