@@ -65,6 +65,8 @@ def apply_formula(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floa
             return np.divide(_sum(gain), measure.effective_cutoff(gain.shape[-1]))
         case "R" | "SetP":
             return _sum(gain)
+        case "RR" if measure.granular:
+            return divide(_sum(gain / _ranks(gain)), _sum(gain), 0.0)
         case "RR" | "ERR":
             return _sum(stop_probability(gain) / _ranks(gain))
         case "Success":

@@ -17,7 +17,15 @@ from judge.errors import InputError
 from judge.messages import Message
 
 #: An example of each parameter, for messages.
-PARAMETER_EXAMPLES = {"own": "own", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"}
+PARAMETER_EXAMPLES = {
+    "own": "own",
+    "granular": "granular",
+    "rel": "rel=1",
+    "dcg": "dcg='exp-log2'",
+    "p": "p=0.8",
+}
+# Parameters without a value.
+_FLAGS = ("own", "granular")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +87,11 @@ MEASURE_KINDS = MappingProxyType(
             MeasureKind(
                 "RR",
                 "optional",
-                ("rel",),
+                ("granular", "rel"),
                 True,
-                "1 / rank of the first relevant result; its mean is MRR",
-                "Voorhees 1999 (trec_eval recip_rank)",
+                "1 / rank of the first relevant result; its mean is MRR. granular: the mean of 1 / rank over"
+                " all relevant results",
+                "Voorhees 1999 (trec_eval recip_rank); granular: LlamaIndex",
             ),
             MeasureKind(
                 "Success",
@@ -193,6 +202,7 @@ DEFAULT_MEASURES = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
 DCG_GAINS = ("log2", "exp-log2")
 
 _OWN_NOTE = Message("order within the list only; not for comparing engines")
+_GRANULAR_NOTE = Message("one more relevant result can lower it; not for comparing engines")
 _SETP_NOTE = Message("divides by as many results as the engine chose to return; not for comparing engines")
 
 
@@ -201,13 +211,15 @@ class Measure:
     """A measure with its parameters and cutoff. `str` gives the text that `parse_measure` reads.
 
     With `cutoff` None it goes down to the depth of the pool. `own` divides by the list of the engine
-    instead of the pool. `rel` is the lowest relevant grade, None for the default of the scale. `dcg` maps
-    grades to gains. `p` is the persistence of RBP. Raise `InputError` for an unknown name or parameter.
+    instead of the pool. `granular` averages 1 / rank over all relevant results. `rel` is the lowest
+    relevant grade, None for the default of the scale. `dcg` maps grades to gains. `p` is the persistence of
+    RBP. Raise `InputError` for an unknown name or parameter.
     """
 
     name: str
     cutoff: int | None = None
     own: bool = False
+    granular: bool = False
     rel: int | None = None
     dcg: str = "log2"
     p: float = 0.8
@@ -216,7 +228,13 @@ class Measure:
         if self.name not in MEASURE_KINDS:
             raise InputError(describe_unknown_measure(self.name))
         kind = MEASURE_KINDS[self.name]
-        given = {"own": self.own, "rel": self.rel is not None, "dcg": self.dcg != "log2", "p": self.p != 0.8}
+        given = {
+            "own": self.own,
+            "granular": self.granular,
+            "rel": self.rel is not None,
+            "dcg": self.dcg != "log2",
+            "p": self.p != 0.8,
+        }
         for parameter in (name for name, is_given in given.items() if is_given):
             if parameter not in kind.parameters:
                 raise InputError(describe_unknown_parameter(kind, parameter))
@@ -259,6 +277,7 @@ class Measure:
     def __str__(self) -> str:
         parameters = [
             "own" if self.own else "",
+            "granular" if self.granular else "",
             f"rel={self.rel}" if self.rel is not None else "",
             f"dcg={self.dcg!r}" if self.dcg != "log2" else "",
             f"p={self.p}" if self.name == "RBP" else "",
@@ -285,6 +304,8 @@ class Measure:
         """Return the note to print beside every value, empty when the measure compares engines."""
         if self.own:
             return _OWN_NOTE
+        if self.granular:
+            return _GRANULAR_NOTE
         return _SETP_NOTE if self.name == "SetP" else ""
 
     @property
@@ -368,14 +389,14 @@ def _parse_arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
                 inside=inside,
                 parameter=parameter,
             )
-        if bool(equals) == (parameter == "own"):
+        if bool(equals) == (parameter in _FLAGS):
             raise InputError(
                 "{measure}({inside}): write {example}",
                 measure=kind.name,
                 inside=inside,
                 example=PARAMETER_EXAMPLES[parameter],
             )
-        given[parameter] = True if parameter == "own" else _parse_argument(kind, parameter, value)
+        given[parameter] = True if parameter in _FLAGS else _parse_argument(kind, parameter, value)
     return given
 
 

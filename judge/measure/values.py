@@ -70,10 +70,29 @@ def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
         return low.reshape(value.shape), high.reshape(value.shape)
     if not measure.pool_free:
         return _bound_divided_values(measure, lists, table, value)
-    # A gain never lowers a value that the pool does not divide.
-    top = float(table[-1])
-    high = apply_formula(measure, lists.gains(table, top, measure.effective_cutoff(lists.depth)), top)
+    top, cutoff = float(table[-1]), measure.effective_cutoff(lists.depth)
+    if measure.granular:
+        return _bound_mean(lists.gains(table, 0.0, cutoff), lists.open[..., :cutoff])
+    # A gain never lowers any other value that the pool does not divide.
+    high = apply_formula(measure, lists.gains(table, top, cutoff), top)
     return value, divide(high, _count_returned(lists), 0.0) if measure.name == "SetP" else high
+
+
+def _bound_mean(relevance: Floats, is_open: Bools) -> tuple[Floats, Floats]:
+    """Return the lowest and highest mean of 1 / rank over the relevant ranks and any of the open ones.
+
+    It is lowest with the last of the open ranks, and highest with the first of them, down to some rank.
+    """
+    ranks = np.arange(1, relevance.shape[-1] + 1)
+    ends = []
+    for choose, order in ((np.min, -1), (np.max, 1)):
+        total, count = (
+            np.add.reduce(relevance * weight, axis=-1, keepdims=True)
+            + np.insert(np.cumsum((is_open * weight)[..., ::order], axis=-1), 0, 0.0, axis=-1)
+            for weight in (1 / ranks, np.ones_like(ranks))
+        )
+        ends.append(choose(divide(total, count, 0.0), axis=-1))
+    return ends[0], ends[1]
 
 
 def find_always_defined(measure: Measure, lists: RankedLists, scale: Scale) -> Bools:

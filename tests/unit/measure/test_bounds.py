@@ -17,7 +17,7 @@ from tests.unit.measure.world import World, one_list, side_by_side
 
 NAMES = (
     "nDCG@3 nDCG nDCG(dcg='exp-log2')@4 nDCG(own)@2 nDCG(own,dcg='exp-log2') AP@3 AP AP(own)@3 AP(own) R@2 R "
-    "P@3 RR@3 Success@2 SetP sDCG@3 DCG@3 RBP(p=0.8) RBP(p=0.5)@3 ERR@3"
+    "P@3 RR@3 RR(granular) Success@2 SetP sDCG@3 DCG@3 RBP(p=0.8) RBP(p=0.5)@3 ERR@3"
 )
 DEPTH = 5
 

@@ -29,6 +29,14 @@ def test_reciprocal_rank_and_average_precision(ranks: set[int], rr: float, ap: f
     assert list(values(world).values()) == pytest.approx([rr, ap], abs=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("grades", "mean"), [([1, 1, 1, 0], 11 / 18), ([1, 1, 0], 0.75), ([1, 0, 0, 1], 0.625), ([0, 0], 0)]
+)
+def test_granular_rr_averages_over_all_relevant_results(grades: list[int], mean: float) -> None:
+    world = one_list(grades, "RR(granular) RR(granular)@1", scale=BINARY)
+    assert list(values(world).values()) == pytest.approx([mean, grades[0]])
+
+
 def test_yes_no_yes_yes_no_yes() -> None:
     world = one_list([1, 0, 1, 1, 0, 1], "AP(own)@10 AP@10 SetP P@10 P@5", scale=BINARY)
     assert list(values(world).values()) == pytest.approx([0.7708333333, 0.7708333333, 4 / 6, 0.4, 0.6])

@@ -55,7 +55,11 @@ def _of_list(measure: Measure, top: Sequence[float], cutoff: int, best: float, r
         "AP": sum((found + 1) / rank for found, rank in enumerate(hits)),
         "P": len(hits) / cutoff,
         "R": len(hits),
-        "RR": 1 / hits[0] if hits else 0.0,
+        "RR": 0.0
+        if not hits
+        else sum(1 / hit for hit in hits) / len(hits)
+        if measure.granular
+        else 1 / hits[0],
         "Success": float(bool(hits)),
         "SetP": len(hits) / returned if returned else 0.0,
         "RBP": (1 - measure.p) * sum(measure.p ** (rank - 1) for rank in hits),
