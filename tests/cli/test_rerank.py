@@ -108,7 +108,7 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
             done = judge(data, server, tmp_path / "out", *words)
             assert (done.returncode, server.asked) == (2, [])
             assert message in done.stderr
-    done = command("selftest", "-m", "rerank:cohere:m", "--rerank-thresholds", THRESHOLDS)
+    done = command("selftest", "-m", "rerank:cohere:m")
     assert "a self-test is for models that give reasons" in done.stderr
 
 
