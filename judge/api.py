@@ -89,13 +89,21 @@ def run(
     return _run_in_thread(settings, rows)
 
 
-def score(run: str | Path, measures: Iterable[str] | None = None, *, save: bool = False) -> RunResult:
+def score(
+    run: str | Path,
+    measures: Iterable[str] | None = None,
+    *,
+    dimensions: Iterable[str] = (),
+    save: bool = False,
+) -> RunResult:
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
-    With `save` the run's files change, and the first measure decides from then on. Raises InputError when
-    `run` is no finished run, or its files do not fit together.
+    `dimensions` such as "diversity" are measured beside relevance, without a call. With `save` the run's
+    files change, and the first measure decides from then on. Raises InputError when `run` is no finished run,
+    or its files do not fit together.
     """
-    return rescore(Path(run), list(measures) if measures is not None else None, save=save)
+    chosen = list(measures) if measures is not None else None
+    return rescore(Path(run), chosen, dimensions=dimensions, save=save)
 
 
 def compare(*runs: str | Path) -> Summary:

@@ -11,6 +11,7 @@ from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import analyse, score_run
 from judge.analysis.summary import Summary
 from judge.cache import FileCache
+from judge.dimensions import measure_dimensions
 from judge.measure.measures import resolve_measures
 from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
@@ -25,8 +26,17 @@ def measure_run(path: Path, run: LoadedRun, summary: Summary | None = None) -> R
         scores, summary = analyse(run)
     else:
         scores = score_run(run, run.spec.measures)
+    summary = replace(summary, dimensions={name: each.summary for name, each in run.dimensions.items()})
     return RunResult(
-        path, run.data, run.pool, run.judgments, scores, run.spec.scale, summary, members=run.members
+        path,
+        run.data,
+        run.pool,
+        run.judgments,
+        scores,
+        run.spec.scale,
+        summary,
+        members=run.members,
+        dimensions=run.dimensions,
     )
 
 
@@ -49,11 +59,18 @@ def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = N
         cache.record_files(key, paths)
 
 
-def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = False) -> RunResult:
+def rescore(
+    path: Path,
+    measures: Iterable[str] | None = None,
+    *,
+    dimensions: Iterable[str] = (),
+    save: bool = False,
+) -> RunResult:
     """Score the run in folder `path` again from its judgments, without a call; rewrite its files to `save`.
 
-    `measures` None takes the run's own. Raises InputError when `path` is no finished run, its files do not
-    fit together, or a measure is unknown or deeper than the run was judged.
+    `measures` None takes the run's own; `dimensions` are measured beside those that the run has. Raises
+    InputError when `path` is no finished run, its files do not fit together, or a measure is unknown or
+    deeper than the run was judged.
     """
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's
@@ -63,7 +80,8 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
         with reading_run(path):
             selftests = stored_results.update_results(folder, loaded.spec.selftest)
             spec = replace(loaded.spec, measures=chosen, selftest=selftests)
-            result = measure_run(path, replace(loaded, spec=spec))
+            loaded = replace(loaded, spec=spec, dimensions=measure_dimensions(loaded, dimensions))
+            result = measure_run(path, loaded)
         if save:
             export.write_judgments(folder, result)
             export_run(folder, result)

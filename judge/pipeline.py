@@ -23,6 +23,7 @@ from judge.cache import FileCache, cache_folder
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.dataset.near_duplicates import NearDuplicates, find_near_duplicates
+from judge.dimensions import DIMENSIONS, measure_dimensions
 from judge.errors import RunIncomplete
 from judge.finished_run import export_run, measure_run
 from judge.measure.panel_agreement import as_assessor
@@ -99,6 +100,8 @@ def run(
             judgments = labels.add_to(judgments, pairs, config.repeats)
             members = labels.remove_from(members)
         loaded = LoadedRun(dataset, pairs, judgments, spec, members)
+        chosen = [name for name in DIMENSIONS if getattr(config, name)]
+        loaded = replace(loaded, dimensions=measure_dimensions(loaded, chosen))
         export.write_judgments(folder, loaded)
         cache = FileCache(cache_folder(store_file))
         result = _measure_with_cache(folder, loaded, cache)

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.summary import LabelCheck, LabelUse, RunCost, SelfTestEntry
 from judge.measure.agreement import (
     GradesByPair,
@@ -44,13 +45,17 @@ class RunSpec:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRun:
-    """A judged run; `members` are the judgments of each member of a panel, empty without a panel."""
+    """A judged run with the dimensions that were measured, by name.
+
+    `members` are the judgments of each member of a panel, empty without a panel.
+    """
 
     data: Dataset
     pool: Pool
     judgments: tuple[Judgment, ...]
     spec: RunSpec
     members: PanelMembers = field(default_factory=dict)
+    dimensions: Mapping[str, DimensionResult] = field(default_factory=dict)
 
 
 def fingerprint_grades(judgments: Iterable[Judgment], scale: Scale) -> str:

@@ -7,9 +7,10 @@ in `judge.analysis.run_analysis` builds a `Summary`; `judge.runs.record_json` wr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from judge.analysis.dimension_result import DimensionSummary
 from judge.measure.bias import SharedVendor
 from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import EngineResult
@@ -150,7 +151,7 @@ class Summary:
     failed judgments by kind, `flagged` the snippets by engine that may contain prompt injection.
     `segments` is keyed by column and value. `cost` is None for several runs combined, whose paths are
     in `runs`. `labels` is None when every grade is the assessor's. `near_duplicates` pairs take the
-    judgment of another snippet.
+    judgment of another snippet. `dimensions` are those that were asked for, by name.
     """
 
     schema: Literal[2]
@@ -190,6 +191,7 @@ class Summary:
     runs: tuple[str, ...] = ()
     labels: LabelUse | None = None
     near_duplicates: int = 0
+    dimensions: Mapping[str, DimensionSummary] = field(default_factory=dict)
 
     def select_pairs(self, measure: str | None) -> list[PairComparison]:
         """Return the comparisons by `measure`."""

@@ -16,6 +16,7 @@ Command = Callable[..., None]
 _INPUT = "Input"
 _ASSESSOR = "Assessor"
 _MEASURING = "Measuring"
+_DIMENSIONS = "Beside relevance"
 _LIMITS = "Calls and cost"
 _FILES = "Files"
 
@@ -204,6 +205,14 @@ NearDuplicatesOption = Annotated[
         "Judge snippets of a query that hardly differ once; a different number, name or negation counts.",
         "--near-duplicates",
         group=_LIMITS,
+    ),
+]
+DiversityOption = Annotated[
+    bool | None,
+    make_option(
+        "Also measure distinct sites, near-duplicates and similarity of each list; free.",
+        "--diversity",
+        group=_DIMENSIONS,
     ),
 ]
 PriceOption = Annotated[

@@ -38,7 +38,7 @@ _ResultFolder = Annotated[
 ]
 #: Options of the dataset and of measures, which have no meaning for the shipped probes.
 _DATASET_OPTIONS = frozenset(
-    {"data", "columns", "topics", "docs", "trec_runs", "assessor", "depth", "relevant_from"}
+    {"data", "columns", "topics", "docs", "trec_runs", "assessor", "depth", "relevant_from", "diversity"}
     | {"dates", "as_of", "measures", "batch", "near_duplicates", "rerank_thresholds", "qrels", "check"}
 )
 
@@ -96,6 +96,7 @@ def run(  # one parameter an option is how typer reads a command
     on: options.OnOption = None,
     ray_address: options.RayAddressOption = None,
     near_duplicates: options.NearDuplicatesOption = None,
+    diversity: options.DiversityOption = None,
     price: options.PriceOption = None,
     prices: options.PricesOption = None,
     config: options.ConfigOption = None,

@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 
 
 def score(
-    run: options.RunFolderArgument, measures: options.MeasuresOption = None, save: options.SaveOption = False
+    run: options.RunFolderArgument,
+    measures: options.MeasuresOption = None,
+    diversity: options.DiversityOption = None,
+    save: options.SaveOption = False,
 ) -> None:
     """Score a run again, free, with any measures. --save rewrites the run's files."""
     from judge.cli.render import run_tables
     from judge.finished_run import rescore
     from judge.runs.folder import reading_run
 
-    result = rescore(run, parse_measure_names(measures), save=save)
+    dimensions = ["diversity"] if diversity else []
+    result = rescore(run, parse_measure_names(measures), dimensions=dimensions, save=save)
     with reading_run(run):
         if run_tables.has_grades(result):
             run_tables.print_run(result, make_console(), ui_translator(), saved=save)

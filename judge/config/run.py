@@ -34,6 +34,7 @@ from judge.records import BINARY, DECISION_MODEL, GRADED, RERANKER, LangChoice, 
 CHANGEABLE_OPTIONS = frozenset(
     {"concurrency", "timeout", "attempts", "max_wait", "shutdown_timeout", "budget", "max_calls", "price"}
     | {"prices", "out", "store", "measures", "min_coverage", "prompts", "batch", "on", "ray_address"}
+    | {"diversity"}
 )
 #: Tables of a TOML file that hold no options of a run.
 OTHER_TABLES = frozenset({"collect", "nightly"})
@@ -94,6 +95,8 @@ class Config:
     that is started on this machine. With `near_duplicates`, snippets of a query that hardly differ are judged
     once.
 
+    `diversity` measures the dimension of that name, beside relevance.
+
     `measures` None takes the defaults for this depth. `source` is no option: it says which file decided
     which option, for error messages. Raises InputError that names the option, its value and what it can be.
     """
@@ -140,6 +143,7 @@ class Config:
     on: _Place = "local"
     ray_address: TextValue | None = None
     near_duplicates: bool = False
+    diversity: bool = False
     prices: TextValue | None = None
     out: TextValue | None = None
     store: TextValue | None = None

@@ -141,6 +141,10 @@ def use_display_names(summary: Summary) -> Summary:
             label if model else "": summary.served[model]
             for model, label in _isolate_labels(summary.served).items()
         },
+        dimensions={
+            name: replace(each, engines=_rename_keys(each.engines, names))
+            for name, each in summary.dimensions.items()
+        },
         deciding_queries=deciding and _rename_fields(deciding, names, "a", "b"),
         segments={
             label: {

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from judge.analysis.dimension_result import DimensionMean
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import RunCost, Summary
 from judge.measure.compare import PairComparison, describe_outcome
@@ -351,7 +352,7 @@ def make_engines_table(summary: Summary) -> PageTable:
     return PageTable(caption, tuple(head), tuple(rows))
 
 
-def _format_mean(mean: MeasureMean | SegmentMean) -> Cell:
+def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean) -> Cell:
     return format_cell(mean.mean, under=format_range(mean.ci95) if mean.ci95 else "")
 
 
@@ -400,6 +401,21 @@ def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
         rows = tuple((value, _list_segment_cells(part, order, measure)) for value, part in values.items())
         head = (repeat_in_both(column), text("queries"), *map(repeat_in_both, order), text("separated"))
         yield PageTable(caption, head, rows)
+
+
+def list_dimension_tables(summary: Summary) -> list[tuple[PageTable, Sequence[Text]]]:
+    """Return a table of the engines' means for each dimension, with its remarks."""
+    tables: list[tuple[PageTable, Sequence[Text]]] = []
+    order = sentences.sort_engines(summary, sentences.find_main_measure(summary))
+    for name, dimension in summary.dimensions.items():
+        head = (text("engine"), *map(repeat_in_both, dimension.measures))
+        rows = []
+        for engine in order:
+            means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
+            rows.append((engine, tuple(map(_format_mean, means))))
+        remarks = [in_both(Translator.__call__, remark) for remark in dimension.remarks]
+        tables.append((PageTable(in_both(Translator.__call__, name), head, tuple(rows)), remarks))
+    return tables
 
 
 def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:

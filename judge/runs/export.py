@@ -89,7 +89,12 @@ def make_files_key(folder: RunFolder, result: RunResult) -> str | None:
     """
     if not result.pool.digest:
         return None
-    return make_key("files", str(folder.path.absolute()), result.pool.digest, _hash_files(folder, _INPUTS))
+    values = {
+        name: sorted((*key, dict(row)) for key, row in each.values.items())
+        for name, each in result.dimensions.items()
+    }
+    place = str(folder.path.absolute())
+    return make_key("files", place, result.pool.digest, values, _hash_files(folder, _INPUTS))
 
 
 def _hash_files(folder: RunFolder, names: Iterable[str]) -> dict[str, str]:
@@ -101,7 +106,9 @@ def list_queries(
 ) -> Iterator[results.QueryEntry]:
     """Return the queries at `places` of the run's results.json."""
     judgments = results.judgment_entries(result.judgments, result.members, result.scale)
-    return results.query_entries(result.data, result.pool, judgments, _table(result.scores), places)
+    return results.query_entries(
+        result.data, result.pool, judgments, _table(result.scores), result.dimensions, places
+    )
 
 
 def _members(members: PanelMembers) -> Iterator[str]:

@@ -10,6 +10,7 @@ from sys import intern
 from types import NoneType
 from typing import Any
 
+from judge.analysis.dimension_result import DimensionResult, QueryValues
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.loaded_run import LoadedRun, RunSpec, fingerprint_grades
 from judge.analysis.summary import Summary
@@ -103,7 +104,8 @@ def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[Query
         )
     summary = summary_from_json(value, f"{place}: summary")
     queries = read_queries(results, place) if queries is None else queries
-    data, documents = read_dataset(queries, summary)
+    values: dict[str, dict[tuple[str, str], QueryValues]] = {name: {} for name in summary.dimensions}
+    data, documents = read_dataset(_read_dimensions(queries, values), summary)
     scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
     measures = parse_measures(summary.measures)
     spec = RunSpec(
@@ -112,7 +114,19 @@ def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[Query
     judgments = tuple(_read_judgments(folder))
     _check_grades(folder, judgments, summary, scale)
     pool = Pool(summary.depth, summary.results, _pairs(data, documents), documents)
-    return LoadedRun(data, pool, judgments, spec, _members(folder, summary))
+    dimensions = {name: DimensionResult(each, values[name]) for name, each in summary.dimensions.items()}
+    return LoadedRun(data, pool, judgments, spec, _members(folder, summary), dimensions)
+
+
+def _read_dimensions(
+    queries: Iterable[QueryEntry], values: Mapping[str, dict[tuple[str, str], QueryValues]]
+) -> Iterator[QueryEntry]:
+    """Yield the queries, and add what they say of each dimension to `values`."""
+    for entry in queries:
+        for engine, answer in entry.engines.items():
+            for name, row in answer.dimensions.items():
+                values[name][engine, entry.query_id] = row
+        yield entry
 
 
 def _check_grades(folder: RunFolder, judgments: Sequence[Judgment], summary: Summary, scale: Scale) -> None:

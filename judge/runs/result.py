@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.summary import Summary
 from judge.errors import InputError, RunIncomplete
 from judge.measure.engine_summary import EngineResult, Latency, RerankRelevancy, TokenCount
@@ -25,7 +27,7 @@ class RunResult:
 
     `summary` is what summary.json holds. `incomplete` says why pairs are unjudged and what to do, else it
     is None. `calls_made` counts the calls of this execution alone. `members` holds the judgments of each
-    member of a panel, and is empty without a panel.
+    member of a panel, and is empty without a panel. `dimensions` has the values of each query, by name.
     """
 
     folder: Path
@@ -39,6 +41,7 @@ class RunResult:
     calls_made: int = 0
     incomplete: RunIncomplete | None = None
     members: PanelMembers = field(default_factory=dict)
+    dimensions: Mapping[str, DimensionResult] = field(default_factory=dict)
 
     @cached_property
     def engines(self) -> pd.DataFrame:

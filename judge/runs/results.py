@@ -13,6 +13,7 @@ from pathlib import Path
 from sys import intern, maxsize
 from typing import Any, Literal
 
+from judge.analysis.dimension_result import DimensionResult, QueryValues
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError
@@ -93,11 +94,15 @@ class SnippetEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEntry:
-    """What one engine returned for a query: its scores by measure, and its results, best first."""
+    """What one engine returned for a query: its scores by measure, and its results, best first.
+
+    `dimensions` are its values by dimension and measure.
+    """
 
     scores: Mapping[str, float | None]
     error: str | None = None
     latency_ms: float | None = None
+    dimensions: Mapping[str, QueryValues] = field(default_factory=dict)
     snippets: tuple[SnippetEntry, ...]
 
 
@@ -259,6 +264,7 @@ def query_entries(
     pool: Pool,
     judgments: JudgmentEntries,
     scores: ScoreTable,
+    dimensions: Mapping[str, DimensionResult],
     places: Container[int] = ALL_PLACES,
 ) -> Iterator[QueryEntry]:
     """Yield an entry for each query at `places`, in reading order, with each engine's snippets best first."""
@@ -276,17 +282,26 @@ def query_entries(
             shown=query.text if query.text != query.raw_text else None,
             reference=query.reference,
             extra=dict(query.extra),
-            engines={ranking.engine: _engine(ranking, pool, judgments, scores) for ranking in rankings},
+            engines={
+                ranking.engine: _engine(ranking, pool, judgments, scores, dimensions) for ranking in rankings
+            },
         )
 
 
-def _engine(ranking: Ranking, pool: Pool, judgments: JudgmentEntries, scores: ScoreTable) -> EngineEntry:
+def _engine(
+    ranking: Ranking,
+    pool: Pool,
+    judgments: JudgmentEntries,
+    scores: ScoreTable,
+    dimensions: Mapping[str, DimensionResult],
+) -> EngineEntry:
     key = (ranking.engine, ranking.query_id)
     documents = pool.documents.get(key, ())
     return EngineEntry(
         scores=scores.get(key, {}),
         error=ranking.error,
         latency_ms=ranking.latency_ms,
+        dimensions={name: each.values[key] for name, each in dimensions.items() if key in each.values},
         snippets=tuple(
             _snippet(
                 rank,

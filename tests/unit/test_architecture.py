@@ -72,7 +72,16 @@ ALLOWED: dict[str, set[str]] = {
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
     | {"client", "store", "pricing", "factory"},
 }
-ALLOWED["finished_run"] = {"records", "errors", "analysis", "cache", "measure", "report", "runs", "selftest"}
+ALLOWED["finished_run"] = {
+    "records",
+    "errors",
+    "analysis",
+    "cache",
+    "measure",
+    "report",
+    "runs",
+    "selftest",
+} | {"dimensions"}
 ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate"}
 ALLOWED["api"] = {*ALLOWED} - {"collect", "annotate", "selftest"}
 ALLOWED["integrations"] = {*ALLOWED["factory"], "factory", "parsing", "store"}

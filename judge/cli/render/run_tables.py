@@ -18,6 +18,7 @@ from judge.cli.render.cells import (
     measure_width,
     print_table,
 )
+from judge.cli.render.dimension_tables import print_dimensions
 from judge.measure.engine_summary import EngineResult
 from judge.measure.measures import list_measures
 from judge.messages import Translator
@@ -83,6 +84,7 @@ def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool
     for line in _before(result, t):
         console.print(escape_line(line))
     _print_engines(summary, console, t)
+    print_dimensions(summary, console, t)
     for line in (*_answer(summary, t), *_after(summary, t)):
         console.print(escape_line(line))
     folder = result.folder

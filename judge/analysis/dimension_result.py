@@ -1,0 +1,85 @@
+"""The records of a dimension: values of engines that stand beside relevance and never enter its measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from judge.measure.resampling import Interval, finite_interval
+
+#: The values of an engine on a query by measure, None where unknown.
+QueryValues = Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionMean:
+    """The mean of a measure for one engine over the `queries` with a value, None where there is none.
+
+    `ci95` is a t interval over the queries, None for fewer than 2.
+    """
+
+    mean: float | None
+    ci95: Interval | None
+    queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionSummary:
+    """What summary.json says of a dimension: means by engine and measure, and remarks on them."""
+
+    engines: Mapping[str, Mapping[str, DimensionMean]]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def measures(self) -> list[str]:
+        """The names of the measures, in the order of the first engine that has them."""
+        return list(dict.fromkeys(name for means in self.engines.values() for name in means))
+
+    def find_mean(self, engine: str, measure: str) -> DimensionMean:
+        """Return the mean of an engine by a measure, an unknown one where there is none."""
+        return self.engines.get(engine, {}).get(measure, DimensionMean(None, None, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionResult:
+    """A dimension of a run: its summary, and the values by (engine, query_id)."""
+
+    summary: DimensionSummary
+    values: Mapping[tuple[str, str], QueryValues] = field(default_factory=dict)
+
+
+def average_values(values: Iterable[float | None], least: float = 0.0) -> DimensionMean:
+    """Return the mean of the values that are known, with its t interval cut at the `least` value."""
+    from scipy.special import stdtrit
+
+    known = np.array([value for value in values if value is not None], dtype=np.float64)
+    if not known.size:
+        return DimensionMean(None, None, 0)
+    mean, interval = float(known.mean()), None
+    if known.size > 1:
+        reach = float(stdtrit(known.size - 1, 0.975) * known.std(ddof=1) / np.sqrt(known.size))
+        interval = finite_interval(max(mean - reach, least), mean + reach)
+    return DimensionMean(mean, interval, known.size)
+
+
+def summarise_dimension(
+    values: Mapping[tuple[str, str], QueryValues],
+    engines: Iterable[str],
+    remarks: tuple[str, ...] = (),
+    least: float = 0.0,
+) -> DimensionResult:
+    """Return the result of a dimension whose means are over the queries with a value.
+
+    `least` is the lowest value that a measure can have.
+    """
+    measures = list(dict.fromkeys(name for row in values.values() for name in row))
+    by_engine: dict[str, list[QueryValues]] = {engine: [] for engine in engines}
+    for (engine, _), row in values.items():
+        by_engine[engine].append(row)
+    means = {
+        engine: {name: average_values((row.get(name) for row in rows), least) for name in measures}
+        for engine, rows in by_engine.items()
+    }
+    return DimensionResult(DimensionSummary(means, remarks), values)

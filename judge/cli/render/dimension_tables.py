@@ -1,0 +1,27 @@
+"""What a run prints of its dimensions: one table each, with the means of the engines."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from judge.analysis.summary import Summary
+from judge.cli.render.cells import escape_line, format_number, format_range, make_table, print_table
+from judge.messages import Translator
+from judge.report import sentences
+
+
+def print_dimensions(summary: Summary, console: Console, t: Translator) -> None:
+    """Print one row an engine: its means, the first with its interval, and over how many queries it is."""
+    for name, dimension in summary.dimensions.items():
+        if not dimension.measures:
+            continue
+        first, *others = dimension.measures
+        table = make_table(t(name), first, t("95 % interval"), t("queries"), *others)
+        for engine in sentences.sort_engines(summary, summary.measures[0]):
+            mean = dimension.find_mean(engine, first)
+            numbers = (format_number(mean.mean), format_range(t, mean.ci95), f"{mean.queries:,}")
+            rest = (format_number(dimension.find_mean(engine, other).mean) for other in others)
+            table.add_row(escape_line(engine), *numbers, *rest)
+        print_table(table, console)
+        for remark in dimension.remarks:
+            console.print(escape_line(t(remark)))
