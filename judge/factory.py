@@ -18,7 +18,9 @@ from typing import Any, TypedDict
 
 from judge.analysis.loaded_run import RunLabels, draw_sample
 from judge.assess.assessor import Assessor
-from judge.assess.prompts import default_directory, load_prompts
+from judge.assess.progress import ProgressListener
+from judge.assess.prompts import default_directory, load_prompts, load_question_prompts
+from judge.assess.text_assessor import QuestionKind, TextAsker, TextAssessor
 from judge.cache import FileCache, cache_folder, hash_file, make_key
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
@@ -47,7 +49,10 @@ from judge.models.redaction import mask, secrets_in
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import DECISION_MODEL, RERANKER, Dataset, LangChoice, Pool
 from judge.runs.folder import RunFolder, dump_json
+from judge.store.store import VerdictStore
 
+#: Tokens that a reply to another question than a grade may take, at least.
+_TEXT_TOKENS = 2_048
 #: Reading smaller files, in bytes, takes less than a second and is not cached.
 _MIN_CACHED = 1_000_000
 #: A dataset in this process instead of a file: one mapping per result.
@@ -273,6 +278,31 @@ def build_assessor(config: Config, model: Model) -> Assessor:
     if model.name.startswith(DECISION_MODEL):
         prompts = prompts.ask_for_grade_alone()
     return Assessor(model, prompts, config.grading, config.as_of)
+
+
+def build_text_assessor(config: Config, kind: QuestionKind[Any], *, calls: bool = True) -> TextAssessor:
+    """Return the first model with the prompts of a kind of question; a reply may take 2,048 tokens."""
+    model = build_model(
+        replace(config, max_tokens=max(config.sampling.max_tokens, _TEXT_TOKENS)), calls=calls
+    )
+    directory = Path(config.prompts) if config.prompts else default_directory()
+    with config.source.error_context("prompts"):
+        prompts = load_question_prompts(directory, kind.name, kind.properties)
+    return TextAssessor(model, prompts, kind)
+
+
+def build_text_asker(
+    config: Config, store: VerdictStore, client: ModelClient, progress: ProgressListener
+) -> TextAsker:
+    """Return what asks questions besides grades; it shares spend limit and cancellation with `client`."""
+
+    def open_client(kind: QuestionKind[Any]) -> tuple[TextAssessor, ModelClient]:
+        assessor = build_text_assessor(config, kind)
+        limits = build_limits(config, assessor.model)
+        token = client.cancel_token.renew()
+        return assessor, ModelClient(assessor.model, limits, token, client.spend_limit)
+
+    return TextAsker(open_client, store, progress)
 
 
 def _build_deepeval_assessor(config: Config, model: Model) -> Assessor:

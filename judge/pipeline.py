@@ -10,7 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from judge import factory
@@ -23,12 +23,12 @@ from judge.cache import FileCache, cache_folder
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.dataset.near_duplicates import NearDuplicates, find_near_duplicates
-from judge.dimensions import DIMENSIONS, measure_dimensions
+from judge.dimensions import DIMENSIONS, DimensionOptions, forecast_questions, measure_dimensions
 from judge.errors import RunIncomplete
 from judge.finished_run import export_run, measure_run
 from judge.measure.panel_agreement import as_assessor
 from judge.messages import Message
-from judge.pricing.cost import Cost
+from judge.pricing.cost import Cost, add_costs
 from judge.pricing.prices import Price, common_price
 from judge.records import Judgment
 from judge.runs import export
@@ -40,13 +40,17 @@ from judge.store.store import VerdictStore
 
 @dataclass(frozen=True, slots=True)
 class RunForecast:
-    """What a run would need now: its results, pairs and repeats, and an estimate for each assessor."""
+    """What a run would need now: its results, pairs and repeats, and an estimate for each assessor.
+
+    `dimensions` are the estimates of those that ask the first model.
+    """
 
     results: int
     pairs: int
     repeats: int
     remarks: tuple[str, ...]
     assessors: Mapping[str, estimating.RunEstimate]
+    dimensions: Mapping[str, estimating.QuestionEstimate] = field(default_factory=dict)
 
 
 def run(
@@ -93,24 +97,42 @@ def run(
         dataset = replace(dataset, warnings=(*dataset.warnings, *remarks))
         judging = combine_results(judgings)
         assessor, judgments, members = as_assessor(by_assessor)
-        cost = _cost(judging.cost, common_price(client.limits.price for _, client in clients))
+        price = common_price(client.limits.price for _, client in clients)
+        cost = _cost(judging.cost, price)
         spec = RunSpec(assessor, config.grading, config.repeats, measures, cost, selftests)
         if labels:
             spec = replace(spec, labels=labels.summarise(judgments, config.grading))
             judgments = labels.add_to(judgments, pairs, config.repeats)
             members = labels.remove_from(members)
         loaded = LoadedRun(dataset, pairs, judgments, spec, members)
-        chosen = [name for name in DIMENSIONS if getattr(config, name)]
-        loaded = replace(loaded, dimensions=measure_dimensions(loaded, chosen))
         export.write_judgments(folder, loaded)
+        names = [name for name in DIMENSIONS if getattr(config, name)]
+        options = DimensionOptions(config.explain_queries)
+        stopped = judging.stopped
+        if stopped or not any(DIMENSIONS[name].asks for name in names):
+            dimensions = measure_dimensions(loaded, names)
+        else:
+            with VerdictStore(store_file) as store:
+                asker = factory.build_text_asker(config, store, clients[0][1], progress or NullProgress())
+                dimensions = measure_dimensions(loaded, names, asker, options)
+            cost = _cost(add_costs([judging.cost, *asker.costs]), price)
+            loaded = replace(loaded, spec=replace(spec, cost=cost))
+            stopped = asker.stopped
+        loaded = replace(loaded, dimensions=dimensions)
         cache = FileCache(cache_folder(store_file))
         result = _measure_with_cache(folder, loaded, cache)
         export_run(folder, result, cache)
     incomplete = _incomplete(result.summary, judging, config.min_coverage)
+    if incomplete is None and stopped is not None:
+        incomplete = RunIncomplete(
+            "the pairs are judged, but not every question besides is answered: {reason}", reason=stopped
+        )
     warnings = [*dataset.warnings, *judging.warnings]
     if incomplete is None and (failures := _failures(judging.judgments)):
         warnings.append(Message("not every pair has a grade{failures}", failures=failures))
-    return replace(result, warnings=tuple(warnings), calls_made=judging.calls_made, incomplete=incomplete)
+    return replace(
+        result, warnings=tuple(warnings), calls_made=clients[0][1].spend_limit.calls, incomplete=incomplete
+    )
 
 
 def _measure_with_cache(folder: RunFolder, run: LoadedRun, cache: FileCache) -> RunResult:
@@ -152,7 +174,19 @@ def estimate(config: Config) -> RunForecast:
             assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, client.limits)
             for assessor, client in factory.build_clients(config, assessors, CancelToken())
         }
-    return RunForecast(pairs.results, len(pairs.pairs), config.repeats, remarks, estimates)
+    names = [name for name in DIMENSIONS if getattr(config, name)]
+    questions: dict[str, estimating.QuestionEstimate] = {}
+    for name, forecast in forecast_questions(names, dataset, pairs, DimensionOptions(config.explain_queries)):
+        assessor = factory.build_text_assessor(config, forecast.kind, calls=False)
+        each = estimating.estimate_questions(
+            assessor,
+            forecast.questions,
+            forecast.shown_tokens,
+            forecast.reply_tokens,
+            factory.build_limits(config, assessor.model).price,
+        )
+        questions[name] = questions[name] + each if name in questions else each
+    return RunForecast(pairs.results, len(pairs.pairs), config.repeats, remarks, estimates, questions)
 
 
 def _cost(cost: Cost, price: Price | None) -> RunCost:

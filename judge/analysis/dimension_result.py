@@ -26,11 +26,25 @@ class DimensionMean:
 
 
 @dataclass(frozen=True, slots=True)
+class DimensionNote:
+    """What a dimension says of an engine on a query in words."""
+
+    query_id: str
+    query: str
+    engine: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class DimensionSummary:
-    """What summary.json says of a dimension: means by engine and measure, and remarks on them."""
+    """What summary.json says of a dimension: means by engine and measure, remarks, and notes.
+
+    The most important note is first.
+    """
 
     engines: Mapping[str, Mapping[str, DimensionMean]]
     remarks: tuple[str, ...] = ()
+    notes: tuple[DimensionNote, ...] = ()
 
     @property
     def measures(self) -> list[str]:

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from judge.assess.prompts import Prompts
 from judge.cache import FileCache, make_key
+from judge.characters import estimate_tokens
 from judge.errors import AccountError, CallError, ReplyParseError
 from judge.models import Model
 from judge.records import Completion, Judgment, Lang, Pair, Pool, Prompt, Scale, Verdict
@@ -122,6 +123,11 @@ class Assessor:
     def prompt_versions(self) -> dict[str, str]:
         """Return the version of the prompt in each language."""
         return self._prompts.versions
+
+    @property
+    def instruction_tokens(self) -> float:
+        """Return the approximate number of tokens of the instructions in the longest language."""
+        return max(estimate_tokens(each.system) for each in self._prompts.templates.values())
 
     def key_info(self, question: Question) -> VerdictKeyInfo:
         """Return what the store shows beside the key of `question`."""

@@ -66,6 +66,35 @@ class RunEstimate:
     batch_usd: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionEstimate:
+    """At most so many `calls` for questions besides grades; tokens and `usd` are estimates."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float | None
+
+    def __add__(self, other: QuestionEstimate) -> QuestionEstimate:
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return QuestionEstimate(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            usd,
+        )
+
+
+def estimate_questions(
+    assessor: Assessor, questions: int, shown_tokens: float, reply_tokens: int, price: Price | None
+) -> QuestionEstimate:
+    """Return what `questions` would cost, each with so many tokens beside the instructions."""
+    tokens = assessor.instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
+    usage = Usage(prompt_tokens=round(questions * tokens), completion_tokens=questions * reply_tokens)
+    usd = None if price is None else price.usd(usage)
+    return QuestionEstimate(questions, usage.prompt_tokens, usage.completion_tokens, usd)
+
+
 def estimate_run(
     pool: Pool, assessor: Assessor, store: VerdictStore | None, repeats: int, limits: Limits
 ) -> RunEstimate:

@@ -30,7 +30,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from judge.errors import InputError, explain_os_error
 from judge.filesystem import read_text
 from judge.messages import Message, join_messages
-from judge.records import Lang, Pair, Prompt, Query, Scale, Snippet
+from judge.records import GRADED, Lang, Pair, Prompt, Query, Scale, Snippet
 
 #: Variables of the `user` block; `reference`, `as_of`, `title` and `date` are empty when not given.
 VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
@@ -146,10 +146,14 @@ def answer_schema(scale: Scale) -> dict[str, Any]:
         "binary": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
         "graded": {"grade": {"type": "integer", "enum": list(range(scale.top + 1))}},
     }
-    properties = {"reason": {"type": "string"}} | verdict[scale.name]
+    return object_schema({"reason": {"type": "string"}} | verdict[scale.name])
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of an object that has exactly these properties."""
     return {
         "type": "object",
-        "properties": properties,
+        "properties": dict(properties),
         "required": list(properties),
         "additionalProperties": False,
     }
@@ -171,18 +175,32 @@ def default_directory(package: Path = _PACKAGE) -> Path:
     )
 
 
-def load_prompts(directory: Path, scale: Scale) -> Prompts:
+def load_question_prompts(directory: Path, name: str, properties: Mapping[str, Any]) -> Prompts:
+    """Return the prompts NAME.jinja of another question than a grade, with the properties of its reply.
+
+    A folder of the user without them takes the shipped ones.
+    """
+    if not all((directory / lang / f"{name}.jinja").exists() for lang in get_args(Lang)):
+        directory = default_directory()
+    return load_prompts(directory, GRADED, name, object_schema(properties))
+
+
+def load_prompts(
+    directory: Path, scale: Scale, name: str = "", schema: Mapping[str, Any] | None = None
+) -> Prompts:
     """Return the prompts of `scale` in `directory`, after rendering each with and without options.
 
-    Raise `InputError` with the file when one is missing, lacks a block, uses an unknown variable, or does
-    not show the snippet inside the fence.
+    With a `name`, they are the files of that name, whose replies follow `schema`. Raise `InputError` with the
+    file when one is missing, lacks a block, uses an unknown variable, or does not show the snippet inside the
+    fence.
     """
-    schema = answer_schema(scale)
+    name = name or scale.name
+    schema = answer_schema(scale) if schema is None else schema
     templates: dict[Lang, Template] = {}
     for lang in get_args(Lang):
-        path = directory / lang / f"{scale.name}.jinja"
+        path = directory / lang / f"{name}.jinja"
         try:
-            templates[lang] = _compile_template(_read_source(path), lang, scale)
+            templates[lang] = _compile_template(_read_source(path), lang, name)
             _check_rendering(Prompts(scale, schema, templates), lang)
         except jinja2.TemplateSyntaxError as error:
             raise InputError(
@@ -283,8 +301,8 @@ _METHODS = frozenset(
 )
 
 
-@lru_cache(maxsize=8)  # a night loads the same prompts six times
-def _compile_template(source: str, lang: Lang, scale: Scale) -> Template:
+@lru_cache(maxsize=16)  # a night loads the same prompts six times
+def _compile_template(source: str, lang: Lang, name: str) -> Template:
     # Prompts are plain text: escaping would show the assessor `&lt;` where the page says `<`.
     environment = _Environment(
         undefined=jinja2.StrictUndefined,
@@ -310,7 +328,7 @@ def _compile_template(source: str, lang: Lang, scale: Scale) -> Template:
             ) from error
 
     digest = hashlib.sha256(source.encode()).hexdigest()
-    version = f"{lang}-{scale.name}-{digest[:10]}"
+    version = f"{lang}-{name}-{digest[:10]}"
     return Template(
         lang=lang,
         version=version,

@@ -215,6 +215,18 @@ DiversityOption = Annotated[
         group=_DIMENSIONS,
     ),
 ]
+ExplainOption = Annotated[
+    bool | None,
+    make_option(
+        "Also ask the first model why each engine has its score, on the queries with the lowest scores.",
+        "--explain",
+        group=_DIMENSIONS,
+    ),
+]
+ExplainQueriesOption = Annotated[
+    int | None,
+    make_option("With --explain: number of queries (default 20).", group=_DIMENSIONS, min=1),
+]
 PriceOption = Annotated[
     str | None,
     make_option("Price of the model: INPUT,OUTPUT[,CACHED] in USD per million tokens.", group=_LIMITS),

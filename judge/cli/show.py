@@ -84,6 +84,8 @@ def print_query(entry: QueryEntry, console: Console) -> None:
     for name, engine in entry.engines.items():
         console.print()
         console.print(_engine_line(name, engine))
+        for dimension, note in engine.notes.items():
+            console.print(Text(escape_controls(f"{ui_translator()(dimension)}: {note}")))
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
             console.print(_heading(snippet, escape_controls(text.title)))

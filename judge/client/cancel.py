@@ -29,6 +29,12 @@ class CancelToken:
         self._cancelled = asyncio.Event()
         self._forced = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._next: CancelToken | None = None
+
+    def renew(self) -> CancelToken:
+        """Return a token for another event loop; `cancel_from_thread` of this one cancels it."""
+        self._next = CancelToken()
+        return self._next
 
     def cancel(self, reason: JudgeError) -> None:
         """Let no call start from now on."""
@@ -37,6 +43,9 @@ class CancelToken:
 
     def cancel_from_thread(self, reason: JudgeError) -> None:
         """Cancel from another thread than the one that judges; without effect after judging ended."""
+        if self._next is not None:
+            self._next.cancel_from_thread(reason)
+            return
         loop = self._loop
         if loop is None:
             self.reason = self.reason or reason

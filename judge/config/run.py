@@ -34,7 +34,7 @@ from judge.records import BINARY, DECISION_MODEL, GRADED, RERANKER, LangChoice, 
 CHANGEABLE_OPTIONS = frozenset(
     {"concurrency", "timeout", "attempts", "max_wait", "shutdown_timeout", "budget", "max_calls", "price"}
     | {"prices", "out", "store", "measures", "min_coverage", "prompts", "batch", "on", "ray_address"}
-    | {"diversity"}
+    | {"diversity", "explain", "explain_queries"}
 )
 #: Tables of a TOML file that hold no options of a run.
 OTHER_TABLES = frozenset({"collect", "nightly"})
@@ -95,7 +95,8 @@ class Config:
     that is started on this machine. With `near_duplicates`, snippets of a query that hardly differ are judged
     once.
 
-    `diversity` measures the dimension of that name, beside relevance.
+    `diversity` and `explain` measure the dimensions of these names, beside relevance; the `explain_queries`
+    queries with the lowest scores are explained.
 
     `measures` None takes the defaults for this depth. `source` is no option: it says which file decided
     which option, for error messages. Raises InputError that names the option, its value and what it can be.
@@ -144,6 +145,8 @@ class Config:
     ray_address: TextValue | None = None
     near_duplicates: bool = False
     diversity: bool = False
+    explain: bool = False
+    explain_queries: CountValue = 20
     prices: TextValue | None = None
     out: TextValue | None = None
     store: TextValue | None = None
@@ -173,6 +176,13 @@ class Config:
         if self.assessor == "deepeval":
             self._check_deepeval()
         self._check_thresholds()
+        if self.explain and self.model.startswith(("lexical", RERANKER, DECISION_MODEL)):
+            raise InputError(
+                "{option} asks a language model, and {model} gives no texts; omit {option}, or name another"
+                " model first",
+                option="--explain",
+                model=self.model,
+            )
         return self
 
     def _check_thresholds(self) -> None:

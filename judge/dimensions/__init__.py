@@ -5,32 +5,93 @@ A dimension is one module and one row of `DIMENSIONS`. Its name is that of its o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.loaded_run import LoadedRun
 from judge.messages import Message
+from judge.records import Dataset, Pool
+
+if TYPE_CHECKING:
+    from judge.assess.text_assessor import TextAsker
+    from judge.dimensions.questions import QuestionForecast
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionOptions:
+    """The options of the dimensions: how many queries are explained."""
+
+    explain_queries: int = 20
+
+
+#: Measures a judged run without a call.
+Measure = Callable[[LoadedRun], DimensionResult]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDimension:
+    """A dimension that asks the first model: what measures a judged run, and the questions to expect."""
+
+    measure: Callable[[LoadedRun, TextAsker, DimensionOptions], DimensionResult]
+    forecast: Callable[[Dataset, Pool, DimensionOptions], Iterable[QuestionForecast]]
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """A row of the table: `load` imports the module and returns what measures a judged run."""
+    """A row of the table: `load` imports the module; with `asks` it measures by asking a model."""
 
     name: str
-    load: Callable[[], Callable[[LoadedRun], DimensionResult]]
+    load: Callable[[], Measure | AskedDimension]
+    asks: bool = False
 
 
-def _load_diversity() -> Callable[[LoadedRun], DimensionResult]:
+def _load_diversity() -> Measure:
     from judge.dimensions.diversity import measure_diversity
 
     return measure_diversity
 
 
-_ROWS = (Dimension(Message("diversity"), _load_diversity),)
+def _load_explain() -> AskedDimension:
+    from judge.dimensions.explain import explain_run, forecast_explanations
+
+    return AskedDimension(explain_run, forecast_explanations)
+
+
+_ROWS = (
+    Dimension(Message("diversity"), _load_diversity),
+    Dimension(Message("explain"), _load_explain, asks=True),
+)
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}
 
 
-def measure_dimensions(run: LoadedRun, names: Iterable[str]) -> dict[str, DimensionResult]:
-    """Return the dimensions of the run by name: those that it has, and those of `names`, measured anew."""
-    return {**run.dimensions, **{name: DIMENSIONS[name].load()(run) for name in names}}
+def measure_dimensions(
+    run: LoadedRun,
+    names: Iterable[str],
+    asker: TextAsker | None = None,
+    options: DimensionOptions = DimensionOptions(),
+) -> dict[str, DimensionResult]:
+    """Return the dimensions of the run by name: those that it has, and those of `names`, measured anew.
+
+    Without an `asker`, those that ask a model are left out.
+    """
+    results = dict(run.dimensions)
+    for name in names:
+        measure = DIMENSIONS[name].load()
+        if not isinstance(measure, AskedDimension):
+            results[name] = measure(run)
+        elif asker is not None:
+            results[name] = measure.measure(run, asker, options)
+    return results
+
+
+def forecast_questions(
+    names: Iterable[str], data: Dataset, pool: Pool, options: DimensionOptions
+) -> Iterator[tuple[str, QuestionForecast]]:
+    """Yield the questions to expect, with the dimension that asks them."""
+    for name in names:
+        measure = DIMENSIONS[name].load()
+        if isinstance(measure, AskedDimension):
+            for forecast in measure.forecast(data, pool, options):
+                yield name, forecast

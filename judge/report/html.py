@@ -120,7 +120,7 @@ def render_report(
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(statements.list_pair_tables(named_summary)),
         segment_tables=list(statements.list_segment_tables(named_summary)),
-        dimensions=statements.list_dimension_tables(named_summary),
+        dimensions=list(statements.list_dimensions(named_summary)),
         deciding_queries=named_summary.deciding_queries,
         sampled=statements.describe_sample(page_data),
         header=_describe_payload(run, summary, deciding),

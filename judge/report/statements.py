@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from judge.analysis.dimension_result import DimensionMean
+from judge.analysis.dimension_result import DimensionMean, DimensionNote
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import RunCost, Summary
 from judge.measure.compare import PairComparison, describe_outcome
@@ -403,9 +403,17 @@ def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
         yield PageTable(caption, head, rows)
 
 
-def list_dimension_tables(summary: Summary) -> list[tuple[PageTable, Sequence[Text]]]:
-    """Return a table of the engines' means for each dimension, with its remarks."""
-    tables: list[tuple[PageTable, Sequence[Text]]] = []
+@dataclass(frozen=True, slots=True)
+class DimensionSection:
+    """A dimension on the page: the table of its means, its remarks, and its notes."""
+
+    table: PageTable
+    remarks: Sequence[Text]
+    notes: Sequence[DimensionNote]
+
+
+def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
+    """Yield the section of each dimension."""
     order = sentences.sort_engines(summary, sentences.find_main_measure(summary))
     for name, dimension in summary.dimensions.items():
         head = (text("engine"), *map(repeat_in_both, dimension.measures))
@@ -414,8 +422,8 @@ def list_dimension_tables(summary: Summary) -> list[tuple[PageTable, Sequence[Te
             means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
             rows.append((engine, tuple(map(_format_mean, means))))
         remarks = [in_both(Translator.__call__, remark) for remark in dimension.remarks]
-        tables.append((PageTable(in_both(Translator.__call__, name), head, tuple(rows)), remarks))
-    return tables
+        table = PageTable(in_both(Translator.__call__, name), head, tuple(rows) if dimension.measures else ())
+        yield DimensionSection(table, remarks, dimension.notes)
 
 
 def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:

@@ -7,7 +7,7 @@ again from its folder alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from sys import intern, maxsize
@@ -96,13 +96,14 @@ class SnippetEntry:
 class EngineEntry:
     """What one engine returned for a query: its scores by measure, and its results, best first.
 
-    `dimensions` are its values by dimension and measure.
+    `dimensions` are its values by dimension and measure, `notes` what dimensions say of it in words.
     """
 
     scores: Mapping[str, float | None]
     error: str | None = None
     latency_ms: float | None = None
     dimensions: Mapping[str, QueryValues] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
     snippets: tuple[SnippetEntry, ...]
 
 
@@ -271,6 +272,10 @@ def query_entries(
     by_query: dict[str, list[Ranking]] = {}
     for ranking in data.rankings:
         by_query.setdefault(ranking.query_id, []).append(ranking)
+    notes: dict[tuple[str, str], dict[str, str]] = {}
+    for name, dimension in dimensions.items():
+        for note in dimension.summary.notes:
+            notes.setdefault((note.engine, note.query_id), {})[name] = note.text
     for place, query in enumerate(data.queries.values()):
         if place not in places:
             continue
@@ -283,7 +288,11 @@ def query_entries(
             reference=query.reference,
             extra=dict(query.extra),
             engines={
-                ranking.engine: _engine(ranking, pool, judgments, scores, dimensions) for ranking in rankings
+                ranking.engine: replace(
+                    _engine(ranking, pool, judgments, scores, dimensions),
+                    notes=notes.get((ranking.engine, query.id), {}),
+                )
+                for ranking in rankings
             },
         )
 

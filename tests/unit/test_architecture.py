@@ -42,7 +42,17 @@ ALLOWED: dict[str, set[str]] = {
     },
     "analysis": {"records", "errors", "dataset", "measure"},
     "runs": {"records", "errors", "cache", "filesystem", "dataset", "measure", "analysis"},
-    "dimensions": {"records", "errors", "cache", "client", "measure", "models", "analysis"},
+    "dimensions": {
+        "records",
+        "errors",
+        "cache",
+        "client",
+        "measure",
+        "models",
+        "analysis",
+        "assess",
+        "dataset",
+    },
     "report": {"records", "errors", "characters", "dataset", "measure", "analysis", "runs"},
     "collect": {"records", "errors", "config", "dataset", "models", "client", "runs", "filesystem"},
     "annotate": {
@@ -68,7 +78,7 @@ ALLOWED: dict[str, set[str]] = {
         "assess",
         "runs",
     }
-    | {"client"},
+    | {"client", "store"},
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
     | {"client", "store", "pricing", "factory"},
 }

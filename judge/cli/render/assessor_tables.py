@@ -37,6 +37,16 @@ def _lines(forecast: RunForecast, t: Translator) -> Iterator[str]:
         yield from _describe_estimate(estimate, t)
     if several:
         yield _total(list(forecast.assessors.values()), t)
+    for name, questions in forecast.dimensions.items():
+        yield t(
+            "{name}: at most {run.calls:,} calls besides, about {run.prompt_tokens:,} tokens in and"
+            " {run.completion_tokens:,} out, {price}",
+            name=t(name),
+            run=questions,
+            price=t("price unknown")
+            if questions.usd is None
+            else t("about {amount}", amount=_usd(questions.usd, t)),
+        )
 
 
 def _total(estimates: Sequence[RunEstimate], t: Translator) -> str:

@@ -9,19 +9,29 @@ from judge.cli.render.cells import escape_line, format_number, format_range, mak
 from judge.messages import Translator
 from judge.report import sentences
 
+#: How many notes of a dimension a run prints.
+_NOTES = 3
+
 
 def print_dimensions(summary: Summary, console: Console, t: Translator) -> None:
-    """Print one row an engine: its means, the first with its interval, and over how many queries it is."""
+    """Print one row an engine, best first, and the first notes.
+
+    A row has the means, the first one with its interval and over how many queries it is.
+    """
     for name, dimension in summary.dimensions.items():
-        if not dimension.measures:
-            continue
-        first, *others = dimension.measures
-        table = make_table(t(name), first, t("95 % interval"), t("queries"), *others)
-        for engine in sentences.sort_engines(summary, summary.measures[0]):
-            mean = dimension.find_mean(engine, first)
-            numbers = (format_number(mean.mean), format_range(t, mean.ci95), f"{mean.queries:,}")
-            rest = (format_number(dimension.find_mean(engine, other).mean) for other in others)
-            table.add_row(escape_line(engine), *numbers, *rest)
-        print_table(table, console)
+        if dimension.measures:
+            first, *others = dimension.measures
+            table = make_table(t(name), first, t("95 % interval"), t("queries"), *others)
+            for engine in sentences.sort_engines(summary, summary.measures[0]):
+                mean = dimension.find_mean(engine, first)
+                numbers = (format_number(mean.mean), format_range(t, mean.ci95), f"{mean.queries:,}")
+                rest = (format_number(dimension.find_mean(engine, other).mean) for other in others)
+                table.add_row(escape_line(engine), *numbers, *rest)
+            print_table(table, console)
         for remark in dimension.remarks:
-            console.print(escape_line(t(remark)))
+            console.print(escape_line(t("{name}: {value}", name=t(name), value=t(remark))))
+        for note in dimension.notes[:_NOTES]:
+            console.print(escape_line(t("  {note.engine} on {note.query_id}: {note.text}", note=note)))
+        if len(dimension.notes) > _NOTES:
+            more = len(dimension.notes) - _NOTES
+            console.print(escape_line(t("  … and {count:,} more in report.html", count=more)))

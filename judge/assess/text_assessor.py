@@ -1,0 +1,96 @@
+"""Questions besides a pair's grade, such as a reason for a score: the answer is a reply with a JSON object.
+
+A question is a pair of a query and lines of text, which stand in the prompt's fence as a snippet does. So it
+goes the way of a pair to judge: lease, permit, budget, ledger, one re-ask, store. Its row of the store holds
+the raw reply, which is parsed again when it is read, and the grade 0. Its key contains the kind of question,
+so that no verdict is taken for an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from judge.assess.assessor import Assessor
+from judge.assess.progress import ProgressListener
+from judge.assess.prompts import Prompts
+from judge.assess.runner import judge_with_panel
+from judge.client.client import ModelClient
+from judge.errors import JudgeError, ReplyParseError
+from judge.models import Model
+from judge.parsing.json_answer import parse_json_answer
+from judge.pricing.cost import Cost
+from judge.records import GRADED, Completion, Pair, Pool, Prompt, Verdict
+from judge.store.store import VerdictStore
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionKind(Generic[Answer]):
+    """A kind of question: the prompt file `name`, the record type of an answer and its JSON `properties`.
+
+    `fits` says whether an answer fits the lines that were shown.
+    """
+
+    name: str
+    answer: type[Answer]
+    properties: Mapping[str, Any]
+    fits: Callable[[Answer, Sequence[str]], bool]
+
+    def parse(self, reply: str, shown: str, finish_reason: str | None = "stop") -> Answer:
+        """Return the answer in a reply about the lines `shown`; raise ReplyParseError."""
+        answer = parse_json_answer(reply, self.answer, finish_reason)
+        if not self.fits(answer, shown.split("\n")):
+            raise ReplyParseError("malformed", "the answer does not fit what was shown")
+        return answer
+
+
+class TextAssessor(Assessor):
+    """A model that answers questions of one kind."""
+
+    def __init__(self, model: Model, prompts: Prompts, kind: QuestionKind[Any]) -> None:
+        super().__init__(model, prompts, GRADED, reader=f"question:{kind.name}")
+        self.name = f"{model.name}/{kind.name}"
+        self._kind = kind
+
+    async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
+        completion = await complete()
+        self._kind.parse(completion.text, prompt.snippet, completion.finish_reason)
+        return Verdict(0, "")
+
+
+@dataclass(slots=True)
+class TextAsker:
+    """Asks questions of several kinds; `open_client` opens the assessor and the client of a kind.
+
+    `costs` are those of the answers, whether they were asked for now or earlier. `stopped` is the reason when
+    questions have no answer because the asking ended early; no further question is asked then.
+    """
+
+    open_client: Callable[[QuestionKind[Any]], tuple[TextAssessor, ModelClient]]
+    store: VerdictStore
+    progress: ProgressListener
+    costs: list[Cost] = field(default_factory=list)
+    stopped: JudgeError | None = None
+
+    def ask(self, kind: QuestionKind[Answer], pairs: Sequence[Pair]) -> list[Answer | None]:
+        """Return the answer to each of `pairs`, None where the model gave none that can be read."""
+        distinct = {(pair.query.id, pair.snippet.id): pair for pair in pairs}
+        if self.stopped or not pairs:
+            return [None] * len(pairs)
+        pool = Pool(depth=0, results=len(distinct), pairs=tuple(distinct.values()), documents={})
+        client = self.open_client(kind)
+        [result] = asyncio.run(judge_with_panel(pool, [client], self.store, 1, self.progress))
+        self.costs.append(result.cost)
+        self.stopped = result.stopped
+        answers = {
+            (each.query_id, each.snippet_id): kind.parse(
+                each.reply, distinct[each.query_id, each.snippet_id].snippet.text
+            )
+            for each in result.judgments
+            if each.grade is not None
+        }
+        return [answers.get((pair.query.id, pair.snippet.id)) for pair in pairs]

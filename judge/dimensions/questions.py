@@ -1,0 +1,37 @@
+"""What the dimensions that ask a model share: lines to show, and how many questions to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from judge.assess.text_assessor import QuestionKind
+from judge.dataset.clean import clean_query
+from judge.records import Pair, Query, Snippet
+
+#: Most characters of a line: of a snippet, or of an earlier answer of a model.
+MAX_LINE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionForecast:
+    """At most `questions` of a kind, each with about so many tokens of lines and of its reply."""
+
+    kind: QuestionKind[Any]
+    questions: int
+    shown_tokens: float
+    reply_tokens: int
+
+
+def make_question_pair(query: Query, lines: Iterable[str]) -> Pair:
+    """Return the pair of a query and the lines to show, each cleaned: no text can begin another line."""
+    text = "\n".join(clean_query(line, max_chars=MAX_LINE) for line in lines)
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return Pair(query, Snippet(digest, text, title="", date="", url="", raw_text=text, raw_title=""))
+
+
+def show_snippet(number: int, snippet: Snippet) -> str:
+    """Return a snippet as a line that begins with its number."""
+    return f"{number} | {snippet.title} | {snippet.text}" if snippet.title else f"{number} | {snippet.text}"
