@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -16,6 +17,7 @@ import pytest
 
 from tests.support.cases import check_each
 from tests.support.markdown import READMES, ROOT, Document, documents, page, pages
+from tests.support.source_code import parse_module
 
 PICTURES = sorted((ROOT / "docs" / "assets").glob("*.svg"))
 BOTH = [
@@ -115,10 +117,11 @@ def test_a_picture_runs_and_loads_nothing(picture: Path) -> None:
     assert re.findall(r"https?://[^\"]+", text) == ["http://www.w3.org/2000/svg"]
 
 
+@cache
 def defined_names(path: Path) -> set[str]:
     """Return the names of functions, classes, methods and constants in a module."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse_module(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

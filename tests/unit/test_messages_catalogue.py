@@ -7,6 +7,7 @@ import pickle
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,11 @@ from judge.cli.main import app
 from judge.errors import SYSTEM_ERRORS
 from judge.messages import CHINESE, ENGLISH, NameList, text
 from tests.support.cases import check_each
+from tests.support.source_code import MODULES, PACKAGE, parse_module
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Message
 
-PACKAGE = Path(__file__).resolve().parents[2] / "judge"
 #: Messages that the code looks up by a text that it gets as a value.
 BY_VALUE = {"improvement"}
 #: Records with a message, and the place of the message in their arguments.
@@ -40,6 +41,7 @@ ERRORS = {
 HEADINGS = {"Arguments", "Options", "Commands"}
 
 
+@cache
 def catalogue() -> dict[tuple[str, str | None], Message]:
     """Return the messages of zh.po by English text and context."""
     with (PACKAGE / "messages" / "zh.po").open("rb") as file:
@@ -60,7 +62,7 @@ def test_no_message_is_twice_in_the_catalogue() -> None:
 
 def messages_of(path: Path) -> Iterator[str]:
     """Yield the messages that a module passes to a translator."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse_module(path)):
         if not isinstance(node, ast.Call) or not node.args:
             continue
         called = node.func
@@ -95,15 +97,15 @@ def values_in(message: str) -> set[str]:
 
 
 def test_every_message_is_translated_and_no_other_is_there() -> None:
-    used = {message for path in PACKAGE.rglob("*.py") for message in messages_of(path)}
+    used = {message for path in MODULES for message in messages_of(path)}
     assert len(used) > 40
     used |= {*messages_of_help(), *SYSTEM_ERRORS} | HEADINGS | BY_VALUE | IN_JOIN
     assert {english for english, _ in catalogue()} == used
 
 
-@check_each("path", sorted(PACKAGE.rglob("*.py")))
+@check_each("path", MODULES)
 def test_an_error_has_a_template_and_its_values(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse_module(path)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
             continue
         if node.func.id in {*ERRORS, "Message"}:
