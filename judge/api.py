@@ -26,6 +26,14 @@ from judge.analysis.label_agreement import (
     queries_without_value,
     run_from_labels,
 )
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.pair_plan import (
+    DrawSize,
+    PairPlan,
+    PlannedComparison,
+    decide_planned_order,
+    plan_pairs,
+)
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import Summary
 from judge.dataset import trec
@@ -34,7 +42,7 @@ from judge.dimensions.align import AlignmentSummary, align_embeddings, select_ju
 from judge.errors import InputError, Interrupted
 from judge.finished_run import rescore
 from judge.measure import ppi
-from judge.measure.measures import resolve_measures
+from judge.measure.measures import parse_measure, resolve_measures
 from judge.runs import labelling_plan
 from judge.runs.folder import RunFolder, dump_json, reading_run
 from judge.runs.load import load_run, load_runs, load_summary
@@ -133,19 +141,8 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     about the run.
     """
     folder = RunFolder(Path(run))
-    loaded = load_run(folder)
-    if loaded.spec.labels:
-        raise InputError(
-            "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"
-            " measured on it; judge run --check N measures it on a sample, and a run without --qrels in"
-            " another --out on every pair",
-            run=run,
-            file=loaded.spec.labels.source,
-        )
-    labels = read_labels(Path(qrels))
-    matched = match_labels(labels, loaded.data, loaded.pool)
-    scale = choose_label_scale(matched.grades.values(), loaded.spec.scale, labels_scale, labels)
-    people = HumanLabels(matched.grades, scale, len(matched.unmatched), Path(qrels).name)
+    loaded = _load_without_labels(folder)
+    people = _match_people(loaded, Path(qrels), labels_scale)
     with reading_run(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, people), grades=load_summary(folder).grades)
@@ -223,6 +220,61 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
     drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
     file = labelling_plan.write(out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed)
     return LabellingPlan(file, count, more, measure, without, len(query_ids))
+
+
+def plan_pair_labels(
+    path: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
+) -> tuple[Path, PairPlan]:
+    """Draw the pairs whose labels decide the order of `engines`, and write the file for people's grades.
+
+    `measure` None takes sDCG@10, or down to the depth of the run. Raises InputError as
+    `judge.analysis.pair_plan.plan_pairs`, and when the file exists already.
+    """
+    loaded = _load_without_labels(RunFolder(path))
+    chosen = parse_measure(measure or f"sDCG@{min(10, loaded.pool.depth)}")
+    with reading_run(path):
+        plan = plan_pairs(loaded, engines, chosen, size)
+    file = labelling_plan.write_pairs(out or path / "labels.csv", loaded.data, loaded.pool, plan)
+    return file, plan
+
+
+def decide_order(
+    run: str | Path,
+    qrels: str | Path,
+    plans: Sequence[str | Path],
+    labels_scale: ScaleName | None = None,
+) -> PlannedComparison:
+    """Return the order of engines by the labels in the file `qrels` of the pairs that `plans` drew.
+
+    `plans` are files of `judge agree --plan-pairs`, several where pairs were drawn in rounds. Raises
+    InputError when a file cannot be read, a plan is not about this run, or too few pairs have a label.
+    """
+    loaded = _load_without_labels(RunFolder(Path(run)))
+    designs = [labelling_plan.read_design(Path(plan)) for plan in plans]
+    people = _match_people(loaded, Path(qrels), labels_scale)
+    with reading_run(Path(run)):
+        return decide_planned_order(loaded, designs, people)
+
+
+def _load_without_labels(folder: RunFolder) -> LoadedRun:
+    """Return the run in `folder`; raise InputError when labels of people are grades of it."""
+    loaded = load_run(folder)
+    if loaded.spec.labels:
+        raise InputError(
+            "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"
+            " measured on it; judge run --check N measures it on a sample, and a run without --qrels in"
+            " another --out on every pair",
+            run=folder.path,
+            file=loaded.spec.labels.source,
+        )
+    return loaded
+
+
+def _match_people(run: LoadedRun, path: Path, labels_scale: ScaleName | None) -> HumanLabels:
+    labels = read_labels(path)
+    matched = match_labels(labels, run.data, run.pool)
+    scale = choose_label_scale(matched.grades.values(), run.spec.scale, labels_scale, labels)
+    return HumanLabels(matched.grades, scale, len(matched.unmatched), path.name)
 
 
 def rewrite_report(path: Path) -> Path:

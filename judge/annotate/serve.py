@@ -23,6 +23,7 @@ from judge.filesystem import write_file
 from judge.messages import ENGLISH, Translator, join_messages
 from judge.runs import load
 from judge.runs.folder import RunFolder, reading_run
+from judge.runs.labelling_plan import name_design
 
 #: Tells the person at the terminal a text.
 Say = Callable[[str], object]
@@ -59,7 +60,8 @@ def annotate(
         today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
     with open_labels(run, who) as labels, _listening(address) as listener:
         ordered = order_pairs(loaded.pool, keys, labels.who)
-        session = AnnotationSession(run, loaded, ordered, labels, today)
+        of_pairs = plan if plan and name_design(plan).exists() else None
+        session = AnnotationSession(run, loaded, ordered, labels, today, of_pairs)
         port = listener.getsockname()[1]
         url = _url(address, port)
         say(_greeting(session, url, t))

@@ -159,13 +159,17 @@ class LabelConflict(InputError):
 
 @dataclass(frozen=True, slots=True)
 class AnnotationSession:
-    """The labels of one person for the run in folder `run`. `today` is the date in the run's prompts."""
+    """The labels of one person for the run in folder `run`.
+
+    `today` is the date in the run's prompts, `plan` the file of a draw of pairs.
+    """
 
     run: Path
     loaded: LoadedRun
     tasks: Tasks
     labels: LabelLog
     today: str | None = None
+    plan: Path | None = None
 
     def state(self, at: int | None = None) -> dict[str, Any]:
         """Return all that the page shows, as JSON values: the pair at place `at`, or the next pair to label.
@@ -255,8 +259,9 @@ class AnnotationSession:
     @property
     def command(self) -> str:
         """Return the command that compares the run with these labels."""
-        scale = ("--labels-scale", self.loaded.spec.scale.name)
-        return shlex.join(["judge", "agree", str(self.run), "--qrels", str(self.labels.table), *scale])
+        words = ["judge", "agree", str(self.run), "--qrels", str(self.labels.table)]
+        words += ["--labels-scale", self.loaded.spec.scale.name]
+        return shlex.join([*words, "--plan", str(self.plan)] if self.plan else words)
 
     def _agreement(self) -> Mapping[str, Any] | None:
         """Return the agreement; None when no pair has a grade."""

@@ -265,8 +265,30 @@ QrelsOption = Annotated[
 ]
 EmbeddingsOption = Annotated[str, make_option(f"{EMBEDDING_FORMS}.", "--embeddings", "-e")]
 AlignSeedOption = Annotated[int, make_option("Seed of the split and the triplets.", "--seed")]
+MoreEnginesArgument = Annotated[
+    list[str] | None, typer.Argument(help="After --engines: more engines.", show_default=False)
+]
 PlanOption = Annotated[
-    int | None, make_option("Draw N queries at random and write a file for people to label.")
+    list[str] | None,
+    make_option(
+        "Draw N queries at random and write a file for people to label. With --qrels: the file of"
+        " --plan-pairs that the labels are for; repeatable."
+    ),
+]
+PlanPairsOption = Annotated[
+    int | None,
+    make_option("Draw N pairs that decide the order of --engines, and write a file for people to label."),
+]
+HalfWidthOption = Annotated[
+    float | None,
+    make_option("Instead of --plan-pairs: draw as many pairs as an interval of ± this width needs."),
+]
+PlanEnginesOption = Annotated[
+    list[str] | None, make_option("Engines to compare: the best with each other one (default: all).")
+]
+RoundsOption = Annotated[
+    int | None,
+    make_option("With --plan-pairs: how often you draw and look at the result (default 1).", min=1),
 ]
 PlanSeedOption = Annotated[int | None, make_option("Seed of the draw (default 0).")]
 PlanFileOption = Annotated[Path | None, make_option("File of the plan (default: RUN/labels.csv).")]
@@ -281,7 +303,8 @@ EngineRunsDepthOption = Annotated[
     int | None, make_option("Without a run folder: number of ranks that count (default 10).", min=1)
 ]
 TasksOption = Annotated[
-    Path | None, make_option("Pairs to label: the file of judge agree --plan (default: 50 queries).")
+    Path | None,
+    make_option("Pairs to label: the file of judge agree --plan or --plan-pairs (default: 50 queries)."),
 ]
 WhoOption = Annotated[str, make_option("Name of the person who labels; each has a separate file.")]
 HostOption = Annotated[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -12,6 +14,7 @@ from judge.cli.terminal import make_console, parse_measure_names, print_json, ui
 from judge.errors import InputError
 
 if TYPE_CHECKING:
+    from judge.analysis.pair_plan import DrawSize
     from judge.records import ScaleName
 
 
@@ -59,8 +62,13 @@ def compare(
 
 def agree(
     run: options.RunOrGradesArgument,
+    more: options.MoreEnginesArgument = None,
     qrels: options.QrelsOption = None,
     plan: options.PlanOption = None,
+    plan_pairs: options.PlanPairsOption = None,
+    half_width: options.HalfWidthOption = None,
+    engines: options.PlanEnginesOption = None,
+    rounds: options.RoundsOption = None,
     seed: options.PlanSeedOption = None,
     out: options.PlanFileOption = None,
     labels_scale: options.LabelsScaleOption = None,
@@ -71,25 +79,36 @@ def agree(
 ) -> None:
     """Compare the assessor with people's labels.
 
-    Shows what its errors do to the scores of the engines. --plan draws the queries to label.
+    Shows what its errors do to the scores of the engines. --plan draws the queries to label, --plan-pairs
+    single pairs.
     """
     from judge import api
+    from judge.analysis.pair_plan import DrawSize
     from judge.cli.render import agreement_tables
     from judge.runs.folder import reading_run
     from judge.runs.record_json import to_json
 
-    if (qrels is None) == (plan is None):
-        raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
+    drawing = (seed, out, plan_pairs, half_width, rounds, *(engines or ()), *(more or ()))
     if not run.is_file() and (trec_runs or depth is not None):
         raise InputError("--run and --depth are for two files of grades; {run} is a run folder", run=run)
-    if plan is None and (seed is not None or out is not None):
-        raise InputError("--seed and --out are for --plan, which draws queries for labelling")
-    if plan is not None:
-        _plan_labels(run, plan, seed or 0, out)
-        return
     if qrels is None:
+        size = DrawSize(plan_pairs, half_width, seed or 0, rounds or 1)
+        _draw_for_labelling(run, plan, size, [*(engines or ()), *(more or ())], measure, out)
         return
+    if any(option is not None for option in drawing):
+        raise InputError(
+            "--seed, --out, --engines and --rounds are for --plan and --plan-pairs, which draw what people"
+            " label, without --qrels"
+        )
     scale = _scale_name(labels_scale)
+    if plan:
+        decision = api.decide_order(run, qrels, plan, scale)
+        if json:
+            print_json(to_json(decision))
+            return
+        with reading_run(run):
+            agreement_tables.print_decision(decision, make_console(), ui_translator())
+        return
     if run.is_file():
         measures = [measure] if measure else None
         agreement = api.agree_label_files(run, qrels, trec_runs or [], depth or 10, measures, scale)
@@ -100,6 +119,33 @@ def agree(
         return
     with reading_run(run):
         agreement_tables.print_agreement(agreement, make_console(), ui_translator(), measure)
+
+
+def _draw_for_labelling(
+    run: Path,
+    plan: Sequence[str] | None,
+    size: DrawSize,
+    engines: Sequence[str],
+    measure: str | None,
+    out: Path | None,
+) -> None:
+    """Draw queries or pairs for people to label."""
+    pairs = size.labels is not None or size.half_width is not None
+    if bool(plan) == pairs or (size.labels is not None and size.half_width is not None):
+        raise InputError(
+            "give --qrels FILE with people's labels, or one of --plan N, --plan-pairs N and --half-width W to"
+            " draw queries or pairs for labelling"
+        )
+    if not plan:
+        _plan_pairs(run, engines, measure, size, out)
+        return
+    if engines or size.rounds > 1:
+        raise InputError("--engines and --rounds are for --plan-pairs and --half-width")
+    if len(plan) > 1 or not re.fullmatch(r"-?[0-9]{1,9}", plan[0]):
+        raise InputError(
+            "--plan is {value!r}; without --qrels it is the number of queries to draw", value=" ".join(plan)
+        )
+    _plan_labels(run, int(plan[0]), size.seed, out)
 
 
 def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
@@ -143,6 +189,39 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
                 count=plan.count,
             )
         )
+
+
+def _plan_pairs(
+    run: Path, engines: Sequence[str], measure: str | None, size: DrawSize, out: Path | None
+) -> None:
+    """Draw pairs for people to label, write them to a file, and print what to do with it."""
+    from judge import api
+    from judge.report.display_text import count_queries
+    from judge.runs.labelling_plan import name_design
+
+    t = ui_translator()
+    path, plan = api.plan_pair_labels(run, engines, measure, size, out)
+    typer.echo(
+        t(
+            "{path}: {pairs} of {queries}; fill in the column 'grade', then: {command}",
+            path=path,
+            pairs=t.plural("{count:,} pair", "{count:,} pairs", plan.labels),
+            queries=count_queries(t, len({query_id for query_id, _ in plan.drawn})),
+            command=f"judge agree {run} --qrels {path} --plan {path}",
+        )
+    )
+    typer.echo(
+        t(
+            "They are drawn to compare {best} with {others} by {measure}. Expect an interval of about"
+            " ±{half_width:.3f}. {design} says how they were drawn: keep it, and do not show it to people who"
+            " label.",
+            best=plan.engines[0],
+            others=t(", ").join(plan.engines[1:]),
+            measure=plan.measure,
+            half_width=plan.half_width,
+            design=name_design(path),
+        )
+    )
 
 
 def align(

@@ -398,7 +398,7 @@ def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDiffe
         sample, mean = _correct_pair(difference, 1 - ALPHA / len(samples))
         different = int((np.abs(sample.human) > TOLERANCE).sum())
         ci95, p = (mean.ci95, compute_two_sided_p(mean)) if different >= MIN_DIFFERENT else (None, None)
-        outcome = _decide_order(sample.lead, ci95)
+        outcome = decide_order(sample.lead, ci95)
         a, b = sample.engines
         yield CorrectedDifference(
             a=a,
@@ -421,7 +421,8 @@ def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDiffe
         )
 
 
-def _decide_order(lead: int, ci95: Interval | None) -> CorrectedOutcome:
+def decide_order(lead: int, ci95: Interval | None) -> CorrectedOutcome:
+    """Return what becomes of the order by the assessor: `lead` is 1 where the first engine is ahead."""
     if ci95 is None or ci95[0] <= 0 <= ci95[1]:
         return "open"
     if not lead:

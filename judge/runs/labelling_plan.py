@@ -1,7 +1,7 @@
 """The file in which people label pairs: what an assessor sees, and nothing else.
 
 It has no engine, rank or verdict, and its order does not depend on them. `judge.dataset.labels` reads the
-labels.
+labels. Where single pairs were drawn, a JSON file beside it holds the design: how they were drawn.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from judge.analysis.pair_plan import PairPlan
 from judge.dataset.labels import select_labellable
 from judge.dataset.spreadsheet import escape_cell, protect_cell
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.records import Dataset, Pool, Snippet
-from judge.runs.folder import RunFolder
+from judge.runs.folder import RunFolder, dump_json
+from judge.runs.record_json import from_json, to_json
 
 COLUMNS = ("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")
 # Halves of surrogate pairs have no bytes; control characters end a cell, or the file, for some readers.
@@ -27,8 +29,14 @@ _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 _LONGEST = 32_000
 
 
-def rows(data: Dataset, pool: Pool, query_ids: Sequence[str], seed: int = 0) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of one row for each distinct pair of these queries, named by `COLUMNS`.
+def rows(
+    data: Dataset,
+    pool: Pool,
+    query_ids: Sequence[str],
+    seed: int = 0,
+    keys: Collection[tuple[str, str]] | None = None,
+) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of one row for each distinct pair of these queries, or of `keys`, named by `COLUMNS`.
 
     Queries come in the order given, each once; a query's snippets in an order that follows from
     `seed` and their ids alone. `grade` and `comment` are empty. Addresses are left out: the assessor
@@ -40,7 +48,7 @@ def rows(data: Dataset, pool: Pool, query_ids: Sequence[str], seed: int = 0) -> 
         if query_id not in data.queries:
             raise InputError("query {query_id!r} is not in the run", query_id=query_id)
     for pair in select_labellable(pool):
-        if pair.query.id in snippets_of:
+        if pair.query.id in snippets_of and (keys is None or (pair.query.id, pair.snippet.id) in keys):
             snippets_of[pair.query.id].append(pair.snippet)
     for query_id, snippets in snippets_of.items():
         query = data.queries[query_id]
@@ -51,7 +59,14 @@ def rows(data: Dataset, pool: Pool, query_ids: Sequence[str], seed: int = 0) -> 
             yield (*about, snippet.id, snippet.title, snippet.date, snippet.text, "", "")
 
 
-def write(path: Path, data: Dataset, pool: Pool, query_ids: Sequence[str], seed: int = 0) -> Path:
+def write(
+    path: Path,
+    data: Dataset,
+    pool: Pool,
+    query_ids: Sequence[str],
+    seed: int = 0,
+    keys: Collection[tuple[str, str]] | None = None,
+) -> Path:
     """Write `rows` as a CSV for spreadsheets and return its path.
 
     UTF-8 with a byte order mark, so that Excel shows Chinese; no cell is a formula. Raises InputError when
@@ -72,9 +87,50 @@ def write(path: Path, data: Dataset, pool: Pool, query_ids: Sequence[str], seed:
             escape_cell(_fit(text)) if name == "date" else fitting(text)
             for name, text in zip(COLUMNS, row, strict=True)
         ]
-        for row in rows(data, pool, query_ids, seed)
+        for row in rows(data, pool, query_ids, seed, keys)
     )
     return RunFolder(path.parent).write(path.name, ["\ufeff", text.getvalue()])
+
+
+def name_design(path: Path) -> Path:
+    """Return the path of the design of the plan in `path`."""
+    return path.with_suffix(".json")
+
+
+def write_pairs(path: Path, data: Dataset, pool: Pool, plan: PairPlan) -> Path:
+    """Write the drawn pairs for people, and the design beside them; raises as `write`."""
+    design = name_design(path)
+    if os.path.lexists(design):
+        raise InputError("{file}: exists; name another file", file=design)
+    query_ids = list(dict.fromkeys(query_id for query_id, _ in plan.drawn))
+    write(path, data, pool, query_ids, plan.seed, set(plan.drawn))
+    RunFolder(path.parent).write(design.name, [dump_json(to_json(plan), indent=2), "\n"])
+    return path
+
+
+def read_design(path: Path) -> PairPlan:
+    """Return the design of the plan in `path`; raise InputError when there is none or it is damaged."""
+    design = name_design(path)
+    value = RunFolder(design.parent).read_if_there(design.name)
+    if value is None:
+        raise InputError(
+            "{file}: no such file; judge agree --plan-pairs writes it beside the plan. Labels on whole"
+            " queries need no --plan",
+            file=design,
+        )
+    plan = from_json(PairPlan, value, str(design))
+    for number, unit in enumerate(plan.units):
+        if not 0 < unit.probability <= 1 or len(unit.weights) != len(plan.engines) - 1:
+            raise InputError(
+                "{file}: units[{number}]: probability is {probability!r} and weights are {weights!r}; a"
+                " probability is above 0 and at most 1, and there are {count} weights",
+                file=design,
+                number=number,
+                probability=unit.probability,
+                weights=unit.weights,
+                count=len(plan.engines) - 1,
+            )
+    return plan
 
 
 def fitting(text: str) -> str:

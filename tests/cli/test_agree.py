@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -253,7 +254,8 @@ def test_what_was_asked_wrongly_is_refused(plain: Path, unfair: Path, tmp_path: 
     path = labels(tmp_path / "labels.csv", judged(plain), lambda each: each["grade"])
     high = labels(tmp_path / "high.csv", judged(plain), lambda each: each["grade"] + 1)
     assert "--qrels FILE" in refusal(plain)
-    assert "--plan N" in refusal(plain, "--qrels", path, "--plan", 5)
+    assert "5.json: no such file" in refusal(plain, "--qrels", path, "--plan", 5)
+    assert "--plan is 'x y'" in refusal(plain, "--plan", "x", "--plan", "y")
     top = next(at for at, each in enumerate(judged(plain), start=2) if each["grade"] == 3)
     said = refusal(plain, "--qrels", high)
     assert said == f"{high}:{top}: has grade 4; the graded scale ends at 3"
@@ -577,3 +579,107 @@ def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain: Path, tmp_
     assert "plan.csv: 3 queries; fill in" in said
     assert "in reserve" not in said
     assert "Fewer than 20 labelled queries say how far people agree, but correct no engine's scores." in said
+
+
+def answer(path: Path, grade: Callable[[dict[str, str]], object]) -> Path:
+    """Labels for a plan, as a file of their own."""
+    rows = [f"{row['query_id']},{row['snippet_id']},{grade(row)}\n" for row in table(path)]
+    target = path.with_name(f"labels-{path.name}")
+    target.write_text("query_id,snippet_id,grade\n" + "".join(rows))
+    return target
+
+
+def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, tmp_path: Path) -> None:
+    before = contents(unfair)
+    plan, second = tmp_path / "plan.csv", tmp_path / "second.csv"
+    said = agree(unfair, "--plan-pairs", 150, "--engines", "bing", "baidu", "--measure", "P@3", "--out", plan)
+    assert "150 pairs of" in said
+    assert "to compare baidu with bing by P@3" in said
+    assert len(table(plan)) == 150
+    assert set(table(plan)[0]) == {
+        *("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")
+    }
+    queries = [row["query_id"] for row in table(plan)]
+    changes = sum(one != other for one, other in pairwise(queries))
+    assert changes == len(set(queries)) - 1  # people read each query once
+    design = json.loads((tmp_path / "plan.json").read_text())
+    assert design["labels"] == 150 == sum(unit["drawn"] for unit in design["units"])
+    assert sum(unit["probability"] for unit in design["units"]) == pytest.approx(150)
+    # No list repeats another's snippets: each pair weighs a third, for or against baidu.
+    assert {weight for unit in design["units"] for weight in unit["weights"]} == {1 / 3, -1 / 3}
+
+    found = judge.decide_order(unfair, answer(plan, lambda row: says(row["snippet"])), [plan])
+    truth = [
+        (says(row["snippet"]) >= "2") * (1 if row["engine"] == "baidu" else -1) for row in unfair_rows(120)
+    ]
+    (pair,) = found.comparisons
+    assert (pair.a, pair.b, pair.labelled, pair.unlabelled) == ("baidu", "bing", 150, 0)
+    assert pair.assessor > 0 > pair.difference
+    assert pair.ci95
+    assert pair.ci95[0] < sum(truth) / 360 < pair.ci95[1] < 0
+    assert pair.outcome == "reversed"
+    assert found.warnings == ()
+
+    labelled = answer(plan, lambda row: says(row["snippet"]))
+    said = agree(unfair, "--qrels", labelled, "--plan", plan)
+    assert "People's labels reverse the assessor's order, it should be: bing > baidu" in said
+    assert json.loads(agree(unfair, "--qrels", labelled, "--plan", plan, "--json")) == to_json(found)
+
+    # A second round, drawn on its own, makes the interval narrower; what both drew is labelled once.
+    words = ("--engines", "baidu", "bing", "--measure", "P@3", "--seed", 1)
+    agree(unfair, "--half-width", 0.1, *words, "--out", second)
+    more = answer(second, lambda row: says(row["snippet"])).read_text().splitlines()
+    both = tmp_path / "both.csv"
+    both.write_text("\n".join(dict.fromkeys([*labelled.read_text().splitlines(), *more])) + "\n")
+    later = judge.decide_order(unfair, both, [plan, second])
+    assert later.comparisons[0].labelled > 150
+    assert later.comparisons[0].ci95
+    assert later.comparisons[0].ci95[0] < sum(truth) / 360 < later.comparisons[0].ci95[1]
+    assert "made for 1 of these 2 rounds" in later.warnings[0]
+    assert contents(unfair) == before
+
+
+def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
+    unfair: Path, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.csv"
+    agree(unfair, "--plan-pairs", 60, "--measure", "sDCG@3", "--out", plan)
+    unsure = {row["snippet_id"] for row in table(plan)[:5]}
+    sure = answer(plan, lambda row: says(row["snippet"]))
+    full = judge.decide_order(unfair, sure, [plan]).comparisons[0]
+    partly = answer(plan, lambda row: "?" if row["snippet_id"] in unsure else says(row["snippet"]))
+    found = judge.decide_order(unfair, partly, [plan])
+    (pair,) = found.comparisons
+    assert (pair.labelled, pair.unlabelled) == (55, 5)
+    assert pair.bounds[0] < pair.difference < pair.bounds[1]
+    assert full.bounds == (full.difference, full.difference)
+    assert pair.ci95
+    assert full.ci95
+    assert pair.ci95[1] - pair.ci95[0] > full.ci95[1] - full.ci95[0]
+    assert "5 drawn pairs have no label" in found.warnings[1]
+    few = answer(plan, lambda row: says(row["snippet"]) if row["snippet_id"] in unsure else "")
+    assert "5 of 60 drawn pairs have a label" in refusal(unfair, "--qrels", few, "--plan", plan)
+
+
+def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair: Path, plain: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.csv"
+    for measure in ("nDCG@3", "AP@3", "RR@3", "ERR@3", "Success@3"):
+        said = refusal(unfair, "--plan-pairs", 60, "--measure", measure)
+        assert f"{measure} is no sum over ranks" in said
+    assert "one of --plan N" in refusal(unfair, "--plan-pairs", 60, "--half-width", 0.1)
+    assert "name two or more" in refusal(unfair, "--plan-pairs", 60, "--engines", "bing")
+    assert "name two or more" in refusal(unfair, "--plan-pairs", 60, "--engines", "bing", "yahoo")
+    assert "a plan of 49 pairs is too small" in refusal(unfair, "--plan-pairs", 49, "--measure", "P@3")
+    assert "needs more queries" in refusal(unfair, "--half-width", 0.001, "--measure", "P@3")
+    assert "--engines and --rounds" in refusal(unfair, "--plan", 20, "--engines", "bing", "baidu")
+    assert not (unfair / "labels.csv").exists()
+    agree(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
+    assert "plan.json: exists" in refusal(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
+    labelled = answer(plan, lambda row: says(row["snippet"]))
+    others = labels(tmp_path / "plain.csv", judged(plain), lambda each: each["grade"])
+    assert "not about this run" in refusal(plain, "--qrels", others, "--plan", plan)
+    assert "no rounds of one" in refusal(unfair, "--qrels", labelled, "--plan", plan, "--plan", plan)
+    design = json.loads((tmp_path / "plan.json").read_text())
+    design["units"][3]["probability"] = 0
+    (tmp_path / "plan.json").write_text(json.dumps(design))
+    assert "units[3]: probability is 0" in refusal(unfair, "--qrels", labelled, "--plan", plan)

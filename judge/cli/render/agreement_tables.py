@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.label_agreement import CalibrationResult, LabelAgreement, MissingCalibration
+from judge.analysis.pair_plan import PlannedComparison, PlannedDifference
 from judge.characters import escape_controls
 from judge.cli.render.cells import format_number, format_range, make_table
 from judge.errors import InputError
@@ -50,6 +51,35 @@ def print_agreement(
     console.print()
     for line in _references(agreement.references, t):
         console.print(Text(line, style="dim"))
+
+
+def print_decision(decision: PlannedComparison, console: Console, t: Translator) -> None:
+    """Print what labels on drawn pairs say of the order of engines."""
+    name = name_mean(decision.measure)
+    lines: list[str | Table] = [
+        t(
+            "{name} as people's grades would give it on all {queries:,} queries, from {labels:,} labels on"
+            " pairs that were drawn where they decide:",
+            name=name,
+            queries=decision.queries,
+            labels=max(row.labelled for row in decision.comparisons),
+        )
+    ]
+    table = _make_folding_table(
+        name, t("assessor"), t("corrected"), t("95 % range"), t("p (adjusted)"), t("labels")
+    )
+    table.add_column(t("assessor's order"), no_wrap=True)
+    for row in decision.comparisons:
+        table.add_row(
+            Text(escape_controls(f"{row.a} - {row.b}")),
+            f"{row.assessor:+.4f}",
+            f"{row.difference:+.4f}",
+            format_range(t, row.ci95, "+.3f"),
+            format_p_value(row.p_adjusted),
+            f"{row.labelled:,}",
+            _name_outcomes(t)[row.outcome],
+        )
+    _print(console, [*lines, table, *_outcomes(decision.comparisons, t), *map(t, decision.warnings)])
 
 
 def _print(console: Console, lines: Iterable[str | Table]) -> None:
@@ -331,13 +361,17 @@ def _correction(
     yield from _outcomes(calibration.comparisons, t)
 
 
-def _corrections(calibration: MeasureCalibration, name: str, t: Translator) -> Table:
-    outcomes: Mapping[CorrectedOutcome, str] = {
+def _name_outcomes(t: Translator) -> Mapping[CorrectedOutcome, str]:
+    return {
         "confirmed": t("confirmed"),
         "reversed": t("reversed"),
         "decided": t("decided"),
         "open": t("open"),
     }
+
+
+def _corrections(calibration: MeasureCalibration, name: str, t: Translator) -> Table:
+    outcomes = _name_outcomes(t)
     table = _make_folding_table(name, t("assessor"), t("corrected"), t("95 % range"), t("p (adjusted)"))
     table.add_column(t("assessor's order"), no_wrap=True)
     for engine, row in calibration.engines.items():
@@ -350,7 +384,7 @@ def _corrections(calibration: MeasureCalibration, name: str, t: Translator) -> T
     return table
 
 
-def _outcomes(comparisons: Sequence[CorrectedDifference], t: Translator) -> Iterator[str]:
+def _outcomes(comparisons: Sequence[CorrectedDifference | PlannedDifference], t: Translator) -> Iterator[str]:
     """Yield what becomes of the assessor's order of each pair of engines."""
     pairs: Mapping[CorrectedOutcome, list[tuple[str, str]]] = {
         "confirmed": [], "reversed": [], "decided": [], "open": []

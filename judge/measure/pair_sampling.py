@@ -1,0 +1,267 @@
+"""The mean difference of two engines as people would have it, from labels on pairs drawn where they decide.
+
+A measure that is a sum over ranks gives on a query the difference sum(c * g): c is the weight of a pair in
+one list minus that in the other, and g the gain of a person's grade. Pairs are drawn with probability
+proportional to |c| times the standard deviation of g given the assessor's grade (systematic sampling, so
+the number of labels is exact). The mean gain of each grade predicts g, and the Horvitz-Thompson estimator
+(1952, JASA 47, 663) of the prediction errors corrects it: the estimate has no bias, whatever the assessor
+does. nDCG, AP and RR are no such sums: their divisor or their first relevant rank depends on labels that
+were not drawn, so a bias would remain with any number of labels.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge.errors import InputError
+from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_gains
+from judge.measure.measures import Measure
+from judge.measure.ppi import TOLERANCE
+from judge.measure.resampling import Interval
+from judge.records import Scale, ScaleName
+
+#: The measures that are sums over ranks.
+SUMS_OVER_RANKS = ("P", "DCG", "sDCG", "RBP")
+#: How often people gave the grades 0, 1, … to pairs by the grade of an assessor (rows): the passages of TREC
+#: Deep Learning 2019 and 2020 (20,646 pairs), GPT-4 with the prompts of Arabzadeh & Clarke 2025
+#: (arXiv 2504.12558), graded (UMBRELA) and binary. Draws depend on them, estimates do not.
+_PEOPLE_BY_GRADE = {
+    "graded": ((8652, 650, 154, 194), (3003, 1558, 709, 212), (1053, 1019, 1274, 418), (230, 314, 687, 519)),
+    "binary": ((11515, 621), (4930, 3546)),
+}  # fmt: skip
+#: In a draw for several engines, this share of it is uniform, so that no pair of engines goes without.
+_UNIFORM_SHARE = 0.1
+
+
+def compute_rank_weights(measure: Measure, depth: int) -> Floats:
+    """Return what a gain of 1 at each rank adds to `measure`; raise InputError for one that is no sum."""
+    if measure.name not in SUMS_OVER_RANKS:
+        raise InputError(
+            "{measure} is no sum over ranks, so labels on drawn pairs would leave a bias that no number of"
+            " labels removes; decide on sDCG@k, P@k or DCG@k, or draw whole queries with --plan N",
+            measure=measure,
+        )
+    return apply_formula(measure, np.eye(measure.effective_cutoff(depth)))
+
+
+def compute_unit_gains(measure: Measure, scale: Scale) -> Floats:
+    """Return the gain of each grade for the weights of `compute_rank_weights`: for sDCG at most 1."""
+    gains = compute_gains(measure, scale)
+    return gains / gains[-1] if measure.name == "sDCG" else gains
+
+
+def predict_gains(gains: Floats, scale: ScaleName) -> tuple[Floats, Floats]:
+    """Return the expected mean and standard deviation of people's gains for each grade of an assessor.
+
+    The last entry is for pairs without a grade. A standard deviation is at least half of that over all pairs.
+    """
+    counts = np.array(_PEOPLE_BY_GRADE[scale], np.float64)
+    shares = np.vstack([counts, counts.sum(0)])
+    shares /= shares.sum(1, keepdims=True)
+    mean = shares @ gains
+    sd = np.sqrt(np.maximum(shares @ gains**2 - mean**2, 0.0))
+    return mean, np.maximum(sd, sd[-1] / 2)
+
+
+def compute_sizes(weights: Floats, sd: Floats) -> Floats:
+    """Return the (units,) sizes that the probabilities are proportional to.
+
+    `weights` is (units, comparisons), `sd` (units,). Of several comparisons the root of the sum of squares
+    counts, and a tenth of the draw is uniform.
+    """
+    size: Floats = sd * np.sqrt((weights**2).sum(1))
+    if weights.shape[1] > 1 and size.size:
+        size = (1 - _UNIFORM_SHARE) * size / size.sum() + _UNIFORM_SHARE / size.size
+    return size
+
+
+def compute_probabilities(size: Floats, count: int) -> Floats:
+    """Return the (units,) inclusion probabilities of `count` draws: proportional to `size`, at most 1."""
+    if count >= size.size:
+        return np.ones(size.shape)
+    certain = np.zeros(size.shape, bool)
+    while True:
+        rest = np.where(certain, 0.0, size)
+        probability: Floats = np.where(certain, 1.0, (count - certain.sum()) * rest / rest.sum())
+        if not (probability > 1).any():
+            return probability
+        certain |= probability >= 1
+
+
+def draw_units(probability: Floats, start: float) -> Bools:
+    """Return the (units,) systematic sample with these probabilities, from `start` in 0 to 1.
+
+    Its size is their sum, and units with probability 1 are always in it.
+    """
+    # Rounding keeps sums that are whole numbers in theory from falling below them.
+    ends = np.floor(np.round(np.cumsum(probability), 9) + start)
+    drawn: Bools = np.logical_or(np.diff(ends, prepend=0.0) > 0, probability == 1)
+    return drawn
+
+
+def expect_half_width(query: Ints, queries: int, predicted: Floats, spread: Floats, chance: Floats) -> float:
+    """Return the half-width of the 95 % interval to expect, before labels are known.
+
+    `predicted` and `spread` (units,) are the weight times the expected mean and standard deviation of the
+    gain; `chance` (units,) the probabilities.
+    """
+    total = np.bincount(query, predicted, queries)
+    between = float(np.var(total, ddof=1)) / queries if queries > 1 else 0.0
+    return float(1.96 * np.sqrt(between + (spread**2 / chance).sum() / queries**2))
+
+
+def count_needed_labels(
+    half_width: float, query: Ints, queries: int, predicted: Floats, spread: Floats, size: Floats
+) -> int:
+    """Return how many labels make the expected half-width at most `half_width`.
+
+    The other arguments are those of `expect_half_width` and `compute_probabilities`. Raise InputError where
+    labels on all pairs are too few.
+    """
+
+    def fits(count: int) -> bool:
+        chance = compute_probabilities(size, count)
+        return expect_half_width(query, queries, predicted, spread, chance) <= half_width
+
+    counts = range(1, size.size + 1)
+    needed = bisect_left(counts, True, key=fits)
+    if needed == len(counts):
+        least = expect_half_width(query, queries, predicted, spread, np.ones(size.shape))
+        raise InputError(
+            "a half-width of {half_width} needs more queries: with all {pairs:,} pairs labelled that can"
+            " change the difference, about {least:.3f} is left from the {queries:,} queries alone",
+            half_width=half_width,
+            pairs=size.size,
+            least=least,
+            queries=queries,
+        )
+    return counts[needed]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledDraw:
+    """Units with a weight in a comparison: arrays (units,).
+
+    `query` numbers the `queries`, also those without a unit. `group` is the assessor's grade, the number of
+    grades where there is none. `inverse` is 1 / probability of drawn units and 0 for others; of several
+    draws, the mean weighted by their sizes. `certain` marks units with probability 1. `gain` is NaN without a
+    label, and at most `top`.
+    """
+
+    queries: int
+    query: Ints
+    weight: Floats
+    group: Ints
+    inverse: Floats
+    certain: Bools
+    gain: Floats
+    top: float
+
+    @property
+    def labelled(self) -> Bools:
+        """Return True for drawn units with a label."""
+        labelled: Bools = (self.inverse > 0) & ~np.isnan(self.gain)
+        return labelled
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedDifference:
+    """The mean difference by people's grades.
+
+    `bounds` are its lowest and highest value over all grades of drawn units without a label, `se` their
+    standard errors. `df` are the degrees of freedom, 0 or less for too few labels.
+    """
+
+    mean: float
+    bounds: Interval
+    se: Interval
+    df: int
+
+    def test(self) -> float | None:
+        """Return the two-sided p of the t test that the difference is 0, the largest over the bounds.
+
+        None where the values do not vary or the labels are too few.
+        """
+        from scipy.special import stdtr
+
+        low, high = self.bounds
+        if min(self.se) <= TOLERANCE or self.df < 1:
+            return None
+        if low <= 0 <= high:
+            return 1.0
+        t = low / self.se[0] if low > 0 else -high / self.se[1]
+        return 2 * float(stdtr(self.df, -t))
+
+    def make_interval(self, level: float) -> Interval | None:
+        """Return the t interval around the bounds, None where `test` has no p."""
+        from scipy.special import stdtrit
+
+        if min(self.se) <= TOLERANCE or self.df < 1:
+            return None
+        t = float(stdtrit(self.df, (1 + level) / 2))
+        return self.bounds[0] - t * self.se[0], self.bounds[1] + t * self.se[1]
+
+
+def estimate_difference(draw: LabelledDraw) -> EstimatedDifference:
+    """Return the mean difference over all queries, without bias from the assessor.
+
+    The variance has a part between queries and one for the gains of the grades, which are fitted on the
+    labels. A drawn unit without a label is never left out: people skip pairs for a reason. At least one unit
+    needs a label.
+    """
+    labelled = draw.labelled
+    predicted, groups = _fit_gains(draw, labelled)
+    open_units = (draw.inverse > 0) & ~labelled
+    missing = open_units.any()
+    known = np.where(labelled, np.nan_to_num(draw.gain), predicted)
+    worst = np.where(draw.weight > 0, 0.0, draw.top)
+    fillings = [known]
+    if missing:
+        fillings += [
+            np.where(open_units, worst, known),
+            np.where(open_units, draw.top - worst, known),
+        ]
+    means, errors = zip(
+        *(_estimate(draw, predicted, gain, int(labelled.sum()), groups) for gain in fillings), strict=True
+    )
+    return EstimatedDifference(
+        means[0],
+        (means[1], means[2]) if missing else (means[0], means[0]),
+        (errors[1], errors[2]) if missing else (errors[0], errors[0]),
+        min(draw.queries - 1, int(labelled.sum()) - groups),
+    )
+
+
+def _fit_gains(draw: LabelledDraw, labelled: Bools) -> tuple[Floats, int]:
+    """Return the (units,) mean gain of each unit's group, and the number of groups with a label.
+
+    Means of rare grades are drawn towards the mean of all: n of n + 2 parts are their own.
+    """
+    share = np.where(labelled, draw.weight**2 * draw.inverse, 0.0)
+    gain = np.nan_to_num(draw.gain)
+    size = int(draw.group.max()) + 1
+    count = np.bincount(draw.group, labelled, size)
+    total = np.bincount(draw.group, share, size)
+    overall = (share * gain).sum() / share.sum()
+    mean = np.divide(
+        np.bincount(draw.group, share * gain, size), total, out=np.full(size, overall), where=total > 0
+    )
+    mean = (count * mean + 2 * overall) / (count + 2)
+    return mean[draw.group], int((count > 0).sum())
+
+
+def _estimate(
+    draw: LabelledDraw, predicted: Floats, gain: Floats, labels: int, groups: int
+) -> tuple[float, float]:
+    """Return the mean and its standard error, with `gain` for all drawn units."""
+    correction = draw.weight * draw.inverse * (gain - predicted)
+    by_query = np.bincount(draw.query, draw.weight * predicted + correction, draw.queries)
+    variance = float(np.var(by_query, ddof=1)) / draw.queries if draw.queries > 1 else 0.0
+    if labels > groups:
+        # A certain unit counts with its own gain, whatever is predicted.
+        fitted = float((correction[~draw.certain] ** 2).sum()) / draw.queries**2
+        variance += groups / (labels - groups) * fitted
+    return float(by_query.mean()), variance**0.5

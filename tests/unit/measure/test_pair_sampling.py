@@ -1,0 +1,192 @@
+"""Labels on drawn pairs: weights, probabilities and draws by hand, no bias, and intervals that hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from judge.errors import InputError
+from judge.measure import pair_sampling
+from judge.measure.formulas import Floats, Ints
+from judge.measure.measures import parse_measure
+from judge.measure.pair_sampling import LabelledDraw, estimate_difference
+from judge.records import BINARY, GRADED
+from tests.support.cases import check_each
+
+#: 1 / log2(1 + rank)
+DISCOUNTS = np.array([1.0, 0.6309297535714575, 0.5])
+
+
+@check_each(
+    "measure, weights, gains",
+    [
+        ("P@3", [1 / 3] * 3, [0, 0, 1, 1]),
+        ("P(rel=1)@2", [1 / 2] * 2, [0, 1, 1, 1]),
+        ("DCG@3", DISCOUNTS, [0, 1, 2, 3]),
+        ("DCG(dcg='exp-log2')@3", DISCOUNTS, [0, 1, 3, 7]),
+        ("sDCG@3", DISCOUNTS / DISCOUNTS.sum(), [0, 1 / 3, 2 / 3, 1]),
+        ("RBP(p=0.5)@3", [1 / 2, 1 / 4, 1 / 8], [0, 0, 1, 1]),
+    ],
+)
+def test_weights_and_gains_make_up_the_measure(
+    measure: str, weights: list[float], gains: list[float]
+) -> None:
+    name = parse_measure(measure)
+    assert pair_sampling.compute_rank_weights(name, 10) == pytest.approx(weights)
+    assert pair_sampling.compute_unit_gains(name, GRADED) == pytest.approx(gains)
+
+
+@check_each("measure", ["nDCG@10", "AP@10", "RR@10", "ERR@10", "R@10", "Success@5", "SetP", "Judged@10"])
+def test_a_measure_that_is_no_sum_is_refused(measure: str) -> None:
+    with pytest.raises(InputError, match="is no sum over ranks"):
+        pair_sampling.compute_rank_weights(parse_measure(measure), 10)
+
+
+def test_the_prior_is_the_share_of_relevant_labels_at_each_grade() -> None:
+    mean, sd = pair_sampling.predict_gains(np.array([0.0, 1.0]), BINARY.name)
+    shares = np.array([621 / 12136, 3546 / 8476, 4167 / 20612])
+    assert mean == pytest.approx(shares)
+    spread = np.sqrt(shares * (1 - shares))
+    assert sd == pytest.approx([max(spread[0], spread[2] / 2), spread[1], spread[2]])
+
+
+def test_probabilities_are_proportional_to_size_and_at_most_1() -> None:
+    # 2 * 6 / 10 is above 1: that unit is certain, and one draw is left for sizes of 4 in all.
+    sizes = np.array([6.0, 1.0, 1.0, 2.0])
+    assert pair_sampling.compute_probabilities(sizes, 2) == pytest.approx([1, 1 / 4, 1 / 4, 1 / 2])
+    assert pair_sampling.compute_probabilities(sizes, 1) == pytest.approx([0.6, 0.1, 0.1, 0.2])
+    assert pair_sampling.compute_probabilities(sizes, 4).tolist() == [1, 1, 1, 1]
+    assert pair_sampling.compute_probabilities(sizes, 9).tolist() == [1, 1, 1, 1]
+
+
+def test_a_shared_draw_is_uniform_for_a_tenth() -> None:
+    weights = np.array([[3.0, 4.0], [0.0, 5.0], [1e-9, 0.0]])
+    # 5, 5 and 0 of 10: half of 0.9 each, and a third of 0.1.
+    sizes = pair_sampling.compute_sizes(weights, np.ones(3))
+    assert sizes == pytest.approx([0.45 + 0.1 / 3, 0.45 + 0.1 / 3, 0.1 / 3])
+    assert pair_sampling.compute_sizes(weights[:, :1], np.ones(3)) == pytest.approx([3, 0, 1e-9])
+
+
+def test_a_draw_has_its_size_and_units_have_their_probabilities() -> None:
+    rng = np.random.default_rng(0)
+    for size in (rng.exponential(1, 37), np.ones(40), rng.exponential(1, 37) ** 4):
+        probability = pair_sampling.compute_probabilities(size, 12)
+        starts = (np.arange(2000) + 0.5) / 2000
+        drawn = np.array([pair_sampling.draw_units(probability, start) for start in starts])
+        assert set(drawn.sum(1)) == {12}
+        assert drawn.mean(0) == pytest.approx(probability, abs=1 / 1000)
+
+
+class World:
+    """Two lists without a common document on each query, and an assessor that errs in favour of one."""
+
+    def __init__(self, seed: int, queries: int, units: int = 6) -> None:
+        rng = np.random.default_rng(seed)
+        self.queries = queries
+        self.query = np.repeat(np.arange(queries), 2 * units)
+        sign = np.tile(np.repeat([1.0, -1.0], units), queries)
+        self.weight: Floats = sign * np.tile(1 / np.log2(np.arange(units) + 2), 2 * queries)
+        ease = np.repeat(rng.normal(0, 0.8, queries), 2 * units)
+        self.human: Ints = rng.binomial(3, 1 / (1 + np.exp(-ease - 0.2 * sign)))
+        noise = rng.integers(-1, 2, self.human.size) + (sign < 0) * rng.integers(0, 2, self.human.size)
+        self.grade: Ints = np.clip(self.human + noise, 0, 3)
+        self.truth = float((self.weight * self.human).sum()) / queries
+
+    def label(self, probability: Floats, drawn: Floats, known: Floats | None = None) -> LabelledDraw:
+        gain = np.where(drawn > 0, self.human, np.nan) if known is None else known
+        return LabelledDraw(
+            self.queries,
+            self.query,
+            self.weight,
+            self.grade,
+            drawn / probability,
+            probability == 1,
+            gain,
+            3.0,
+        )
+
+    def draw(self, count: int, start: float) -> LabelledDraw:
+        _, sd = pair_sampling.predict_gains(np.arange(4.0), "graded")
+        size = pair_sampling.compute_sizes(self.weight[:, None], sd[self.grade])
+        probability = pair_sampling.compute_probabilities(size, count)
+        return self.label(probability, pair_sampling.draw_units(probability, start).astype(np.float64))
+
+
+def test_the_estimate_has_no_bias_over_all_draws_of_a_biased_assessor() -> None:
+    world = World(1, 30)
+    _, sd = pair_sampling.predict_gains(np.arange(4.0), "graded")
+    size = pair_sampling.compute_sizes(world.weight[:, None], sd[world.grade])
+    ends = np.cumsum(pair_sampling.compute_probabilities(size, 60)) % 1
+    # Between two of these starts the draw is the same, so these are all draws there are.
+    edges = np.unique(np.concatenate([[0.0, 1.0], 1 - ends]))
+    found = [estimate_difference(world.draw(60, start)) for start in (edges[:-1] + edges[1:]) / 2]
+    mean = float(np.average([each.mean for each in found], weights=np.diff(edges)))
+    by_assessor = float((world.weight * world.grade).sum()) / world.queries
+    assert abs(by_assessor - world.truth) > 0.5
+    # The fitted gains leave a bias of the order 1 / labels, far below the standard error.
+    assert abs(mean - world.truth) < 0.1 * np.mean([each.se[0] for each in found])
+
+
+def test_all_labels_give_the_difference_itself() -> None:
+    world = World(2, 20)
+    found = estimate_difference(world.draw(world.query.size, 0.5))
+    assert found.mean == pytest.approx(world.truth)
+    by_query = np.bincount(world.query, world.weight * world.human)
+    assert found.se[0] == pytest.approx(np.sqrt(np.var(by_query, ddof=1) / 20))
+    assert found.df == 19
+
+
+def test_a_missing_label_is_bounded_by_all_its_grades() -> None:
+    world = World(3, 20)
+    draw = world.draw(80, 0.3)
+    missing = np.flatnonzero(draw.inverse > 0)[[4, 11]]
+    gain = draw.gain.copy()
+    gain[missing] = np.nan
+    found = estimate_difference(
+        LabelledDraw(20, draw.query, draw.weight, draw.group, draw.inverse, draw.certain, gain, 3.0)
+    )
+    width = (np.abs(draw.weight) * draw.inverse)[missing].sum() * 3.0 / 20
+    assert found.bounds[1] - found.bounds[0] == pytest.approx(width)
+    assert found.bounds[0] < found.mean < found.bounds[1]
+    low, high = found.make_interval(0.95) or (0, 0)
+    assert low < found.bounds[0]
+    assert high > found.bounds[1]
+
+
+def test_the_interval_excludes_0_exactly_when_the_test_rejects() -> None:
+    for seed in range(60):
+        found = estimate_difference(World(seed, 25).draw(70, 0.37))
+        low, high = found.make_interval(0.95) or (0, 0)
+        assert (low > 0 or high < 0) == ((found.test() or 0) < 0.05)
+
+
+def test_intervals_hold_the_difference_over_all_queries() -> None:
+    """400 runs of 60 queries from one population; the binomial error is 1.1 points."""
+    truth = World(10_000, 20_000).truth
+    rng = np.random.default_rng(5)
+    covered = 0
+    for seed in range(400):
+        low, high = estimate_difference(World(seed, 60).draw(100, rng.random())).make_interval(0.95) or (0, 0)
+        covered += low <= truth <= high
+    assert 0.925 <= covered / 400 <= 0.98
+
+
+def test_the_planned_number_of_labels_is_the_smallest_that_fits() -> None:
+    world = World(4, 40)
+    mean, sd = pair_sampling.predict_gains(np.arange(4.0), "graded")
+    size = pair_sampling.compute_sizes(world.weight[:, None], sd[world.grade])
+    side = (world.query, 40, world.weight * mean[world.grade], world.weight * sd[world.grade])
+    count = pair_sampling.count_needed_labels(0.7, *side, size)
+    widths = [
+        pair_sampling.expect_half_width(*side, pair_sampling.compute_probabilities(size, each))
+        for each in (count - 1, count)
+    ]
+    assert widths[0] > 0.7 >= widths[1]
+    # Without a probability of 1 it is 1.96 * sqrt(S^2 / n + B^2 / N).
+    total, spread = np.bincount(world.query, side[2]), np.abs(side[3]).sum() / 40
+    few = pair_sampling.compute_probabilities(size, 20)
+    by_hand = 1.96 * np.sqrt(spread**2 / 20 + np.var(total, ddof=1) / 40)
+    assert few.max() < 1
+    assert pair_sampling.expect_half_width(*side, few) == pytest.approx(by_hand)
+    with pytest.raises(InputError, match="needs more queries: with all 480 pairs"):
+        pair_sampling.count_needed_labels(0.01, *side, size)
