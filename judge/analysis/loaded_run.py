@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.summary import LabelCheck, LabelUse, RunCost, SelfTestEntry
@@ -21,6 +23,7 @@ from judge.measure.agreement import (
     median_grades,
     pair_grades,
 )
+from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import PanelMembers
 from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Scale
@@ -52,21 +55,43 @@ class LoadedRun:
 
     data: Dataset
     pool: Pool
-    judgments: tuple[Judgment, ...]
+    judgments: Sequence[Judgment]
     spec: RunSpec
     members: PanelMembers = field(default_factory=dict)
     dimensions: Mapping[str, DimensionResult] = field(default_factory=dict)
 
+    def tabulate(self) -> tuple[ResultColumns, JudgmentColumns]:
+        """Return the results and the judgments in columns."""
+        results = tabulate_results(self.data.rankings, self.pool.documents, self.pool.depth)
+        return results, tabulate_judgments(self.judgments, results)
 
-def fingerprint_grades(judgments: Iterable[Judgment], scale: Scale) -> str:
+
+#: Judgments whose values are Python objects at once.
+_CHUNK = 1 << 16
+
+
+def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale: Scale) -> str:
     """Return a hash of all grades and of the lowest relevant grade.
 
     Other files hold it to name the grades that they are computed from.
     """
-    grades = sorted(
-        (j.query_id, j.snippet_id, j.repeat, -1 if j.grade is None else j.grade) for j in judgments
-    )
-    return hashlib.sha256(json.dumps([scale.relevant_from, grades]).encode()).hexdigest()[:16]
+    rows = judgments.rows
+    grades = np.where(rows["is_graded"], rows["grade"], -1)
+    order = np.lexsort((grades, rows["repeat"], rows["pair"]))
+    names = [json.dumps(query) for query in results.queries]
+    queries = results.pair_query.tolist()
+    digest = hashlib.sha256(f"[{scale.relevant_from}, [".encode())
+    separator = ""
+    for chunk in np.array_split(order, len(order) // _CHUNK + 1):
+        columns = (rows["pair"][chunk], rows["repeat"][chunk], grades[chunk])
+        for pair, repeat, grade in zip(*(column.tolist() for column in columns), strict=True):
+            # A pair that no engine returned stands without its name.
+            query = names[queries[pair]] if pair >= 0 else "null"
+            snippet_id = json.dumps(results.snippet_ids[pair]) if pair >= 0 else "null"
+            digest.update(f"{separator}[{query}, {snippet_id}, {repeat}, {grade}]".encode())
+            separator = ", "
+    digest.update(b"]]")
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
+import numpy as np
+
 from judge.analysis.loaded_run import LoadedRun, fingerprint_grades
 from judge.analysis.summary import SCHEMA_VERSION, DecidingQueries, DecidingQuery, Summary
-from judge.dataset.injection import INJECTION_FLAGS, flagged_pairs
+from judge.dataset.injection import INJECTION_FLAGS
 from judge.measure.bias import find_shared_vendors
+from judge.measure.columns import JudgmentColumns
 from judge.measure.compare import PairComparison, compare_engines, find_largest_contributions
 from judge.measure.engine_summary import EngineResult, summarise_engines
 from judge.measure.measures import Measure
@@ -21,38 +24,36 @@ from judge.measure.panel_agreement import (
     find_grading_models,
     measure_panel_agreement,
 )
-from judge.measure.score import Scores, score_rankings
+from judge.measure.score import Scores, score_columns
 from judge.measure.segments import compare_segments
 from judge.measure.sensitivity import (
-    ScoringInput,
     check_own_lists,
     list_needed_measures,
     measure_flagged_sensitivity,
 )
 from judge.measure.stability import measure_stability
-from judge.records import LABEL, Judgment, Query, Ranking
+from judge.records import LABEL, Judgment, Query
 
 
 def score_run(run: LoadedRun, measures: Sequence[Measure]) -> Scores:
     """Return the scores of a run by `measures`."""
-    return score_rankings(
-        run.data.rankings, run.pool.documents, run.judgments, measures, run.spec.scale, depth=run.pool.depth
-    )
+    return score_columns(*run.tabulate(), measures, run.spec.scale)
 
 
 def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
     """Return the scores of a run and its summary; `among` names the pairs of engines to compare, None all."""
     data, pool, spec = run.data, run.pool, run.spec
     wanted = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
-    every = score_run(run, wanted)
+    results, columns = run.tabulate()
+    every = score_columns(results, columns, wanted, spec.scale)
     scores = every.select_measures(spec.measures)
-    scoring = ScoringInput(data.rankings, pool.documents, run.judgments, spec.scale, pool.depth)
     comparisons = compare_engines(scores, among)
-    models = {SERVED_MODEL_COLUMN: find_grading_models(run.judgments)}
-    judged = sum(judgment.grade is not None for judgment in run.judgments)
-    assessed = [judgment for judgment in run.judgments if LABEL not in judgment.flags]
+    models = {SERVED_MODEL_COLUMN: find_grading_models(results, columns)}
+    judged = int(columns.rows["is_graded"].sum())
+    assessed = (judgment for judgment in run.judgments if LABEL not in judgment.flags)
     judgments = len(pool.pairs) * spec.repeats
-    engines = summarise_engines(scores, data.rankings, pool.depth, _average_rerank_scores(run.judgments))
+    engines = summarise_engines(scores, results, _average_rerank_scores(columns))
+    flagged = results.mark_flags(INJECTION_FLAGS)
     return scores, Summary(
         schema=SCHEMA_VERSION,
         assessor=spec.assessor,
@@ -67,16 +68,16 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         dedup_saving=1 - len(pool.pairs) / pool.results if pool.results else 0.0,
         judgments=judgments,
         judged=judged,
-        grades=fingerprint_grades(run.judgments, spec.scale),
+        grades=fingerprint_grades(results, columns, spec.scale),
         coverage=judged / judgments if judgments else 1.0,
-        served=count_served_models(data.rankings, pool.documents, run.judgments, spec.scale),
-        failures=_count(judgment.error for judgment in run.judgments if judgment.error is not None),
-        empty_snippets=sum(
-            "empty_snippet" in snippet.flags
-            for ranking in data.rankings
-            for snippet in ranking.snippets[: pool.depth]
-        ),
-        flagged=_count_flagged(data.rankings, pool.depth),
+        served=count_served_models(results, columns, spec.scale),
+        failures=columns.count_errors(),
+        empty_snippets=int(results.mark_flags({"empty_snippet"}).sum()),
+        flagged={
+            engine: count
+            for engine, count in zip(results.engines, flagged.sum((1, 2)).tolist(), strict=True)
+            if count
+        },
         selftest=dict(spec.selftest),
         remarks=tuple(data.warnings),
         measures=tuple(map(str, spec.measures)),
@@ -90,14 +91,12 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         panel=_measure_panel(run),
         self_preference=find_shared_vendors(run.members or [spec.assessor], data.engines),
         flagged_sensitivity=measure_flagged_sensitivity(
-            scores, scoring, flagged_pairs(data.rankings, pool.depth), among
+            scores, results, columns, spec.scale, results.mark_pairs(flagged), among
         ),
         deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
         cost=spec.cost,
         labels=spec.labels,
-        near_duplicates=len(
-            {(each.query_id, each.snippet_id) for each in run.judgments if each.judged_snippet_id}
-        ),
+        near_duplicates=len(np.unique(columns.rows["pair"][columns.rows["is_near_duplicate"]])),
     )
 
 
@@ -105,7 +104,7 @@ def _measure_panel(run: LoadedRun) -> PanelResult | None:
     """Return the agreement of the members of a panel; None without a panel."""
 
     def score_judgments(judgments: Sequence[Judgment]) -> Scores:
-        return score_run(replace(run, judgments=tuple(judgments)), run.spec.measures)
+        return score_run(replace(run, judgments=judgments), run.spec.measures)
 
     return measure_panel_agreement(run.members, run.spec.scale, score_judgments) if run.members else None
 
@@ -125,17 +124,13 @@ def list_deciding_queries(
     return DecidingQueries(pair.measure, pair.a, pair.b, pair.n, rows)
 
 
-def _average_rerank_scores(judgments: Iterable[Judgment]) -> Mapping[tuple[str, str], float]:
+def _average_rerank_scores(judgments: JudgmentColumns) -> dict[int, float]:
     """Return the relevance score of a reranker for each pair, the mean over the repeats."""
-    scores: dict[tuple[str, str], list[float]] = {}
-    for judgment in judgments:
-        if judgment.score is not None:
-            scores.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.score)
-    return {key: fmean(values) for key, values in scores.items()}
-
-
-def _count(words: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(words).items()))
+    rows = judgments.rows[~np.isnan(judgments.rows["score"])]
+    scores: dict[int, list[float]] = {}
+    for pair, score in zip(rows["pair"].tolist(), rows["score"].tolist(), strict=True):
+        scores.setdefault(pair, []).append(score)
+    return {pair: fmean(values) for pair, values in scores.items()}
 
 
 def _count_undefined(engines: Iterable[EngineResult]) -> dict[str, int]:
@@ -145,13 +140,3 @@ def _count_undefined(engines: Iterable[EngineResult]) -> dict[str, int]:
         for name, mean in engine.measures.items():
             most[name] = max(most[name], mean.undefined)
     return {name: count for name, count in most.items() if count}
-
-
-def _count_flagged(rankings: Iterable[Ranking], depth: int) -> Mapping[str, int]:
-    """Return how many snippets of each engine, down to `depth`, may contain prompt injection."""
-    return _count(
-        ranking.engine
-        for ranking in rankings
-        for snippet in ranking.snippets[:depth]
-        if not INJECTION_FLAGS.isdisjoint(snippet.flags)
-    )

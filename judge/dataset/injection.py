@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from judge.records import Ranking
-
 _NEAR = r"[^\n]{0,40}?"
 _GRADERS = r"(?:grader|judge|evaluator|assessor|rater|reviewer|scorer|ai|llm|model|assistant)s?"
 _TOP = r"[\"'“‘]?(?:3|three|yes|relevant|maximum|full marks|highest)\b(?! or no\b| out of (?!3\b|three\b))"
@@ -263,16 +261,6 @@ _LOOKALIKES = str.maketrans(
     }
     | {"ı": "i", "ɡ": "g", "ɑ": "a", "ǀ": "l"}
 )
-
-
-def flagged_pairs(rankings: Iterable[Ranking], depth: int) -> frozenset[tuple[str, str]]:
-    """Return the (query id, snippet id) of flagged snippets in `rankings` down to `depth`."""
-    return frozenset(
-        (ranking.query_id, snippet.id)
-        for ranking in rankings
-        for snippet in ranking.snippets[:depth]
-        if not INJECTION_FLAGS.isdisjoint(snippet.flags)
-    )
 
 
 def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Arrays of grades, built from rankings and judgments.
+"""Arrays of grades, built from the columns of results and judgments.
 
 Engines and queries are sorted by name, so the order of the input does not influence a result. A topic is
 one query in one repeat; the repeats of a query are neighbours. Lists are pad to the longest one.
@@ -6,18 +6,16 @@ one query in one repeat; the repeats of a query are neighbours. Lists are pad to
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from itertools import count
-from typing import Any
+from dataclasses import dataclass, fields
 
 import numpy as np
+import numpy.typing as npt
 
 from judge.errors import InputError
+from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.messages import Message
-from judge.records import Judgment, Ranking, Scale
+from judge.records import Scale
 
 #: The value in arrays of grades where there is no grade.
 NO_GRADE = -1
@@ -179,41 +177,30 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """Ranked lists with the names of their axes, their grades by pair, and their coverage.
+    """Ranked lists of the results, their grades by pair, and their coverage.
 
-    `pairs` are the distinct (query id, snippet id), numbered as in `lists.snippet`, and `grades` (pairs,
-    repeats) their grades. `lists.missing` numbers the cells of `grades` that are `NO_GRADE`, row by row.
+    `grades` (pairs, repeats) are those of the pairs of `results`, as numbered in `lists.snippet`.
+    `lists.missing` numbers the cells of `grades` that are `NO_GRADE`, row by row.
     """
 
-    engines: tuple[str, ...]
-    queries: tuple[str, ...]
+    results: ResultColumns
     repeats: tuple[int, ...]
-    pairs: tuple[tuple[str, str], ...]
     grades: Ints
     lists: RankedLists
     coverage: Coverage
 
 
-def build_arrays(
-    rankings: Sequence[Ranking],
-    documents: Mapping[tuple[str, str], tuple[str, ...]],
-    judgments: Iterable[Judgment],
-    scale: Scale,
-    *,
-    depth: int,
-) -> Arrays:
-    """Return the arrays of `rankings` and `judgments`; `documents` names the pool's, in rank order.
+def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scale) -> Arrays:
+    """Return the arrays of `results` and `judgments`.
 
-    Raise `InputError` when an engine has two rankings for a query, a grade is not on the scale, or a pair
-    has two grades in one repeat; `ValueError` when `documents` do not fit the rankings.
+    Raise `InputError` when a grade is not on the scale, or a pair has two grades in one repeat.
     """
-    layout = _lay_out(rankings, documents, depth)
-    width = min(depth, max(_MIN_WIDTH, int(layout.returned.max(initial=0))))
-    repeats, grades = _collect_grades(layout.pairs, judgments, scale)
+    width = min(results.depth, max(_MIN_WIDTH, results.pair.shape[-1]))
+    repeats, grades = _collect_grades(results, judgments, scale)
     times = len(repeats)
+    document, snippet = _widen(results.document, width), _widen(results.pair, width)
     origin, document, snippet = (
-        np.repeat(layout.pad(numbers, width), times, axis=1)
-        for numbers in (layout.origins, layout.documents, layout.snippets)
+        np.repeat(numbers, times, axis=1) for numbers in (_find_origins(document), document, snippet)
     )
     # Past the end of a list the snippet has the index -1, which is the row added here.
     judged = np.append(grades, np.full((1, times), NO_GRADE), axis=0)
@@ -222,124 +209,54 @@ def build_arrays(
     missing[:-1][unjudged] = np.arange(np.count_nonzero(unjudged))
     repeat = np.arange(snippet.shape[1])[:, None] % times
     grade = judged[snippet, repeat]
-    best = find_best_grades(grade, document, max(map(len, layout.numbers), default=0) or 1)
-    lists = RankedLists(depth, grade, origin, document, snippet, missing[snippet, repeat], best)
-    return Arrays(
-        tuple(layout.engines),
-        tuple(layout.queries),
-        repeats,
-        tuple(layout.pairs),
-        grades,
-        lists,
-        _measure_coverage(layout, lists, times),
-    )
+    best = find_best_grades(grade, document, int(document.max(initial=0)) + 1)
+    lists = RankedLists(results.depth, grade, origin, document, snippet, missing[snippet, repeat], best)
+    return Arrays(results, repeats, grades, lists, _measure_coverage(results, lists, times))
 
 
-@dataclass(slots=True)
-class _Layout:
-    """The lists as flat sequences of numbers, engine by engine and query by query.
-
-    `returned` (engines, queries) holds the lengths of the lists. `pairs` numbers the distinct (query id,
-    snippet id), `numbers` the documents of each query.
-    """
-
-    engines: dict[str, int]
-    queries: dict[str, int]
-    returned: Ints
-    errors: Bools
-    absent: Bools
-    pairs: defaultdict[tuple[str, str], int]
-    numbers: list[defaultdict[str, int]]
-    origins: list[int] = field(default_factory=list)
-    documents: list[int] = field(default_factory=list)
-    snippets: list[int] = field(default_factory=list)
-
-    def pad(self, numbers: Sequence[int], width: int) -> Ints:
-        """Return (engines, queries, ranks): the flat `numbers` cut into lists, each filled with -1."""
-        array = np.full((*self.returned.shape, width), -1)
-        array[np.arange(width) < self.returned[..., None]] = numbers
-        return array
+def _widen(numbers: Ints, width: int) -> Ints:
+    """Return (engines, queries, ranks) with `width` ranks, filled with -1."""
+    wide = np.full((*numbers.shape[:2], width), -1)
+    wide[..., : numbers.shape[-1]] = numbers
+    return wide
 
 
-def _lay_out(
-    rankings: Sequence[Ranking], documents: Mapping[tuple[str, str], tuple[str, ...]], depth: int
-) -> _Layout:
-    engines = {engine: index for index, engine in enumerate(sorted({ranking.engine for ranking in rankings}))}
-    queries = {query: index for index, query in enumerate(sorted({ranking.query_id for ranking in rankings}))}
-    cells = len(engines), len(queries)
-    returned, errors, absent = np.zeros(cells, np.int64), np.zeros(cells, bool), np.ones(cells, bool)
-    numbers = [_make_numbering() for _ in queries]
-    layout = _Layout(engines, queries, returned, errors, absent, _make_numbering(), numbers)
-    for ranking in sorted(rankings, key=lambda ranking: (ranking.engine, ranking.query_id)):
-        cell = engines[ranking.engine], queries[ranking.query_id]
-        if not absent[cell]:
-            raise InputError(
-                "engine {engine!r} has two rankings for query {query_id!r}",
-                engine=ranking.engine,
-                query_id=ranking.query_id,
-            )
-        absent[cell] = False
-        errors[cell] = ranking.error is not None
-        if ranking.error is None:
-            names = documents.get((ranking.engine, ranking.query_id), ())
-            _add_ranking(layout, cell, ranking, names[:depth], depth)
-    return layout
-
-
-def _add_ranking(
-    layout: _Layout, cell: tuple[int, int], ranking: Ranking, names: Sequence[str], depth: int
-) -> None:
-    snippets = ranking.snippets[:depth]
-    if len(names) != len(snippets):
-        raise ValueError(
-            f"the pool has {len(names)} documents for engine {ranking.engine!r} on query "
-            f"{ranking.query_id!r}, which returned {len(snippets)} snippets down to depth {depth}"
-        )
-    seen: dict[str, int] = {}
-    numbers = layout.numbers[cell[1]]
-    layout.returned[cell] = len(snippets)
-    layout.origins += [seen.setdefault(document, rank) for rank, document in enumerate(names)]
-    layout.documents += [numbers[document] for document in names]
-    layout.snippets += [layout.pairs[ranking.query_id, snippet.id] for snippet in snippets]
-
-
-def _make_numbering() -> defaultdict[Any, int]:
-    """Return a mapping that numbers its keys from 0 in the order of their first look-up."""
-    return defaultdict(count().__next__)
+def _find_origins(document: Ints) -> Ints:
+    """Return the rank at which each list shows each document first, -1 past the end."""
+    order = np.argsort(document, axis=-1, kind="stable")
+    begins = np.diff(np.take_along_axis(document, order, -1), axis=-1, prepend=-2) != 0
+    first = np.maximum.accumulate(np.where(begins, np.arange(document.shape[-1]), 0), axis=-1)
+    origin = np.empty_like(document)
+    np.put_along_axis(origin, order, np.take_along_axis(order, first, -1), -1)
+    origin[document < 0] = -1
+    return origin
 
 
 def _collect_grades(
-    pairs: Mapping[tuple[str, str], int], judgments: Iterable[Judgment], scale: Scale
+    results: ResultColumns, judgments: JudgmentColumns, scale: Scale
 ) -> tuple[tuple[int, ...], Ints]:
     """Return the repeats and the (pairs, repeats) grades; a failed judgment beside a grade does not count."""
-    judgments = list(judgments)
-    columns = {repeat: index for index, repeat in enumerate(sorted({j.repeat for j in judgments} or {0}))}
-    grades = np.full((len(pairs), len(columns)), NO_GRADE)
-    cells = ((pairs.get((j.query_id, j.snippet_id)), columns[j.repeat], j.grade) for j in judgments)
-    graded = [cell for cell in cells if cell[0] is not None and cell[2] is not None]
-    row, column, grade = np.array(graded, dtype=np.int64).reshape(-1, 3).T
-    grades[row, column] = grade
-    if np.any(grades[row, column] != grade) or np.any((grade < 0) | (grade > scale.top)):
-        raise InputError(_describe_contradiction(pairs, judgments, scale))
-    return tuple(columns), grades
+    rows = judgments.rows
+    repeats = np.unique(rows["repeat"]) if rows.size else np.zeros(1, np.int64)
+    grades = np.full((len(results.snippet_ids), len(repeats)), NO_GRADE)
+    graded = rows[rows["is_graded"] & (rows["pair"] >= 0)]
+    place = graded["pair"], np.searchsorted(repeats, graded["repeat"])
+    grades[place] = graded["grade"]
+    invalid = (graded["grade"] < 0) | (graded["grade"] > scale.top)
+    if np.any(grades[place] != graded["grade"]) or np.any(invalid):
+        raise InputError(_describe_contradiction(results, graded, scale))
+    return tuple(repeats.tolist()), grades
 
 
-def _describe_contradiction(
-    pairs: Mapping[tuple[str, str], int], judgments: Sequence[Judgment], scale: Scale
-) -> str:
+def _describe_contradiction(results: ResultColumns, graded: npt.NDArray[np.void], scale: Scale) -> str:
     """Return the message about the first invalid judgment in the order of names."""
-    seen: dict[tuple[str, str, int], int] = {}
-    graded = (
-        ((j.query_id, j.snippet_id, j.repeat), j.grade)
-        for j in judgments
-        if j.grade is not None and (j.query_id, j.snippet_id) in pairs
-    )
-    for key, grade in sorted(graded):
-        query_id, snippet_id, repeat = key
+    previous, first = None, 0
+    for row in np.sort(graded, order=("pair", "repeat", "grade")):
+        pair, repeat, grade = (int(row[name]) for name in ("pair", "repeat", "grade"))
         place = Message(
             "query {query_id!r}, snippet {snippet_id!r}, repeat {repeat}",
-            query_id=query_id,
-            snippet_id=snippet_id,
+            query_id=results.queries[results.pair_query[pair]],
+            snippet_id=results.snippet_ids[pair],
             repeat=repeat,
         )
         if not 0 <= grade <= scale.top:
@@ -350,33 +267,34 @@ def _describe_contradiction(
                 scale=scale.name,
                 top=scale.top,
             )
-        if seen.setdefault(key, grade) != grade:
+        if (pair, repeat) != previous:
+            previous, first = (pair, repeat), grade
+        elif grade != first:
             return Message(
                 "{place} has the grades {first} and {second}; score the judgments of one assessor at a time",
                 place=place,
-                first=seen[key],
+                first=first,
                 second=grade,
             )
     raise AssertionError("all judgments are valid")
 
 
-def _measure_coverage(layout: _Layout, lists: RankedLists, times: int) -> Coverage:
-    duplicates = layout.returned - lists.first[:, ::times].sum(-1)
-    graded = (lists.grade != NO_GRADE).sum(-1).reshape(*layout.returned.shape, times)
-    ungraded = (graded == 0) & (layout.returned > 0)[..., None]
-    pooled, unique = _count_documents(layout, lists, times)
-    return Coverage(
-        layout.returned, duplicates, layout.errors, layout.absent, graded, ungraded, pooled, unique
-    )
+def _measure_coverage(results: ResultColumns, lists: RankedLists, times: int) -> Coverage:
+    returned = results.returned
+    duplicates = returned - lists.first[:, ::times].sum(-1)
+    graded = (lists.grade != NO_GRADE).sum(-1).reshape(*returned.shape, times)
+    ungraded = (graded == 0) & (returned > 0)[..., None]
+    pooled, unique = _count_documents(lists, times)
+    return Coverage(returned, duplicates, results.errors, results.absent, graded, ungraded, pooled, unique)
 
 
-def _count_documents(layout: _Layout, lists: RankedLists, times: int) -> tuple[Ints, Ints]:
+def _count_documents(lists: RankedLists, times: int) -> tuple[Ints, Ints]:
     """Return the numbers of pooled documents (queries,) and of unique ones (engines, queries)."""
     first, document = lists.first[:, ::times], lists.document[:, ::times]
     engine, query, rank = np.nonzero(first)
     cell = query, document[engine, query, rank]
-    engines = np.zeros((len(layout.queries), lists.best.shape[-1]), np.int64)
+    engines = np.zeros((first.shape[1], lists.best.shape[-1]), np.int64)
     np.add.at(engines, cell, 1)
-    unique = np.zeros(layout.returned.shape, np.int64)
+    unique = np.zeros(first.shape[:2], np.int64)
     np.add.at(unique, (engine, query), engines[cell] == 1)
     return (engines > 0).sum(-1), unique

@@ -8,17 +8,16 @@ has a value.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
-from judge.characters import estimate_tokens
-from judge.measure.formulas import Bools, Floats, divide, finite_or_none
+from judge.measure.columns import ResultColumns
+from judge.measure.formulas import Bools, Floats, Ints, divide, finite_or_none
 from judge.measure.resampling import Interval, finite_interval
 from judge.measure.score import Scores, mean_with_bounds, nan_mean
-from judge.records import Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +97,16 @@ class EngineResult:
 
 def summarise_engines(
     scores: Scores,
-    rankings: Iterable[Ranking],
-    depth: int,
-    rerank_scores: Mapping[tuple[str, str], float] = MappingProxyType({}),
+    results: ResultColumns,
+    rerank_scores: Mapping[int, float] = MappingProxyType({}),
 ) -> dict[str, EngineResult]:
     """Return what each engine returned and scored, in the order of `scores.engines`.
 
-    `rerank_scores` are the relevance scores of a reranker by pair.
+    `rerank_scores` are the relevance scores of a reranker by pair, as numbered in `results`.
     """
-    by_engine: dict[str, list[Ranking]] = {engine: [] for engine in scores.engines}
-    for ranking in rankings:
-        by_engine.setdefault(ranking.engine, []).append(ranking)
+    no_snippet_shares = compute_no_snippet_shares(results)
     return {
-        engine: _summarise_engine(scores, row, means, by_engine[engine], depth, rerank_scores)
+        engine: _summarise_engine(scores, row, means, results, no_snippet_shares[engine], rerank_scores)
         for row, (engine, means) in enumerate(average_engines(scores).items())
     }
 
@@ -173,9 +169,9 @@ def _summarise_engine(
     scores: Scores,
     row: int,
     means: Mapping[str, MeasureMean],
-    rankings: Sequence[Ranking],
-    depth: int,
-    rerank_scores: Mapping[tuple[str, str], float],
+    results: ResultColumns,
+    no_snippet_share: float | None,
+    rerank_scores: Mapping[int, float],
 ) -> EngineResult:
     coverage = scores.coverage
     returned, present = coverage.returned[row], ~coverage.missing[row]
@@ -191,28 +187,21 @@ def _summarise_engine(
         duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
         unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
         measures=means,
-        latency_ms=measure_latency(rankings),
-        tokens=measure_tokens(rankings, depth),
-        no_snippet_share=compute_no_snippet_share(rankings, depth),
-        rerank_relevancy=measure_rerank_relevancy(rankings, rerank_scores, depth),
+        latency_ms=measure_latency(results.latency_ms[row][~results.errors[row]]),
+        tokens=measure_tokens(results.tokens[row]),
+        no_snippet_share=no_snippet_share,
+        rerank_relevancy=measure_rerank_relevancy(results.pair[row], rerank_scores),
     )
 
 
-def measure_rerank_relevancy(
-    rankings: Iterable[Ranking], scores: Mapping[tuple[str, str], float], depth: int
-) -> RerankRelevancy | None:
-    """Return the relevancy of one engine's results down to `depth` by a reranker's `scores` of pairs.
+def measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> RerankRelevancy | None:
+    """Return the relevancy of one engine's results, (queries, ranks) `pairs`, by a reranker's `scores`.
 
     This is LlamaIndex's rerank relevancy. Lists without a score are left out; None when there is no other.
     """
-    lists = [
-        [
-            scores[key]
-            for snippet in ranking.snippets[:depth]
-            if (key := (ranking.query_id, snippet.id)) in scores
-        ]
-        for ranking in rankings
-    ]
+    if not scores:
+        return None
+    lists = [[scores[pair] for pair in of_list if pair in scores] for of_list in pairs.tolist()]
     lists = [each for each in lists if each]
     if not lists:
         return None
@@ -224,42 +213,30 @@ def measure_rerank_relevancy(
     )
 
 
-def measure_latency(rankings: Iterable[Ranking]) -> Latency | None:
-    """Return the latency of one engine, None without a measurement; failed queries do not count."""
-    latencies = [
-        ranking.latency_ms for ranking in rankings if ranking.latency_ms is not None and ranking.error is None
-    ]
-    if not latencies:
+def measure_latency(latencies: Floats) -> Latency | None:
+    """Return the latency of one engine from its latencies, None without one; NaN is unknown."""
+    known = latencies[~np.isnan(latencies)]
+    if not known.size:
         return None
-    median, p95 = np.percentile(latencies, [50, 95])
-    return Latency(float(median), float(p95), len(latencies))
+    median, p95 = np.percentile(known, [50, 95])
+    return Latency(float(median), float(p95), known.size)
 
 
-def measure_tokens(rankings: Iterable[Ranking], depth: int) -> TokenCount | None:
-    """Return the size of one engine's raw results down to `depth`, None without an answered query.
+def measure_tokens(tokens: Floats) -> TokenCount | None:
+    """Return the size of one engine's raw results from the tokens of its lists, None without an answer.
 
-    An empty result list has 0 tokens; failed queries do not count.
+    An empty result list has 0 tokens; NaN stands for a query without an answer.
     """
-    sizes = [_count_tokens(ranking, depth) for ranking in rankings if ranking.error is None]
-    return TokenCount(math.fsum(sizes) / len(sizes), len(sizes)) if sizes else None
+    known = tokens[~np.isnan(tokens)].tolist()
+    return TokenCount(math.fsum(known) / len(known), len(known)) if known else None
 
 
-def _count_tokens(ranking: Ranking, depth: int) -> float:
-    return math.fsum(
-        estimate_tokens(snippet.raw_title) + estimate_tokens(snippet.raw_text)
-        for snippet in ranking.snippets[:depth]
-    )
-
-
-def compute_no_snippet_share(rankings: Iterable[Ranking], depth: int) -> float | None:
-    """Return the share of one engine's results down to `depth` that have no text, with or without a title.
+def compute_no_snippet_shares(results: ResultColumns) -> dict[str, float | None]:
+    """Return the share of each engine's results that have no text, with or without a title.
 
     None without a result whose text is known. A high share is the sign of a field with another name.
     """
-    snippets = [
-        snippet
-        for ranking in rankings
-        for snippet in ranking.snippets[:depth]
-        if "no_text" not in snippet.flags
-    ]
-    return sum(not snippet.text for snippet in snippets) / len(snippets) if snippets else None
+    known = (results.pair >= 0) & ~results.mark_flags({"no_text"})
+    totals, without = known.sum((1, 2)), (known & ~results.has_text).sum((1, 2))
+    shares = divide(without.astype(np.float64), totals.astype(np.float64), np.nan)
+    return dict(zip(results.engines, map(finite_or_none, shares), strict=True))

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from judge.measure.agreement import cohen_kappa, count_confusions
+from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.formulas import finite_or_none
 from judge.measure.score import Scores, nan_mean
 from judge.measure.stability import RepeatStability, measure_stability
-from judge.records import Judgment, Ranking, Scale
+from judge.records import Judgment, Scale
 
 #: Flags of judgments of a panel: members differ, the median is a tie, the grade of a member is missing.
 PANEL_SPLIT, PANEL_TIE, PANEL_SHORT = "panel_split", "panel_tie", "panel_short"
@@ -243,45 +244,39 @@ class ServedModelGrades:
 
 
 def count_served_models(
-    rankings: Iterable[Ranking],
-    documents: Mapping[tuple[str, str], Sequence[str]],
-    judgments: Iterable[Judgment],
-    scale: Scale,
+    results: ResultColumns, judgments: JudgmentColumns, scale: Scale
 ) -> dict[str, ServedModelGrades]:
     """Return the grades by served model, most judgments first; grades by rule are left out.
 
     A model is `""` when the server returns no name.
     """
-    grades: dict[str, list[int]] = {}
-    of_pair: dict[tuple[str, str], list[str]] = {}
-    for judgment in judgments:
-        if judgment.grade is not None and judgment.served_model is not None:
-            grades.setdefault(judgment.served_model, []).append(judgment.grade)
-            pair = judgment.query_id, judgment.snippet_id
-            of_pair.setdefault(pair, []).append(judgment.served_model)
-    by_engine: dict[str, Counter[str]] = {model: Counter() for model in grades}
-    for ranking in rankings:
-        depth = len(documents.get((ranking.engine, ranking.query_id), ()))
-        for id_ in {snippet.id for snippet in ranking.snippets[:depth]}:
-            for model in of_pair.get((ranking.query_id, id_), ()):
-                by_engine[model][ranking.engine] += 1
-    models = {
-        model: ServedModelGrades(
+    rows = judgments.rows[judgments.rows["is_graded"] & (judgments.rows["model"] >= 0)]
+    shown = [np.unique(of_engine[of_engine >= 0]) for of_engine in results.pair]
+    models = {}
+    for number, name in enumerate(judgments.models):
+        of_model = rows[rows["model"] == number]
+        if not of_model.size:
+            continue
+        pairs = of_model["pair"]
+        counts = np.bincount(pairs[pairs >= 0], minlength=len(results.snippet_ids))
+        engines = {engine: int(counts[own].sum()) for engine, own in zip(results.engines, shown, strict=True)}
+        models[name] = ServedModelGrades(
             judgments=len(of_model),
-            relevant=sum(grade >= scale.relevant_from for grade in of_model),
-            mean_grade=sum(of_model) / len(of_model),
-            engines=dict(sorted(by_engine[model].items())),
+            relevant=int((of_model["grade"] >= scale.relevant_from).sum()),
+            mean_grade=int(of_model["grade"].sum()) / len(of_model),
+            engines={engine: count for engine, count in engines.items() if count},
         )
-        for model, of_model in grades.items()
-    }
     return dict(sorted(models.items(), key=lambda item: (-item[1].judgments, item[0])))
 
 
-def find_grading_models(judgments: Iterable[Judgment]) -> dict[str, str]:
+def find_grading_models(results: ResultColumns, judgments: JudgmentColumns) -> dict[str, str]:
     """Return, for each graded query, the name of the model with all its grades, or `MIXED`."""
+    rows = judgments.rows
+    rows = rows[rows["is_graded"] & (rows["model"] >= 0) & (rows["query"] >= 0)]
+    cells = np.unique(rows["query"] * len(judgments.models) + rows["model"]) if rows.size else ()
     names: dict[str, str] = {}
-    for judgment in judgments:
-        if judgment.grade is not None and judgment.served_model is not None:
-            name = judgment.served_model or UNNAMED
-            names[judgment.query_id] = name if names.get(judgment.query_id, name) == name else MIXED
+    for cell in map(int, cells):
+        query = results.queries[cell // len(judgments.models)]
+        name = judgments.models[cell % len(judgments.models)] or UNNAMED
+        names[query] = name if names.get(query, name) == name else MIXED
     return names

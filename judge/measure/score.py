@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge.measure.arrays import Arrays, Coverage, RankedLists, build_arrays
+from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.formulas import Bools, Floats, Ints, divide, largest_value
 from judge.measure.imputation import DRAWS, impute_grades
 from judge.measure.measures import Measure, check_depth
@@ -148,17 +149,28 @@ def score_rankings(
 ) -> Scores:
     """Return the scores of every engine on every query in every repeat of the judgments.
 
-    `documents` and `depth` are those of the pool. Judgments of other pairs are ignored. Raise `InputError`
-    when the cutoff of a measure is deeper than the pool, its `rel` is above the scale, or judgments or
-    rankings contradict each other.
+    `documents` and `depth` are those of the pool. Raise `InputError` when rankings contradict each other, and
+    as `score_columns` does.
     """
-    check_depth(measures, depth)
-    arrays = build_arrays(rankings, documents, judgments, scale, depth=depth)
+    results = tabulate_results(rankings, documents, depth)
+    return score_columns(results, tabulate_judgments(judgments, results), measures, scale)
+
+
+def score_columns(
+    results: ResultColumns, judgments: JudgmentColumns, measures: Sequence[Measure], scale: Scale
+) -> Scores:
+    """Return the scores of every engine on every query in every repeat of the judgments.
+
+    Judgments of other pairs are ignored. Raise `InputError` when the cutoff of a measure is deeper than the
+    pool, its `rel` is above the scale, or judgments contradict each other.
+    """
+    check_depth(measures, results.depth)
+    arrays = build_arrays(results, judgments, scale)
     lists = arrays.lists
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
     value, low, high = _impute_and_bound(arrays, measures, scale, unsure)
     judged = _stack_measures([compute_judged_shares(measure, lists) for measure in measures])
-    shape = len(arrays.engines), len(arrays.queries), len(arrays.repeats), len(measures)
+    shape = len(results.engines), len(results.queries), len(arrays.repeats), len(measures)
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
     for array in (value, low, high, judged):
         array[arrays.coverage.missing] = np.nan
@@ -166,8 +178,8 @@ def score_rankings(
     of_grades = np.array([measure.name != "Judged" for measure in measures])
     value[arrays.coverage.ungraded[..., None] & of_grades] = np.nan
     return Scores(
-        arrays.engines,
-        arrays.queries,
+        results.engines,
+        results.queries,
         arrays.repeats,
         tuple(measures),
         value,
@@ -175,7 +187,7 @@ def score_rankings(
         high,
         judged,
         arrays.coverage,
-        tuple(largest_value(measure, scale, depth) for measure in measures),
+        tuple(largest_value(measure, scale, results.depth) for measure in measures),
         IncompleteScores.from_arrays(arrays, unsure, scale) if np.any(unsure) else None,
     )
 
@@ -252,10 +264,11 @@ def _impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
     """Return the (unjudged pairs, `DRAWS`) grades, in the order of `RankedLists.missing`."""
     lists = arrays.lists.select_topics(np.arange(0, arrays.lists.grade.shape[1], len(arrays.repeats)))
     engine, topic, rank = np.nonzero(lists.origin >= 0)
-    discounts = np.zeros((len(arrays.pairs), len(arrays.engines)))
+    results = arrays.results
+    discounts = np.zeros((len(results.snippet_ids), len(results.engines)))
     # A list can hold the same snippet twice.
     np.maximum.at(discounts, (lists.snippet[engine, topic, rank], engine), 1 / np.log2(rank + 2))
-    return impute_grades(arrays.pairs, arrays.grades, discounts, arrays.repeats, scale.top)
+    return impute_grades(results.list_pairs(), arrays.grades, discounts, arrays.repeats, scale.top)
 
 
 def _average_over_draws(

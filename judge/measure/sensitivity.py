@@ -14,11 +14,12 @@ from itertools import permutations
 
 import numpy as np
 
+from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
-from judge.measure.formulas import Floats, finite_or_none
+from judge.measure.formulas import Bools, Floats, finite_or_none
 from judge.measure.measures import Measure
-from judge.measure.score import Scores, nan_mean, score_rankings
-from judge.records import Judgment, Ranking, Scale
+from judge.measure.score import Scores, nan_mean, score_columns
+from judge.records import Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,47 +166,30 @@ class FlaggedEffect:
     order_changes: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ScoringInput:
-    """The input of `score_rankings`; `documents` and `depth` are those of the pool."""
-
-    rankings: Sequence[Ranking]
-    documents: Mapping[tuple[str, str], tuple[str, ...]]
-    judgments: Sequence[Judgment]
-    scale: Scale
-    depth: int
-
-    def score(self, measure: Measure) -> Scores:
-        """Return the scores by `measure`."""
-        return score_rankings(
-            self.rankings, self.documents, self.judgments, [measure], self.scale, depth=self.depth
-        )
-
-
 def measure_flagged_sensitivity(
     scores: Scores,
-    scoring: ScoringInput,
-    flagged: Collection[tuple[str, str]],
+    results: ResultColumns,
+    judgments: JudgmentColumns,
+    scale: Scale,
+    flagged: Bools,
     among: Collection[frozenset[str]] | None = None,
 ) -> FlaggedEffect | None:
     """Return what flagged snippets do to the order by the first measure that compares engines.
 
     None where no query with a flagged snippet is judged.
 
-    `flagged` holds (query id, snippet id) of snippets that may contain prompt injection. `among` names the
-    pairs of engines to compare, None for all.
+    `flagged` (pairs,) marks snippets that may contain prompt injection. `among` names the pairs of engines to
+    compare, None for all.
     """
     measure = next((each for each in scores.measures if each.compares_engines), scores.measures[0])
-    judged = {judgment.query_id for judgment in scoring.judgments}
-    flagged = {key for key in flagged if key[0] in judged}
-    if not flagged:
+    flagged = flagged & np.isin(results.pair_query, judgments.rows["query"])
+    if not flagged.any():
         return None
     # All queries are scored again, because the grades of a query influence what is imputed on another.
-    zeroed = replace(scoring, judgments=[_zero_grade(judgment, flagged) for judgment in scoring.judgments])
     treated = (
         scores.select_measures([measure]),
-        zeroed.score(measure),
-        _drop_snippets(scoring, flagged).score(measure),
+        score_columns(results, judgments.grade_zero(flagged), [measure], scale),
+        score_columns(results.drop_pairs(flagged), judgments.drop_pairs(flagged), [measure], scale),
     )
     means = [_average_by_engine(each) for each in treated]
     engines = {engine: FlaggedMeans(*(each[engine] for each in means)) for engine in scores.engines}
@@ -213,28 +197,8 @@ def measure_flagged_sensitivity(
     swapped = tuple(_find_swapped(engines))
     same_winner = winners.unchanged == winners.zeroed == winners.dropped
     return FlaggedEffect(
-        str(measure), len(flagged), engines, winners, swapped, bool(swapped) or not same_winner
+        str(measure), int(flagged.sum()), engines, winners, swapped, bool(swapped) or not same_winner
     )
-
-
-def _zero_grade(judgment: Judgment, flagged: Collection[tuple[str, str]]) -> Judgment:
-    if (judgment.query_id, judgment.snippet_id) not in flagged:
-        return judgment
-    return replace(judgment, grade=0, error=None)
-
-
-def _drop_snippets(scoring: ScoringInput, flagged: Collection[tuple[str, str]]) -> ScoringInput:
-    """Return the input without the flagged snippets; those below move up."""
-    rankings = []
-    documents: dict[tuple[str, str], tuple[str, ...]] = {}
-    for ranking in scoring.rankings:
-        key = (ranking.engine, ranking.query_id)
-        # A list may be longer than the depth of the pool.
-        pooled = zip(ranking.snippets, scoring.documents.get(key, ()), strict=False)
-        remaining = [item for item in pooled if (ranking.query_id, item[0].id) not in flagged]
-        rankings.append(replace(ranking, snippets=tuple(snippet for snippet, _ in remaining)))
-        documents[key] = tuple(document for _, document in remaining)
-    return replace(scoring, rankings=rankings, documents=documents)
 
 
 def _average_by_engine(scores: Scores) -> dict[str, float | None]:

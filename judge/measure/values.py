@@ -301,10 +301,10 @@ class IncompleteScores:
         """Return the lists of `arrays` on the topics that `unsure` (topics,) marks."""
         topics = np.where(unsure, np.cumsum(unsure) - 1, -1)
         return cls(
-            arrays.engines,
-            arrays.queries,
+            arrays.results.engines,
+            arrays.results.queries,
             arrays.lists.select_topics(unsure),
-            topics.reshape(len(arrays.queries), len(arrays.repeats)),
+            topics.reshape(len(arrays.results.queries), len(arrays.repeats)),
             scale,
         )
 

@@ -12,7 +12,8 @@ from judge import factory
 from judge.analysis.loaded_run import LoadedRun
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
-from judge.measure.engine_summary import compute_no_snippet_share
+from judge.measure.columns import tabulate_results
+from judge.measure.engine_summary import compute_no_snippet_shares
 from judge.messages import Message, format_count
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline
@@ -37,7 +38,6 @@ from judge.nightly.regression_test import (
     run_regression_test,
     to_loaded_run,
 )
-from judge.records import Ranking
 from judge.runs.result import RunResult
 
 #: A limit in the message of a run; it is less by what the canaries used.
@@ -61,13 +61,9 @@ class NightRun:
 
 def check_texts(context: NightContext) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
-    by_engine: dict[str, list[Ranking]] = {}
-    for ranking in factory.load_pooled_dataset(context.config).dataset.rankings:
-        by_engine.setdefault(ranking.engine, []).append(ranking)
-    shares = {
-        engine: compute_no_snippet_share(rankings, context.config.depth)
-        for engine, rankings in by_engine.items()
-    }
+    pooled = factory.load_pooled_dataset(context.config)
+    results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
+    shares = compute_no_snippet_shares(results)
     return list(
         find_without_text(
             {engine: share for engine, share in shares.items() if share is not None},

@@ -112,10 +112,11 @@ def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[Query
         summary.assessor, scale, summary.repeats, measures, summary.cost, summary.selftest, summary.labels
     )
     judgments = tuple(_read_judgments(folder))
-    _check_grades(folder, judgments, summary, scale)
     pool = Pool(summary.depth, summary.results, _pairs(data, documents), documents)
     dimensions = {name: DimensionResult(each, values[name]) for name, each in summary.dimensions.items()}
-    return LoadedRun(data, pool, judgments, spec, _members(folder, summary), dimensions)
+    run = LoadedRun(data, pool, judgments, spec, _members(folder, summary), dimensions)
+    _check_grades(folder, run, summary)
+    return run
 
 
 def _read_dimensions(
@@ -129,15 +130,15 @@ def _read_dimensions(
         yield entry
 
 
-def _check_grades(folder: RunFolder, judgments: Sequence[Judgment], summary: Summary, scale: Scale) -> None:
+def _check_grades(folder: RunFolder, run: LoadedRun, summary: Summary) -> None:
     """Raise InputError when the judgments are not those that results.json was made from."""
-    fingerprint = fingerprint_grades(judgments, scale)
+    fingerprint = fingerprint_grades(*run.tabulate(), run.spec.scale)
     if summary.grades not in ("", fingerprint):
         raise InputError(
             "{file}: holds {count:,} of {total:,} judgments, fingerprint {fingerprint!r}; results.json says"
             " 'grades' {other_fingerprint!r}. The file was cut off or changed; {advice}",
             file=folder.path / "judgments.jsonl",
-            count=len(judgments),
+            count=len(run.judgments),
             total=summary.judgments,
             fingerprint=fingerprint,
             other_fingerprint=summary.grades,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +33,7 @@ class RunResult:
     folder: Path
     data: Dataset
     pool: Pool
-    judgments: tuple[Judgment, ...]
+    judgments: Sequence[Judgment]
     scores: Scores
     scale: Scale
     summary: Summary

@@ -18,6 +18,7 @@ import pytrec_eval
 from ir_measures import AP, RR, P, nDCG
 
 from judge.measure.arrays import RankedLists, build_arrays, find_best_grades
+from judge.measure.columns import tabulate_judgments, tabulate_results
 from judge.measure.engine_summary import summarise_engines
 from judge.measure.measures import DEFAULT_MEASURES, parse_measures
 from judge.measure.score import score_rankings
@@ -71,14 +72,17 @@ def compare(unjudged: float) -> None:
     here, measures = world(unjudged), parse_measures(DEFAULT_MEASURES)
     rankings, documents, judgments = here.rankings(), here.documents(), here.judgments()
     scores = score_rankings(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
+    results = tabulate_results(rankings, documents, DEPTH)
+    columns = tabulate_judgments(judgments, results)
     times = {
-        "records to arrays": fastest(
-            lambda: build_arrays(rankings, documents, judgments, GRADED, depth=DEPTH)
+        "records to columns": fastest(
+            lambda: tabulate_judgments(judgments, tabulate_results(rankings, documents, DEPTH))
         ),
+        "columns to arrays": fastest(lambda: build_arrays(results, columns, GRADED)),
         "records to scores": fastest(
             lambda: score_rankings(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
         ),
-        "scores to means": fastest(lambda: summarise_engines(scores, rankings, DEPTH)),
+        "scores to means": fastest(lambda: summarise_engines(scores, results)),
         "scores to rows": fastest(lambda: list(scores.to_records())),
         "pytrec_eval and its dicts": fastest(lambda: theirs(rankings, judgments)),
     }

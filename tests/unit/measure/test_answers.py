@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import pytest
 
 from judge.characters import estimate_tokens
-from judge.measure.engine_summary import Latency, compute_no_snippet_share, measure_latency, measure_tokens
-from judge.records import Ranking, Snippet
+from judge.measure.columns import tabulate_results
+from judge.measure.engine_summary import EngineResult, Latency, TokenCount, summarise_engines
+from judge.measure.measures import parse_measures
+from judge.measure.score import score_rankings
+from judge.records import GRADED, Ranking, Snippet
 
 
 def snippet(raw_text: str, raw_title: str = "") -> Snippet:
@@ -17,6 +23,29 @@ def snippet(raw_text: str, raw_title: str = "") -> Snippet:
 def took(milliseconds: float | None, *snippets: Snippet, error: str | None = None) -> Ranking:
     """An answer that took so long."""
     return Ranking("brave", "q", snippets, error, milliseconds)
+
+
+def summary_of(answers: Iterable[Ranking], depth: int = 3) -> EngineResult:
+    """What is said of the engine that gave these answers, each to a query of its own."""
+    rankings = [replace(answer, query_id=f"q{at}") for at, answer in enumerate(answers)]
+    documents = {
+        (each.engine, each.query_id): tuple(snippet.id for snippet in each.snippets[:depth])
+        for each in rankings
+    }
+    scores = score_rankings(rankings, documents, [], parse_measures("P@1"), GRADED, depth=depth)
+    return summarise_engines(scores, tabulate_results(rankings, documents, depth))["brave"]
+
+
+def measure_latency(answers: Iterable[Ranking]) -> Latency | None:
+    return summary_of(answers).latency_ms
+
+
+def measure_tokens(answers: Iterable[Ranking], depth: int) -> TokenCount | None:
+    return summary_of(answers, depth).tokens
+
+
+def compute_no_snippet_share(answers: Iterable[Ranking], depth: int) -> float | None:
+    return summary_of(answers, depth).no_snippet_share
 
 
 def test_latency_is_the_median_and_what_95_percent_stay_under() -> None:
@@ -49,10 +78,10 @@ def test_tokens_are_those_of_what_was_returned_down_to_the_depth() -> None:
 def test_results_without_a_text_of_their_own_are_a_share() -> None:
     with_text = Snippet("1", "text", "title", "", "", "text", "title")
     without = Snippet("2", "", "title", "", "", "", "title")
-    rankings = [Ranking("e", "q1", (with_text, without)), Ranking("e", "q2", (without, without, with_text))]
+    rankings = [took(None, with_text, without), took(None, without, without, with_text)]
     assert compute_no_snippet_share(rankings, 2) == 0.75
     assert compute_no_snippet_share(rankings, 3) == 0.6
     unknown = Snippet("3", "", "", "", "", "", "", flags=("no_text",))
-    assert compute_no_snippet_share([Ranking("e", "q", (with_text, unknown, without))], 3) == 0.5
-    assert compute_no_snippet_share([Ranking("e", "q", (unknown,))], 2) is None
-    assert compute_no_snippet_share([Ranking("e", "q", (), "HTTP 503")], 2) is None
+    assert compute_no_snippet_share([took(None, with_text, unknown, without)], 3) == 0.5
+    assert compute_no_snippet_share([took(None, unknown)], 2) is None
+    assert compute_no_snippet_share([took(None, error="HTTP 503")], 2) is None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import astuple
 
+import numpy as np
 import pytest
 
+from judge.measure.columns import tabulate_judgments
 from judge.measure.sensitivity import (
     FlaggedEffect,
     FlaggedMeans,
     FlaggedWinners,
-    ScoringInput,
     measure_flagged_sensitivity,
 )
 from tests.unit.measure.world import World
@@ -25,8 +26,10 @@ PLEADING = World(
 
 
 def weighed(world: World, *flagged: tuple[str, str]) -> FlaggedEffect | None:
-    held = ScoringInput(world.rankings(), world.documents(), world.judgments(), world.scale, world.depth)
-    return measure_flagged_sensitivity(world.scores(), held, flagged)
+    results = world.results()
+    judgments = tabulate_judgments(world.judgments(), results)
+    marked = np.array([pair in flagged for pair in results.list_pairs()], bool)
+    return measure_flagged_sensitivity(world.scores(), results, judgments, world.scale, marked)
 
 
 def test_nothing_flagged_is_nothing_to_say() -> None:

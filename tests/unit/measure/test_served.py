@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judge.measure.panel_agreement import MIXED, UNNAMED, count_served_models, find_grading_models
+from judge.measure.columns import ResultColumns, tabulate_judgments
+from judge.measure.panel_agreement import (
+    MIXED,
+    UNNAMED,
+    ServedModelGrades,
+    count_served_models,
+    find_grading_models,
+)
 from judge.records import GRADED, Judgment
 from tests.unit.measure.world import World, judgment
 
@@ -13,6 +20,10 @@ WORLD = World({"A": {"q1": ["x", "y"], "q2": ["z"], "q3": None}, "B": {"q1": ["y
 
 def by(model: str | None, query: str, name: str, grade: int | None, repeat: int = 1) -> Judgment:
     return replace(judgment(query, name, grade, repeat), served_model=model)
+
+
+def served(results: ResultColumns, judgments: list[Judgment]) -> dict[str, ServedModelGrades]:
+    return count_served_models(results, tabulate_judgments(judgments, results), GRADED)
 
 
 def test_every_name_has_its_judgments_its_grades_and_its_share_of_each_engine() -> None:
@@ -25,7 +36,7 @@ def test_every_name_has_its_judgments_its_grades_and_its_share_of_each_engine() 
         by(None, "q1", "x", 0, repeat=2),
         by("failed", "q2", "z", None, repeat=3),
     ]
-    found = count_served_models(WORLD.rankings(), WORLD.documents(), judgments, GRADED)
+    found = served(WORLD.results(), judgments)
     said = [
         (model, each.judgments, each.relevant, each.mean_grade, each.engines) for model, each in found.items()
     ]
@@ -34,12 +45,12 @@ def test_every_name_has_its_judgments_its_grades_and_its_share_of_each_engine() 
         ("", 1, 0, 0.0, {"A": 1}),
         ("new", 1, 1, 3.0, {"A": 1, "B": 1}),
     ]
-    assert count_served_models(WORLD.rankings(), WORLD.documents(), judgments[::-1], GRADED) == found
+    assert served(WORLD.results(), judgments[::-1]) == found
 
 
 def test_results_below_the_depth_count_for_no_engine() -> None:
-    documents = {**WORLD.documents(), ("A", "q1"): ("x",)}
-    found = count_served_models(WORLD.rankings(), documents, [by("m", "q1", "y", 1)], GRADED)
+    results = replace(WORLD, depth=1).results()
+    found = served(results, [by("m", "q1", "y", 1)])
     assert [each.engines for each in found.values()] == [{"B": 1}]
 
 
@@ -54,4 +65,7 @@ def test_a_query_belongs_to_the_one_name_that_graded_all_of_it() -> None:
         by("new", "failing", "x", None),
         by(None, "empty", "x", 0),
     ]
-    assert find_grading_models(judgments) == {"alone": "old", "both": MIXED, "quiet": UNNAMED}
+    lists = {"alone": ["x", "y"], "both": ["x", "y"], "quiet": ["x"], "failing": ["x"], "empty": ["x"]}
+    results = World({"A": lists}, []).results()
+    names = find_grading_models(results, tabulate_judgments(judgments, results))
+    assert names == {"alone": "old", "both": MIXED, "quiet": UNNAMED}

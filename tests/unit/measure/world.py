@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from judge.measure.columns import ResultColumns, tabulate_results
 from judge.measure.engine_summary import EngineResult, summarise_engines
 from judge.measure.measures import parse_measures
 from judge.measure.score import Scores, score_rankings
@@ -76,7 +77,10 @@ class World:
         ] + list(self.extra)
 
     def engines(self) -> dict[str, EngineResult]:
-        return summarise_engines(self.scores(), self.rankings(), self.depth)
+        return summarise_engines(self.scores(), self.results())
+
+    def results(self) -> ResultColumns:
+        return tabulate_results(self.rankings(), self.documents(), self.depth)
 
     def scores(self) -> Scores:
         return score_rankings(

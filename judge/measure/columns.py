@@ -1,0 +1,381 @@
+"""The results and the judgments of a run in columns: scores and the summary are computed from them.
+
+Columns hold names, numbers and flags. Texts and reasons stay in the records, which a run that is loaded from
+its folder reads again when they are needed: as records, a million pairs take more than ten times the memory.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, count, groupby, islice
+from operator import attrgetter
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from judge.characters import estimate_tokens
+from judge.errors import InputError
+from judge.measure.formulas import Bools, Floats, Ints
+from judge.records import Judgment, Ranking, Snippet, shorten_repr
+
+Record = TypeVar("Record")
+Columns = TypeVar("Columns")
+
+
+class StoredRecords(Sequence[Record], Generic[Record, Columns]):
+    """Records that `read` yields anew whenever they are used, and their columns, which are in memory."""
+
+    def __init__(self, read: Callable[[], Iterator[Record]], length: int, columns: Columns) -> None:
+        self._read = read
+        self._length = length
+        self.columns = columns
+
+    def __iter__(self) -> Iterator[Record]:
+        return self._read()
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
+    def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        place = range(self._length)[index]
+        return next(islice(self, place, None))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"StoredRecords({self._length})"
+
+
+@dataclass(frozen=True)
+class ResultColumns:
+    """The results of all engines for all queries, down to the `depth` of the pool.
+
+    Engines and queries are sorted by name. Arrays have the shape (engines, queries), or (engines, queries,
+    ranks) for `pair`, `document`, `flags` and `has_text`, which are -1 or False past the end of a list.
+    Pair `i` is the snippet `snippet_ids[i]` of the query `pair_query[i]`; pairs are sorted by these names.
+    The documents of each query have numbers of their own. `flags` numbers the sets in `flag_sets`.
+    `returned` is the length of a list; `errors` marks engines that failed, `absent` those without a ranking.
+    `latency_ms` is NaN where it is unknown; `tokens` is the approximate size of the raw results, NaN where
+    the engine failed or has no ranking.
+    """
+
+    depth: int
+    engines: tuple[str, ...]
+    queries: tuple[str, ...]
+    returned: Ints
+    errors: Bools
+    absent: Bools
+    latency_ms: Floats
+    tokens: Floats
+    pair: Ints
+    document: Ints
+    flags: Ints
+    has_text: Bools
+    flag_sets: tuple[frozenset[str], ...]
+    pair_query: Ints
+    snippet_ids: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"ResultColumns(engines={shorten_repr(self.engines)}, queries={len(self.queries)})"
+
+    @cached_property
+    def _ranges(self) -> Mapping[str, tuple[int, int]]:
+        """The numbers of the pairs of each query: the first, and the one after the last."""
+        ends = np.searchsorted(self.pair_query, np.arange(len(self.queries) + 1)).tolist()
+        return {query: (ends[index], ends[index + 1]) for index, query in enumerate(self.queries)}
+
+    def find_pair(self, query_id: str, snippet_id: str) -> int:
+        """Return the number of a pair, -1 if no engine returned it."""
+        low, high = self._ranges.get(query_id, (0, 0))
+        place = bisect_left(self.snippet_ids, snippet_id, low, high)
+        return place if place < high and self.snippet_ids[place] == snippet_id else -1
+
+    def list_pairs(self) -> list[tuple[str, str]]:
+        """Return the (query id, snippet id) of each pair."""
+        return [
+            (self.queries[query], id_)
+            for query, id_ in zip(self.pair_query.tolist(), self.snippet_ids, strict=True)
+        ]
+
+    def mark_flags(self, flags: Iterable[str]) -> Bools:
+        """Return (engines, queries, ranks): True where a result has one of `flags`."""
+        marked = np.array([not each.isdisjoint(flags) for each in self.flag_sets] + [False], bool)
+        chosen: Bools = marked[self.flags]  # the entry of -1 is the last one
+        return chosen
+
+    def mark_pairs(self, results: Bools) -> Bools:
+        """Return (pairs,): True for the pairs of the (engines, queries, ranks) marked `results`."""
+        marked = np.zeros(len(self.snippet_ids), bool)
+        marked[self.pair[results]] = True
+        return marked
+
+    def drop_pairs(self, dropped: Bools) -> ResultColumns:
+        """Return the columns without the `dropped` (pairs,); the results below them move up."""
+        remain = (self.pair >= 0) & ~dropped[self.pair]
+        order = np.argsort(~remain, axis=-1, kind="stable")
+        past = ~np.take_along_axis(remain, order, -1)
+
+        def move_up(values: npt.NDArray[Any], empty: int) -> npt.NDArray[Any]:
+            moved = np.take_along_axis(values, order, -1)
+            moved[past] = empty
+            return moved
+
+        number = np.where(dropped, -1, np.cumsum(~dropped) - 1)
+        pair = np.append(number, -1)[self.pair]
+        return replace(
+            self,
+            returned=remain.sum(-1),
+            pair=move_up(pair, -1),
+            document=move_up(self.document, -1),
+            flags=move_up(self.flags, -1),
+            has_text=move_up(self.has_text, 0),
+            pair_query=self.pair_query[~dropped],
+            snippet_ids=tuple(
+                id_ for id_, gone in zip(self.snippet_ids, dropped.tolist(), strict=True) if not gone
+            ),
+        )
+
+
+def tabulate_results(
+    rankings: Iterable[Ranking], documents: Mapping[tuple[str, str], Sequence[str]], depth: int
+) -> ResultColumns:
+    """Return the columns of `rankings`; `documents` names the documents of the pool, in rank order.
+
+    Raise `InputError` when an engine has two rankings for a query, `ValueError` when `documents` do not fit
+    the rankings.
+    """
+    if isinstance(rankings, StoredRecords):
+        columns: ResultColumns = rankings.columns
+        if columns.depth == depth:
+            return columns
+    elif not isinstance(rankings, Iterator):  # else they come query by query
+        rankings = sorted(rankings, key=attrgetter("query_id", "engine"))
+    flat = _FlatResults(depth)
+    for query_id, of_query in groupby(rankings, attrgetter("query_id")):
+        flat.add(query_id, sorted(of_query, key=attrgetter("engine")), documents)
+    return flat.arrange()
+
+
+def number_names() -> defaultdict[Any, int]:
+    """Return a mapping that numbers its keys from 0 in the order of their first look-up."""
+    return defaultdict(count().__next__)
+
+
+class _FlatResults:
+    """The results in the order of reading, as flat sequences."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.queries: defaultdict[str, int] = number_names()
+        self.engines: defaultdict[str, int] = number_names()
+        self.flag_sets: defaultdict[frozenset[str], int] = number_names()
+        #: The sorted ids of the snippets of each query.
+        self.snippet_ids: list[list[str]] = []
+        #: For each ranking: engine, query, length, whether it failed, milliseconds, tokens.
+        self.rankings: list[tuple[int, int, int, bool, float, float]] = []
+        #: For each result: its pair and its document in the query, its flags, whether it has a text.
+        self.results = array("q"), array("q"), array("q"), array("q")
+
+    def add(
+        self,
+        query_id: str,
+        rankings: Sequence[Ranking],
+        documents: Mapping[tuple[str, str], Sequence[str]],
+    ) -> None:
+        """Add the rankings of a query, sorted by engine."""
+        if query_id in self.queries:
+            raise ValueError(f"query {query_id!r} stands in two places")
+        query, depth = self.queries[query_id], self.depth
+        lists = [() if each.error is not None else each.snippets[:depth] for each in rankings]
+        ids = sorted({snippet.id for snippets in lists for snippet in snippets})
+        self.snippet_ids.append(ids)
+        pairs, numbers = {id_: at for at, id_ in enumerate(ids)}, number_names()
+        for ranking, snippets in zip(rankings, lists, strict=True):
+            names = documents.get((ranking.engine, query_id), ())[:depth]
+            if ranking.error is None and len(names) != len(snippets):
+                raise ValueError(
+                    f"the pool has {len(names)} documents for engine {ranking.engine!r} on query "
+                    f"{query_id!r}, which returned {len(snippets)} snippets down to depth {depth}"
+                )
+            tokens = np.nan
+            if ranking.error is None:
+                sizes = (
+                    estimate_tokens(each.raw_title) + estimate_tokens(each.raw_text) for each in snippets
+                )
+                tokens = math.fsum(sizes)
+            latency = np.nan if ranking.latency_ms is None else ranking.latency_ms
+            self.rankings.append(
+                (
+                    self.engines[ranking.engine],
+                    query,
+                    len(snippets),
+                    ranking.error is not None,
+                    latency,
+                    tokens,
+                )
+            )
+            pair, document, flags, has_text = self.results
+            pair.extend([pairs[snippet.id] for snippet in snippets])
+            document.extend([numbers[name] for name in names[: len(snippets)]])
+            flags.extend([self.flag_sets[frozenset(snippet.flags)] for snippet in snippets])
+            has_text.extend([bool(snippet.text) for snippet in snippets])
+
+    def arrange(self) -> ResultColumns:
+        """Return the columns, with engines and queries sorted by name."""
+        engines, engine_order = _sort_names(self.engines)
+        queries, query_order = _sort_names(self.queries)
+        rows = np.array(self.rankings, np.float64).reshape(-1, 6)
+        engine, query = engine_order[rows[:, 0].astype(int)], query_order[rows[:, 1].astype(int)]
+        length = rows[:, 2].astype(np.int64)
+        self._check_unique(engines, queries, engine, query)
+        in_order = np.argsort(query_order)
+        counts = np.array([len(ids) for ids in self.snippet_ids], np.int64)[in_order]
+        starts = np.cumsum(counts) - counts
+        width = int(length.max(initial=0))
+        shape = len(engines), len(queries)
+
+        def place(values: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
+            array = np.full(shape, empty, values.dtype)
+            array[engine, query] = values
+            return array
+
+        def pad(values: Sequence[int], offsets: Ints | None = None) -> Ints:
+            lists = np.full((len(length), width), -1)
+            flat = np.array(values, np.int64)
+            lists[np.arange(width) < length[:, None]] = (
+                flat if offsets is None else flat + np.repeat(offsets, length)
+            )
+            padded = np.full((*shape, width), -1)
+            padded[engine, query] = lists
+            return padded
+
+        pair, document, flags, has_text = self.results
+        return ResultColumns(
+            self.depth,
+            engines,
+            queries,
+            returned=place(length, 0),
+            errors=place(rows[:, 3] > 0, False),
+            absent=place(np.zeros(len(rows), bool), True),
+            latency_ms=place(rows[:, 4], np.nan),
+            tokens=place(rows[:, 5], np.nan),
+            pair=pad(pair, starts[query] if len(starts) else None),
+            document=pad(document),
+            flags=pad(flags),
+            has_text=pad(has_text) > 0,
+            flag_sets=tuple(self.flag_sets),
+            pair_query=np.repeat(np.arange(len(queries)), counts),
+            snippet_ids=tuple(chain.from_iterable(self.snippet_ids[at] for at in in_order.tolist())),
+        )
+
+    @staticmethod
+    def _check_unique(engines: Sequence[str], queries: Sequence[str], engine: Ints, query: Ints) -> None:
+        cells, counts = np.unique(engine * len(queries) + query, return_counts=True)
+        for cell in cells[counts > 1].tolist():
+            raise InputError(
+                "engine {engine!r} has two rankings for query {query_id!r}",
+                engine=engines[cell // len(queries)],
+                query_id=queries[cell % len(queries)],
+            )
+
+
+def _count_tokens(snippet: Snippet) -> float:
+    return estimate_tokens(snippet.raw_title) + estimate_tokens(snippet.raw_text)
+
+
+def _sort_names(numbers: Mapping[str, int]) -> tuple[tuple[str, ...], Ints]:
+    """Return the sorted names, and the place of each number among them."""
+    names = sorted(numbers)
+    places = np.empty(len(names), np.int64)
+    places[[numbers[name] for name in names]] = np.arange(len(names))
+    return tuple(names), places
+
+
+_ROW = np.dtype(
+    [
+        ("pair", "i8"),
+        ("query", "i8"),
+        ("repeat", "i8"),
+        ("is_graded", "?"),
+        ("grade", "i8"),
+        ("error", "i4"),
+        ("model", "i4"),
+        ("is_near_duplicate", "?"),
+        ("score", "f8"),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentColumns:
+    """The judgments of one assessor: a structured array with a row for each.
+
+    `pair` and `query` are those of the results, -1 where no engine returned the pair, or no result is of the
+    query. `grade` counts where `is_graded`. `error` and `model` number the error kinds in `errors` and the
+    names in `models` that servers returned, -1 for none. `score` is that of a reranker, else NaN.
+    """
+
+    rows: npt.NDArray[np.void]
+    errors: tuple[str, ...]
+    models: tuple[str, ...]
+
+    def count_errors(self) -> dict[str, int]:
+        """Return the number of failed judgments by kind, sorted."""
+        counts = np.bincount(self.rows["error"] + 1, minlength=len(self.errors) + 1)[1:].tolist()
+        return dict(sorted(zip(self.errors, counts, strict=True)))
+
+    def grade_zero(self, pairs: Bools) -> JudgmentColumns:
+        """Return the judgments with grade 0 for the marked (pairs,)."""
+        rows = self.rows.copy()
+        chosen = np.append(pairs, False)[rows["pair"]]
+        rows["grade"][chosen], rows["is_graded"][chosen] = 0, True
+        return replace(self, rows=rows)
+
+    def drop_pairs(self, dropped: Bools) -> JudgmentColumns:
+        """Return the judgments for results without the `dropped` (pairs,)."""
+        rows = self.rows.copy()
+        number = np.where(dropped, -1, np.cumsum(~dropped) - 1)
+        rows["pair"] = np.append(number, -1)[rows["pair"]]
+        return replace(self, rows=rows)
+
+
+def tabulate_judgments(judgments: Iterable[Judgment], results: ResultColumns) -> JudgmentColumns:
+    """Return the columns of `judgments` of pairs of `results`."""
+    if isinstance(judgments, StoredRecords) and judgments.columns[0] is results:
+        columns: JudgmentColumns = judgments.columns[1]
+        return columns
+    errors, models = number_names(), number_names()
+    queries = {query: index for index, query in enumerate(results.queries)}
+    rows = (
+        (
+            results.find_pair(each.query_id, each.snippet_id),
+            queries.get(each.query_id, -1),
+            each.repeat,
+            each.grade is not None,
+            each.grade or 0,
+            -1 if each.error is None else errors[each.error],
+            -1 if each.served_model is None else models[each.served_model],
+            bool(each.judged_snippet_id),
+            np.nan if (score := each.score) is None else score,
+        )
+        for each in judgments
+    )
+    table = np.fromiter(rows, _ROW)
+    return JudgmentColumns(table, tuple(errors), tuple(models))
