@@ -311,7 +311,7 @@ def test_neither_the_order_of_the_input_nor_of_hashes_changes_a_byte(tmp_path: P
     rows = [{**row, "engine": f"[{row['engine']}]"} for row in graded(3, {"b": 1.5, "a": 1.0, "c": 2.0})]
     data = tmp_path / "d.jsonl"
     found = set()
-    for order, seed in enumerate((None, 1, 2)):
+    for order, seed in enumerate((None, None, 1)):  # the seed of this process is random
         random.Random(order).shuffle(rows)
         if order == 2:
             rows.sort(key=lambda row: row["query_id"], reverse=True)
@@ -325,7 +325,7 @@ def test_neither_the_order_of_the_input_nor_of_hashes_changes_a_byte(tmp_path: P
 
 def test_hashes_change_no_byte_of_a_comparison_of_runs(runs: Path) -> None:
     words = ("compare", runs / "night1", runs / "night2", "--json")
-    assert run_with_seed(1, words) == run_with_seed(2, words)
+    assert run_with_seed(None, words) == run_with_seed(1, words)
 
 
 # --- repeats

@@ -276,6 +276,20 @@ OURS, THEIRS = "judge.integrations.deepeval", "deepeval"
 OPT_OUT = "DEEPEVAL_TELEMETRY_OPT_OUT"
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with settings for DeepEval."""
+    folder = tmp_path_factory.mktemp("imports")
+    (folder / ".env").write_text("OWN_SETTING=from-dotenv\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def alone(folder: Path) -> dict[str, str]:
+    """The environment of a process that imports DeepEval alone."""
+    return environment_after([THEIRS], None, folder)[0]
+
+
 @pytest.mark.parametrize(
     ("order", "given"),
     [
@@ -286,11 +300,9 @@ OPT_OUT = "DEEPEVAL_TELEMETRY_OPT_OUT"
     ],
 )
 def test_importing_changes_no_environment_but_the_opt_out_of_telemetry(
-    order: tuple[str, ...], given: str | None, tmp_path: Path
+    order: tuple[str, ...], given: str | None, folder: Path, alone: dict[str, str]
 ) -> None:
-    (tmp_path / ".env").write_text("OWN_SETTING=from-dotenv\n")
-    alone, _ = environment_after([THEIRS], given, tmp_path)
-    both, sends_none = environment_after(order, given, tmp_path)
+    both, sends_none = environment_after(order, given, folder)
     assert alone["OWN_SETTING"] == "from-dotenv"
     assert both == alone | {OPT_OUT: given or "1"}
     assert sends_none == (given is None)
@@ -308,7 +320,7 @@ def environment_after(modules: Iterable[str], given: str | None, folder: Path) -
     done = subprocess.run(
         [sys.executable, "-c", program, *modules], cwd=folder,
         capture_output=True, text=True, timeout=120, check=True,
-        env={**environ, "HOME": str(folder), **({OPT_OUT: given} if given else {})},
+        env=environ | {"HOME": str(folder), "PYTEST_CURRENT_TEST": ""} | ({OPT_OUT: given} if given else {}),
     )  # fmt: skip
     environment, sends_none = json.loads(done.stdout.splitlines()[-1])
     return environment, sends_none

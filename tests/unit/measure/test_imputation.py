@@ -144,18 +144,18 @@ def test_the_order_of_pairs_engines_and_queries_changes_no_grade(seed: int) -> N
 
 
 def test_unjudged_at_random_moves_no_mean_and_no_difference() -> None:
-    """5 % of the pairs of one engine, each pair once, over engines: less than .001."""
-    found = [bias(simulated(150, NOISES, seed), MEASURES, 20, seed) for seed in (1, 2)]
+    """10 % of the pairs of one engine, each pair once, over engines: at most .002."""
+    found = bias(simulated(150, NOISES[::2], 1), MEASURES, 10, 1)
     for measure in ("nDCG@10", "AP@10", "P@5"):
-        assert abs(np.mean([each[measure].mean for each in found])) < 0.001
-        assert abs(np.mean([each[measure].difference for each in found])) < 0.001
+        assert abs(found[measure].mean) < 0.002
+        assert abs(found[measure].difference) < 0.002
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engines", [3, 5])
 @pytest.mark.parametrize("scale", [BINARY, GRADED], ids=lambda scale: scale.name)
 def test_unjudged_at_random_moves_nothing_in_many_data_sets(engines: int, scale: Scale) -> None:
-    """As above over eight data sets, graded and binary."""
+    """5 % of an engine's pairs, over eight data sets, graded and binary: less than .001."""
     noises = NOISES if engines == 5 else NOISES[::2]
     found = [bias(simulated(150, noises, seed, scale=scale), MEASURES, 20, seed) for seed in range(8)]
     for measure in ("nDCG@10", "AP@10", "P@5", "RR@10"):

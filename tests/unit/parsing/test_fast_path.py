@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,8 +16,9 @@ from judge.parsing.any_form import parse_any
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale, Verdict
 from tests.support.cases import check_each
+from tests.support.scaling import MOST, growth
 from tests.unit.parsing.edits import edit_reply
-from tests.unit.parsing.reply_fuzz import make
+from tests.unit.parsing.reply_fuzz import make as make_reply
 
 CASES = Path(__file__).parents[2] / "cases" / "replies.jsonl"
 
@@ -47,7 +47,7 @@ def test_both_paths_agree_on_the_samples() -> None:
 @pytest.mark.parametrize(("first", "last"), [(0, 800), pytest.param(800, 3_000, marks=pytest.mark.slow)])
 def test_both_paths_agree_on_damaged_replies(first: int, last: int) -> None:
     for number in range(first, last):
-        case = make(f"paths:{number}")
+        case = make_reply(f"paths:{number}")
         assert_same(case.text, case.scale, case.finish_reason)
         reply = edit_reply(f"paths:{number}")
         assert_same(reply.text, reply.scale)
@@ -133,15 +133,9 @@ UNITS = (
     ],
 )
 def test_cost_grows_in_proportion_to_the_length(unit: str, around: tuple[str, str]) -> None:
-    """Compare CPU times: for four times the text a quadratic reader takes sixteen times as long."""
+    """A quadratic reader takes sixteen times as long for four times the text."""
 
-    def measure(length: int) -> float:
-        text = around[0] + unit * (length // len(unit)) + around[1]
-        start = time.thread_time()
-        outcome(parse_any, text, GRADED, "stop")
-        return time.thread_time() - start
+    def make(length: int) -> str:
+        return around[0] + unit * (length // len(unit)) + around[1]
 
-    # Both times are too short to compare below a quarter of a second.
-    if measure(36_000) >= 0.25:
-        long, short = (min(measure(length) for _ in range(3)) for length in (36_000, 9_000))
-        assert long < 0.25 or long < 9 * short
+    assert growth(lambda text: outcome(parse_any, text, GRADED, "stop"), make, 18_000) <= MOST
