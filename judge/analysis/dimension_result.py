@@ -27,11 +27,11 @@ class DimensionMean:
 
 @dataclass(frozen=True, slots=True)
 class DimensionNote:
-    """What a dimension says of an engine on a query in words."""
+    """What a dimension says in words of an engine on a query, or of a query where the engine is None."""
 
     query_id: str
     query: str
-    engine: str
+    engine: str | None
     text: str
 
 
@@ -83,6 +83,7 @@ def summarise_dimension(
     engines: Iterable[str],
     remarks: tuple[str, ...] = (),
     least: float = 0.0,
+    notes: tuple[DimensionNote, ...] = (),
 ) -> DimensionResult:
     """Return the result of a dimension whose means are over the queries with a value.
 
@@ -96,4 +97,4 @@ def summarise_dimension(
         engine: {name: average_values((row.get(name) for row in rows), least) for name in measures}
         for engine, rows in by_engine.items()
     }
-    return DimensionResult(DimensionSummary(means, remarks), values)
+    return DimensionResult(DimensionSummary(means, remarks, notes), values)

@@ -215,6 +215,14 @@ DiversityOption = Annotated[
         group=_DIMENSIONS,
     ),
 ]
+PointsOption = Annotated[
+    bool | None,
+    make_option(
+        "Also ask the first model for the information points of each query, and which results state them.",
+        "--points",
+        group=_DIMENSIONS,
+    ),
+]
 ExplainOption = Annotated[
     bool | None,
     make_option(

@@ -40,7 +40,7 @@ _ResultFolder = Annotated[
 _DATASET_OPTIONS = frozenset(
     {"data", "columns", "topics", "docs", "trec_runs", "assessor", "depth", "relevant_from", "diversity"}
     | {"dates", "as_of", "measures", "batch", "near_duplicates", "rerank_thresholds", "qrels", "check"}
-    | {"explain", "explain_queries"}
+    | {"points", "explain", "explain_queries"}
 )
 
 
@@ -98,6 +98,7 @@ def run(  # one parameter an option is how typer reads a command
     ray_address: options.RayAddressOption = None,
     near_duplicates: options.NearDuplicatesOption = None,
     diversity: options.DiversityOption = None,
+    points: options.PointsOption = None,
     explain: options.ExplainOption = None,
     explain_queries: options.ExplainQueriesOption = None,
     price: options.PriceOption = None,

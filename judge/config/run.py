@@ -34,7 +34,7 @@ from judge.records import BINARY, DECISION_MODEL, GRADED, RERANKER, LangChoice, 
 CHANGEABLE_OPTIONS = frozenset(
     {"concurrency", "timeout", "attempts", "max_wait", "shutdown_timeout", "budget", "max_calls", "price"}
     | {"prices", "out", "store", "measures", "min_coverage", "prompts", "batch", "on", "ray_address"}
-    | {"diversity", "explain", "explain_queries"}
+    | {"diversity", "points", "explain", "explain_queries"}
 )
 #: Tables of a TOML file that hold no options of a run.
 OTHER_TABLES = frozenset({"collect", "nightly"})
@@ -95,8 +95,8 @@ class Config:
     that is started on this machine. With `near_duplicates`, snippets of a query that hardly differ are judged
     once.
 
-    `diversity` and `explain` measure the dimensions of these names, beside relevance; the `explain_queries`
-    queries with the lowest scores are explained.
+    `diversity`, `points` and `explain` measure the dimensions of these names, beside relevance; the
+    `explain_queries` queries with the lowest scores are explained.
 
     `measures` None takes the defaults for this depth. `source` is no option: it says which file decided
     which option, for error messages. Raises InputError that names the option, its value and what it can be.
@@ -145,6 +145,7 @@ class Config:
     ray_address: TextValue | None = None
     near_duplicates: bool = False
     diversity: bool = False
+    points: bool = False
     explain: bool = False
     explain_queries: CountValue = 20
     prices: TextValue | None = None
@@ -176,11 +177,12 @@ class Config:
         if self.assessor == "deepeval":
             self._check_deepeval()
         self._check_thresholds()
-        if self.explain and self.model.startswith(("lexical", RERANKER, DECISION_MODEL)):
+        asked = [name for name in ("points", "explain") if getattr(self, name)]
+        if asked and self.model.startswith(("lexical", RERANKER, DECISION_MODEL)):
             raise InputError(
                 "{option} asks a language model, and {model} gives no texts; omit {option}, or name another"
                 " model first",
-                option="--explain",
+                option=f"--{asked[0]}",
                 model=self.model,
             )
         return self

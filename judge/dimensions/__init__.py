@@ -59,8 +59,15 @@ def _load_explain() -> AskedDimension:
     return AskedDimension(explain_run, forecast_explanations)
 
 
+def _load_points() -> AskedDimension:
+    from judge.dimensions.points import forecast_points, measure_points
+
+    return AskedDimension(measure_points, forecast_points)
+
+
 _ROWS = (
     Dimension(Message("diversity"), _load_diversity),
+    Dimension(Message("points"), _load_points, asks=True),
     Dimension(Message("explain"), _load_explain, asks=True),
 )
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}

@@ -275,7 +275,8 @@ def query_entries(
     notes: dict[tuple[str, str], dict[str, str]] = {}
     for name, dimension in dimensions.items():
         for note in dimension.summary.notes:
-            notes.setdefault((note.engine, note.query_id), {})[name] = note.text
+            if note.engine is not None:
+                notes.setdefault((note.engine, note.query_id), {})[name] = note.text
     for place, query in enumerate(data.queries.values()):
         if place not in places:
             continue

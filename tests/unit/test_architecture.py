@@ -51,6 +51,7 @@ ALLOWED: dict[str, set[str]] = {
         "models",
         "analysis",
         "assess",
+        "characters",
         "dataset",
     },
     "report": {"records", "errors", "characters", "dataset", "measure", "analysis", "runs"},

@@ -31,7 +31,10 @@ def print_dimensions(summary: Summary, console: Console, t: Translator) -> None:
         for remark in dimension.remarks:
             console.print(escape_line(t("{name}: {value}", name=t(name), value=t(remark))))
         for note in dimension.notes[:_NOTES]:
-            console.print(escape_line(t("  {note.engine} on {note.query_id}: {note.text}", note=note)))
+            about = "  {note.query_id}: {note.text}"
+            if note.engine is not None:
+                about = t("  {note.engine} on {note.query_id}: {note.text}")
+            console.print(escape_line(about.format(note=note)))
         if len(dimension.notes) > _NOTES:
             more = len(dimension.notes) - _NOTES
             console.print(escape_line(t("  … and {count:,} more in report.html", count=more)))

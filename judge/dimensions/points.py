@@ -1,0 +1,227 @@
+"""Recall of information points: what a complete answer needs, and which results state it.
+
+The model lists the points of a query, vital or okay, and says for each relevant snippet which of them it
+supports. The measures are those of AutoNuggetizer (Pradeep et al. 2024), over the list of an engine instead
+of an answer: a point has the best support of the list, 1 for support, 0.5 for partial (0 in strict measures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+import numpy as np
+
+from judge.analysis.dimension_result import DimensionNote, DimensionResult, QueryValues, summarise_dimension
+from judge.analysis.loaded_run import LoadedRun
+from judge.assess.text_assessor import QuestionKind, TextAsker
+from judge.characters import estimate_tokens
+from judge.dimensions import DimensionOptions
+from judge.dimensions.questions import QuestionForecast, make_question_pair, show_snippet
+from judge.measure.agreement import median_grades
+from judge.measure.alpha_ndcg import compute_alpha_ndcg
+from judge.messages import Message
+from judge.records import Dataset, Pair, Pool
+
+#: The most points of a query, and the most snippets that the model reads to list them.
+MAX_POINTS, _MAX_SHOWN = 10, 10
+#: The most queries whose uncovered points the summary lists.
+_MAX_NOTES = 100
+_POINT_TOKENS = 20
+Importance = Literal["vital", "okay"]
+Support = Literal["support", "partial", "not"]
+_LEVELS: Mapping[Support, float] = {"support": 1.0, "partial": 0.5, "not": 0.0}
+#: The support of each point by one snippet.
+Levels = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An information point of a query."""
+
+    point: str
+    importance: Importance
+
+
+@dataclass(frozen=True, slots=True)
+class PointList:
+    """The points of a query, as the model lists them."""
+
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetSupport:
+    """What the model says of one snippet: its support of each point, in order."""
+
+    support: tuple[Support, ...]
+
+
+def _is_list(answer: PointList, _: object) -> bool:
+    texts = [" ".join(each.point.split()) for each in answer.points]
+    return 0 < len(texts) <= MAX_POINTS and all(texts) and len(set(texts)) == len(texts)
+
+
+def _fits_points(answer: SnippetSupport, lines: Sequence[str]) -> bool:
+    return len(answer.support) == len(lines) - 1  # the first line is the snippet
+
+
+def _enumeration(*values: str) -> dict[str, object]:
+    return {"type": "string", "enum": list(values)}
+
+
+_POINT_SCHEMA = {
+    "type": "object",
+    "properties": {"point": {"type": "string"}, "importance": _enumeration("vital", "okay")},
+    "required": ["point", "importance"],
+    "additionalProperties": False,
+}
+LIST_POINTS = QuestionKind(
+    "points", PointList, {"points": {"type": "array", "items": _POINT_SCHEMA}}, _is_list
+)
+FIND_SUPPORT = QuestionKind(
+    "support",
+    SnippetSupport,
+    {"support": {"type": "array", "items": _enumeration("support", "partial", "not")}},
+    _fits_points,
+)
+
+
+def forecast_points(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionForecast]:
+    """Return the most questions: one a query, and one a pair, of which only relevant ones are asked."""
+    texts = [estimate_tokens(pair.snippet.text) for pair in pool.pairs] or [0.0]
+    queries = len(data.queries)
+    shown = fmean(texts) * min(_MAX_SHOWN, len(pool.pairs) / max(queries, 1))
+    return [
+        QuestionForecast(LIST_POINTS, queries, shown, MAX_POINTS * _POINT_TOKENS),
+        QuestionForecast(
+            FIND_SUPPORT, len(pool.pairs), fmean(texts) + MAX_POINTS * _POINT_TOKENS, 6 * MAX_POINTS
+        ),
+    ]
+
+
+def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
+    """Return the recall of points of each list, down to the depth of the run.
+
+    A list has no value where the points are unknown, or one of its results has no grade or no answer.
+    """
+    relevant = _select_relevant(run)
+    queries = list(run.data.queries.values())
+    shown = [
+        [show_snippet(number, pair.snippet) for number, pair in enumerate(relevant[query.id][:_MAX_SHOWN], 1)]
+        for query in queries
+    ]
+    to_list = [make_question_pair(query, lines or ["-"]) for query, lines in zip(queries, shown, strict=True)]
+    lists = asker.ask(LIST_POINTS, to_list)
+    points = {query.id: answer.points for query, answer in zip(queries, lists, strict=True) if answer}
+    to_assign = [pair for query_id in points for pair in relevant[query_id]]
+    assigned = asker.ask(FIND_SUPPORT, [_ask_support(pair, points[pair.query.id]) for pair in to_assign])
+    # Snippets that are not relevant support nothing.
+    levels: dict[tuple[str, str], Levels | None] = {
+        key: (0.0,) * len(points[key[0]]) for key in _list_graded(run) if key[0] in points
+    }
+    for pair, answer in zip(to_assign, assigned, strict=True):
+        support = tuple(_LEVELS[each] for each in answer.support) if answer else None
+        levels[pair.query.id, pair.snippet.id] = support
+    values: dict[tuple[str, str], QueryValues] = {}
+    for ranking in run.data.rankings:
+        if ranking.error is None and ranking.query_id in points:
+            keys = [(ranking.query_id, snippet.id) for snippet in ranking.snippets[: run.pool.depth]]
+            pool = [levels.get((pair.query.id, pair.snippet.id)) for pair in relevant[ranking.query_id]]
+            values[ranking.engine, ranking.query_id] = measure_list(
+                points[ranking.query_id], [levels.get(key) for key in keys], pool, run.pool.depth
+            )
+    remarks, notes = _describe_uncovered(run, points, levels)
+    return summarise_dimension(values, run.data.engines, remarks, notes=notes)
+
+
+def measure_list(
+    points: Sequence[Point],
+    ranking: Sequence[Levels | None],
+    pool: Sequence[Levels | None],
+    depth: int,
+) -> QueryValues:
+    """Return the values of a list whose results have these levels, best first; `pool` has the relevant ones.
+
+    `vital_rank` is the first rank at which all vital points are supported, None where they never are.
+    """
+    known = [levels for levels in ranking if levels is not None]
+    vital = np.array([each.importance == "vital" for each in points])
+    best = np.array(known).max(axis=0) if known else np.zeros(len(points))
+    strict = best == 1.0
+    weights = np.where(vital, 1.0, 0.5)
+    covered = np.logical_or.accumulate(np.array(known) == 1.0)[:, vital].all(axis=1) if known else np.zeros(0)
+    ranks = np.flatnonzero(covered)
+    stated = [np.array(levels) == 1.0 for levels in pool if levels is not None]
+    values = {
+        f"strict_vital@{depth}": float(strict[vital].mean()) if vital.any() else None,
+        f"vital@{depth}": float(best[vital].mean()) if vital.any() else None,
+        f"weighted@{depth}": float((best * weights).sum() / weights.sum()),
+        f"strict_all@{depth}": float(strict.mean()),
+        f"all@{depth}": float(best.mean()),
+        "vital_rank": float(ranks[0] + 1) if vital.any() and len(ranks) else None,
+        f"alpha_nDCG@{depth}": None
+        if None in pool
+        else compute_alpha_ndcg([np.array(levels) == 1.0 for levels in known], stated, depth),
+    }
+    return values if None not in ranking else dict.fromkeys(values)
+
+
+def _list_graded(run: LoadedRun) -> Mapping[tuple[str, str], int]:
+    """Return the grade of each pair; an empty snippet has 0."""
+    empty = {
+        (pair.query.id, pair.snippet.id): 0
+        for pair in run.pool.pairs
+        if "empty_snippet" in pair.snippet.flags
+    }
+    return {**empty, **median_grades(run.judgments)}
+
+
+def _select_relevant(run: LoadedRun) -> dict[str, list[Pair]]:
+    """Return the relevant pairs of each query, the best grade first."""
+    grades = _list_graded(run)
+    relevant: dict[str, list[Pair]] = {query_id: [] for query_id in run.data.queries}
+    for pair in run.pool.pairs:
+        if grades.get((pair.query.id, pair.snippet.id), 0) >= run.spec.scale.relevant_from:
+            relevant[pair.query.id].append(pair)
+    for pairs in relevant.values():
+        pairs.sort(key=lambda pair: -grades[pair.query.id, pair.snippet.id])
+    return relevant
+
+
+def _ask_support(pair: Pair, points: Sequence[Point]) -> Pair:
+    lines = (f"{number} | {each.point}" for number, each in enumerate(points, start=1))
+    return make_question_pair(pair.query, [show_snippet(0, pair.snippet), *lines])
+
+
+def _describe_uncovered(
+    run: LoadedRun,
+    points: Mapping[str, Sequence[Point]],
+    levels: Mapping[tuple[str, str], Levels | None],
+) -> tuple[tuple[Message, ...], tuple[DimensionNote, ...]]:
+    """Return how many vital points no result supports, and which these are, most of a query first."""
+    notes, total = [], 0
+    for query_id, of_query in points.items():
+        pool = [row for (owner, _), row in levels.items() if owner == query_id and row is not None]
+        missing = [
+            each.point
+            for place, each in enumerate(of_query)
+            if each.importance == "vital" and not any(row[place] == 1.0 for row in pool)
+        ]
+        total += len(missing)
+        if missing:
+            query = run.data.queries[query_id]
+            notes.append((len(missing), DimensionNote(query_id, query.raw_text, None, "; ".join(missing))))
+    notes.sort(key=lambda note: -note[0])
+    remark = Message(
+        "{points:,} points of {queries:,} of {of:,} queries, {vital:,} of them vital; no engine's results"
+        " support {uncovered:,} vital ones.",
+        points=sum(map(len, points.values())),
+        queries=len(points),
+        of=len(run.data.queries),
+        vital=sum(each.importance == "vital" for of_query in points.values() for each in of_query),
+        uncovered=total,
+    )
+    return (remark,), tuple(note for _, note in notes[:_MAX_NOTES])

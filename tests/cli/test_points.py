@@ -1,0 +1,81 @@
+"""`judge run --points`: the information points of each query, and which results state them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.support.command_line import asking, command
+from tests.support.factories import fenced, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+#: Snippets state the points whose letters they hold; a "?" is half of the letter before it.
+SNIPPETS = {"x": ("A", "nothing", "B?"), "y": ("AB", "A"), "z": ()}
+
+
+def states_points(asked: ChatRequest) -> Reply:
+    lines = fenced(asked.prompt).split("\n")
+    if "List the information points" in asked.prompt:
+        points = [{"point": name, "importance": "okay" if name == "C" else "vital"} for name in "ABCD"]
+        return Reply(text=json.dumps({"points": points}))
+    if "Say for each information point" in asked.prompt:
+        text = lines[0].partition(" | ")[2]
+        support = ["partial" if f"{p}?" in text else "support" if p in text else "not" for p in "ABCD"]
+        return Reply(text=json.dumps({"support": support}))
+    grade = 0 if lines == ["nothing"] else 3
+    return Reply(text=json.dumps({"reason": "so", "grade": grade}))
+
+
+def rows() -> list[dict[str, Any]]:
+    return [
+        {"query_id": query, "query": f"question {query}", "engine": engine, "rank": rank, "snippet": text}
+        for query in ("q1", "q2")
+        for engine, texts in SNIPPETS.items()
+        for rank, text in enumerate(texts, start=1)
+    ] + [{"query_id": "q3", "query": "other", "engine": "z", "rank": 1, "snippet": "A"}]
+
+
+def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "data.jsonl", rows()), tmp_path / "out"
+    with LoopbackServer(states_points) as server:
+        words = (*asking(data, server), "--points")
+        estimate = command("estimate", *words[1:])
+        assert "points: at most 12 calls besides" in estimate.stdout  # 3 queries and 9 pairs
+        run = command(*words, "--out", out)
+        assert run.returncode == 0, run.stderr
+        calls = len(server.asked)
+        assert calls == 9 + 3 + 7  # pairs, queries, relevant pairs
+        assert command(*words, "--out", out).returncode == 0
+        assert len(server.asked) == calls
+    summary = json.loads((out / "summary.json").read_text())
+    points = summary["dimensions"]["points"]
+    assert points["engines"]["x"]["strict_vital@10"]["mean"] == 1 / 3
+    assert points["engines"]["x"]["vital@10"] == {"mean": 0.5, "ci95": [0.5, 0.5], "queries": 2}
+    assert points["engines"]["y"]["strict_vital@10"]["mean"] == 2 / 3
+    assert points["engines"]["y"]["weighted@10"]["mean"] == 2 / 3.5
+    assert [note["text"] for note in points["notes"]] == ["B; D", "D", "D"]
+    remark = "12 points of 3 of 3 queries, 9 of them vital; no engine's results support 4 vital ones."
+    assert remark in run.stdout
+    assert "  q3: B; D" in run.stdout
+    assert summary["cost"]["calls"] == calls
+    assert "strict_vital@10" in (out / "report.html").read_text()
+    before = (out / "results.json").read_bytes()
+    assert command("score", out, "--save").returncode == 0
+    assert (out / "results.json").read_bytes() == before
+
+
+def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path) -> None:
+    def answer(asked: ChatRequest) -> Reply:
+        reply = states_points(asked)
+        if "Say for each information point" in asked.prompt and "0 | AB" in asked.prompt:
+            return Reply(text='{"support": ["support"]}')
+        return reply
+
+    data, out = write_rows(tmp_path / "data.jsonl", rows()[:10]), tmp_path / "out"
+    with LoopbackServer(answer) as server:
+        run = command(*asking(data, server), "--points", "--out", out)
+    assert run.returncode == 0, run.stderr
+    engines = json.loads((out / "summary.json").read_text())["dimensions"]["points"]["engines"]
+    assert engines["y"]["all@10"] == {"mean": None, "ci95": None, "queries": 0}
+    assert engines["x"]["all@10"]["queries"] == 2
