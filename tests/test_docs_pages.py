@@ -21,7 +21,7 @@ from judge.collect.engines import SLOTS
 from judge.collect.registry import KNOWN, EngineTable
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig, WebhookOptions
-from judge.config.option_checks import keys_of
+from judge.config.option_checks import fields_of, keys_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.example import path as example
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
@@ -169,7 +169,11 @@ def test_the_defaults_in_the_tables_are_those_of_the_program(
     language: str, name: str, config: type[CollectConfig | Config | NightlyConfig]
 ) -> None:
     shown = {row[0].strip("`"): row[-1] for row in page(language, name).rows}
-    defaults = {each.name: each.default for each in fields(config) if type(each.default) in (int, float)}
+    defaults = {
+        name: field.default
+        for name, field in fields_of(config).items()
+        if type(field.default) in (int, float)
+    }
     assert defaults
     assert {key: float(shown[key]) for key in defaults} == defaults
 

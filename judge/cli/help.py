@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from inspect import cleandoc
 from string import Formatter
 from typing import Any
@@ -16,7 +17,9 @@ from unicodedata import east_asian_width
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from judge.cli.options import separate_options
 from judge.cli.terminal import ui_translator
+from judge.config.option import GROUPS
 
 #: Errors that typer finds in the arguments of a command. Typer has a copy of click, whose class this is.
 UsageError: Any = typer.BadParameter.__base__
@@ -45,7 +48,20 @@ _UNBROKEN = re.compile(
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose help shows its options in groups."""
+    """A command whose help shows its options in groups; options of a model are made when they are needed."""
+
+    @cached_property
+    def _model_options(self) -> list[Any]:
+        return list(getattr(self.callback, "make_parameters", list)())
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - as typer has it
+        """Return the options and arguments."""
+        return [*super().get_params(ctx), *self._model_options]
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
+        """Run the command; it gets the options of a model from `typed_options`."""
+        separate_options(ctx, self._model_options)
+        return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as typer has it
         """Write the help."""
@@ -105,20 +121,16 @@ def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any
     with formatter.indentation():
         text = "\n\n".join(_wrap(t(each), formatter.width - 2) for each in split_paragraphs(command.help))
         formatter.write_text(text)
-    sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
-    for param in sorted(
-        command.get_params(context), key=lambda param: not getattr(param, "rich_help_panel", "")
-    ):
+    sections: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *GROUPS, "Options")}
+    for param in command.get_params(context):
         record = param.get_help_record(context)
         if record is not None:
             is_argument = param.param_type_name == "argument"
             group = "Arguments" if is_argument else getattr(param, "rich_help_panel", "") or "Options"
-            sections.setdefault(group, []).append(
-                (record[0], _translate_help(getattr(param, "help", ""), record[1]))
-            )
+            sections[group].append((record[0], _translate_help(getattr(param, "help", ""), record[1])))
     # `judge.cli.terminal` takes this option from the arguments before typer reads them.
     language = ("--ui-lang <en|zh>", t("Language of messages (default: that of the locale)."))
-    sections.setdefault("Options", []).insert(-1, language)
+    sections["Options"].insert(-1, language)
     for group, rows in sections.items():
         if rows:
             _write_section(formatter, group, rows)

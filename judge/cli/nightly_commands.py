@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from judge.characters import escape_controls
-from judge.cli import options
 from judge.cli.help import CommandGroup, GroupedCommand
+from judge.cli.options import JsonOption, RunFolderArgument
 from judge.cli.output_streams import print_command
 from judge.cli.terminal import make_console, make_progress_listener, print_json, ui_translator
 from judge.config.loader import NIGHTS_FOLDER
@@ -75,7 +75,7 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
 
 
 @baseline.command("set", cls=GroupedCommand)
-def set_(run: options.RunFolderArgument, folder: NightsOfRun = None) -> None:
+def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
     """Make a run the baseline. The files that are needed are copied, so the run may be deleted."""
     from judge.nightly import job
 
@@ -100,7 +100,7 @@ def set_(run: options.RunFolderArgument, folder: NightsOfRun = None) -> None:
 
 
 @baseline.command(cls=GroupedCommand)
-def show(folder: Nights = Path(NIGHTS_FOLDER), json: options.JsonOption = False) -> None:
+def show(folder: Nights = Path(NIGHTS_FOLDER), json: JsonOption = False) -> None:
     """Show which run is the baseline."""
     from judge.nightly import job
     from judge.nightly.baseline import pointer_to_json
@@ -127,7 +127,7 @@ def trend(
     folder: NightsArgument = Path(NIGHTS_FOLDER),
     engine: Engine = None,
     measure: Measure = None,
-    json: options.JsonOption = False,
+    json: JsonOption = False,
     html: Html = None,
 ) -> None:
     """Show engines and assessor night by night: values, alarms and changes."""

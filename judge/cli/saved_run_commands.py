@@ -5,32 +5,43 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from judge.cli import options
+from judge.cli.options import (
+    JsonOption,
+    RunFolderArgument,
+    load_run_options,
+    make_option,
+    takes_options,
+    typed_options,
+)
 from judge.cli.terminal import make_console, parse_measure_names, print_json, ui_translator
 from judge.errors import InputError
+from judge.models import EMBEDDING_FORMS
 
 if TYPE_CHECKING:
     from judge.analysis.pair_plan import DrawSize
     from judge.records import ScaleName
 
 
+@takes_options(load_run_options, lambda _, option: option.for_scores)
 def score(
-    run: options.RunFolderArgument,
-    measures: options.MeasuresOption = None,
-    diversity: options.DiversityOption = None,
-    save: options.SaveOption = False,
+    context: typer.Context,
+    run: RunFolderArgument,
+    save: Annotated[
+        bool, make_option("Rewrite the run's files with these measures; the first one decides.", "--save")
+    ] = False,
 ) -> None:
     """Score a run again, free, with any measures. --save rewrites the run's files."""
     from judge.cli.render import run_tables
     from judge.finished_run import rescore
     from judge.runs.folder import reading_run
 
-    dimensions = ["diversity"] if diversity else []
-    result = rescore(run, parse_measure_names(measures), dimensions=dimensions, save=save)
+    typed = typed_options(context)
+    names = parse_measure_names(typed.pop("measures", None))
+    result = rescore(run, names, dimensions=list(typed), save=save)
     with reading_run(run):
         if run_tables.has_grades(result):
             run_tables.print_run(result, make_console(), ui_translator(), saved=save)
@@ -39,10 +50,12 @@ def score(
 
 
 def compare(
-    runs: options.RunFoldersArgument,
-    measures: options.ComparedMeasuresOption = None,
-    pairs: options.PairsOption = 21,
-    json: options.JsonOption = False,
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.", show_default=False)],
+    measures: Annotated[
+        str | None, make_option('Measures to compare engines by (default: the first), e.g. "AP@10".')
+    ] = None,
+    pairs: Annotated[int, make_option("Maximum number of pairs of engines per measure.", min=0)] = 21,
+    json: JsonOption = False,
 ) -> None:
     """Compare engines, in one run or across runs."""
     from judge import api
@@ -61,21 +74,52 @@ def compare(
 
 
 def agree(
-    run: options.RunOrGradesArgument,
-    more: options.MoreEnginesArgument = None,
-    qrels: options.QrelsOption = None,
-    plan: options.PlanOption = None,
-    plan_pairs: options.PlanPairsOption = None,
-    half_width: options.HalfWidthOption = None,
-    engines: options.PlanEnginesOption = None,
-    rounds: options.RoundsOption = None,
-    seed: options.PlanSeedOption = None,
-    out: options.PlanFileOption = None,
-    labels_scale: options.LabelsScaleOption = None,
-    measure: options.AgreementMeasureOption = None,
-    trec_runs: options.EngineRunsOption = None,
-    depth: options.EngineRunsDepthOption = None,
-    json: options.JsonOption = False,
+    run: Annotated[
+        Path,
+        typer.Argument(help="Run folder, or a file with an assessor's grades (qrels).", show_default=False),
+    ],
+    more: Annotated[
+        list[str] | None, typer.Argument(help="After --engines: more engines.", show_default=False)
+    ] = None,
+    qrels: Annotated[
+        Path | None, make_option("People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).")
+    ] = None,
+    plan: Annotated[
+        list[str] | None,
+        make_option(
+            "Draw N queries at random and write a file for people to label. With --qrels: the file of"
+            " --plan-pairs that the labels are for; repeatable."
+        ),
+    ] = None,
+    plan_pairs: Annotated[
+        int | None,
+        make_option("Draw N pairs that decide the order of --engines, and write a file for people to label."),
+    ] = None,
+    half_width: Annotated[
+        float | None,
+        make_option("Instead of --plan-pairs: draw as many pairs as an interval of ± this width needs."),
+    ] = None,
+    engines: Annotated[
+        list[str] | None, make_option("Engines to compare: the best with each other one (default: all).")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        make_option("With --plan-pairs: how often you draw and look at the result (default 1).", min=1),
+    ] = None,
+    seed: Annotated[int | None, make_option("Seed of the draw (default 0).")] = None,
+    out: Annotated[Path | None, make_option("File of the plan (default: RUN/labels.csv).")] = None,
+    labels_scale: Annotated[
+        str | None, make_option("Scale of the labels: graded or binary (default: detected).")
+    ] = None,
+    measure: Annotated[str | None, make_option("Measure to show (default: the first).")] = None,
+    trec_runs: Annotated[
+        list[Path] | None,
+        make_option("Without a run folder: the TREC run of an engine; repeatable.", "--run"),
+    ] = None,
+    depth: Annotated[
+        int | None, make_option("Without a run folder: number of ranks that count (default 10).", min=1)
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Compare the assessor with people's labels.
 
@@ -224,12 +268,13 @@ def _plan_pairs(
     )
 
 
+@takes_options(load_run_options, lambda name, _: name == "base_url")
 def align(
-    run: options.RunFolderArgument,
-    embeddings: options.EmbeddingsOption,
-    base_url: options.BaseUrlOption = None,
-    seed: options.AlignSeedOption = 0,
-    json: options.JsonOption = False,
+    context: typer.Context,
+    run: RunFolderArgument,
+    embeddings: Annotated[str, make_option(f"{EMBEDDING_FORMS}.", "--embeddings", "-e")],
+    seed: Annotated[int, make_option("Seed of the split and the triplets.", "--seed")] = 0,
+    json: JsonOption = False,
 ) -> None:
     """Learn a linear map of embeddings from the verdicts of a run.
 
@@ -239,7 +284,7 @@ def align(
     from judge.cli.render import alignment_table
     from judge.runs.record_json import to_json
 
-    summary = api.align(run, embeddings, seed=seed, base_url=base_url)
+    summary = api.align(run, embeddings, seed=seed, **typed_options(context))
     if json:
         print_json(to_json(summary))
         return
@@ -247,13 +292,21 @@ def align(
 
 
 def annotate(
-    run: options.RunFolderArgument,
-    plan: options.TasksOption = None,
-    who: options.WhoOption = "me",
-    host: options.HostOption = "127.0.0.1",
-    port: options.PortOption = 8765,
-    token: options.TokenOption = None,
-    opens: options.OpenOption = False,
+    run: RunFolderArgument,
+    plan: Annotated[
+        Path | None,
+        make_option("Pairs to label: the file of judge agree --plan or --plan-pairs (default: 50 queries)."),
+    ] = None,
+    who: Annotated[str, make_option("Name of the person who labels; each has a separate file.")] = "me",
+    host: Annotated[
+        str, make_option("Address to listen on; with another one, other machines reach the page.")
+    ] = "127.0.0.1",
+    port: Annotated[int, make_option("Port to listen on; 0: any free port.", min=0, max=65535)] = 8765,
+    token: Annotated[
+        str | None,
+        make_option("Secret in the page's address (default: a random one, which process lists do not show)."),
+    ] = None,
+    opens: Annotated[bool, make_option("Open the page in a browser.", "--open")] = False,
 ) -> None:
     """Label pairs blind on a local page, for judge agree. Needs search-judge[web]."""
     from judge.annotate import serve
@@ -262,7 +315,10 @@ def annotate(
     serve.annotate(run, plan, who, address, opens, typer.echo, ui_translator())
 
 
-def report(run: options.RunFolderArgument, opens: options.OpenOption = False) -> None:
+def report(
+    run: RunFolderArgument,
+    opens: Annotated[bool, make_option("Open the page in a browser.", "--open")] = False,
+) -> None:
     """Write the run's report.html again."""
     from judge import api
 
@@ -280,7 +336,9 @@ def measures() -> None:
 
 
 def show(
-    run: options.RunFolderArgument, query: options.QueryIdOption, json: options.JsonOption = False
+    run: RunFolderArgument,
+    query: Annotated[str, make_option("Id of the query.", "--query")],
+    json: JsonOption = False,
 ) -> None:
     """Print the snippets of a query with grades and reasons."""
     from judge.cli.show import find_query, print_query

@@ -7,10 +7,11 @@ from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from judge.config.loader import ConfigSource, did_you_mean, read_section, rename_options
+from judge.config.option import CALLS, ENGINES, FILES, INPUT
 from judge.config.option_checks import (
     STRICT,
     CountValue,
@@ -19,6 +20,7 @@ from judge.config.option_checks import (
     TextList,
     TextValue,
     keys_of,
+    option,
     raise_input_errors,
 )
 from judge.errors import InputError
@@ -28,34 +30,86 @@ from judge.messages import Message
 _REQUIRED = {"queries": "QUERIES", "engines": "--engine NAME", "out": "--out DATA"}
 
 
+def _read_addresses(value: object) -> object:
+    """Return a list of NAME=URL, as the command line takes addresses, as a table."""
+    if not isinstance(value, list | tuple):
+        return value
+    for text in value:
+        name, _, url = str(text).partition("=")
+        if not (name and url):
+            raise InputError(
+                "--base-url is {value!r:.80}; it is NAME=URL, e.g. searxng=http://localhost", value=text
+            )
+    return dict(str(text).split("=", 1) for text in value)
+
+
+_Addresses = Annotated[
+    Mapping[str, str], BeforeValidator(_read_addresses), Field(description=Message("a table of texts"))
+]
+
+
 @dataclass(config=STRICT, frozen=True, kw_only=True)
 class CollectConfig:
-    """The options of a collection.
+    """The options of a collection; the text of each says what it does.
 
-    `queries` is a file, `engines` the names of the engines, `out` the dataset to write. `depth` results are
-    taken from each answer. `lang`, a tag such as zh-CN, and `country` are sent to engines that take them, in
-    the codes of each engine. `rate` is in queries a second at each engine. `timeout` is in seconds per call,
-    `max_wait` how many seconds an engine that limits the rate is waited for. `base_urls` replace the
-    addresses of engines by name; `engine_tables` holds the tables [collect.engines.NAME].
-
-    The title of a field is its key in TOML where that differs. `source` is no option: it says which file
-    decided which option, for error messages. Raises InputError that names the option and its value.
+    `engine_tables` holds the tables [collect.engines.NAME]. `source` is no option: it says which file decided
+    which option, for error messages. Raises InputError that names the option and its value.
     """
 
     _raise_input_errors = raise_input_errors()
 
-    queries: TextValue
-    engines: Annotated[TextList, Field(title="engine")]
-    out: TextValue
-    depth: CountValue = 10
-    lang: TextValue | None = None
-    country: TextValue | None = None
-    rate: Annotated[NumberValue, Field(ge=0.001)] = 1.0
-    attempts: CountValue = 3
-    timeout: Annotated[NumberValue, Field(ge=0.1)] = 20.0
-    max_wait: NonNegativeNumber = 120.0
-    base_urls: Annotated[Mapping[str, str], Field(description=Message("a table of texts"))] = field(
-        default_factory=dict
+    queries: TextValue = option(
+        "Queries: .jsonl or .csv (query, query_id, …), .tsv (id, tab, query), .txt.",
+        INPUT,
+        ...,
+        example='"queries.tsv"',
+        type=Path,
+        place="argument",
+    )
+    engines: TextList = option(
+        "searxng, brave, bing, serper, serpapi-google, serpapi-baidu, serpapi-bing, tavily, exa, aliyun-iqs"
+        " (also -generic, -generic-advanced), bocha, http:NAME (described in --config) or langchain:CLASS;"
+        " repeatable.",
+        ENGINES,
+        ...,
+        title="engine",
+        example='["searxng", "brave"]',
+        flags=("--engine",),
+    )
+    out: TextValue = option(
+        "Dataset to write (.jsonl); an existing one is resumed.",
+        FILES,
+        ...,
+        example='"data.jsonl"',
+        type=Path,
+    )
+    depth: CountValue = option("Number of results to keep per query (default 10).", ENGINES, 10)
+    lang: TextValue | None = option(
+        "Language, e.g. zh-CN, sent to engines that take one, in their codes.", ENGINES, example='"zh-CN"'
+    )
+    country: TextValue | None = option(
+        "Country, e.g. cn, sent to engines that take one.", ENGINES, example='"cn"'
+    )
+    rate: Annotated[NumberValue, Field(ge=0.001)] = option(
+        "Queries per second and engine (default 1).", CALLS, 1.0
+    )
+    attempts: CountValue = option("Requests per call when an engine fails (default 3).", CALLS, 3)
+    max_wait: NonNegativeNumber = option(
+        "Seconds to wait for an engine that limits the rate (429); this uses no attempts (default 120).",
+        CALLS,
+        120.0,
+        flags=("--max-wait", "--patience"),
+    )
+    timeout: Annotated[NumberValue, Field(ge=0.1)] = option(
+        "Timeout of a call in seconds (default 20).", CALLS, 20.0
+    )
+    base_urls: _Addresses = option(
+        "NAME=URL: another address of an engine; repeatable.",
+        ENGINES,
+        {},
+        example='{ searxng = "http://localhost" }',
+        flags=("--base-url",),
+        type=list[str],
     )
     engine_tables: Annotated[
         Mapping[str, dict[str, Any]], Field(title="engines", description=Message("a table of tables"))

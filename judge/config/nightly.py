@@ -12,12 +12,14 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from judge.config.loader import NIGHTS_FOLDER
+from judge.config.option import NIGHTS
 from judge.config.option_checks import (
     STRICT,
     NonNegativeNumber,
     NumberValue,
     ShareValue,
     TextValue,
+    option,
     raise_input_errors,
     validate_table,
 )
@@ -123,24 +125,42 @@ class NightlyConfig:
 
     _raise_input_errors = raise_input_errors()
 
-    folder: Annotated[TextValue, Field(min_length=1, description=Message("a path in quotes"))] = NIGHTS_FOLDER
+    folder: Annotated[TextValue, Field(min_length=1, description=Message("a path in quotes"))] = option(
+        Message("Folder of the nights."), NIGHTS, NIGHTS_FOLDER, place="file"
+    )
     measures: _Measures | None = None
     # The resamples that are affordable cannot show a smaller probability.
-    alpha: Annotated[NumberValue, _share(0.0001, 1)] = 0.01
-    min_drop: ShareValue = 0.005
+    alpha: Annotated[NumberValue, _share(0.0001, 1)] = option(
+        Message("Probability of a false alarm on a night without a change."), NIGHTS, 0.01, place="file"
+    )
+    min_drop: ShareValue = option(
+        Message("Smaller drops of a measure are ignored."), NIGHTS, 0.005, place="file"
+    )
     min_coverage: ShareValue | None = None
     min_shared: ShareValue = 0.8
     max_missing: ShareValue = 0.1
     max_empty_snippets: ShareValue = 0.5
-    canary_repeats: _Repeats = 3
+    canary_repeats: _Repeats = option(
+        Message("How often each of the 64 canaries is judged; 0 turns them off."), NIGHTS, 3, place="file"
+    )
     # The permutations of the canaries cannot show a smaller probability.
     canary_alpha: Annotated[NumberValue, _share(0.001, 1)] = 0.005
     # With a larger share, canaries miss an assessor that gives half of them another grade.
     max_flip_rate: Annotated[NumberValue, _share(0, 0.25)] = 0.02
     min_shift: Annotated[NonNegativeNumber, Field(description=Message("a number of grades, 0 or more"))] = 0.1
-    judge_on_drift: Annotated[Literal["stop", "all"], Field(description=Message("'stop' or 'all'"))] = "stop"
+    judge_on_drift: Annotated[Literal["stop", "all"], Field(description=Message("'stop' or 'all'"))] = option(
+        Message("When the assessor has changed: stop judges nothing more; all judges the whole night."),
+        NIGHTS,
+        "stop",
+        place="file",
+    )
     accept_names: _Patterns = ()
-    webhook: _Webhook = None
+    webhook: _Webhook = option(
+        Message("Where to send a notice; url_env names the variable with the address."),
+        NIGHTS,
+        example='{ kind = "slack", url_env = "JUDGE_WEBHOOK" }',
+        place="file",
+    )
 
     def accepts(self, name: str) -> bool:
         """Return whether `accept_names` holds the name of a served model."""

@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails
 
 from judge.config.loader import did_you_mean, toml_repr
+from judge.config.option import DIMENSIONS, FILES, LIMITS, MEASURING, Option
 from judge.errors import InputError
 from judge.messages import Message
 
@@ -91,6 +92,31 @@ def raise_input_errors() -> Any:  # noqa: ANN401 - what pydantic finds in the bo
 def fields_of(model: Any) -> Mapping[str, FieldInfo]:  # noqa: ANN401 - a pydantic dataclass or model
     """Return the fields of a pydantic model or dataclass by name."""
     return model.__pydantic_fields__  # type: ignore[no-any-return]
+
+
+def option(
+    help_text: str,
+    group: str,
+    default: Any = None,  # noqa: ANN401 - as pydantic's Field has it
+    *,
+    title: str | None = None,
+    is_changeable: bool | None = None,
+    **more: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Return the field of an option, as in `Option`; `title` is its key in TOML if that is not its name.
+
+    What limits calls, chooses measures or dimensions, or names files is changeable by default.
+    """
+    if is_changeable is None:
+        is_changeable = group in (LIMITS, MEASURING, DIMENSIONS, FILES)
+    record = Option(help=help_text, group=group, is_changeable=is_changeable, **more)
+    return Field(default, title=title, json_schema_extra={"option": record})  # type: ignore[dict-item]
+
+
+def options_of(model: type[Any]) -> dict[str, Option]:
+    """Return the options of a model by the names of their fields."""
+    extras = {name: field.json_schema_extra for name, field in fields_of(model).items()}
+    return {name: extra["option"] for name, extra in extras.items() if isinstance(extra, dict)}  # type: ignore[misc]
 
 
 def keys_of(model: type[Any]) -> dict[str, str]:

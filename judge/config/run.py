@@ -5,7 +5,8 @@ A value comes from the command line or the Python call, else from the TOML file,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -14,6 +15,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from judge.config.loader import ConfigSource, is_day, read_toml, rename_options
+from judge.config.option import ASSESSOR, DIMENSIONS, FILES, INPUT, LIMITS, MEASURING
 from judge.config.option_checks import (
     STRICT,
     CountValue,
@@ -24,18 +26,15 @@ from judge.config.option_checks import (
     ShareValue,
     TextList,
     TextValue,
+    option,
+    options_of,
     raise_input_errors,
 )
 from judge.errors import InputError
 from judge.messages import Message
+from judge.models import FORMS
 from judge.records import BINARY, DECISION_MODEL, GRADED, RERANKER, LangChoice, Sampling, Scale, ScaleName
 
-#: Options that change neither the requests nor the measures: a resumed run may have other values.
-CHANGEABLE_OPTIONS = frozenset(
-    {"concurrency", "timeout", "attempts", "max_wait", "shutdown_timeout", "budget", "max_calls", "price"}
-    | {"prices", "out", "store", "measures", "min_coverage", "prompts", "batch", "on", "ray_address"}
-    | {"diversity", "points", "explain", "explain_queries"}
-)
 #: Tables of a TOML file that hold no options of a run.
 OTHER_TABLES = frozenset({"collect", "nightly"})
 #: Default `max_tokens` without and with thinking.
@@ -43,10 +42,21 @@ MAX_TOKENS, MAX_TOKENS_THINKING = 512, 8192
 
 
 def _split_columns(value: object) -> object:
-    """Return a table of columns as the list of FIELD=COLUMN that the command line takes."""
-    return (
-        tuple(f"{name}={column}" for name, column in value.items()) if isinstance(value, Mapping) else value
-    )
+    """Return a table of columns, or texts FIELD=COLUMN,FIELD=COLUMN, as a list of FIELD=COLUMN."""
+    if isinstance(value, Mapping):
+        return tuple(f"{name}={column}" for name, column in value.items())
+    if not isinstance(value, Sequence) or not all(isinstance(text, str) for text in value):
+        return value
+    # A column's name may hold a comma: one that separates is followed by FIELD=.
+    return tuple(part for text in value for part in re.split(r",(?=\w+=)", text))
+
+
+def _split_numbers(value: object) -> object:
+    """Return the numbers of a text with commas, as the command line takes a list of numbers."""
+    try:
+        return tuple(map(float, value.split(","))) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 _Columns = Annotated[TextList, BeforeValidator(_split_columns)]
@@ -57,6 +67,7 @@ _Measures = Annotated[
 ]
 _Price = Annotated[
     tuple[NonNegativeNumber, ...],
+    BeforeValidator(_split_numbers),
     Field(
         strict=False,
         min_length=2,
@@ -66,6 +77,7 @@ _Price = Annotated[
 ]
 _Thresholds = Annotated[
     tuple[NumberValue, ...],
+    BeforeValidator(_split_numbers),
     Field(strict=False, min_length=1, description=Message("a list of scores such as [0.2, 0.5, 0.8]")),
 ]
 _ScaleName = Annotated[ScaleName, Field(description=Message("'graded' (0-3) or 'binary' (yes/no)"))]
@@ -76,81 +88,208 @@ _AssessorName = Annotated[Literal["judge", "deepeval"], Field(description=Messag
 
 @dataclass(config=STRICT, frozen=True, kw_only=True)
 class Config:
-    """The options of a run.
+    """The options of a run; the text of each says what it does.
 
-    Dataset: `data` is a file; TREC input is `topics`, `docs` and `trec_runs` (files) instead. `columns`
-    maps fields to the dataset's own column names, as FIELD=COLUMN.
-
-    Assessor: `panel` names further models that judge the same pairs; `assessor` "deepeval" asks through
-    DeepEval. `depth` ranks are judged, `repeats` times. `dates` shows prompts the dates of snippets;
-    `as_of` is the day that prompts call today, and implies `dates`. `max_chars` bounds the characters of a
-    snippet in a prompt. `rerank_thresholds` are the scores at which the grades of rerankers begin; None fits
-    them on the labels of `qrels`. `max_tokens` bounds a reply; None takes 512, with `thinking` 8,192.
-
-    Limits: `timeout` is in seconds per call. `max_wait` is how many seconds the run waits for a server that
-    throttles or does not answer. `shutdown_timeout` is how many seconds calls under way get after Ctrl-C.
-    `price` is in US dollars per million tokens: input, output and, optionally, cached input; `prices` is a
-    file with a table of prices, which comes before the shipped one. `batch` judges through the provider's
-    Batch API. `on` "ray" sends requests from the actors of a Ray cluster: the one at `ray_address`, or one
-    that is started on this machine. With `near_duplicates`, snippets of a query that hardly differ are judged
-    once.
-
-    `diversity`, `points` and `explain` measure the dimensions of these names, beside relevance; the
-    `explain_queries` queries with the lowest scores are explained.
-
-    `measures` None takes the defaults for this depth. `source` is no option: it says which file decided
-    which option, for error messages. Raises InputError that names the option, its value and what it can be.
+    `measures` None takes the defaults for this depth; `rerank_thresholds` None fits them on the labels of
+    `qrels`. `source` is no option: it says which file decided which option, for error messages. Raises
+    InputError that names the option, its value and what it can be.
     """
 
     _raise_input_errors = raise_input_errors()
 
-    data: TextValue | None = None
-    topics: TextValue | None = None
-    docs: TextValue | None = None
-    trec_runs: TextList = ()
-    columns: _Columns = ()
-    model: TextValue = ""
-    panel: TextList = ()
-    assessor: _AssessorName = "judge"
-    base_url: TextValue | None = None
-    scale: _ScaleName = "graded"
-    lang: _Language = "auto"
-    repeats: CountValue = 1
-    depth: CountValue = 10
-    relevant_from: int | None = None
-    rerank_thresholds: _Thresholds | None = None
-    dates: bool = False
-    as_of: DayValue | None = None
-    temperature: NonNegativeNumber = 0.0
-    top_p: ShareValue | None = None
-    seed: int | None = None
-    max_tokens: Annotated[int, Field(ge=16)] | None = None
-    thinking: bool = False
-    max_chars: Annotated[int, Field(ge=200)] = 4000
-    qrels: TextValue | None = None
-    check: CountValue | None = None
-    prompts: TextValue | None = None
-    measures: _Measures | None = None
-    min_coverage: ShareValue = 0.99
-    concurrency: CountValue = 64
-    timeout: Annotated[NumberValue, Field(ge=0.1)] = 60.0
-    attempts: CountValue = 5
-    max_wait: NonNegativeNumber = 600.0
-    shutdown_timeout: NonNegativeNumber = 5.0
-    budget: NonNegativeNumber | None = None
-    max_calls: Annotated[int, Field(ge=0)] | None = None
-    price: _Price | None = None
-    batch: bool = False
-    on: _Place = "local"
-    ray_address: TextValue | None = None
-    near_duplicates: bool = False
-    diversity: bool = False
-    points: bool = False
-    explain: bool = False
-    explain_queries: CountValue = 20
-    prices: TextValue | None = None
-    out: TextValue | None = None
-    store: TextValue | None = None
+    data: TextValue | None = option(
+        "Dataset: .jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz (after --run: more run"
+        " files).",
+        INPUT,
+        example='"results.jsonl"',
+        type=list[Path],
+        place="argument",
+    )
+    topics: TextValue | None = option(
+        "TREC input: topics (id, tab, text).", INPUT, example='"topics.tsv"', type=Path
+    )
+    docs: TextValue | None = option(
+        "TREC input: documents (.jsonl or .tsv, also .gz).", INPUT, example='"docs.jsonl"', type=Path
+    )
+    trec_runs: TextList = option(
+        "TREC input: a run file; repeatable.",
+        INPUT,
+        (),
+        example='["bm25.run", "dense.run"]',
+        flags=("--run",),
+        type=list[Path],
+    )
+    columns: _Columns = option(
+        "Names of the dataset's columns: FIELD=COLUMN, e.g. snippet=text,query=q; repeatable.",
+        INPUT,
+        (),
+        example='{ snippet = "text", query = "q" }',
+    )
+    model: TextValue = option(f"{FORMS}.", ASSESSOR, "", example='"openai:NAME"', flags=("--model", "-m"))
+    panel: TextList = option(
+        Message("Further models that judge the same pairs: a panel."),
+        ASSESSOR,
+        (),
+        example='["dashscope:NAME"]',
+        place="file",
+    )
+    assessor: _AssessorName = option(
+        "Prompts: judge (default) or deepeval (needs the extra).", ASSESSOR, "judge", for_datasets=True
+    )
+    base_url: TextValue | None = option(
+        "Address of the server (default: the provider's).", ASSESSOR, example='"http://localhost:8000/v1"'
+    )
+    scale: _ScaleName = option("graded (0-3, default) or binary (yes/no).", ASSESSOR, "graded")
+    lang: _Language = option(
+        "Language of the prompt: zh, en or auto (default). auto takes the language of the query; for one word"
+        " in Latin letters, digits or symbols, that of its snippets.",
+        ASSESSOR,
+        "auto",
+    )
+    repeats: CountValue = option("Judge the pool N times, to measure stability (default 1).", ASSESSOR, 1)
+    depth: CountValue = option("Number of ranks to judge (default 10).", ASSESSOR, 10, for_datasets=True)
+    relevant_from: int | None = option(
+        "Lowest grade that counts as relevant.", ASSESSOR, example="2", for_datasets=True
+    )
+    rerank_thresholds: _Thresholds | None = option(
+        "Scores at which a reranker's grades 1, 2, … begin, e.g. 0.2,0.5,0.8 (default: fitted on --qrels).",
+        ASSESSOR,
+        example="[0.2, 0.5, 0.8]",
+        type=str,
+        for_datasets=True,
+    )
+    dates: bool = option(
+        "Show the snippets' dates in prompts; then a different date makes a different pair.",
+        ASSESSOR,
+        False,
+        for_datasets=True,
+    )
+    as_of: DayValue | None = option(
+        "The day that prompts call today, e.g. 2026-05-01; implies --dates.",
+        ASSESSOR,
+        example='"2026-05-01"',
+        for_datasets=True,
+    )
+    prompts: TextValue | None = option(
+        "Folder with your own zh/ and en/ prompts.",
+        ASSESSOR,
+        example='"my-prompts"',
+        type=Path,
+        is_changeable=True,
+    )
+    temperature: NonNegativeNumber = option("Sampling temperature (default 0).", ASSESSOR, 0.0)
+    top_p: ShareValue | None = option("Nucleus sampling (default: not sent).", ASSESSOR, example="0.9")
+    seed: int | None = option("Sampling seed (default: not sent).", ASSESSOR, example="1")
+    max_tokens: Annotated[int, Field(ge=16)] | None = option(
+        "Maximum tokens of a reply (default 512, with --thinking 8192).", ASSESSOR
+    )
+    thinking: bool = option("Let the model reason first.", ASSESSOR, False)
+    max_chars: Annotated[int, Field(ge=200)] = option(
+        Message("Characters of a snippet that a prompt shows."), ASSESSOR, 4000, place="file"
+    )
+    qrels: TextValue | None = option(
+        "Labels of people that are used as grades; the assessor judges the other pairs. TREC qrels, or CSV"
+        " (query_id, snippet_id, grade).",
+        INPUT,
+        example='"labels.csv"',
+        type=Path,
+    )
+    check: CountValue | None = option(
+        "With --qrels: number of labelled pairs that the assessor judges, too, to measure agreement (default:"
+        " none).",
+        INPUT,
+        example="50",
+    )
+    measures: _Measures | None = option(
+        'Measures, e.g. "nDCG@10 AP@10 P@5"; the first one decides.',
+        MEASURING,
+        type=str,
+        for_datasets=True,
+        for_scores=True,
+    )
+    min_coverage: ShareValue = option("Share of pairs that must be judged (default 0.99).", MEASURING, 0.99)
+    diversity: bool = option(
+        "Also measure distinct sites, near-duplicates and similarity of each list; free.",
+        DIMENSIONS,
+        False,
+        for_datasets=True,
+        for_scores=True,
+    )
+    points: bool = option(
+        "Also ask the first model for the information points of each query, and which results state them.",
+        DIMENSIONS,
+        False,
+        for_datasets=True,
+    )
+    explain: bool = option(
+        "Also ask the first model why each engine has its score, on the queries with the lowest scores.",
+        DIMENSIONS,
+        False,
+        for_datasets=True,
+    )
+    explain_queries: CountValue = option(
+        "With --explain: number of queries (default 20).", DIMENSIONS, 20, for_datasets=True
+    )
+    concurrency: CountValue = option("Maximum number of concurrent calls (default 64).", LIMITS, 64)
+    timeout: Annotated[NumberValue, Field(ge=0.1)] = option(
+        "Timeout of a call in seconds (default 60).", LIMITS, 60.0
+    )
+    attempts: CountValue = option("Requests per call when the server fails (default 5).", LIMITS, 5)
+    max_wait: NonNegativeNumber = option(
+        "Seconds to wait for a server that limits the rate or is down (default 600).", LIMITS, 600.0
+    )
+    shutdown_timeout: NonNegativeNumber = option(
+        Message("Seconds that calls under way get after Ctrl-C."), LIMITS, 5.0, place="file"
+    )
+    budget: NonNegativeNumber | None = option(
+        "Stop when this many USD are spent; needs a known price.", LIMITS, example="5.0"
+    )
+    max_calls: Annotated[int, Field(ge=0)] | None = option(
+        "Stop after this many calls.", LIMITS, example="20000"
+    )
+    batch: bool = option(
+        "Judge through the provider's Batch API: half the price, within 24 hours; the same command again"
+        " resumes.",
+        LIMITS,
+        False,
+        for_datasets=True,
+    )
+    on: _Place = option(
+        "Send requests from this process: local (default), or from a Ray cluster: ray.", LIMITS, "local"
+    )
+    ray_address: TextValue | None = option(
+        "With --on ray: HOST:PORT of the cluster (default: one on this machine).",
+        LIMITS,
+        example='"127.0.0.1:6379"',
+    )
+    near_duplicates: bool = option(
+        "Judge snippets of a query that hardly differ once; a different number, name or negation counts.",
+        LIMITS,
+        False,
+        is_changeable=False,
+        for_datasets=True,
+    )
+    price: _Price | None = option(
+        "Price of the model: INPUT,OUTPUT[,CACHED] in USD per million tokens.",
+        LIMITS,
+        example="[0.4, 1.2]",
+        type=str,
+    )
+    prices: TextValue | None = option(
+        "TOML file with your own [[prices]] rows, before the shipped ones.",
+        LIMITS,
+        example='"prices.toml"',
+        type=Path,
+    )
+    out: TextValue | None = option(
+        "Run folder; an existing run is resumed.", FILES, example='"runs/tonight"', type=Path
+    )
+    store: TextValue | None = option(
+        "Verdict store (default: verdicts.sqlite beside --out).",
+        FILES,
+        example='"runs/verdicts.sqlite"',
+        type=Path,
+    )
     source: ConfigSource = field(default=ConfigSource(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -280,3 +419,7 @@ class Config:
 def _with_scale(options: dict[str, Any]) -> dict[str, Any]:
     """Return `options` with the only scale that DeepEval has, if DeepEval is the assessor."""
     return {"scale": "binary", **options} if options.get("assessor") == "deepeval" else options
+
+
+#: Options that change neither the requests nor the measures: a resumed run may have other values.
+CHANGEABLE_OPTIONS = frozenset(name for name, each in options_of(Config).items() if each.is_changeable)

@@ -146,7 +146,7 @@ def test_show_prints_grades_and_reasons(demo: Path) -> None:
         (["run", example.path(), "-m", "lexical", "--lang", "fr"], "'zh'"),
         (["run", example.path(), "-m", "lexical", "--repeats", 0], "repeats is 0"),
         (["run", example.path(), "-m", "lexical", "--prompts", "nowhere"], "nowhere"),
-        (["run", example.path(), "-m", "lexical", "--price", "cheap"], "--price"),
+        (["run", example.path(), "-m", "lexical", "--price", "cheap"], "price is 'cheap'"),
         (["run", example.path(), "-m", "lexical", "--config", "absent.toml"], "absent.toml"),
         (["run", example.path(), example.path(), "-m", "lexical"], "a run has one"),
         (["run", "--run", "x.run", "-m", "lexical"], "--topics"),
@@ -274,7 +274,8 @@ def test_help_groups_the_options_of_a_run() -> None:
     lines = command("run", "--help").stdout.splitlines()
     groups = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
     assert groups == [
-        *("Arguments:", "Assessor:", "Input:", "Measuring:", "Calls and cost:", "Files:", "Options:"),
+        *("Arguments:", "Assessor:", "Input:", "Measuring:", "Beside relevance:", "Calls and cost:"),
+        *("Files:", "Options:"),
     ]
     assert all(len(line) <= 80 for line in lines)
 

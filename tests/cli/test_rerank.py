@@ -103,7 +103,7 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
             ((), "a reranker gives scores, not grades: add --rerank-thresholds"),
             (("--rerank-thresholds", "0.5"), "the graded scale takes 3 ascending scores"),
             (("--rerank-thresholds", "0.5,0.4,0.9"), "the graded scale takes 3 ascending scores"),
-            (("--rerank-thresholds", "high"), "--rerank-thresholds is 'high'"),
+            (("--rerank-thresholds", "high"), "rerank_thresholds is 'high'"),
         ):
             done = judge(data, server, tmp_path / "out", *words)
             assert (done.returncode, server.asked) == (2, [])

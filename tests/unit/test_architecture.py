@@ -21,7 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "example": set(),
     "messages": set(),
     "pricing": {"records", "errors", "config"},
-    "config": {"records", "errors", "filesystem"},
+    "config": {"records", "errors", "filesystem", "models"},
     "dataset": {"records", "errors", "characters", "filesystem"},
     "models": {"records", "errors", "characters"},
     "parsing": {"records", "errors"},
