@@ -53,6 +53,7 @@ from judge.runs.results import read_entries
 if TYPE_CHECKING:
     import pandas as pd
 
+    from judge.analysis.dimension_result import DimensionSummary
     from judge.config.run import Config
     from judge.records import ScaleName
 
@@ -206,6 +207,35 @@ def align(
         folder.write("alignment.npy", [matrix.getvalue()])
         folder.write("alignment.json", [dump_json(to_json(alignment.summary), indent=2), "\n"])
     return alignment.summary
+
+
+def compare_lists(
+    run: str | Path, a: str, b: str, model: str | None = None, **options: object
+) -> DimensionSummary:
+    """Ask which of the lists of the engines `a` and `b` is better, on each query and in both orders.
+
+    `model` None takes the first model of the run and its address; `options` are those of `judge.Config`. The
+    result becomes a dimension of the run, in its files. Raises InputError for a folder that cannot be read,
+    and RunIncomplete when not every question is asked.
+    """
+    from judge import pipeline
+    from judge.config.run import Config
+
+    if model is None:
+        options = {**read_model(Path(run)), **options}
+    else:
+        options["model"] = model
+    compare = partial(pipeline.compare_lists, Config.load(None, **options), Path(run), a, b)
+    if not _loop_is_running():
+        return compare()
+    with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor:
+        return executor.submit(compare).result()
+
+
+def read_model(run: Path) -> dict[str, object]:
+    """Return the first model of the run in a folder and its address, as options of a run."""
+    options = (RunFolder(run).read_if_there("config.json") or {}).get("options", {})
+    return {name: options.get(name) for name in ("model", "base_url")}
 
 
 def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> LabellingPlan:

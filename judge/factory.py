@@ -292,15 +292,18 @@ def build_text_assessor(config: Config, kind: QuestionKind[Any], *, calls: bool 
 
 
 def build_text_asker(
-    config: Config, store: VerdictStore, client: ModelClient, progress: ProgressListener
+    config: Config, store: VerdictStore, progress: ProgressListener, client: ModelClient | None = None
 ) -> TextAsker:
     """Return what asks questions besides grades; it shares spend limit and cancellation with `client`."""
 
     def open_client(kind: QuestionKind[Any]) -> tuple[TextAssessor, ModelClient]:
+        nonlocal client
         assessor = build_text_assessor(config, kind)
         limits = build_limits(config, assessor.model)
-        token = client.cancel_token.renew()
-        return assessor, ModelClient(assessor.model, limits, token, client.spend_limit)
+        token = client.cancel_token.renew() if client else CancelToken()
+        opened = ModelClient(assessor.model, limits, token, client.spend_limit if client else None)
+        client = client or opened
+        return assessor, opened
 
     return TextAsker(open_client, store, progress)
 

@@ -14,16 +14,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from judge import factory
+from judge.analysis.dimension_result import DimensionSummary
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.analysis.summary import PriceUsed, RunCost, Summary
 from judge.assess import estimate as estimating
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
 from judge.cache import FileCache, cache_folder
+from judge.characters import estimate_tokens
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.dataset.near_duplicates import NearDuplicates, find_near_duplicates
-from judge.dimensions import DIMENSIONS, DimensionOptions, forecast_questions, measure_dimensions
+from judge.dimensions import (
+    DIMENSIONS,
+    DimensionOptions,
+    forecast_questions,
+    measure_dimensions,
+    side_by_side,
+)
+from judge.dimensions.side_by_side import ListComparison
 from judge.errors import RunIncomplete
 from judge.finished_run import export_run, measure_run
 from judge.measure.panel_agreement import as_assessor
@@ -32,7 +41,8 @@ from judge.pricing.cost import Cost, add_costs
 from judge.pricing.prices import Price, common_price
 from judge.records import Judgment
 from judge.runs import export
-from judge.runs.folder import RunFolder
+from judge.runs.folder import RunFolder, reading_run
+from judge.runs.load import load_run
 from judge.runs.result import RunResult
 from judge.selftest import selftest_run, stored_results
 from judge.store.store import VerdictStore
@@ -113,7 +123,7 @@ def run(
             dimensions = measure_dimensions(loaded, names)
         else:
             with VerdictStore(store_file) as store:
-                asker = factory.build_text_asker(config, store, clients[0][1], progress or NullProgress())
+                asker = factory.build_text_asker(config, store, progress or NullProgress(), clients[0][1])
                 dimensions = measure_dimensions(loaded, names, asker, options)
             cost = _cost(add_costs([judging.cost, *asker.costs]), price)
             loaded = replace(loaded, spec=replace(spec, cost=cost))
@@ -187,6 +197,44 @@ def estimate(config: Config) -> RunForecast:
         )
         questions[name] = questions[name] + each if name in questions else each
     return RunForecast(pairs.results, len(pairs.pairs), config.repeats, remarks, estimates, questions)
+
+
+def plan_comparison(
+    config: Config, path: Path, a: str, b: str
+) -> tuple[LoadedRun, ListComparison, estimating.QuestionEstimate]:
+    """Return the run in the folder `path`, the comparison of two of its engines, and what it would cost."""
+    config.check_text_model("sidebyside")
+    with reading_run(path):
+        loaded = load_run(RunFolder(path))
+        plan = side_by_side.plan_comparison(loaded, a, b)
+    assessor = factory.build_text_assessor(config, side_by_side.COMPARE_LISTS, calls=False)
+    shown = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask) / max(len(plan.to_ask), 1)
+    price = factory.build_limits(config, assessor.model).price
+    estimate = estimating.estimate_questions(
+        assessor, len(plan.to_ask), shown, side_by_side.REPLY_TOKENS, price
+    )
+    return loaded, plan, estimate
+
+
+def compare_lists(
+    config: Config, path: Path, a: str, b: str, progress: ProgressListener | None = None
+) -> DimensionSummary:
+    """Compare the whole lists of two engines of the run in folder `path`, and add that to its files.
+
+    Raises InputError when `path` is no finished run, and the reason when not every question is asked.
+    """
+    folder = RunFolder(path)
+    folder.read("summary.json")  # before a lock file appears in a folder that is no run's
+    with folder.locked():
+        loaded, plan, _ = plan_comparison(config, path, a, b)
+        with VerdictStore(Path(config.store) if config.store else folder.store_path) as store:
+            asker = factory.build_text_asker(config, store, progress or NullProgress())
+            result = side_by_side.compare_lists(loaded, plan, asker)
+        if asker.stopped:
+            raise asker.stopped
+        dimensions = {**loaded.dimensions, f"sidebyside {a} {b}": result}
+        export_run(folder, measure_run(path, replace(loaded, dimensions=dimensions)))
+    return result.summary
 
 
 def _cost(cost: Cost, price: Price | None) -> RunCost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
@@ -64,8 +65,8 @@ class DimensionResult:
     values: Mapping[tuple[str, str], QueryValues] = field(default_factory=dict)
 
 
-def average_values(values: Iterable[float | None], least: float = 0.0) -> DimensionMean:
-    """Return the mean of the values that are known, with its t interval cut at the `least` value."""
+def average_values(values: Iterable[float | None], least: float = 0.0, most: float = inf) -> DimensionMean:
+    """Return the mean of the values that are known, with its t interval cut at `least` and `most`."""
     from scipy.special import stdtrit
 
     known = np.array([value for value in values if value is not None], dtype=np.float64)
@@ -74,7 +75,7 @@ def average_values(values: Iterable[float | None], least: float = 0.0) -> Dimens
     mean, interval = float(known.mean()), None
     if known.size > 1:
         reach = float(stdtrit(known.size - 1, 0.975) * known.std(ddof=1) / np.sqrt(known.size))
-        interval = finite_interval(max(mean - reach, least), mean + reach)
+        interval = finite_interval(max(mean - reach, least), min(mean + reach, most))
     return DimensionMean(mean, interval, known.size)
 
 
@@ -83,18 +84,19 @@ def summarise_dimension(
     engines: Iterable[str],
     remarks: tuple[str, ...] = (),
     least: float = 0.0,
+    most: float = inf,
     notes: tuple[DimensionNote, ...] = (),
 ) -> DimensionResult:
     """Return the result of a dimension whose means are over the queries with a value.
 
-    `least` is the lowest value that a measure can have.
+    `least` and `most` are the lowest and the highest value that a measure can have.
     """
     measures = list(dict.fromkeys(name for row in values.values() for name in row))
     by_engine: dict[str, list[QueryValues]] = {engine: [] for engine in engines}
     for (engine, _), row in values.items():
         by_engine[engine].append(row)
     means = {
-        engine: {name: average_values((row.get(name) for row in rows), least) for name in measures}
+        engine: {name: average_values((row.get(name) for row in rows), least, most) for name in measures}
         for engine, rows in by_engine.items()
     }
     return DimensionResult(DimensionSummary(means, remarks, notes), values)

@@ -99,6 +99,7 @@ _COMMANDS = (
         saved_run_commands.score,
         saved_run_commands.compare,
         saved_run_commands.agree,
+        run_commands.sidebyside,
         saved_run_commands.align,
         saved_run_commands.annotate,
         saved_run_commands.report,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judge.cli.options import ConfigOption, load_run_options, takes_options, typed_options
+from judge.cli.options import ConfigOption, RunFolderArgument, load_run_options, takes_options, typed_options
 from judge.cli.terminal import (
     make_console,
     make_progress_listener,
@@ -19,6 +19,7 @@ from judge.cli.terminal import (
 )
 from judge.config.option import ASSESSOR, FILES, INPUT, Option
 from judge.errors import InputError
+from judge.messages import Message
 from judge.models import FORMS
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _PANEL = Option(
     flags=("--model", "-m"),
     type=list[str],
 )
+#: Options of grades, which have no meaning for a question about whole lists.
+_GRADING_OPTIONS = frozenset({"scale", "lang", "repeats", "min_coverage", "out"})
 
 
 @takes_options(load_run_options, lambda name, _: name == "out")
@@ -137,3 +140,34 @@ def selftest(context: typer.Context, config: ConfigOption = None) -> None:
     if result.incomplete is not None:
         print_error(result.incomplete)
         sys.exit(3)
+
+
+@takes_options(
+    load_run_options,
+    lambda name, option: option.group != INPUT and not option.for_datasets and name not in _GRADING_OPTIONS,
+)
+def sidebyside(
+    context: typer.Context,
+    run: RunFolderArgument,
+    a: Annotated[str, typer.Argument(help="Engine.", show_default=False)],
+    b: Annotated[str, typer.Argument(help="Another engine.", show_default=False)],
+    config: ConfigOption = None,
+) -> None:
+    """Ask a model which of two engines' whole lists is better, query by query and in both orders.
+
+    Without -m it is the first model of the run. The result is added to the run's files.
+    """
+    from judge import api, pipeline
+    from judge.cli.render import assessor_tables, dimension_tables
+    from judge.client.cancel import raise_on_signals
+
+    typed = typed_options(context)
+    if not typed.get("model"):
+        typed = {**api.read_model(run), **typed}
+    settings = to_config(typed, config)
+    console, t = make_console(), ui_translator()
+    *_unused, estimate = pipeline.plan_comparison(settings, run, a, b)
+    assessor_tables.print_question_estimate("sidebyside", estimate, console, t)
+    with raise_on_signals():
+        summary = pipeline.compare_lists(settings, run, a, b, make_progress_listener())
+    dimension_tables.print_dimension(Message("sidebyside"), summary, (a, b), console, t)

@@ -316,15 +316,20 @@ class Config:
         if self.assessor == "deepeval":
             self._check_deepeval()
         self._check_thresholds()
-        asked = [name for name in ("points", "explain") if getattr(self, name)]
-        if asked and self.model.startswith(("lexical", RERANKER, DECISION_MODEL)):
+        for name in ("points", "explain"):
+            if getattr(self, name):
+                self.check_text_model(f"--{name}")
+        return self
+
+    def check_text_model(self, option: str) -> None:
+        """Raise InputError when the first model, which `option` asks, answers with no texts."""
+        if self.model.startswith(("lexical", RERANKER, DECISION_MODEL)):
             raise InputError(
                 "{option} asks a language model, and {model} gives no texts; omit {option}, or name another"
                 " model first",
-                option=f"--{asked[0]}",
+                option=option,
                 model=self.model,
             )
-        return self
 
     def _check_thresholds(self) -> None:
         thresholds, top = self.rerank_thresholds, self.grading.top

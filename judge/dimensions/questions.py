@@ -32,6 +32,6 @@ def make_question_pair(query: Query, lines: Iterable[str]) -> Pair:
     return Pair(query, Snippet(digest, text, title="", date="", url="", raw_text=text, raw_title=""))
 
 
-def show_snippet(number: int, snippet: Snippet) -> str:
-    """Return a snippet as a line that begins with its number."""
-    return f"{number} | {snippet.title} | {snippet.text}" if snippet.title else f"{number} | {snippet.text}"
+def show_snippet(name: object, snippet: Snippet) -> str:
+    """Return a snippet as a line that begins with its name, such as a number."""
+    return f"{name} | {snippet.title} | {snippet.text}" if snippet.title else f"{name} | {snippet.text}"

@@ -418,7 +418,7 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
     for name, dimension in summary.dimensions.items():
         head = (text("engine"), *map(repeat_in_both, dimension.measures))
         rows = []
-        for engine in order:
+        for engine in (name for name in order if name in dimension.engines):
             means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
             rows.append((engine, tuple(map(_format_mean, means))))
         remarks = [in_both(Translator.__call__, remark) for remark in dimension.remarks]

@@ -8,7 +8,7 @@ from math import floor, log10
 from rich.console import Console
 
 from judge.analysis.summary import SelfTestShare
-from judge.assess.estimate import RunEstimate
+from judge.assess.estimate import QuestionEstimate, RunEstimate
 from judge.cli.render.cells import escape_line, make_table, print_table
 from judge.messages import Translator
 from judge.pipeline import RunForecast
@@ -38,15 +38,25 @@ def _lines(forecast: RunForecast, t: Translator) -> Iterator[str]:
     if several:
         yield _total(list(forecast.assessors.values()), t)
     for name, questions in forecast.dimensions.items():
-        yield t(
-            "{name}: at most {run.calls:,} calls besides, about {run.prompt_tokens:,} tokens in and"
-            " {run.completion_tokens:,} out, {price}",
-            name=t(name),
-            run=questions,
-            price=t("price unknown")
-            if questions.usd is None
-            else t("about {amount}", amount=_usd(questions.usd, t)),
-        )
+        yield _describe_questions(name, questions, t)
+
+
+def print_question_estimate(name: str, questions: QuestionEstimate, console: Console, t: Translator) -> None:
+    """Print what the questions of a dimension would cost."""
+    console.print(escape_line(_describe_questions(name, questions, t)))
+
+
+def _describe_questions(name: str, questions: QuestionEstimate, t: Translator) -> str:
+    price = t("price unknown")
+    if questions.usd is not None:
+        price = t("about {amount}", amount=_usd(questions.usd, t))
+    return t(
+        "{name}: at most {run.calls:,} calls besides, about {run.prompt_tokens:,} tokens in and"
+        " {run.completion_tokens:,} out, {price}",
+        name=t(name),
+        run=questions,
+        price=price,
+    )
 
 
 def _total(estimates: Sequence[RunEstimate], t: Translator) -> str:

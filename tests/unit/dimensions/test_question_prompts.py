@@ -13,11 +13,12 @@ from judge.characters import estimate_tokens
 from judge.dimensions.explain import EXPLAIN
 from judge.dimensions.points import FIND_SUPPORT, LIST_POINTS
 from judge.dimensions.questions import make_question_pair
+from judge.dimensions.side_by_side import COMPARE_LISTS
 from judge.errors import ReplyParseError
 from judge.records import Lang, Query
 from tests.support.cases import check_each
 
-KINDS: tuple[QuestionKind[Any], ...] = (EXPLAIN, LIST_POINTS, FIND_SUPPORT)
+KINDS: tuple[QuestionKind[Any], ...] = (EXPLAIN, LIST_POINTS, FIND_SUPPORT, COMPARE_LISTS)
 LANGS: tuple[Lang, ...] = get_args(Lang)
 #: The most tokens that a request may hold beyond the query and the lines.
 LONGEST = 300

@@ -1,0 +1,199 @@
+"""Side by side: a model says which of two engines' whole lists helps the user more.
+
+Each query is asked twice, with either engine first, and the two answers are averaged: a preference for the
+list that is shown first cancels out, and is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from judge.analysis.dimension_result import (
+    DimensionNote,
+    DimensionResult,
+    QueryValues,
+    average_values,
+    summarise_dimension,
+)
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.run_analysis import score_run
+from judge.assess.text_assessor import QuestionKind, TextAsker
+from judge.dimensions.questions import make_question_pair, show_snippet
+from judge.errors import InputError
+from judge.messages import Message
+from judge.records import Pair, Ranking
+
+_MAX_REASON = 2_000
+#: Tokens that a reason of two sentences and the preference take.
+REPLY_TOKENS = 100
+#: The most queries whose reasons the summary holds.
+_MAX_NOTES = 200
+#: With fewer queries that prefer one engine, none is named.
+_MIN_DECIDED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """What the model answers: the reason, then the better list."""
+
+    reason: str
+    better: Literal["A", "B", "tie"]
+
+
+def _has_reason(answer: Preference, _: object) -> bool:
+    return 0 < len(answer.reason.strip()) <= _MAX_REASON
+
+
+COMPARE_LISTS = QuestionKind(
+    "sidebyside",
+    Preference,
+    {"reason": {"type": "string"}, "better": {"type": "string", "enum": ["A", "B", "tie"]}},
+    _has_reason,
+)
+#: The preference for the list that is shown first.
+_VALUES = {"A": 1.0, "tie": 0.0, "B": -1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class ListComparison:
+    """The queries to compare two engines on; `to_ask` has two questions for each of `different`.
+
+    `equal` are the queries where both engines returned the same texts in the same order.
+    """
+
+    a: str
+    b: str
+    different: tuple[str, ...]
+    equal: tuple[str, ...]
+    to_ask: tuple[Pair, ...]
+
+
+def plan_comparison(run: LoadedRun, a: str, b: str) -> ListComparison:
+    """Return the comparison of the engines on the queries that neither failed on.
+
+    Raises InputError when an engine is not in the run.
+    """
+    for engine in (a, b):
+        if engine not in run.data.engines:
+            raise InputError(
+                "engine {engine!r} is not in the run; it has {names}",
+                engine=engine,
+                names=", ".join(run.data.engines),
+            )
+    if a == b:
+        raise InputError("engine {engine!r} is named twice; name two engines to compare", engine=a)
+    rankings = {(each.engine, each.query_id): each for each in run.data.rankings if each.error is None}
+    different, equal, to_ask = [], [], []
+    for query_id, query in run.data.queries.items():
+        first, second = rankings.get((a, query_id)), rankings.get((b, query_id))
+        if first is None or second is None:
+            continue
+        shown = [[snippet.id for snippet in each.snippets[: run.pool.depth]] for each in (first, second)]
+        if shown[0] == shown[1]:
+            equal.append(query_id)
+            continue
+        different.append(query_id)
+        for order in ((first, second), (second, first)):
+            to_ask.append(make_question_pair(query, _show_lists(order, run.pool.depth)))
+    return ListComparison(a, b, tuple(different), tuple(equal), tuple(to_ask))
+
+
+def _show_lists(order: Sequence[Ranking], depth: int) -> list[str]:
+    return [
+        show_snippet(f"{name}{rank}", snippet)
+        for name, ranking in zip("AB", order, strict=True)
+        for rank, snippet in enumerate(ranking.snippets[:depth], start=1)
+    ]
+
+
+def compare_lists(run: LoadedRun, plan: ListComparison, asker: TextAsker) -> DimensionResult:
+    """Return the win rate of each engine: over queries, 1 where it is preferred, 0.5 for a tie.
+
+    An engine that only one of the two orders prefers has 0.75. A query without both answers has no value.
+    """
+    answers = asker.ask(COMPARE_LISTS, plan.to_ask)
+    #: By query: the preference for a, from -1 to 1, and for the list that is shown first.
+    preferences, positions = dict.fromkeys(plan.equal, 0.0), []
+    notes, contradictions = [], 0
+    for query_id, one, two in zip(plan.different, answers[::2], answers[1::2], strict=True):
+        if one is None or two is None:
+            continue
+        first, second = _VALUES[one.better], _VALUES[two.better]
+        preferences[query_id] = (first - second) / 2
+        positions.append((first + second) / 2)
+        contradictions += first * second > 0
+        query = run.data.queries[query_id]
+        winner = plan.a if first > second else plan.b if first < second else None
+        shown_first, answer = (plan.a, one) if first == np.sign(first - second) else (plan.b, two)
+        text = f"A = {shown_first}: {answer.reason.strip()}"
+        notes.append(DimensionNote(query_id, query.raw_text, winner, text))
+    values: dict[tuple[str, str], QueryValues] = {}
+    for query_id, value in preferences.items():
+        values[plan.a, query_id] = {"win_rate": (1 + value) / 2}
+        values[plan.b, query_id] = {"win_rate": (1 - value) / 2}
+    remarks = _describe(run, plan, preferences, positions, contradictions)
+    return summarise_dimension(values, (plan.a, plan.b), remarks, most=1.0, notes=tuple(notes[:_MAX_NOTES]))
+
+
+def _describe(
+    run: LoadedRun,
+    plan: ListComparison,
+    preferences: dict[str, float],
+    positions: list[float],
+    contradictions: int,
+) -> tuple[Message, ...]:
+    """Return who is preferred, what position does, and how far the first measure agrees."""
+    signs = {query_id: float(np.sign(value)) for query_id, value in preferences.items()}
+    wins, losses = list(signs.values()).count(1.0), list(signs.values()).count(-1.0)
+    mean = average_values(preferences.values(), least=-1.0, most=1.0)
+    outcome = Message("not separated")
+    if mean.ci95 and wins + losses >= _MIN_DECIDED and (mean.ci95[0] > 0 or mean.ci95[1] < 0):
+        outcome = Message("{engine} is preferred", engine=plan.a if mean.ci95[0] > 0 else plan.b)
+    remarks = [
+        Message(
+            "{a}, {b}: {outcome}; {wins:,} queries prefer {a}, {losses:,} prefer {b}, {ties:,} are ties, of"
+            " them {equal:,} equal lists and {contradictions:,} where the two orders contradict each other;"
+            " {missing:,} have no answer.",
+            a=plan.a,
+            b=plan.b,
+            outcome=outcome,
+            wins=wins,
+            losses=losses,
+            ties=len(signs) - wins - losses,
+            equal=len(plan.equal),
+            contradictions=contradictions,
+            missing=len(plan.different) + len(plan.equal) - len(signs),
+        )
+    ]
+    position = average_values(((1 + value) / 2 for value in positions), most=1.0)
+    if position.mean is not None and position.ci95:
+        remarks.append(
+            Message(
+                "The list that is shown first has a win rate of {mean:.3f} (95 %: {low:.3f} to {high:.3f});"
+                " both orders are averaged, which cancels this.",
+                mean=position.mean,
+                low=position.ci95[0],
+                high=position.ci95[1],
+            )
+        )
+    scores = score_run(run, run.spec.measures[:1])
+    values = scores.average_repeats()[0][:, :, 0]
+    differences = values[scores.engines.index(plan.a)] - values[scores.engines.index(plan.b)]
+    both = [
+        np.sign(difference) == signs[query_id]
+        for query_id, difference in zip(scores.queries, differences, strict=True)
+        if signs.get(query_id) and abs(difference) > 0
+    ]
+    remarks.append(
+        Message(
+            "{measure} prefers the same engine on {same:,} of the {of:,} queries where both prefer one.",
+            measure=str(scores.measures[0]),
+            same=sum(map(bool, both)),
+            of=len(both),
+        )
+    )
+    return tuple(remarks)

@@ -1,0 +1,105 @@
+"""`judge sidebyside`: whole lists of two engines in both orders, with numbers worked by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from judge import api
+from tests.support.command_line import command
+from tests.support.factories import fenced, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+#: The results of x and y: x is better on 5 queries, y on one; one pair of lists is equal, one undecided.
+LISTS = {f"q{n}": ("good", "bad") for n in range(1, 6)} | {
+    "q6": ("bad", "good"),
+    "q7": ("same", "same"),
+    "q8": ("even", "also even"),
+}
+
+
+def prefers_good(asked: ChatRequest) -> Reply:
+    """Prefer the list that says it is good; else the list that is shown first."""
+    assert "result lists, A or B" in asked.prompt
+    lines = fenced(asked.prompt).split("\n")
+    good = [line[0] for line in lines if "good" in line]
+    better = good[0] if good else "A"
+    return Reply(text=json.dumps({"reason": f"{better} is good", "better": better}))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    rows = [
+        {"query_id": query, "query": f"what {query}", "engine": engine, "rank": 1, "snippet": text}
+        for query, texts in LISTS.items()
+        for engine, text in zip("xy", texts, strict=True)
+    ]
+    rows.append({"query_id": "q9", "query": "what q9", "engine": "x", "error": "500"})
+    rows.append({"query_id": "q9", "query": "what q9", "engine": "y", "rank": 1, "snippet": "good"})
+    out = tmp_path / "runs" / "one"
+    assert (
+        command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "lexical", "--out", out).returncode == 0
+    )
+    return out
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    with LoopbackServer(prefers_good) as opened:
+        yield opened
+
+
+def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server: LoopbackServer) -> None:
+    words = ("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
+    first = command(*words)
+    assert first.returncode == 0, first.stderr
+    assert len(server.asked) == 14
+    assert "at most 14 calls besides" in first.stdout
+    again = command(*words)
+    assert again.stdout == first.stdout
+    assert len(server.asked) == 14
+    assert (
+        "x, y: not separated; 5 queries prefer x, 1 prefer y, 2 are ties, of them 1 equal lists and 1 where"
+        " the two orders contradict each other; 0 have no answer." in first.stdout
+    )
+    # Of 7 queries with two answers, one prefers the list that is shown first: (6 * 0.5 + 1) / 7.
+    assert "The list that is shown first has a win rate of 0.571" in first.stdout
+    dimension = json.loads((run / "summary.json").read_text())["dimensions"]["sidebyside x y"]
+    x, y = (dimension["engines"][engine]["win_rate"] for engine in "xy")
+    assert (x["mean"], x["queries"], y["mean"]) == (6 / 8, 8, 2 / 8)
+    # The values 1 (5 times), 0 and 0.5 (twice) have the standard deviation sqrt(1 / 7); t(7) is 2.364624.
+    assert x["ci95"] == pytest.approx([0.75 - 2.364624 * (1 / 7 / 8) ** 0.5, 1.0], abs=1e-6)
+    notes = {note["query_id"]: (note["engine"], note["text"]) for note in dimension["notes"]}
+    assert notes["q1"] == ("x", "A = x: A is good")
+    assert notes["q6"] == ("y", "A = x: B is good")
+    assert notes["q8"][0] is None
+    assert "win_rate" in (run / "report.html").read_text()
+    summary = api.compare_lists(run, "y", "x", "openai:fake", base_url=server.openai_url)
+    assert summary.engines["y"]["win_rate"].mean == 2 / 8
+    assert len(server.asked) == 14  # the same questions in the other order
+
+
+def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: LoopbackServer) -> None:
+    model = ("-m", "openai:fake", "--base-url", server.openai_url)
+    for words, message in {
+        ("x", "z", *model): "engine 'z' is not in the run; it has x, y",
+        ("x", "x", *model): "engine 'x' is named twice",
+        ("x", "y"): "sidebyside asks a language model, and lexical gives no texts",
+    }.items():
+        done = command("sidebyside", run, *words)
+        assert done.returncode == 2
+        assert message in done.stderr
+    assert not server.asked
+
+
+def test_a_limit_ends_with_code_3_and_the_same_command_goes_on(run: Path, server: LoopbackServer) -> None:
+    words = ("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
+    before = (run / "summary.json").read_bytes()
+    stopped = command(*words, "--max-calls", 5)
+    assert stopped.returncode == 3
+    assert (run / "summary.json").read_bytes() == before
+    assert command(*words).returncode == 0
+    assert len(server.asked) == 14
