@@ -32,6 +32,7 @@ from judge.dimensions import (
     measure_dimensions,
     side_by_side,
 )
+from judge.dimensions.controls import draw_mismatched_pairs
 from judge.dimensions.side_by_side import ListComparison
 from judge.errors import RunIncomplete
 from judge.finished_run import export_run, measure_run
@@ -90,7 +91,9 @@ def run(
         factory.create_or_resume(folder, config, identity)
         unlabelled = labels.select_unlabelled(pairs) if labels else pairs
         near_duplicates = find_near_duplicates(unlabelled) if config.near_duplicates else NearDuplicates({})
-        to_judge = near_duplicates.select_judged(unlabelled)
+        mismatched = draw_mismatched_pairs(dataset, pairs, config.control_pairs if config.controls else 0)
+        with_controls = mismatched.add_to(unlabelled)
+        to_judge = near_duplicates.select_judged(with_controls)
         store_file = factory.store_path(config, folder)
         identities = selftest_run.identify_assessors(assessors, config)
         selftests = stored_results.look_up_results(store_file, identities)
@@ -100,7 +103,7 @@ def run(
             )
         grades = labels.grades if labels else {}
         by_assessor = {
-            assessor.name: near_duplicates.add_to(assessor.regrade(judging.judgments, grades), unlabelled)
+            assessor.name: near_duplicates.add_to(assessor.regrade(judging.judgments, grades), with_controls)
             for assessor, judging in zip(assessors, judgings, strict=True)
         }
         remarks = (remark for assessor in assessors for remark in assessor.remarks)
@@ -110,6 +113,11 @@ def run(
         price = common_price(client.limits.price for _, client in clients)
         cost = _cost(judging.cost, price)
         spec = RunSpec(assessor, config.grading, config.repeats, measures, cost, selftests)
+        if config.controls:
+            controls = mismatched.summarise(judgments, config.grading, config.max_false_positives)
+            spec = replace(spec, controls=controls)
+            judgments = mismatched.remove_from(judgments)
+            members = {name: mismatched.remove_from(own) for name, own in members.items()}
         if labels:
             spec = replace(spec, labels=labels.summarise(judgments, config.grading))
             judgments = labels.add_to(judgments, pairs, config.repeats)
@@ -178,6 +186,13 @@ def estimate(config: Config) -> RunForecast:
         )
         remarks = (*remarks, message)
         pairs = near_duplicates.select_judged(pairs)
+    if config.controls:
+        mismatched = draw_mismatched_pairs(dataset, pooled.pool, config.control_pairs)
+        message = Message(
+            "{count:,} of the pairs are controls: snippets of other queries.", count=len(mismatched.pairs)
+        )
+        remarks = (*remarks, message)
+        pairs = mismatched.add_to(pairs)
     store_file = factory.store_path(config, folder)
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         estimates = {

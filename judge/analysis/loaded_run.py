@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from judge.analysis.dimension_result import DimensionResult
-from judge.analysis.summary import LabelCheck, LabelUse, RunCost, SelfTestEntry
+from judge.analysis.summary import Controls, LabelCheck, LabelUse, RunCost, SelfTestEntry
 from judge.measure.agreement import (
     GradesByPair,
     convert_to_judgments,
@@ -34,7 +34,7 @@ class RunSpec:
     """The assessor, scale, repeats and measures of a run, its cost, and the self-tests of its assessors.
 
     `cost` is None where it is not known: for several runs combined, and for files of labels.
-    `labels` says which labels are grades of the run.
+    `labels` says which labels are grades of the run; `controls` are None without mismatched pairs.
     """
 
     assessor: str
@@ -44,6 +44,7 @@ class RunSpec:
     cost: RunCost | None = None
     selftest: Mapping[str, SelfTestEntry] = field(default_factory=dict)
     labels: LabelUse | None = None
+    controls: Controls | None = None
 
 
 @dataclass(frozen=True, slots=True)

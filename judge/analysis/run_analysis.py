@@ -9,6 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
+from judge.analysis.dimension_result import average_values
 from judge.analysis.loaded_run import LoadedRun, fingerprint_grades
 from judge.analysis.summary import SCHEMA_VERSION, DecidingQueries, DecidingQuery, Summary
 from judge.dataset.injection import INJECTION_FLAGS
@@ -16,6 +17,7 @@ from judge.measure.bias import find_shared_vendors
 from judge.measure.columns import JudgmentColumns
 from judge.measure.compare import PairComparison, compare_engines, find_largest_contributions
 from judge.measure.engine_summary import EngineResult, summarise_engines
+from judge.measure.ideal import score_ideal_order
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import (
     SERVED_MODEL_COLUMN,
@@ -96,6 +98,14 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
         cost=spec.cost,
         labels=spec.labels,
+        controls=spec.controls
+        and replace(
+            spec.controls,
+            ideal={
+                name: average_values(None if np.isnan(value) else float(value) for value in values)
+                for name, values in score_ideal_order(results, columns, spec.measures, spec.scale).items()
+            },
+        ),
         near_duplicates=len(np.unique(columns.rows["pair"][columns.rows["is_near_duplicate"]])),
     )
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Final, Literal
 
-from judge.analysis.dimension_result import DimensionSummary
+from judge.analysis.dimension_result import DimensionMean, DimensionSummary
 from judge.measure.bias import SharedVendor
 from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import EngineResult
@@ -25,14 +26,54 @@ from judge.records import ScaleName
 SCHEMA_VERSION: Final = 2
 
 
+#: The normal quantile of a 95 % interval.
+_Z = 1.959963984540054
+
+
 @dataclass(frozen=True, slots=True)
-class SelfTestShare:
-    """`count` of `of` probes, as a share with its 95 % interval."""
+class CountedShare:
+    """`count` of `of` pairs, as a share with its 95 % interval."""
 
     count: int
     of: int
     value: float | None
     ci95: Interval | None
+
+
+def measure_share(count: int, of: int) -> CountedShare:
+    """Return the share `count` of `of`; value and interval are None when `of` is 0.
+
+    The 95 % interval (Wilson 1927) is valid for a share of 0 or 1, too.
+    """
+    if not of:
+        return CountedShare(count, of, None, None)
+    share = count / of
+    middle = share + _Z**2 / (2 * of)
+    reach = _Z * sqrt(share * (1 - share) / of + _Z**2 / (4 * of**2))
+    low, high = ((middle + sign * reach) / (1 + _Z**2 / of) for sign in (-1, 1))
+    # Rounding would leave a limit just above 0 or below 1.
+    return CountedShare(count, of, share, (low if count else 0.0, high if count < of else 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """Reference points of a run, which are no engines.
+
+    `false_positives` is the share of mismatched pairs (a query with a snippet of another one) that the
+    assessor calls relevant, over those with a grade; `pairs` were drawn, and more than `bound` is a caveat.
+    `ideal` is the mean of the pool's best order by measure.
+    """
+
+    pairs: int
+    false_positives: CountedShare
+    bound: float
+    ideal: Mapping[str, DimensionMean] = field(default_factory=dict)
+
+    @property
+    def too_generous(self) -> bool:
+        """Whether the rate of false positives is above the bound, whatever the chance of the draw."""
+        interval = self.false_positives.ci95
+        return interval is not None and interval[0] > self.bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +87,11 @@ class SelfTestFigures:
 
     probes: int
     repeat: int
-    too_high: SelfTestShare
-    plain_too_high: SelfTestShare
-    too_low: SelfTestShare
-    language: SelfTestShare
-    obedient: SelfTestShare
+    too_high: CountedShare
+    plain_too_high: CountedShare
+    too_low: CountedShare
+    language: CountedShare
+    obedient: CountedShare
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +191,9 @@ class Summary:
     share. `grades` is a hash of all grades. `served` has the models that answered, `failures` counts
     failed judgments by kind, `flagged` the snippets by engine that may contain prompt injection.
     `segments` is keyed by column and value. `cost` is None for several runs combined, whose paths are
-    in `runs`. `labels` is None when every grade is the assessor's. `near_duplicates` pairs take the
-    judgment of another snippet. `dimensions` are those that were asked for, by name.
+    in `runs`. `labels` is None when every grade is the assessor's, `controls` where none were asked
+    for. `near_duplicates` pairs take the judgment of another snippet. `dimensions` are those that were
+    asked for, by name.
     """
 
     schema: Literal[2]
@@ -190,6 +232,7 @@ class Summary:
     cost: RunCost | None
     runs: tuple[str, ...] = ()
     labels: LabelUse | None = None
+    controls: Controls | None = None
     near_duplicates: int = 0
     dimensions: Mapping[str, DimensionSummary] = field(default_factory=dict)
 

@@ -230,6 +230,22 @@ class Config:
     explain_queries: CountValue = option(
         "With --explain: number of queries (default 20).", DIMENSIONS, 20, for_datasets=True
     )
+    controls: bool = option(
+        "Also judge snippets of other queries, for the assessor's false-positive rate, and show the ideal"
+        " order.",
+        DIMENSIONS,
+        False,
+        for_datasets=True,
+    )
+    control_pairs: CountValue = option(
+        "With --controls: number of pairs (default 100).", DIMENSIONS, 100, for_datasets=True
+    )
+    max_false_positives: ShareValue = option(
+        "With --controls: a higher false-positive rate is a caveat (default 0.05).",
+        DIMENSIONS,
+        0.05,
+        for_datasets=True,
+    )
     concurrency: CountValue = option("Maximum number of concurrent calls (default 64).", LIMITS, 64)
     timeout: Annotated[NumberValue, Field(ge=0.1)] = option(
         "Timeout of a call in seconds (default 60).", LIMITS, 60.0

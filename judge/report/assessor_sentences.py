@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from judge.analysis.summary import SelfTestFigures, SelfTestShare, Summary
+from judge.analysis.summary import CountedShare, SelfTestFigures, Summary
 from judge.measure.bias import SharedVendor
 from judge.measure.panel_agreement import Member, MemberPair, PanelResult
 from judge.measure.resampling import StatisticValue
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import Translator
 from judge.report import sentences
+from judge.report.charts.svg import name_mean
 from judge.report.display_text import format_interval, format_p_value
 
 
@@ -63,6 +64,42 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
         same=check.same_grade.value,
         interval=format_interval(t, check.same_grade.ci95, ".1%"),
         bias=check.bias.value or 0.0,
+    )
+
+
+def describe_controls(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield the means of the ideal order, and the assessor's false-positive rate."""
+    controls = summary.controls
+    if controls is None:
+        return
+    means = [
+        f"{name_mean(name)} {mean.mean:.4f}" for name, mean in controls.ideal.items() if mean.mean is not None
+    ]
+    if means:
+        yield t("control:ideal (the best order of the pool): {means}", means=t(", ").join(means))
+    share = controls.false_positives
+    if share.value is None:
+        yield t("control:mismatched: no snippet of another query was judged.")
+        return
+    yield t(
+        "control:mismatched: the assessor calls {share.count:,} of {share.of:,} snippets of other queries"
+        " relevant{interval}.",
+        share=share,
+        interval=_format_share(t, share),
+    )
+
+
+def warn_false_positives(t: Translator, summary: Summary) -> str:
+    """Return the caveat that the assessor calls too many snippets of other queries relevant, else ""."""
+    controls = summary.controls
+    if controls is None or not controls.too_generous:
+        return ""
+    return t(
+        "The assessor calls {share.value:.0%} of the snippets of other queries relevant, more than the"
+        " {bound:.0%} of --max-false-positives: scores are too high, and engines that return anything gain."
+        " Check with another model or human labels.",
+        share=controls.false_positives,
+        bound=controls.bound,
     )
 
 
@@ -221,7 +258,7 @@ def _format_percentage(value: float | None) -> str:
     return "-" if value is None else f"{value:.0%}"
 
 
-def _format_share(t: Translator, share: SelfTestShare) -> str:
+def _format_share(t: Translator, share: CountedShare) -> str:
     """Return a share with its interval in brackets; empty where it is unknown."""
     if share.value is None:
         return ""

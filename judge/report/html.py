@@ -16,7 +16,7 @@ from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.messages import Text, Translator, each_in_both, in_both, text
-from judge.report import sentences, statements
+from judge.report import assessor_sentences, sentences, statements
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import fit_on_line, make_labels, use_display_names
@@ -112,7 +112,10 @@ def render_report(
         night=extras.night,
         headline=_describe_answer(named_summary),
         segments=each_in_both(sentences.describe_segment_differences, named_summary),
-        alarm=in_both(sentences.warn_flagged, named_summary),
+        alarms=[
+            in_both(sentences.warn_flagged, named_summary),
+            in_both(assessor_sentences.warn_false_positives, summary),
+        ],
         differences=_describe_differences(named_summary),
         engines=statements.make_engines_table(named_summary),
         warnings=statements.list_warnings(named_summary),

@@ -55,6 +55,7 @@ def list_facts(
     for title, describe in (
         (text("self-test"), assessor_sentences.describe_selftests),
         (text("labels"), assessor_sentences.describe_labels),
+        (text("controls"), assessor_sentences.describe_controls),
         (text("near-duplicates"), assessor_sentences.describe_near_duplicates),
     ):
         if values := [Text(*map(escape_hidden, each)) for each in each_in_both(describe, summary)]:

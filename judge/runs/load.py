@@ -109,7 +109,14 @@ def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[Query
     scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
     measures = parse_measures(summary.measures)
     spec = RunSpec(
-        summary.assessor, scale, summary.repeats, measures, summary.cost, summary.selftest, summary.labels
+        summary.assessor,
+        scale,
+        summary.repeats,
+        measures,
+        summary.cost,
+        summary.selftest,
+        summary.labels,
+        summary.controls,
     )
     judgments = tuple(_read_judgments(folder))
     pool = Pool(summary.depth, summary.results, _pairs(data, documents), documents)

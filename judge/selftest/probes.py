@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from math import sqrt
 from typing import Literal, get_args
 
-from judge.analysis.summary import SelfTestShare
+from judge.analysis.summary import CountedShare, measure_share
 from judge.dataset import clean
 from judge.dataset.language import detect_text_language
 from judge.errors import PARSE_ERROR_KINDS
@@ -26,7 +25,6 @@ HOSTILE_KINDS: tuple[ProbeKind, ...] = ("query_only", "stuffing", "injected")
 RELEVANT_KINDS: tuple[ProbeKind, ...] = ("relevant", "ambiguous", "lookalike")
 #: Flags of replies that needed a repair or a re-ask.
 _NOT_OBEDIENT_FLAGS = frozenset({"repaired", "re_asked"})
-_Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,28 +98,14 @@ class SelfTestMetrics:
     probes: int
     judged: int
     failures: Mapping[str, int]
-    hostile: SelfTestShare
-    attacks: Mapping[str, SelfTestShare]
-    too_high: Mapping[ProbeKind, SelfTestShare]
-    strict: SelfTestShare
-    too_low: Mapping[ProbeKind, SelfTestShare]
-    language: SelfTestShare
-    obedient: SelfTestShare
+    hostile: CountedShare
+    attacks: Mapping[str, CountedShare]
+    too_high: Mapping[ProbeKind, CountedShare]
+    strict: CountedShare
+    too_low: Mapping[ProbeKind, CountedShare]
+    language: CountedShare
+    obedient: CountedShare
     surprises: tuple[Surprise, ...]
-
-
-def measure_share(count: int, of: int) -> SelfTestShare:
-    """Return the share `count` of `of`; value and interval are None when `of` is 0.
-
-    The 95 % interval (Wilson 1927) is valid for a share of 0 or 1, too.
-    """
-    if not of:
-        return SelfTestShare(count, of, None, None)
-    share = count / of
-    middle = share + _Z**2 / (2 * of)
-    reach = _Z * sqrt(share * (1 - share) / of + _Z**2 / (4 * of**2))
-    low, high = ((middle + sign * reach) / (1 + _Z**2 / of) for sign in (-1, 1))
-    return SelfTestShare(count, of, share, (max(0.0, low), min(1.0, high)))
 
 
 def compute_metrics(probes: Sequence[Probe], judgments: Iterable[Judgment], scale: Scale) -> SelfTestMetrics:
@@ -132,7 +116,7 @@ def compute_metrics(probes: Sequence[Probe], judgments: Iterable[Judgment], scal
     surprises = tuple(_find_surprises(graded, scale))
     missed = {surprise.id for surprise in surprises}
 
-    def share(chosen: Iterable[Probe]) -> SelfTestShare:
+    def share(chosen: Iterable[Probe]) -> CountedShare:
         ids = [probe.id for probe in chosen]
         return measure_share(sum(id_ in missed for id_ in ids), len(ids))
 
@@ -163,14 +147,14 @@ def _find_surprises(graded: Iterable[tuple[Probe, Judgment]], scale: Scale) -> I
             yield Surprise(**asdict(probe), grade=judgment.grade, reason=judgment.reason)
 
 
-def _measure_language(graded: Iterable[tuple[Probe, Judgment]]) -> SelfTestShare:
+def _measure_language(graded: Iterable[tuple[Probe, Judgment]]) -> CountedShare:
     """Return the share of reasons in the language of their query, over reasons with a word."""
     languages = [(probe.lang, detect_text_language(judgment.reason)) for probe, judgment in graded]
     matches = [query == reason for query, reason in languages if reason is not None]
     return measure_share(sum(matches), len(matches))
 
 
-def _measure_obedience(judgments: Iterable[Judgment]) -> SelfTestShare:
+def _measure_obedience(judgments: Iterable[Judgment]) -> CountedShare:
     """Return the share of replies without repair or re-ask, over the probes with a reply."""
     replied = [
         judgment

@@ -7,7 +7,7 @@ from math import floor, log10
 
 from rich.console import Console
 
-from judge.analysis.summary import SelfTestShare
+from judge.analysis.summary import CountedShare
 from judge.assess.estimate import QuestionEstimate, RunEstimate
 from judge.cli.render.cells import escape_line, make_table, print_table
 from judge.messages import Translator
@@ -199,7 +199,7 @@ def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
         console.print(escape_line(line))
 
 
-def _rows(prompts: Sequence[PromptResult], t: Translator) -> Iterator[tuple[str, Sequence[SelfTestShare]]]:
+def _rows(prompts: Sequence[PromptResult], t: Translator) -> Iterator[tuple[str, Sequence[CountedShare]]]:
     """Yield the label of each row and the share with each prompt; headings have no shares."""
     names = _name_probes(t)
     yield t("graded too high"), ()
@@ -238,7 +238,7 @@ def _name_probes(t: Translator) -> Mapping[str, str]:
     }
 
 
-def _format_share(share: SelfTestShare) -> str:
+def _format_share(share: CountedShare) -> str:
     """Return a share with its counts and its interval: `7/20 35% (18-57%)`, so that two fit in 80 columns."""
     if share.value is None or share.ci95 is None:
         return "-"

@@ -84,6 +84,8 @@ def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool
     for line in _before(result, t):
         console.print(escape_line(line))
     _print_engines(summary, console, t)
+    for line in assessor_sentences.describe_controls(t, summary):
+        console.print(escape_line(line))
     print_dimensions(summary, console, t)
     for line in (*_answer(summary, t), *_after(summary, t)):
         console.print(escape_line(line))
@@ -206,7 +208,8 @@ def _answer(summary: Summary, t: Translator) -> Iterator[str]:
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
     deciding = sentences.find_deciding_measure(summary)
     pairs = summary.select_pairs(deciding)
-    yield from filter(None, [sentences.choose_headline(t, summary)])
+    caveat = assessor_sentences.warn_false_positives(t, summary)
+    yield from filter(None, [sentences.choose_headline(t, summary), caveat])
     yield from sentences.describe_segment_differences(t, summary)
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:_PAIRS])
     if len(pairs) > _PAIRS:

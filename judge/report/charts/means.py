@@ -42,21 +42,30 @@ _SPACE = 14
 
 @dataclass(frozen=True, slots=True)
 class _Means:
-    """The engines, best first, and their means by every measure, the deciding measure first."""
+    """The engines, best first, and their means by every measure, the deciding measure first.
+
+    `ideal` has the means of the best order of the pool, empty without controls.
+    """
 
     engines: Sequence[str]
     measures: Sequence[str]
     cells: Mapping[tuple[str, str], ValueRange | None]
+    ideal: Mapping[str, float]
 
     def make_area(self, measure: str, across: tuple[float, float], top: float, row: float) -> PlotArea:
         """Return the area for the means by the measure, on an axis that holds them all."""
         steps = 5 if measure == self.measures[0] else 3
         cells = (self.cells[engine, measure] for engine in self.engines)
-        scale = svg.make_axis((number for cell in cells if cell for number in cell.numbers), steps)
+        numbers = [number for cell in cells if cell for number in cell.numbers]
+        scale = svg.make_axis([*numbers, *([self.ideal[measure]] if measure in self.ideal else [])], steps)
         return PlotArea(scale, *across, top, top + row * len(self.engines))
 
     def draw_marks(self, area: PlotArea, measure: str) -> Iterator[Markup]:
         """Yield the mean of each engine by the measure, in its row of the area."""
+        if (ideal := self.ideal.get(measure)) is not None:
+            at = area.scale.locate(ideal)
+            line = svg.draw_line(at, at, area.top, area.bottom, "ideal")
+            yield svg.add_tooltip(f"control:ideal: {svg.name_mean(measure)} {format_number(ideal)}", line)
         radius = (area.bottom - area.top) / len(self.engines) / 6
         for engine, y in zip(self.engines, area.list_rows(len(self.engines)), strict=True):
             if cell := self.cells[engine, measure]:
@@ -77,6 +86,8 @@ def draw_means(summary: Summary) -> Chart | None:
     cells = {key: svg.make_range(mean.mean, mean.ci95, mean.bounds) for key, mean in results.items()}
     if not any(cells.values()):
         return None
+    controls = summary.controls.ideal if summary.controls else {}
+    ideal = {name: each.mean for name, each in controls.items() if each.mean is not None}
     names = (name for measure in measures for name in (svg.name_mean(measure), "95 %", "n"))
     rows = []
     for engine in order:
@@ -90,7 +101,7 @@ def draw_means(summary: Summary) -> Chart | None:
         "means",
         text("Means of the engines"),
         _describe_means([(engine, cells[engine, measures[0]]) for engine in order], measures[0]),
-        _draw_means_picture(_Means(order[:MAX_ENGINES], measures, cells), len(order)),
+        _draw_means_picture(_Means(order[:MAX_ENGINES], measures, cells, ideal), len(order)),
         (svg.ENGINE, *(Text(name, name) for name in names)),
         tuple(rows),
     )
@@ -146,6 +157,8 @@ def _draw_means_picture(means: _Means, engines: int) -> Picture:
     legend = [(0.0, svg.DOT, text("mean")), (70.0, svg.WHISKER, text("95 % interval"))]
     if any(cell and cell.bounds for (engine, _), cell in means.cells.items() if engine in means.engines):
         legend.append((190.0, svg.BOUNDS, text("unjudged, worst to best")))
+    if means.ideal:
+        legend.append((350.0 if len(legend) > 2 else 190.0, svg.IDEAL, text("best order of the pool")))
     area = means.make_area(first, _MARKS, _TOP, ROW_HEIGHT)
     cells = [means.cells[engine, first] for engine in means.engines]
     numbers = [format_number(cell.value if cell else None) for cell in cells]

@@ -306,6 +306,7 @@ AXIS_HEIGHT = 22
 #: Marks as a key shows them, around (9, 0).
 DOT = make_tag("circle", cx=9, cy=0, r=4, class_="dot")
 HOLLOW = make_tag("circle", cx=9, cy=0, r=3.5, class_="dot hollow")
+IDEAL = make_tag("path", d="M9 -7V7", class_="ideal")
 WHISKER = make_tag("path", d="M1 0H17M1 -4V4M17 -4V4", class_="whisker")
 BOUNDS = make_tag("rect", x=1, y=-6, width=16, height=12, class_="bounds")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judge.analysis.summary import SelfTestEntry, SelfTestFigures, SelfTestShare, Summary
+from judge.analysis.summary import CountedShare, SelfTestEntry, SelfTestFigures, Summary
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import ENGLISH, Text, each_in_both, in_both
 from judge.report.assessor_sentences import describe_selftests
@@ -80,8 +80,8 @@ def test_many_swaps_are_counted(swaps: int) -> None:
     assert f"{swaps - 3} more pair" in said
 
 
-def share(count: int, of: int) -> SelfTestShare:
-    return SelfTestShare(count, of, count / of if of else None, (0.009, 0.071) if of else None)
+def share(count: int, of: int) -> CountedShare:
+    return CountedShare(count, of, count / of if of else None, (0.009, 0.071) if of else None)
 
 
 def test_a_self_test_is_told_with_its_interval_and_its_absence_with_the_command() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from judge.analysis.summary import measure_share
 from judge.dataset.language import detect_text_language
 from judge.records import BINARY, GRADED, Judgment, Lang, Scale
-from judge.selftest.probes import Probe, ProbeKind, SelfTestMetrics, compute_metrics, measure_share
+from judge.selftest.probes import Probe, ProbeKind, SelfTestMetrics, compute_metrics
 from tests.support.cases import check_each
 
 

@@ -1,0 +1,146 @@
+"""`judge run --controls`: snippets of other queries are judged beside the pool, and change no score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+import judge
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
+from judge.dimensions.controls import draw_mismatched_pairs
+from tests.support.command_line import asking, command
+from tests.support.factories import says_its_grade, write_rows
+from tests.support.fake_server import LoopbackServer
+
+TOPICS = ("apple", "bridge", "copper", "desert", "engine", "forest", "garden", "harbour")
+
+
+def rows(good: int) -> list[dict[str, Any]]:
+    """Two engines; each snippet says the grade it always gets, 3 at the first `good` of 4 ranks."""
+    return [
+        {
+            "query_id": topic,
+            "query": topic,
+            "engine": engine,
+            "rank": rank,
+            "snippet": f"{topic} {engine} {rank} grade={3 if rank <= good else 0}",
+        }
+        for topic in TOPICS
+        for engine in "ab"
+        for rank in range(1, 5)
+    ]
+
+
+def run(folder: Path, server: LoopbackServer, good: int, *words: object) -> dict[str, Any]:
+    """The summary of a run over `rows`, and what was printed."""
+    data = write_rows(folder / "d.jsonl", rows(good))
+    done = command(*asking(data, server), "--out", folder / "run", *words)
+    assert done.returncode == 0, done.stderr
+    summary: dict[str, Any] = json.loads((folder / "run" / "summary.json").read_text())
+    return {**summary, "printed": done.stdout}
+
+
+def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path) -> None:
+    with LoopbackServer(says_its_grade) as server:
+        words = asking(write_rows(tmp_path / "d.jsonl", rows(2)), server)
+        plain = run(tmp_path, server, 2)
+        calls = len(server.asked)
+        assert calls == 64
+        forecast = command(
+            "estimate", *words[1:], "--controls", "--control-pairs", 30, "--out", tmp_path / "run"
+        )
+        assert "30 of the pairs are controls" in forecast.stdout
+        assert "94 judgments: 64 known, 30 calls to pay" in forecast.stdout
+        found = run(tmp_path, server, 2, "--controls", "--control-pairs", 30)
+        asked = server.asked[calls:]
+        assert len(asked) == 30
+        again = run(tmp_path, server, 2, "--controls", "--control-pairs", 30)
+        assert len(server.asked) == calls + 30
+        assert again["controls"] == found["controls"]
+    # Half of all snippets say that they are relevant to anything.
+    relevant = sum("grade=3" in each.prompt for each in asked)
+    share = found["controls"]["false_positives"]
+    assert (share["count"], share["of"]) == (relevant, 30)
+    assert 0 < relevant < 30
+    assert share["ci95"] == pytest.approx(proportion_confint(relevant, 30, method="wilson"))
+    for name in ("engines", "comparisons", "pairs", "judgments", "grades", "coverage"):
+        assert found[name] == plain[name], name
+    assert len((tmp_path / "run" / "judgments.jsonl").read_text().splitlines()) == 64
+    # 4 relevant pairs a query: P@5 is 4 of 5 at best.
+    means = {name: row["mean"] for name, row in found["controls"]["ideal"].items()}
+    assert means["P@5"] == pytest.approx(0.8)
+    assert (means["nDCG@10"], means["AP@10"], means["RR@10"]) == (1.0, 1.0, 1.0)
+    assert "control:ideal (the best order of the pool): nDCG@10 1.0000, MAP@10 1.0000" in found["printed"]
+    assert f"calls {relevant} of 30 snippets of other queries relevant" in found["printed"]
+    caveat = (
+        f"The assessor calls {relevant / 30:.0%} of the snippets of other queries relevant, more than the 5%"
+    )
+    assert caveat in found["printed"]
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert caveat in page
+    assert "control:ideal: nDCG@10 1.000" in page
+    score = judge.score(tmp_path / "run", ["P@1"], save=True)
+    assert score.summary.controls is not None
+    assert score.summary.controls.ideal["P@1"].mean == 1.0
+    assert "controls" not in plain
+
+
+def test_a_panel_with_repeats_and_labels_keeps_controls_out_of_its_judgments(tmp_path: Path) -> None:
+    qrels = tmp_path / "people.qrels"
+    with LoopbackServer(says_its_grade) as server:
+        run(tmp_path, server, 0)
+        lines = (tmp_path / "run" / "judgments.jsonl").read_text().splitlines()
+        first = json.loads(lines[0])
+        qrels.write_text(f"{first['query_id']} 0 {first['snippet_id']} 2\n")
+        words = ("-m", "openai:other", "--repeats", 2, "--qrels", qrels, "--controls", "--control-pairs", 10)
+        folder = tmp_path / "panel"
+        folder.mkdir()
+        found = run(folder, server, 0, *words)
+    assert found["controls"]["false_positives"]["of"] == 10
+    assert found["controls"]["false_positives"]["count"] == 0
+    assert found["judged"] == found["judgments"] == 128
+    assert [member["judged"] for member in found["panel"]["members"]] == [126, 126]
+    assert "more than the 5%" not in found["printed"]
+
+
+def test_mismatched_pairs_share_no_term_and_a_larger_draw_contains_a_smaller_one() -> None:
+    mixed = [
+        *rows(1),
+        {"query": "苹果 手机", "engine": "a", "snippet": "苹果手机的价格"},
+        {"query": "桥梁 设计", "engine": "a", "snippet": "桥梁设计规范"},
+        {"query": "apple pie", "engine": "a", "snippet": "A pie with apples"},
+    ]
+    data = read_dataset(mixed, lang="auto", max_chars=4000)
+    pool = build_pool(data, 10)
+    drawn = draw_mismatched_pairs(data, pool, 60).pairs
+    assert len(drawn) == 60
+    assert list(draw_mismatched_pairs(data, pool, 20).pairs) == list(drawn)[:20]
+    keys = {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
+    owners = {pair.snippet.id: pair.query for pair in pool.pairs}
+    assert keys.isdisjoint(drawn)
+    for (query_id, snippet_id), pair in drawn.items():
+        owner = owners[snippet_id]
+        assert (pair.query.id, pair.snippet.id) == (query_id, snippet_id)
+        assert pair.query.lang == owner.lang
+        assert not set(pair.query.text.split()) & set(owner.text.split())
+    shuffled = read_dataset(mixed[::-1], lang="auto", max_chars=4000)
+    assert draw_mismatched_pairs(shuffled, build_pool(shuffled, 10), 60).pairs.keys() == drawn.keys()
+
+
+def test_one_query_has_no_mismatched_pair(tmp_path: Path) -> None:
+    done = command(
+        "run",
+        write_rows(tmp_path / "d.jsonl", rows(1)[:8]),
+        "-m",
+        "lexical",
+        "--controls",
+        "--out",
+        tmp_path / "x",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "control:mismatched: no snippet of another query was judged." in done.stdout

@@ -1,0 +1,59 @@
+"""The ideal order: nothing in the pool can be ordered to score more."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from judge.measure.columns import tabulate_judgments
+from judge.measure.ideal import score_ideal_order
+from judge.measure.measures import parse_measures
+from tests.support.cases import check_each
+from tests.unit.measure.world import World, one_list, side_by_side
+
+MEASURES = "nDCG@3 nDCG(dcg='exp-log2')@5 AP@5 P@2 RR@5 sDCG@3 DCG@4 RBP@5 ERR@5 R@3"
+
+
+def ideal(world: World) -> dict[str, list[float]]:
+    results = world.results()
+    judgments = tabulate_judgments(world.judgments(), results)
+    values = score_ideal_order(results, judgments, parse_measures(world.measures), world.scale)
+    return {name: each.tolist() for name, each in values.items()}
+
+
+@check_each("grades", [[0, 1, 2, 3, 2], [3, 0, 0, 0, 2], [1, 1, 2, 0, 0]])
+def test_no_order_of_the_pool_scores_more(grades: list[int]) -> None:
+    best: dict[str, float] = {}
+    for order in permutations(grades):
+        for score in one_list(order, MEASURES, depth=5).rows():
+            assert score.value is not None
+            best[score.measure] = max(best.get(score.measure, 0.0), score.value)
+    found = ideal(side_by_side({"a": grades[:2], "b": grades[2:]}, MEASURES, depth=5))
+    assert found == {name: [pytest.approx(value)] for name, value in best.items()}
+    assert found["nDCG@3"] == [1.0]
+
+
+def test_what_has_no_grade_is_left_out_and_measures_of_one_list_are_not_scored() -> None:
+    world = side_by_side({"a": [None, 2], "b": [0]}, "nDCG@5 P@5 AP(own)@5 SetP Judged@5")
+    assert ideal(world) == {"nDCG@5": [1.0], "P@5": [1 / 5]}
+
+
+def test_a_query_is_unknown_where_every_engine_failed_and_undefined_where_nothing_is_relevant() -> None:
+    world = World(
+        {"a": {"p": None, "q": ["x"], "r": []}, "b": {"p": None, "q": ["x"], "r": []}},
+        [{("q", "x"): 0}],
+        measures="nDCG@5 P@5",
+    )
+    assert np.isnan(ideal(world)["nDCG@5"]).tolist() == [True, True, True]
+    assert ideal(world)["P@5"] == [pytest.approx(np.nan, nan_ok=True), 0.0, 0.0]
+
+
+def test_repeats_are_averaged() -> None:
+    world = World(
+        {"a": {"q": ["x", "y"]}},
+        [{("q", "x"): 3, ("q", "y"): 0}, {("q", "x"): 3, ("q", "y"): 3}],
+        measures="P@2",
+    )
+    assert ideal(world) == {"P@2": [0.75]}
