@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
+from types import MappingProxyType
 
 import numpy as np
 
@@ -83,20 +84,21 @@ def summarise_dimension(
     values: Mapping[tuple[str, str], QueryValues],
     engines: Iterable[str],
     remarks: tuple[str, ...] = (),
-    least: float = 0.0,
-    most: float = inf,
     notes: tuple[DimensionNote, ...] = (),
+    ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> DimensionResult:
     """Return the result of a dimension whose means are over the queries with a value.
 
-    `least` and `most` are the lowest and the highest value that a measure can have.
+    `ranges` are the lowest and the highest value of measures, where they are not 0 and unlimited.
     """
     measures = list(dict.fromkeys(name for row in values.values() for name in row))
     by_engine: dict[str, list[QueryValues]] = {engine: [] for engine in engines}
     for (engine, _), row in values.items():
         by_engine[engine].append(row)
     means = {
-        engine: {name: average_values((row.get(name) for row in rows), least, most) for name in measures}
+        engine: {
+            name: average_values((row.get(name) for row in rows), *ranges.get(name, ())) for name in measures
+        }
         for engine, rows in by_engine.items()
     }
     return DimensionResult(DimensionSummary(means, remarks, notes), values)

@@ -221,6 +221,13 @@ class Config:
         False,
         for_datasets=True,
     )
+    answers: bool = option(
+        "Also ask the first model to answer each query from the results of each engine, and grade the answers"
+        " by the reference.",
+        DIMENSIONS,
+        False,
+        for_datasets=True,
+    )
     explain: bool = option(
         "Also ask the first model why each engine has its score, on the queries with the lowest scores.",
         DIMENSIONS,
@@ -332,7 +339,7 @@ class Config:
         if self.assessor == "deepeval":
             self._check_deepeval()
         self._check_thresholds()
-        for name in ("points", "explain"):
+        for name in ("points", "answers", "explain"):
             if getattr(self, name):
                 self.check_text_model(f"--{name}")
         return self

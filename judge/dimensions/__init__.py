@@ -65,9 +65,16 @@ def _load_points() -> AskedDimension:
     return AskedDimension(measure_points, forecast_points)
 
 
+def _load_answers() -> AskedDimension:
+    from judge.dimensions.answers import forecast_answers, measure_answers
+
+    return AskedDimension(measure_answers, forecast_answers)
+
+
 _ROWS = (
     Dimension(Message("diversity"), _load_diversity),
     Dimension(Message("points"), _load_points, asks=True),
+    Dimension(Message("answers"), _load_answers, asks=True),
     Dimension(Message("explain"), _load_explain, asks=True),
 )
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}

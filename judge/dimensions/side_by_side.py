@@ -136,7 +136,8 @@ def compare_lists(run: LoadedRun, plan: ListComparison, asker: TextAsker) -> Dim
         values[plan.a, query_id] = {"win_rate": (1 + value) / 2}
         values[plan.b, query_id] = {"win_rate": (1 - value) / 2}
     remarks = _describe(run, plan, preferences, positions, contradictions)
-    return summarise_dimension(values, (plan.a, plan.b), remarks, most=1.0, notes=tuple(notes[:_MAX_NOTES]))
+    engines, ranges = (plan.a, plan.b), {"win_rate": (0.0, 1.0)}
+    return summarise_dimension(values, engines, remarks, tuple(notes[:_MAX_NOTES]), ranges)
 
 
 def _describe(

@@ -10,6 +10,7 @@ import pytest
 from judge.assess.prompts import default_directory, load_question_prompts
 from judge.assess.text_assessor import QuestionKind
 from judge.characters import estimate_tokens
+from judge.dimensions.answers import ANSWER, GRADE_ANSWER
 from judge.dimensions.explain import EXPLAIN
 from judge.dimensions.points import FIND_SUPPORT, LIST_POINTS
 from judge.dimensions.questions import make_question_pair
@@ -18,7 +19,14 @@ from judge.errors import ReplyParseError
 from judge.records import Lang, Query
 from tests.support.cases import check_each
 
-KINDS: tuple[QuestionKind[Any], ...] = (EXPLAIN, LIST_POINTS, FIND_SUPPORT, COMPARE_LISTS)
+KINDS: tuple[QuestionKind[Any], ...] = (
+    EXPLAIN,
+    LIST_POINTS,
+    FIND_SUPPORT,
+    COMPARE_LISTS,
+    ANSWER,
+    GRADE_ANSWER,
+)
 LANGS: tuple[Lang, ...] = get_args(Lang)
 #: The most tokens that a request may hold beyond the query and the lines.
 LONGEST = 300

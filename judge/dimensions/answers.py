@@ -1,0 +1,169 @@
+"""Answers from search results: what a model answers from each engine's top results, graded by the reference.
+
+The grades and their values are those of CRAG (Yang et al. 2024): perfect 1, acceptable 0.5, missing 0,
+incorrect -1. Only queries with a reference are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from judge.analysis.dimension_result import (
+    DimensionMean,
+    DimensionNote,
+    DimensionResult,
+    QueryValues,
+    summarise_dimension,
+)
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.run_analysis import score_run
+from judge.assess.text_assessor import QuestionKind, TextAsker
+from judge.characters import estimate_tokens
+from judge.dimensions import DimensionOptions
+from judge.dimensions.questions import MAX_LINE, QuestionForecast, make_question_pair, show_snippet
+from judge.measure.formulas import Floats, divide
+from judge.measure.resampling import StatisticValue, estimate_statistic
+from judge.messages import Message
+from judge.records import Dataset, Pool, Ranking
+
+#: The results that an answer is made from: the context of a model is paid by the token.
+TOP = 5
+_MAX_TEXT = MAX_LINE
+#: Tokens that an answer, or a grade with its reason, takes.
+_REPLY_TOKENS = 80
+#: The most answers that the summary holds.
+_MAX_NOTES = 100
+Grade = Literal["perfect", "acceptable", "missing", "incorrect"]
+VALUES: Mapping[Grade, float] = {"perfect": 1.0, "acceptable": 0.5, "missing": 0.0, "incorrect": -1.0}
+SCORE = f"answer_score@{TOP}"
+
+
+@dataclass(frozen=True, slots=True)
+class TextAnswer:
+    """An answer to a query; empty where the results do not hold it."""
+
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class GradedAnswer:
+    """The reason of a grade, then the grade."""
+
+    reason: str
+    grade: Grade
+
+
+def _is_short(answer: TextAnswer, _: object) -> bool:
+    return len(answer.answer) <= _MAX_TEXT
+
+
+def _has_reason(answer: GradedAnswer, _: object) -> bool:
+    return 0 < len(answer.reason.strip()) <= _MAX_TEXT
+
+
+_STRING = {"type": "string"}
+ANSWER = QuestionKind("answer", TextAnswer, {"answer": _STRING}, _is_short)
+GRADE_ANSWER = QuestionKind(
+    "answer_grade", GradedAnswer, {"reason": _STRING, "grade": {**_STRING, "enum": list(VALUES)}}, _has_reason
+)
+_MISSING = GradedAnswer("", "missing")
+
+
+def forecast_answers(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionForecast]:
+    """Return the most questions: two for each list of a query with a reference."""
+    lists = _select_lists(data)
+    tokens = [
+        estimate_tokens("".join(snippet.text for snippet in ranking.snippets[:TOP])) for ranking in lists
+    ]
+    shown = sum(tokens) / max(len(lists), 1)
+    kinds = ((ANSWER, shown), (GRADE_ANSWER, 100.0))
+    return [QuestionForecast(kind, len(lists), tokens, _REPLY_TOKENS) for kind, tokens in kinds]
+
+
+def _select_lists(data: Dataset) -> list[Ranking]:
+    """Return the lists, of engines that did not fail, of the queries with a reference."""
+    return [each for each in data.rankings if each.error is None and data.queries[each.query_id].reference]
+
+
+def measure_answers(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
+    """Return the grade of the answer from each list. An empty list, and an empty answer, is missing."""
+    lists = _select_lists(run.data)
+    queries = run.data.queries
+    shown = [ranking for ranking in lists if ranking.snippets]
+    to_answer = [
+        # The model that answers does not see the reference.
+        make_question_pair(
+            replace(queries[ranking.query_id], reference=None),
+            [show_snippet(rank, snippet) for rank, snippet in enumerate(ranking.snippets[:TOP], start=1)],
+        )
+        for ranking in shown
+    ]
+    replies = asker.ask(ANSWER, to_answer)
+    answers = dict(zip(map(_key, shown), replies, strict=True))
+    texts = {key: answer.answer for key, answer in answers.items() if answer and answer.answer.strip()}
+    to_grade = [make_question_pair(queries[query_id], [text]) for (_, query_id), text in texts.items()]
+    grades = asker.ask(GRADE_ANSWER, to_grade)
+    graded = dict(zip(texts, grades, strict=True))
+    values: dict[tuple[str, str], QueryValues] = {}
+    notes = []
+    for ranking in lists:
+        key = _key(ranking)
+        is_missing = not ranking.snippets or (answers[key] is not None and key not in texts)
+        grade = _MISSING if is_missing else graded.get(key)
+        values[key] = {
+            SCORE: VALUES[grade.grade] if grade else None,
+            **{str(name): float(grade.grade == name) if grade else None for name in VALUES},
+        }
+        if grade and not is_missing:
+            text = f"{grade.grade}: {texts[key]} ({grade.reason.strip()})"
+            note = DimensionNote(ranking.query_id, queries[ranking.query_id].raw_text, ranking.engine, text)
+            notes.append((VALUES[grade.grade], note))
+    notes.sort(key=lambda note: note[0])
+    with_reference = sum(bool(query.reference) for query in queries.values())
+    remark = Message(
+        "{count:,} of {queries:,} queries have a reference; only these are asked.",
+        count=with_reference,
+        queries=len(queries),
+    )
+    worst = tuple(note for _, note in notes[:_MAX_NOTES])
+    ranges = {SCORE: (-1.0, 1.0), **dict.fromkeys(map(str, VALUES), (0.0, 1.0))}
+    result = summarise_dimension(values, run.data.engines, (remark,), worst, ranges)
+    return _add_correlations(run, result)
+
+
+def _key(ranking: Ranking) -> tuple[str, str]:
+    return ranking.engine, ranking.query_id
+
+
+def _add_correlations(run: LoadedRun, result: DimensionResult) -> DimensionResult:
+    """Add Pearson's correlation over queries of the answers of each engine with its first measure."""
+    scores = score_run(run, run.spec.measures[:1])
+    measured = scores.average_repeats()[0][:, :, 0]
+    engines = {}
+    for row, engine in enumerate(scores.engines):
+        pairs = [
+            (answer, float(value))
+            for query_id, value in zip(scores.queries, measured[row], strict=True)
+            if (answer := result.values.get((engine, query_id), {}).get(SCORE)) is not None
+            and not np.isnan(value)
+        ]
+        x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+        cells = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+        correlation = estimate_statistic(cells, _correlate, "") if pairs else StatisticValue(None, None)
+        engines[engine] = {
+            **result.summary.engines[engine],
+            f"r({scores.measures[0]})": DimensionMean(correlation.value, correlation.ci95, len(pairs)),
+        }
+    return replace(result, summary=replace(result.summary, engines=engines))
+
+
+def _correlate(sums: Floats) -> Floats:
+    """Return Pearson's r of the sums (..., 6) of 1, x, y, x², y², xy; NaN where x or y is constant."""
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    spread = (n * xx - x * x) * (n * yy - y * y)
+    # Rounding leaves a constant with a spread near 0.
+    return divide(n * xy - x * y, np.sqrt(np.where(spread > 1e-9, spread, 0.0)), np.nan)

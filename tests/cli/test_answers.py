@@ -1,0 +1,73 @@
+"""`judge run --answers`: answers from each engine's results, graded by the reference on the CRAG scale."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+
+from judge.dimensions.answers import _correlate
+from tests.support.command_line import asking, command
+from tests.support.factories import fenced, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+#: What the results of x and y say; the reference is "right". z returns nothing.
+TEXTS = {
+    "q1": ("right", "wrong"),
+    "q2": ("half right", "nothing"),
+    "q3": ("right", "unreadable"),
+}
+
+
+def answers_and_grades(asked: ChatRequest) -> Reply:
+    shown = fenced(asked.prompt)
+    if "Answer the query from" in asked.prompt:
+        assert "Reference" not in asked.prompt
+        text = shown.partition(" | ")[2]
+        return Reply(text=json.dumps({"answer": "" if text == "nothing" else text}))
+    if "Grade an answer" in asked.prompt:
+        assert "Reference answer: right" in asked.prompt
+        if shown == "unreadable":
+            return Reply(text="perfect")
+        grade = {"right": "perfect", "half right": "acceptable", "wrong": "incorrect"}[shown]
+        return Reply(text=json.dumps({"reason": "so", "grade": grade}))
+    return Reply(text=json.dumps({"reason": "so", "grade": 3 if "right" in shown else 0}))
+
+
+def test_answers_are_graded_by_the_reference(tmp_path: Path) -> None:
+    rows = [
+        {"query_id": q, "query": f"what {q}", "engine": e, "rank": 1, "snippet": text, "reference": "right"}
+        for q, texts in TEXTS.items()
+        for e, text in zip("xy", texts, strict=True)
+    ]
+    rows.append({"query_id": "q4", "query": "no reference", "engine": "x", "rank": 1, "snippet": "right"})
+    rows.append({"query_id": "q1", "query": "what q1", "engine": "w", "error": "500"})
+    data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
+    with LoopbackServer(answers_and_grades) as server:
+        words = (*asking(data, server), "--answers")
+        assert "answers: at most 12 calls besides" in command("estimate", *words[1:]).stdout
+        run = command(*words, "--out", out)
+        assert run.returncode == 0, run.stderr
+        # 7 pairs; 6 answers; 5 grades, of them one asked again.
+        assert len(server.asked) == 7 + 6 + 5 + 1
+    dimension = json.loads((out / "summary.json").read_text())["dimensions"]["answers"]
+    x, y = dimension["engines"]["x"], dimension["engines"]["y"]
+    assert (x["answer_score@5"]["mean"], x["answer_score@5"]["queries"]) == (2.5 / 3, 3)
+    assert (y["answer_score@5"]["mean"], y["answer_score@5"]["queries"]) == (-0.5, 2)
+    assert y["answer_score@5"]["ci95"] == [-1.0, 1.0]
+    assert (y["missing"]["mean"], y["incorrect"]["mean"], x["perfect"]["mean"]) == (0.5, 0.5, 2 / 3)
+    assert dimension["engines"]["w"]["answer_score@5"] == {"mean": None, "ci95": None, "queries": 0}
+    assert dimension["notes"][0]["text"] == "incorrect: wrong (so)"
+    assert "3 of 4 queries have a reference" in run.stdout
+    assert x["r(nDCG@10)"]["mean"] is None  # nDCG is 1 on each query
+    values = json.loads((out / "results.json").read_text())["queries"][2]["engines"]["y"]["dimensions"]
+    assert set(values["answers"].values()) == {None}
+
+
+def test_the_correlation_is_pearsons() -> None:
+    x, y = np.random.default_rng(3).random((2, 20))
+    sums = np.stack([np.ones(20), x, y, x * x, y * y, x * y], axis=1).sum(0)
+    assert float(_correlate(sums)) == pytest.approx(pearsonr(x, y).statistic, abs=1e-12)
