@@ -34,6 +34,7 @@ from judge.config.environment import (
 from judge.config.loader import did_you_mean, read_table_rows
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.clean import describe_missing
+from judge.dataset.expected import label_expected
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels
 from judge.dataset.pool import describe_differing_dates
 from judge.dataset.pooled_dataset import PooledDataset, dump_pooled, load_pooled, pool_dataset
@@ -47,7 +48,7 @@ from judge.models.batch_api import BatchApi, BatchModel
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
-from judge.records import DECISION_MODEL, RERANKER, Dataset, LangChoice, Pool
+from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Dataset, LangChoice, Pool
 from judge.runs.folder import RunFolder, dump_json
 from judge.store.store import VerdictStore
 
@@ -99,9 +100,11 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
 
 def _dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
     """Return the key of the cache for the content of the files; None where one is no regular file."""
-    options = (config.lang, config.max_chars, config.shows_dates, config.depth, config.columns)
+    read = config.lang, config.max_chars, config.shows_dates, config.columns, config.model == EXPECTED
     try:
-        return make_key("dataset", *options, [(str(path), hash_file(path, follow=True)) for path in paths])
+        return make_key(
+            "dataset", config.depth, *read, [(str(path), hash_file(path, follow=True)) for path in paths]
+        )
     except OSError:
         return None
 
@@ -119,7 +122,7 @@ def _read_rows(config: Config, rows: DatasetRows | None) -> Dataset:
     options = _ReadOptions(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
     columns = _check_columns(config)
     if rows is not None:
-        return read_dataset(rows, **options, columns=columns)
+        return read_dataset(rows, **options, columns=columns, expected=config.model == EXPECTED)
     with config.source.error_context("data", "topics", "docs", "trec_runs"):
         if config.trec_runs and (not (config.topics and config.docs) or config.data):
             raise InputError("TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset")
@@ -131,7 +134,7 @@ def _read_rows(config: Config, rows: DatasetRows | None) -> Dataset:
         (topics,), (docs,), runs = (_existing_files(config, name) for name in ("topics", "docs", "trec_runs"))
         return read_trec_dataset(topics, docs, runs, **options)
     (data,) = _existing_files(config, "data")
-    return read_dataset(data, **options, columns=columns)
+    return read_dataset(data, **options, columns=columns, expected=config.model == EXPECTED)
 
 
 def _check_columns(config: Config) -> Mapping[str, str]:
@@ -185,11 +188,14 @@ def choose_measures(config: Config) -> tuple[Measure, ...]:
 
 
 def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | None:
-    """Return the labels of `--qrels` that are grades of the run, None without the option.
+    """Return the labels that are grades of the run: of `--qrels`, or with `-m expected` of the dataset.
 
-    Raises InputError when the file cannot be read, no label is about the dataset, or the labels are on
-    another scale than the run.
+    None without either. Raises InputError when the file cannot be read, no label is about the dataset, the
+    labels are on another scale than the run, or a query has no expected documents.
     """
+    if config.model == EXPECTED:
+        expected = label_expected(dataset, pool)
+        return RunLabels(expected.grades, EXPECTED, unreturned=expected.unreturned)
     if config.qrels is None:
         return None
     (path,) = _existing_files(config, "qrels")
@@ -363,7 +369,7 @@ def look_up_price(config: Config, model: Model) -> Price | None:
     if config.price is not None:
         fresh, output, *cached = config.price
         return Price(fresh, output, cached[0] if cached else fresh)
-    if not model.endpoint and model.name.startswith(("lexical", "rerank:local:")):
+    if not model.endpoint and model.name.startswith(("lexical", EXPECTED, "rerank:local:")):
         return FREE_PRICE
     files = (*([Path(config.prices)] if config.prices else []), SHIPPED_PRICES)
     with config.source.error_context("prices"):

@@ -47,7 +47,8 @@ class Query:
     """A query.
 
     `text` is the text in prompts, `raw_text` that of the dataset; `reference` is a known answer; `extra`
-    holds the other columns of the dataset, for segments.
+    holds the other columns of the dataset, for segments; `expected` names the relevant documents, None where
+    they are not known.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Query:
     lang: Lang
     reference: str | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
+    expected: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         return f"Query(id={shorten_repr(self.id)}, text={shorten_repr(self.text)}, lang={self.lang!r})"
@@ -270,6 +272,8 @@ class Verdict:
 
 #: What the names of rerankers and of decision models begin with.
 RERANKER, DECISION_MODEL = "rerank:", "decision:"
+#: The name of the model that stands for the expected documents of a dataset.
+EXPECTED = "expected"
 #: The flag of a judgment whose grade is the label of a person.
 LABEL = "label"
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.summary import Controls, LabelCheck, LabelUse, RunCost, SelfTestEntry
+from judge.dataset.expected import list_unreturned
 from judge.measure.agreement import (
     GradesByPair,
     convert_to_judgments,
@@ -64,6 +65,10 @@ class LoadedRun:
     def tabulate(self) -> tuple[ResultColumns, JudgmentColumns]:
         """Return the results and the judgments in columns."""
         results = tabulate_results(self.data.rankings, self.pool.documents, self.pool.depth)
+        if self.spec.labels and self.spec.labels.unreturned:
+            names = list_unreturned(self.data, self.pool)
+            counts = np.array([len(names[query_id]) for query_id in results.queries])
+            results = replace(results, unreturned=counts)
         return results, tabulate_judgments(self.judgments, results)
 
 
@@ -99,13 +104,15 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
 class RunLabels:
     """The labels that a run uses as grades, by (query_id, snippet_id), from the file `source`.
 
-    `check` are the labelled pairs that the assessor judges, too. `unmatched` labels fit no pair.
+    `check` are the labelled pairs that the assessor judges, too. `unmatched` labels fit no pair. `unreturned`
+    is None for a file; for the expected documents of a dataset, it counts those that no engine returned.
     """
 
     grades: GradesByPair
     source: str
     unmatched: int = 0
     check: frozenset[tuple[str, str]] = frozenset()
+    unreturned: int | None = None
 
     def fingerprint(self) -> str:
         """Return a hash of the labels, and of the sample where there is one."""
@@ -160,7 +167,7 @@ class RunLabels:
                 kappa=agreement.kappa,
                 bias=agreement.bias,
             )
-        return LabelUse(self.source, len(self.grades), self.unmatched, check)
+        return LabelUse(self.source, len(self.grades), self.unmatched, check, self.unreturned)
 
 
 def draw_sample(keys: Iterable[tuple[str, str]], size: int) -> frozenset[tuple[str, str]]:

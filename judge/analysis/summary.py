@@ -124,13 +124,16 @@ class LabelCheck:
 class LabelUse:
     """Labels of people as grades of a run: `pairs` of the pool have a label in the file `source`.
 
-    `unmatched` labels fit no pair. `check` is None when the assessor judged no labelled pair.
+    `unmatched` labels fit no pair. `check` is None when the assessor judged no labelled pair. `unreturned` is
+    None for a file of labels; for the expected documents of the dataset, it counts those that no engine
+    returned.
     """
 
     source: str
     pairs: int
     unmatched: int
     check: LabelCheck | None
+    unreturned: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

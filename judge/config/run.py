@@ -33,7 +33,17 @@ from judge.config.option_checks import (
 from judge.errors import InputError
 from judge.messages import Message
 from judge.models import FORMS
-from judge.records import BINARY, DECISION_MODEL, GRADED, RERANKER, LangChoice, Sampling, Scale, ScaleName
+from judge.records import (
+    BINARY,
+    DECISION_MODEL,
+    EXPECTED,
+    GRADED,
+    RERANKER,
+    LangChoice,
+    Sampling,
+    Scale,
+    ScaleName,
+)
 
 #: Tables of a TOML file that hold no options of a run.
 OTHER_TABLES = frozenset({"collect", "nightly"})
@@ -336,6 +346,7 @@ class Config:
             raise InputError("check takes a sample of labelled pairs; add --qrels FILE, or omit --check")
         if self.ray_address is not None and self.on != "ray":
             raise InputError("ray_address is that of a Ray cluster; add --on ray, or omit --ray-address")
+        self._check_expected()
         if self.assessor == "deepeval":
             self._check_deepeval()
         self._check_thresholds()
@@ -372,6 +383,19 @@ class Config:
                 scale=self.scale,
                 top=top,
             )
+
+    def _check_expected(self) -> None:
+        if EXPECTED not in (self.model, *self.panel):
+            return
+        if self.panel or self.qrels is not None or self.assessor != "judge":
+            raise InputError(
+                "-m expected takes every grade from the column 'expected'; omit other models, --qrels and"
+                " --assessor"
+            )
+        if self.scale != "binary":
+            raise InputError("a document is expected or not: -m expected goes with --scale binary")
+        if self.repeats > 1:
+            raise InputError("expected documents are the same every time; omit --repeats")
 
     def _check_deepeval(self) -> None:
         if self.scale != "binary":
@@ -445,8 +469,9 @@ class Config:
 
 
 def _with_scale(options: dict[str, Any]) -> dict[str, Any]:
-    """Return `options` with the only scale that DeepEval has, if DeepEval is the assessor."""
-    return {"scale": "binary", **options} if options.get("assessor") == "deepeval" else options
+    """Return `options` with the only scale that DeepEval and expected documents have, if one is given."""
+    is_binary = options.get("assessor") == "deepeval" or options.get("model") == EXPECTED
+    return {"scale": "binary", **options} if is_binary else options
 
 
 #: Options that change neither the requests nor the measures: a resumed run may have other values.

@@ -39,7 +39,8 @@ def _fingerprint(dataset: Dataset) -> str:
     for query in dataset.queries.values():
         extra = sorted(query.extra.items())
         record: tuple[object, ...] = ("query", query.id, query.raw_text, query.lang, query.reference, extra)
-        digest.update(json.dumps(record).encode())
+        expected = () if query.expected is None else (query.expected,)
+        digest.update(json.dumps((*record, *expected)).encode())
     for ranking in sorted(dataset.rankings, key=lambda ranking: (ranking.query_id, ranking.engine)):
         snippets = [
             (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
@@ -66,7 +67,10 @@ def dump_pooled(pooled: PooledDataset) -> Iterator[str]:
         numbers = {key: number for number, key in enumerate(snippets)}
         places = {sort_key(snippet): number for number, snippet in enumerate(snippets.values())}
         yield _dump(
-            [query.id, query.text, query.raw_text, query.lang, query.reference, dict(query.extra)],
+            [
+                *(query.id, query.text, query.raw_text, query.lang, query.reference),
+                *(dict(query.extra), query.expected),
+            ],
             [_pack_snippet(snippet) for snippet in snippets.values()],
             [
                 [
@@ -115,6 +119,7 @@ def load_pooled(lines: Iterable[bytes], digest: str) -> PooledDataset:
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
     dataset = Dataset(queries, (), tuple(engines), tuple(warnings), dates)
     for fields, packed, lists, places in rows:
+        fields[-1] = None if fields[-1] is None else tuple(fields[-1])
         query = queries[fields[0]] = Query(*fields)
         snippets = [_unpack_snippet(*values) for values in packed]
         for engine, error, latency_ms, numbers, names in lists:

@@ -17,7 +17,7 @@ from judge.dataset import clean, trec, validation
 from judge.dataset.clean import EMPTY_SNIPPET, mark_missing_text
 from judge.dataset.language import detect_query_language, find_majority_language
 from judge.dataset.readers import read_rows
-from judge.dataset.rows import InputRow, read_mappings
+from judge.dataset.rows import InputRow, parse_json, read_mappings
 from judge.dataset.validation import make_query_id, normalise_text, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
@@ -79,23 +79,30 @@ def read_dataset(
     max_chars: int,
     dates: bool = False,
     columns: Mapping[str, str] | None = None,
+    expected: bool = False,
 ) -> Dataset:
     """Return the dataset in a file, or in an iterable of rows.
 
     `lang` is the language of the prompts; `auto` takes that of the script of each query, or else of the
     snippets that all engines returned for it. A prompt shows at most `max_chars` characters of a snippet,
-    and its date with `dates`. `columns` maps fields to their names in the source where these differ. Raise
-    InputError with file, line, field and value.
+    and its date with `dates`. `columns` maps fields to their names in the source where these differ. With
+    `expected`, the column of that name has the expected documents of a query. Raise InputError with file,
+    line, field and value.
     """
     warnings: list[str] = []
     limits = _PromptLimits(max_chars, dates)
     if isinstance(source, Path):
-        dataset = _collect_dataset(
-            read_rows(source, columns or {}, warnings.append), str(source), lang, limits
-        )
+        rows, name = read_rows(source, columns or {}, warnings.append), str(source)
     else:
-        dataset = _collect_dataset(read_mappings(source, columns or {}), "the dataset", lang, limits)
+        rows, name = read_mappings(source, columns or {}), "the dataset"
+    dataset = _collect_dataset(map(_take_expected, rows) if expected else rows, name, lang, limits)
     return replace(dataset, warnings=(*warnings, *dataset.warnings))
+
+
+def _take_expected(row: InputRow) -> InputRow:
+    """Return the row with the expected documents as a field, which are a column like any other elsewhere."""
+    others = {name: value for name, value in row.extra.items() if name != "expected"}
+    return replace(row, values={**row.values, "expected": row.extra.get("expected")}, extra=others)
 
 
 def read_trec_dataset(
@@ -195,12 +202,19 @@ def _find_query(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice)
     if entry is None:
         entry = entries[query_id] = _make_query(row, query_id, raw, lang)
         return entry
-    reference, extra = _read_reference(row), _read_extra(row)
-    _check_same_query(row, entry, raw, reference)
+    reference, expected, extra = _read_reference(row), _read_expected(row), _read_extra(row)
+    _check_same_query(row, entry, raw, reference, expected)
     if extra != entry.extra:
         entry.extra = {name: value for name, value in entry.extra.items() if extra.get(name) == value}
-    if reference is not None and entry.query.reference is None:
-        entry.query = Query(query_id, entry.query.text, entry.query.raw_text, entry.query.lang, reference)
+    query = entry.query
+    if (reference is not None and query.reference is None) or (
+        expected is not None and query.expected is None
+    ):
+        entry.query = replace(
+            query,
+            reference=reference if query.reference is None else query.reference,
+            expected=expected if query.expected is None else query.expected,
+        )
     return entry
 
 
@@ -211,13 +225,30 @@ def _make_query(row: InputRow, query_id: str, raw: str, lang: LangChoice) -> _Qu
             "{place} is {value!r:.80}, which has no readable text", place=row.at("query"), value=raw
         )
     language = detect_query_language(text) if lang == "auto" else lang
-    query = Query(query_id, text, raw, language or "en", _read_reference(row))
+    query = Query(query_id, text, raw, language or "en", _read_reference(row), expected=_read_expected(row))
     return _QueryRows(query, row.location, _read_extra(row), is_scriptless=language is None)
 
 
 def _read_reference(row: InputRow) -> str | None:
     """Return the reference answer in the form for prompts, None without one."""
     return clean.clean_query(unicodedata.normalize("NFC", _read_text(row, "reference"))) or None
+
+
+def _read_expected(row: InputRow) -> tuple[str, ...] | None:
+    """Return the names of the expected documents, None where the field is missing."""
+    value = row.values.get("expected")
+    if value is None or value == "" or value != value:
+        return None
+    if isinstance(value, str):
+        value = parse_json(row.at("expected"), value) if value.lstrip().startswith("[") else value.split()
+    items = value if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(item, str | int) and not isinstance(item, bool) for item in items):
+        raise InputError(
+            '{place} is {value!r:.80}, not a list of docnos and URLs such as ["d1", "https://a.example/b"]',
+            place=row.at("expected"),
+            value=row.values["expected"],
+        )
+    return tuple(dict.fromkeys(normalise_text(str(item)) for item in items))
 
 
 def _read_extra(row: InputRow) -> dict[str, str]:
@@ -228,7 +259,9 @@ def _read_extra(row: InputRow) -> dict[str, str]:
     }
 
 
-def _check_same_query(row: InputRow, entry: _QueryRows, raw: str, reference: str | None) -> None:
+def _check_same_query(
+    row: InputRow, entry: _QueryRows, raw: str, reference: str | None, expected: tuple[str, ...] | None
+) -> None:
     """Raise InputError when the row contradicts an earlier row of the same query."""
     query = entry.query
     if raw is not query.raw_text and normalise_text(raw) != normalise_text(query.raw_text):
@@ -241,16 +274,20 @@ def _check_same_query(row: InputRow, entry: _QueryRows, raw: str, reference: str
             other_value=query.raw_text,
             other_place=entry.location,
         )
-    if reference is not None and query.reference is not None and reference != query.reference:
-        raise InputError(
-            "{place} of query {query_id!r} is {value!r:.80} here and {other_value!r:.80} at {other_place}; a"
-            " query has one reference",
-            place=row.at("reference"),
-            query_id=query.id,
-            value=reference,
-            other_value=query.reference,
-            other_place=entry.location,
-        )
+    for name, value, other_value in (
+        ("reference", reference, query.reference),
+        ("expected", expected, query.expected),
+    ):
+        if value is not None and other_value is not None and value != other_value:
+            raise InputError(
+                "{place} of query {query_id!r} is {value!r:.80} here and {other_value!r:.80} at"
+                " {other_place}; a query has one value of it",
+                place=row.at(name),
+                query_id=query.id,
+                value=value,
+                other_value=other_value,
+                other_place=entry.location,
+            )
 
 
 def _read_rank(row: InputRow, answer: _EngineRows) -> int:
@@ -324,7 +361,7 @@ def _read_text(row: InputRow, name: str) -> str:
 def _finish_query(entry: _QueryRows) -> Query:
     query = entry.query
     lang = find_majority_language(entry.cleaned.values()) if entry.is_scriptless else query.lang
-    return Query(query.id, query.text, query.raw_text, lang, query.reference, entry.extra)
+    return replace(query, lang=lang, extra=entry.extra)
 
 
 def _collect_warnings(entries: Mapping[str, _QueryRows], engines: Sequence[str]) -> Iterable[str]:

@@ -16,9 +16,9 @@ _FIELDS = frozenset(
     {"query", "query_id", "engine", "rank", "snippet", "title", "url", "date", "reference", "error", "docno"}
 )
 #: Fields that `--columns` can rename.
-COLUMN_FIELDS = tuple(sorted(_FIELDS))
+COLUMN_FIELDS = tuple(sorted({*_FIELDS, "expected"}))
 #: Fields of the query in a nested record; the other ones belong to a result.
-_QUERY_FIELDS = frozenset({"query", "query_id", "reference"})
+_QUERY_FIELDS = frozenset({"query", "query_id", "reference", "expected"})
 Warn = Callable[[str], object]
 #: Fields that only a test case of DeepEval has.
 _TEST_CASE_FIELDS = frozenset({"input", "retrieval_context", "retrievalContext"})

@@ -210,6 +210,10 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     repeat = np.arange(snippet.shape[1])[:, None] % times
     grade = judged[snippet, repeat]
     best = find_best_grades(grade, document, int(document.max(initial=0)) + 1)
+    if results.unreturned is not None:
+        counts = np.repeat(results.unreturned, times)
+        more = np.where(np.arange(counts.max(initial=0)) < counts[:, None], scale.top, NO_GRADE)
+        best = np.concatenate([best, more], axis=1)
     lists = RankedLists(results.depth, grade, origin, document, snippet, missing[snippet, repeat], best)
     return Arrays(results, repeats, grades, lists, _measure_coverage(results, lists, times))
 

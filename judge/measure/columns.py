@@ -73,7 +73,8 @@ class ResultColumns:
     The documents of each query have numbers of their own. `flags` numbers the sets in `flag_sets`.
     `returned` is the length of a list; `errors` marks engines that failed, `absent` those without a ranking.
     `latency_ms` is NaN where it is unknown; `tokens` is the approximate size of the raw results, NaN where
-    the engine failed or has no ranking.
+    the engine failed or has no ranking. `unreturned` (queries,) counts relevant documents that no engine
+    returned and that are in the pool all the same, None without any.
     """
 
     depth: int
@@ -91,6 +92,7 @@ class ResultColumns:
     flag_sets: tuple[frozenset[str], ...]
     pair_query: Ints
     snippet_ids: tuple[str, ...]
+    unreturned: Ints | None = None
 
     def __repr__(self) -> str:
         return f"ResultColumns(engines={shorten_repr(self.engines)}, queries={len(self.queries)})"

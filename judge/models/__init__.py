@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from judge.errors import SetupError
 from judge.messages import Message
-from judge.records import Completion, Prompt, Sampling
+from judge.records import EXPECTED, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from judge.models.endpoint import Endpoint
@@ -66,6 +66,10 @@ def open_model(
         from judge.models.lexical import Lexical
 
         return Lexical()
+    if spec == EXPECTED:
+        from judge.models.expected_documents import ExpectedDocuments
+
+        return ExpectedDocuments()
     provider, name = find_provider(spec)
     if provider:
         return provider.open_model(name, access, sampling)
@@ -155,7 +159,7 @@ PROVIDERS = {
 }
 #: What a user may write after -m.
 FORMS = Message(
-    "{forms} or lexical",
+    "{forms}, lexical or expected",
     forms=", ".join(dict.fromkeys(provider.spelling for provider in PROVIDERS.values())),
 )
 

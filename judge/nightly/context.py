@@ -30,6 +30,7 @@ from judge.models.endpoint import public_part
 from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
 from judge.nightly.decision import describe_differences
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
+from judge.records import EXPECTED
 from judge.runs.folder import RunFolder, dump_json
 
 if TYPE_CHECKING:
@@ -78,6 +79,10 @@ def load_context(toml: Path, day: str) -> NightContext:
     _check_dataset(toml, config)
     if config.batch:
         raise InputError("{file}: a night judges in realtime; omit 'batch'", file=toml)
+    if config.model == EXPECTED:
+        raise InputError(
+            "{file}: a night judges canaries, so it needs a model; replace 'expected'", file=toml
+        )
     if config.has_reranker and config.rerank_thresholds is None:
         raise InputError(
             "{file}: a night with a reranker needs 'rerank_thresholds': those that are fitted on 'qrels' may"

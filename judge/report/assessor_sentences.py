@@ -42,6 +42,13 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
     labels = summary.labels
     if labels is None:
         return
+    if labels.unreturned is not None:
+        yield t(
+            "Every grade comes from the column 'expected' of the dataset. No engine returned"
+            " {labels.unreturned:,} of the expected documents; nDCG, AP and R count them.",
+            labels=labels,
+        )
+        return
     yield t(
         "{labels.pairs:,} of {pairs:,} pairs have the grade of a person ({labels.source}).",
         labels=labels,

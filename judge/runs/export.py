@@ -18,6 +18,7 @@ import numpy as np
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
+from judge.dataset.expected import list_unreturned
 from judge.dataset.spreadsheet import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import file_name
@@ -71,7 +72,9 @@ def write_tables(folder: RunFolder, result: RunResult) -> Iterator[Path]:
     """Write the scores and the TREC files; yield their paths."""
     rankings, documents = result.data.rankings, result.pool.documents
     yield folder.write("scores.csv", _scores(result.scores))
-    yield folder.write("qrels.txt", format_qrels(rankings, documents, result.judgments))
+    labels = result.summary.labels
+    unreturned = list_unreturned(result.data, result.pool) if labels and labels.unreturned else {}
+    yield folder.write("qrels.txt", format_qrels(rankings, documents, result.judgments, unreturned))
     for engine, name in name_trec_files(result.data.engines).items():
         yield folder.write(name, format_trec_run(engine, rankings, documents))
 
@@ -165,8 +168,11 @@ def format_qrels(
     rankings: Iterable[Ranking],
     documents: Mapping[tuple[str, str], Sequence[str]],
     judgments: Iterable[Judgment],
+    unreturned: Mapping[str, Iterable[str]] | None = None,
 ) -> Iterator[str]:
     """Yield lines `query_id 0 docno grade`: each judged document's best grade, sorted.
+
+    `unreturned` names, by query, expected documents that no engine returned: they have grade 1.
 
     This is exact as long as a document shows one text: where engines show different snippets of one page,
     qrels can only say the page's best grade. Grades of several repeats are the median, halves rounded up.
@@ -175,7 +181,7 @@ def format_qrels(
     for judgment in judgments:
         if judgment.grade is not None:
             grades.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
-    best: dict[tuple[str, str], int] = {}
+    best = {(query_id, document): 1 for query_id, names in (unreturned or {}).items() for document in names}
     for ranking in rankings:
         documents_of = documents.get((ranking.engine, ranking.query_id), ())
         for snippet, document in zip(ranking.snippets, documents_of, strict=False):

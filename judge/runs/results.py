@@ -116,6 +116,7 @@ class QueryEntry:
     lang: Lang
     shown: str | None = None
     reference: str | None = None
+    expected: tuple[str, ...] | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, EngineEntry]
 
@@ -287,6 +288,7 @@ def query_entries(
             lang=query.lang,
             shown=query.text if query.text != query.raw_text else None,
             reference=query.reference,
+            expected=query.expected,
             extra=dict(query.extra),
             engines={
                 ranking.engine: replace(
@@ -357,7 +359,7 @@ def read_dataset(
     for entry in queries:
         text = entry.query if entry.shown is None else entry.shown
         by_id[entry.query_id] = Query(
-            entry.query_id, text, entry.query, entry.lang, reference=entry.reference, extra=entry.extra
+            entry.query_id, text, entry.query, entry.lang, entry.reference, entry.extra, entry.expected
         )
         distinct: dict[tuple[object, ...], Snippet] = {}
         for engine, answer in entry.engines.items():

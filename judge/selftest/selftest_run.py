@@ -21,7 +21,7 @@ from judge.config.run import Config
 from judge.dataset.validation import short_hash
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
 from judge.pricing.cost import Cost
-from judge.records import DECISION_MODEL, RERANKER, Lang, LangChoice, Pool, Scale, ScaleName
+from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pool, Scale, ScaleName
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.record_json import to_json
 from judge.selftest import probes
@@ -61,7 +61,7 @@ def _make_renderer(query: str, snippet: str) -> Callable[[Mapping[str, str]], st
 
 
 #: What the names of models without reasons begin with.
-_NOT_TESTED = (RERANKER, DECISION_MODEL)
+_NOT_TESTED = (RERANKER, DECISION_MODEL, EXPECTED)
 #: The two prompts that are compared: the one that runs use, and one without any defence.
 PROMPT_NAMES = ("shipped", "plain")
 

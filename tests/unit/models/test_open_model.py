@@ -31,7 +31,7 @@ from tests.unit.models.asking import KEYS, SAMPLING
 )
 def test_an_unknown_form_lists_the_forms(spec: str) -> None:
     with pytest.raises(
-        SetupError, match=r"openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME, .* or lexical"
+        SetupError, match=r"openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME, .*, lexical or expected"
     ):
         open_model(spec, base_url=None, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
 
