@@ -38,8 +38,18 @@ class DimensionNote:
 
 
 @dataclass(frozen=True, slots=True)
+class EnginePair:
+    """The mean of a measure that compares the lists of two engines."""
+
+    a: str
+    b: str
+    measure: str
+    mean: DimensionMean
+
+
+@dataclass(frozen=True, slots=True)
 class DimensionSummary:
-    """What summary.json says of a dimension: means by engine and measure, remarks, and notes.
+    """What summary.json says of a dimension: means by engine and measure, and of pairs of engines.
 
     The most important note is first.
     """
@@ -47,6 +57,7 @@ class DimensionSummary:
     engines: Mapping[str, Mapping[str, DimensionMean]]
     remarks: tuple[str, ...] = ()
     notes: tuple[DimensionNote, ...] = ()
+    pairs: tuple[EnginePair, ...] = ()
 
     @property
     def measures(self) -> list[str]:
@@ -86,6 +97,7 @@ def summarise_dimension(
     remarks: tuple[str, ...] = (),
     notes: tuple[DimensionNote, ...] = (),
     ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+    pairs: tuple[EnginePair, ...] = (),
 ) -> DimensionResult:
     """Return the result of a dimension whose means are over the queries with a value.
 
@@ -101,4 +113,4 @@ def summarise_dimension(
         }
         for engine, rows in by_engine.items()
     }
-    return DimensionResult(DimensionSummary(means, remarks, notes), values)
+    return DimensionResult(DimensionSummary(means, remarks, notes, pairs), values)

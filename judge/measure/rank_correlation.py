@@ -52,18 +52,22 @@ def tau_ap(truth: Floats, estimate: Floats) -> float | None:
 
 
 def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
-    """Return the extrapolated rank-biased overlap (RBO_ext, Webber et al. 2010, eq. 30) of two orders.
+    """Return the extrapolated rank-biased overlap (RBO_ext, Webber et al. 2010, eq. 32) of two orders.
 
-    It is the overlap of the top d, weighted by p^(d-1); beyond the end the overlap is taken to stay the
-    same. 1 for equal orders, 0 for disjoint ones. Raise `ValueError` unless both have the same length, at
-    least 1, and no name twice.
+    It is the overlap of the top d, weighted by p^(d-1); beyond the end of an order the overlap is taken to
+    stay the same. 1 for equal orders, 0 for disjoint ones. Raise `ValueError` for an order that is empty or
+    has a name twice.
     """
-    length = len(first)
-    if not length or {len(second), len(set(first)), len(set(second))} != {length}:
-        raise ValueError("RBO compares two orders of the same length, at least 1, without repeated names")
-    shared = [len({*first[:depth]} & {*second[:depth]}) / depth for depth in range(1, length + 1)]
-    weighted = (1 - p) * sum(share * p**before for before, share in enumerate(shared))
-    return weighted + shared[-1] * p**length
+    short, long = sorted((first, second), key=len)
+    if not short or len(set(short)) < len(short) or len(set(long)) < len(long):
+        raise ValueError("RBO compares two orders that are not empty, without repeated names")
+    shared = [len({*short[:depth]} & {*long[:depth]}) for depth in range(1, len(long) + 1)]
+    end = shared[len(short) - 1] / len(short)
+    beyond = [max(0.0, 1 - len(short) / depth) * end for depth in range(1, len(long) + 1)]
+    shares = [count / depth + more for depth, (count, more) in enumerate(zip(shared, beyond, strict=True), 1)]
+    return (1 - p) * sum(share * p**before for before, share in enumerate(shares)) + shares[-1] * p ** len(
+        long
+    )
 
 
 def find_swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[str, str], ...]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from markupsafe import Markup, escape
 
+from judge.analysis.dimension_result import EnginePair
 from judge.analysis.summary import DecidingQueries, RunCost, Summary
 from judge.characters import escape_controls
 from judge.dataset.text_cleaning import drop_invisible, has_invisible
@@ -117,7 +118,13 @@ def _isolate_labels(names: Iterable[str]) -> dict[str, str]:
 _Names = Mapping[str, DisplayName]
 _Value = TypeVar("_Value")
 _Record = TypeVar(
-    "_Record", PairComparison, OwnListReversal, SegmentContrast, FlaggedWinners, DecidingQueries
+    "_Record",
+    PairComparison,
+    OwnListReversal,
+    SegmentContrast,
+    FlaggedWinners,
+    DecidingQueries,
+    EnginePair,
 )
 
 
@@ -142,7 +149,11 @@ def use_display_names(summary: Summary) -> Summary:
             for model, label in _isolate_labels(summary.served).items()
         },
         dimensions={
-            name: replace(each, engines=_rename_keys(each.engines, names))
+            name: replace(
+                each,
+                engines=_rename_keys(each.engines, names),
+                pairs=tuple(_rename_fields(pair, names, "a", "b") for pair in each.pairs),
+            )
             for name, each in summary.dimensions.items()
         },
         deciding_queries=deciding and _rename_fields(deciding, names, "a", "b"),

@@ -409,8 +409,8 @@ class DimensionSection:
     """A dimension on the page: the table of its means, its remarks, and its notes."""
 
     table: PageTable
-    remarks: Sequence[Text]
-    notes: Sequence[DimensionNote]
+    remarks: Sequence[Text] = ()
+    notes: Sequence[DimensionNote] = ()
 
 
 def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
@@ -423,8 +423,13 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
             means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
             rows.append((engine, tuple(map(_format_mean, means))))
         remarks = [in_both(Translator.__call__, remark) for remark in dimension.remarks]
-        table = PageTable(in_both(Translator.__call__, name), head, tuple(rows) if dimension.measures else ())
+        caption = in_both(Translator.__call__, name)
+        table = PageTable(caption, head, tuple(rows) if dimension.measures else ())
         yield DimensionSection(table, remarks, dimension.notes)
+        for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
+            pairs = [pair for pair in dimension.pairs if pair.measure == measure]
+            by_pair = tuple((f"{pair.a}, {pair.b}", (_format_mean(pair.mean),)) for pair in pairs)
+            yield DimensionSection(PageTable(caption, (text("engines"), repeat_in_both(measure)), by_pair))
 
 
 def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:

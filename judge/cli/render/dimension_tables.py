@@ -1,14 +1,22 @@
-"""What a run prints of its dimensions: one table each, with the means of the engines."""
+"""What a run prints of its dimensions: the means of the engines, and of pairs of engines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
+from rich.table import Table
 
-from judge.analysis.dimension_result import DimensionSummary
+from judge.analysis.dimension_result import DimensionMean, DimensionSummary
 from judge.analysis.summary import Summary
-from judge.cli.render.cells import escape_line, format_number, format_range, make_table, print_table
+from judge.cli.render.cells import (
+    escape_line,
+    format_number,
+    format_range,
+    make_table,
+    measure_width,
+    print_table,
+)
 from judge.messages import Translator
 from judge.report import sentences
 
@@ -26,18 +34,19 @@ def print_dimensions(summary: Summary, console: Console, t: Translator) -> None:
 def print_dimension(
     name: str, dimension: DimensionSummary, order: Iterable[str], console: Console, t: Translator
 ) -> None:
-    """Print one row an engine, the remarks and the first notes.
+    """Print one row an engine, one row a pair of engines, the remarks and the first notes.
 
-    A row has the means, the first one with its interval and over how many queries it is.
+    A row has the means, the first one with its interval and over how many queries it is. Where a terminal is
+    too narrow, the other means follow in tables of their own.
     """
-    if dimension.measures:
-        first, *others = dimension.measures
-        table = make_table(t(name), first, t("95 % interval"), t("queries"), *others)
-        for engine in (engine for engine in order if engine in dimension.engines):
-            mean = dimension.find_mean(engine, first)
-            numbers = (format_number(mean.mean), format_range(t, mean.ci95), f"{mean.queries:,}")
-            rest = (format_number(dimension.find_mean(engine, other).mean) for other in others)
-            table.add_row(escape_line(engine), *numbers, *rest)
+    engines = [engine for engine in order if engine in dimension.engines]
+    for measures in _fit_columns(t(name), dimension, engines, console, t):
+        print_table(_make_table(t(name), dimension, engines, measures, t), console)
+    for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
+        table = make_table(t("engines"), measure, t("95 % interval"), t("queries"))
+        for pair in dimension.pairs:
+            if pair.measure == measure:
+                table.add_row(escape_line(f"{pair.a}, {pair.b}"), *_format_mean(pair.mean, t))
         print_table(table, console)
     for remark in dimension.remarks:
         console.print(escape_line(t("{name}: {value}", name=t(name), value=t(remark))))
@@ -49,3 +58,37 @@ def print_dimension(
     if len(dimension.notes) > _NOTES:
         more = len(dimension.notes) - _NOTES
         console.print(escape_line(t("  … and {count:,} more in report.html", count=more)))
+
+
+def _fit_columns(
+    name: str,
+    dimension: DimensionSummary,
+    engines: Sequence[str],
+    console: Console,
+    t: Translator,
+) -> Iterator[list[str]]:
+    """Yield the measures of each table that the terminal has room for, at least one."""
+    chosen: list[str] = []
+    for measure in dimension.measures:
+        table = _make_table(name, dimension, engines, [*chosen, measure], t)
+        if chosen and measure_width(table, console) > console.width:
+            yield chosen
+            chosen = []
+        chosen = [*chosen, measure]
+    if chosen:
+        yield chosen
+
+
+def _make_table(
+    name: str, dimension: DimensionSummary, engines: Sequence[str], measures: Sequence[str], t: Translator
+) -> Table:
+    first, *others = measures
+    table = make_table(name, first, t("95 % interval"), t("queries"), *others)
+    for engine in engines:
+        rest = (format_number(dimension.find_mean(engine, other).mean) for other in others)
+        table.add_row(escape_line(engine), *_format_mean(dimension.find_mean(engine, first), t), *rest)
+    return table
+
+
+def _format_mean(mean: DimensionMean, t: Translator) -> tuple[str, str, str]:
+    return format_number(mean.mean), format_range(t, mean.ci95), f"{mean.queries:,}"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from judge.analysis.dimension_result import DimensionMean, average_values, summarise_dimension
-from judge.dimensions.diversity import find_site, measure_list
-from judge.records import Ranking, Snippet
+import judge
+from judge.analysis.dimension_result import DimensionMean, QueryValues, average_values, summarise_dimension
+from judge.dimensions.diversity import compare_snippets, find_site, measure_list, order_by_mmr
+from judge.measure.rank_correlation import rbo
+from judge.records import Snippet
 from tests.support.cases import check_each
 
 
@@ -32,24 +37,62 @@ def test_a_site_is_the_registrable_domain(url: str, site: str | None) -> None:
     assert find_site(url) == site
 
 
+def measure(snippets: tuple[Snippet, ...], depth: int) -> QueryValues:
+    return measure_list(snippets, compare_snippets(snippets), depth)
+
+
 def test_the_values_of_a_list() -> None:
     # " abcd" has the 3-grams " ab", "abc", "bcd"; " abce" shares the first 2 of 4; " wxyz" shares none.
     texts = ("abcd", "abce", "wxyz", "abcd")
     urls = ("https://a.example.com", "https://b.example.com", "https://other.org", "https://a.example.com")
-    ranking = Ranking("e", "q", tuple(map(snippet, texts, urls)))
-    assert measure_list(ranking, 4) == {
+    assert measure(tuple(map(snippet, texts, urls)), 4) == {
         "sites@4": 2.0,
         "near-duplicates@4": 0.25,
         # The pairs 12, 13, 14, 23, 24, 34.
         "similarity@4": pytest.approx((0.5 + 0 + 1 + 0 + 0.5 + 0) / 6),
     }
-    assert measure_list(ranking, 1) == {"sites@1": 1.0, "near-duplicates@1": 0.0, "similarity@1": None}
+    one = measure((snippet("abcd", "https://a.example"),), 1)
+    assert one == {"sites@1": 1.0, "near-duplicates@1": 0.0, "similarity@1": None}
 
 
 def test_what_is_unknown_has_no_value() -> None:
-    assert measure_list(Ranking("e", "q", (snippet("a"),)), 10)["sites@10"] is None
-    empty = measure_list(Ranking("e", "q", ()), 10)
-    assert empty == {"sites@10": 0.0, "near-duplicates@10": None, "similarity@10": None}
+    assert measure((snippet("a"),), 10)["sites@10"] is None
+    assert measure((), 10) == {"sites@10": 0.0, "near-duplicates@10": None, "similarity@10": None}
+
+
+def test_mmr_moves_a_repeated_result_down() -> None:
+    similarity = np.array([[1, 0.9, 0.2], [0.9, 1, 0], [0.2, 0, 1]])
+    # After the first: 2/3 - 0.9 is less than 1/3 - 0.2.
+    assert order_by_mmr(similarity) == [0, 2, 1]
+    # With relevance alone the order stays, with similarity alone ties go to the higher rank.
+    assert order_by_mmr(similarity, 1.0) == [0, 1, 2]
+    assert order_by_mmr(similarity, 0.0) == [0, 2, 1]
+    assert order_by_mmr(np.eye(0)) == []
+
+
+def test_the_mmr_order_is_scored_on_the_same_pool(tmp_path: Path) -> None:
+    texts = ("Paris is the capital of France", "Paris is the capital of France!", "A city by the Seine")
+    rows = [
+        {
+            "query": "capital of France",
+            "engine": engine,
+            "snippet": text,
+            "docno": text,
+            "expected": list(names),
+        }
+        for engine, order in (("a", texts), ("b", texts[1:]))
+        for text in order
+        for names in [texts[::2]]
+    ]
+    result = judge.run(rows, "expected", out=str(tmp_path / "run"), measures=["nDCG@3"], diversity=True)
+    dimension = result.summary.dimensions["diversity"]
+    # Relevant at ranks 1 and 3 of a; in the order of MMR, the repeated text is last.
+    assert result.summary.engines["a"].measures["nDCG@3"].mean == pytest.approx(1.5 / (1 + 1 / np.log2(3)))
+    assert dimension.find_mean("a", "MMR nDCG@3").mean == pytest.approx(1.0)
+    assert dimension.find_mean("b", "MMR nDCG@3").mean == result.summary.engines["b"].measures["nDCG@3"].mean
+    (pair,) = dimension.pairs
+    assert (pair.a, pair.b, pair.measure, pair.mean.queries) == ("a", "b", "RBO@10", 1)
+    assert pair.mean.mean == pytest.approx(rbo(texts, texts[1:]))
 
 
 def test_a_mean_is_over_the_queries_with_a_value() -> None:

@@ -14,6 +14,7 @@ from scipy.stats import kendalltau
 
 from judge.measure.formulas import Floats
 from judge.measure.rank_correlation import find_swaps, rbo, tau, tau_ap
+from tests.support.cases import check_each
 
 Correlation = Callable[[Floats, Floats], float | None]
 
@@ -150,9 +151,24 @@ def test_overlap_of_equal_and_of_disjoint_orders() -> None:
     assert rbo("abc", "xyz") == 0
 
 
-@pytest.mark.parametrize(("first", "second"), [("", ""), ("ab", "abc"), ("aa", "ab"), ("ab", "bb")])
-def test_overlap_is_of_orders_of_one_length(first: str, second: str) -> None:
-    with pytest.raises(ValueError, match="same length"):
+@check_each(
+    ("first", "second", "p", "overlap"),
+    [
+        ("abc", "cbdefga", 0.9, 0.660920142857143),
+        ("a", "xyaz", 0.9, 0.20925),
+        ("abcdefghij", "acbdgfehkl", 0.8, 0.8621215175111112),
+        ("ab", "abcdefghij", 0.9, 1.0),
+    ],
+)
+def test_overlap_of_orders_of_two_lengths(first: str, second: str, p: float, overlap: float) -> None:
+    """Values of rbo_ext of the package rbo 0.1.3."""
+    assert rbo(first, second, p) == pytest.approx(overlap, abs=1e-12)
+    assert rbo(second, first, p) == pytest.approx(overlap, abs=1e-12)
+
+
+@check_each(("first", "second"), [("", ""), ("", "abc"), ("aa", "ab"), ("ab", "bb")])
+def test_overlap_is_of_orders_without_repeats(first: str, second: str) -> None:
+    with pytest.raises(ValueError, match="without repeated names"):
         rbo(first, second)
 
 
