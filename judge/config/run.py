@@ -225,6 +225,13 @@ class Config:
         for_datasets=True,
         for_scores=True,
     )
+    sites: bool = option(
+        "Also measure the share of each class of sites (government, forum, …) in each list; free.",
+        DIMENSIONS,
+        False,
+        for_datasets=True,
+        for_scores=True,
+    )
     points: bool = option(
         "Also ask the first model for the information points of each query, and which results state them.",
         DIMENSIONS,
@@ -357,7 +364,7 @@ class Config:
 
     def check_text_model(self, option: str) -> None:
         """Raise InputError when the first model, which `option` asks, answers with no texts."""
-        if self.model.startswith(("lexical", RERANKER, DECISION_MODEL)):
+        if self.model.startswith(("lexical", EXPECTED, RERANKER, DECISION_MODEL)):
             raise InputError(
                 "{option} asks a language model, and {model} gives no texts; omit {option}, or name another"
                 " model first",

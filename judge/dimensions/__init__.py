@@ -53,6 +53,12 @@ def _load_diversity() -> Measure:
     return measure_diversity
 
 
+def _load_sites() -> Measure:
+    from judge.dimensions.sites import measure_sites
+
+    return measure_sites
+
+
 def _load_explain() -> AskedDimension:
     from judge.dimensions.explain import explain_run, forecast_explanations
 
@@ -73,6 +79,7 @@ def _load_answers() -> AskedDimension:
 
 _ROWS = (
     Dimension(Message("diversity"), _load_diversity),
+    Dimension(Message("sites"), _load_sites),
     Dimension(Message("points"), _load_points, asks=True),
     Dimension(Message("answers"), _load_answers, asks=True),
     Dimension(Message("explain"), _load_explain, asks=True),

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import combinations
-from urllib.parse import urlsplit
 
 import numpy as np
-from publicsuffixlist import PublicSuffixList
 
 from judge.analysis.dimension_result import (
     DimensionResult,
@@ -25,6 +22,7 @@ from judge.analysis.dimension_result import (
 )
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_run
+from judge.dimensions.sites import find_site
 from judge.measure.formulas import Floats, finite_or_none
 from judge.measure.measures import Measure
 from judge.measure.rank_correlation import rbo
@@ -120,22 +118,6 @@ def _compare_engines(run: LoadedRun) -> Iterator[EnginePair]:
             if (a, query_id) in lists and (b, query_id) in lists
         ]
         yield EnginePair(a, b, f"RBO@{run.pool.depth}", average_values(values))
-
-
-def find_site(url: str) -> str | None:
-    """Return the registrable domain of a URL by the public suffix list, else its host, None without one."""
-    try:
-        host = urlsplit(url).hostname
-    except ValueError:
-        return None
-    if not host or ":" in host or host.rpartition(".")[2].isdigit():
-        return host  # an address of a machine has no registrable domain
-    return _load_suffixes().privatesuffix(host) or host
-
-
-@cache
-def _load_suffixes() -> PublicSuffixList:
-    return PublicSuffixList()
 
 
 def _split_grams(text: str) -> frozenset[str]:

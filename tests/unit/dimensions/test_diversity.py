@@ -9,32 +9,13 @@ import pytest
 
 import judge
 from judge.analysis.dimension_result import DimensionMean, QueryValues, average_values, summarise_dimension
-from judge.dimensions.diversity import compare_snippets, find_site, measure_list, order_by_mmr
+from judge.dimensions.diversity import compare_snippets, measure_list, order_by_mmr
 from judge.measure.rank_correlation import rbo
 from judge.records import Snippet
-from tests.support.cases import check_each
 
 
 def snippet(text: str, url: str = "") -> Snippet:
     return Snippet(id=text, text=text, title="", date="", url=url, raw_text=text, raw_title="")
-
-
-@check_each(
-    ("url", "site"),
-    [
-        ("https://www.bbc.co.uk/news", "bbc.co.uk"),
-        ("https://a.edu.cn", "a.edu.cn"),
-        ("https://name.github.io/x", "name.github.io"),
-        ("http://WWW.Example.com:8080/", "example.com"),
-        ("http://10.0.0.1/x", "10.0.0.1"),
-        ("http://[::1]/x", "::1"),
-        ("http://localhost/", "localhost"),
-        ("no address", None),
-        ("http://[broken", None),
-    ],
-)
-def test_a_site_is_the_registrable_domain(url: str, site: str | None) -> None:
-    assert find_site(url) == site
 
 
 def measure(snippets: tuple[Snippet, ...], depth: int) -> QueryValues:
