@@ -232,6 +232,13 @@ class Config:
         for_datasets=True,
         for_scores=True,
     )
+    freshness: bool = option(
+        "Also measure the age of dated results for queries with the column fresh; free.",
+        DIMENSIONS,
+        False,
+        for_datasets=True,
+        for_scores=True,
+    )
     points: bool = option(
         "Also ask the first model for the information points of each query, and which results state them.",
         DIMENSIONS,

@@ -59,6 +59,12 @@ def _load_sites() -> Measure:
     return measure_sites
 
 
+def _load_freshness() -> Measure:
+    from judge.dimensions.freshness import measure_freshness
+
+    return measure_freshness
+
+
 def _load_explain() -> AskedDimension:
     from judge.dimensions.explain import explain_run, forecast_explanations
 
@@ -80,6 +86,7 @@ def _load_answers() -> AskedDimension:
 _ROWS = (
     Dimension(Message("diversity"), _load_diversity),
     Dimension(Message("sites"), _load_sites),
+    Dimension(Message("freshness"), _load_freshness),
     Dimension(Message("points"), _load_points, asks=True),
     Dimension(Message("answers"), _load_answers, asks=True),
     Dimension(Message("explain"), _load_explain, asks=True),

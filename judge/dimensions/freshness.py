@@ -1,0 +1,95 @@
+"""Freshness: the age of dated results for queries about current affairs. It makes no call.
+
+A query counts when its column `fresh` says so. Its value can be a day, such as 2026-11-20: then ages are
+counted on that day, else on the newest date of all results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from statistics import median
+
+from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
+from judge.analysis.loaded_run import LoadedRun
+from judge.messages import Message
+
+#: The column of queries that need fresh results, and its values that say no.
+COLUMN = "fresh"
+_NO = frozenset(("", "0", "0.0", "false", "no", "n", "否"))
+#: Ages in days: a measure is the share of results that are older.
+BOUNDS = (7, 30, 365)
+_DAY = re.compile(r"(\d{4})(?:[-/.]|\s*年\s*)(\d{1,2})(?:[-/.]|\s*月\s*)(\d{1,2})(?!\d)")
+_DAY_FORMATS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%b %d %Y")
+_AGO = re.compile(
+    r"(\d{1,4})\s*(minute|hour|day|week|month|year|分钟|小时|天|周|个月|年)s?\s*(?:ago|前)", re.IGNORECASE
+)
+_DAYS = {"day": 1, "天": 1, "week": 7, "周": 7, "month": 30, "个月": 30, "year": 365, "年": 365}
+
+
+def measure_freshness(run: LoadedRun) -> DimensionResult:
+    """Return the ages of each list for the queries that count, down to the depth of the run."""
+    queries, depth = run.data.queries, run.pool.depth
+    marks = {query.id: query.extra[COLUMN] for query in queries.values() if COLUMN in query.extra}
+    chosen = {key: mark for key, mark in marks.items() if mark.strip().casefold() not in _NO}
+    remarks = []
+    if not marks:
+        chosen = dict.fromkeys(queries, "")
+        remarks.append(Message("no query has the column {column!r}, so every query counts", column=COLUMN))
+    dates_by_list = {
+        (ranking.engine, ranking.query_id): [snippet.date for snippet in ranking.snippets[:depth]]
+        for ranking in run.data.rankings
+        if ranking.error is None and ranking.query_id in chosen
+    }
+    days = (parse_day(text) for texts in dates_by_list.values() for text in texts)
+    newest = max((day for day in days if day), default=None)
+    if newest:
+        remarks.append(
+            Message(
+                "ages are on {day}, the newest date of a result, unless {column!r} names a day",
+                day=newest.isoformat(),
+                column=COLUMN,
+            )
+        )
+    values = {
+        key: measure_ages(texts, parse_day(chosen[key[1]]) or newest, depth)
+        for key, texts in dates_by_list.items()
+    }
+    return summarise_dimension(values, run.data.engines, tuple(remarks))
+
+
+def measure_ages(texts: Sequence[str], today: date | None, depth: int) -> QueryValues:
+    """Return the values of a list with the dates `texts`; without any, only `undated` is known."""
+    days = [day for text in texts if (day := parse_day(text, today))] if today else []
+    ages = [max(0, (today - day).days) for day in days] if today else []
+    return {
+        f"median age@{depth}": float(median(ages)) if ages else None,
+        **{
+            f"older than {bound} days@{depth}": sum(age > bound for age in ages) / len(ages) if ages else None
+            for bound in BOUNDS
+        },
+        f"undated@{depth}": 1 - len(days) / len(texts) if texts else None,
+    }
+
+
+def parse_day(text: str, today: date | None = None) -> date | None:
+    """Return the day in a date as engines write it, None for another text; "3 days ago" needs `today`."""
+    text = text.strip()
+    try:
+        if match := _DAY.search(text):
+            return date(*map(int, match.groups()))
+        if match := _AGO.search(text):
+            return today and today - timedelta(days=int(match[1]) * _DAYS.get(match[2].lower(), 0))
+    except (ValueError, OverflowError):
+        return None
+    for form in _DAY_FORMATS:
+        try:
+            return datetime.strptime(text, form).date()
+        except ValueError:
+            continue
+    try:
+        return parsedate_to_datetime(text).date()
+    except ValueError:
+        return None
