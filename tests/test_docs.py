@@ -48,12 +48,26 @@ def run_ok(words: Sequence[object], **environment: str) -> str:
     return done.stdout
 
 
+#: Answers to questions besides grades, by what their prompts begin with.
+ANSWERS = {
+    "Explain why": {"explanation": "so"},
+    "List the information points": {"points": [{"point": "p", "importance": "vital"}]},
+    "Say for each information point": {"support": ["support"]},
+    "Say which of two search engines": {"reason": "so", "better": "tie"},
+    "Answer the query from": {"answer": "a"},
+    "Grade an answer": {"reason": "so", "grade": "perfect"},
+}
+
+
 def grade(asked: ChatRequest) -> Reply:
     """Grade a snippet by the grade that it states, 2 without one; score it as a reranker."""
     if asked.path.endswith("/rerank"):
         return rerank(asked)
     if asked.body and "logprobs" in asked.body:
         return decide(asked, {"2": 0.9, "3": 0.1})
+    for start, answer in ANSWERS.items():
+        if asked.prompt.startswith(start):
+            return Reply(text=json.dumps(answer))
     stated = re.search(r"grade=(\d)", fenced(asked.prompt))
     value = int(stated[1]) if stated else 2
     return Reply(text=json.dumps({"reason": f"the snippet states {value}", "grade": value}))
