@@ -115,11 +115,12 @@ class PlannedDifference:
 
 @dataclass(frozen=True, slots=True)
 class PlannedComparison:
-    """The order of engines by labels on drawn pairs; `queries` is the number of queries it is about."""
+    """The order of engines on all `queries`, by `labels` on drawn pairs."""
 
     schema: Literal[1]
     measure: str
     queries: int
+    labels: int
     comparisons: tuple[PlannedDifference, ...]
     warnings: tuple[str, ...]
 
@@ -204,9 +205,8 @@ def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: Huma
     draws = [_make_draw(run, plans, people, measure, number) for number in range(len(first.engines) - 1)]
     rounds = max(first.rounds, len(plans))
     comparisons = _compare(first, [(draw, estimate_difference(draw)) for draw in draws], ALPHA / rounds)
-    return PlannedComparison(
-        1, first.measure, len(first.queries), comparisons, tuple(_warn(plans, len(labelled), len(drawn)))
-    )
+    warnings = tuple(_warn(plans, len(labelled), len(drawn)))
+    return PlannedComparison(1, first.measure, len(first.queries), len(labelled), comparisons, warnings)
 
 
 def _warn(plans: Sequence[PairPlan], labelled: int, drawn: int) -> list[str]:

@@ -104,7 +104,7 @@ def write_pairs(path: Path, data: Dataset, pool: Pool, plan: PairPlan) -> Path:
         raise InputError("{file}: exists; name another file", file=design)
     query_ids = list(dict.fromkeys(query_id for query_id, _ in plan.drawn))
     write(path, data, pool, query_ids, plan.seed, set(plan.drawn))
-    RunFolder(path.parent).write(design.name, [dump_json(to_json(plan), indent=2), "\n"])
+    RunFolder(path.parent).write(design.name, [dump_json(to_json(plan)), "\n"])
     return path
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from statsmodels.stats.multitest import multipletests
 from typer.testing import CliRunner
 
 import judge
@@ -683,3 +684,51 @@ def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair: Path, plain: Path, tm
     design["units"][3]["probability"] = 0
     (tmp_path / "plan.json").write_text(json.dumps(design))
     assert "units[3]: probability is 0" in refusal(unfair, "--qrels", labelled, "--plan", plan)
+
+
+def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> None:
+    shares = {"best": 0.7, "good": 0.65, "fair": 0.55, "poor": 0.3}
+    chance = random.Random(3)
+    rows = [
+        {
+            "query_id": f"q{query}",
+            "query": f"question {query}",
+            "engine": engine,
+            "rank": rank,
+            "snippet": text,
+        }
+        for query in range(80)
+        for engine, share in shares.items()
+        for rank in (1, 2, 3)
+        for text in [f"text {query}.{engine}.{rank} grade={3 * (chance.random() < share)}"]
+    ]
+    with LoopbackServer(says_its_grade) as server:
+        words = asking(write_rows(tmp_path / "d.jsonl", rows), server)
+        assert command(*words, "--out", tmp_path / "run", "--depth", 3).returncode == 0
+    outcomes = []
+    for seed in range(6):
+        plan = tmp_path / f"plan{seed}.csv"
+        agree(
+            tmp_path / "run",
+            "--plan-pairs",
+            120 + 60 * seed,
+            "--seed",
+            seed,
+            "--measure",
+            "P@3",
+            "--out",
+            plan,
+        )
+        found = judge.decide_order(tmp_path / "run", answer(plan, lambda row: says(row["snippet"])), [plan])
+        assert found.labels == 120 + 60 * seed
+        assert {row.a for row in found.comparisons} == {"best"}
+        p = [row.p for row in found.comparisons]
+        assert [row.p_adjusted for row in found.comparisons] == pytest.approx(
+            multipletests(p, method="holm")[1]
+        )
+        for row in found.comparisons:
+            assert row.ci95
+            assert row.p_adjusted is not None
+            assert (row.ci95[0] > 0) == (row.p_adjusted < 0.05)
+            outcomes.append((row.b, row.outcome))
+    assert {("poor", "confirmed"), ("good", "open")} <= set(outcomes)

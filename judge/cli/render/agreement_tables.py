@@ -62,7 +62,7 @@ def print_decision(decision: PlannedComparison, console: Console, t: Translator)
             " pairs that were drawn where they decide:",
             name=name,
             queries=decision.queries,
-            labels=max(row.labelled for row in decision.comparisons),
+            labels=decision.labels,
         )
     ]
     table = _make_folding_table(

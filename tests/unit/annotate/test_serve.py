@@ -93,6 +93,28 @@ def test_two_people_on_one_plan_are_compared_with_each_other(run: Path, tmp_path
     assert sum(said["confusion"][grade][grade] for grade in range(3)) == 0
 
 
+def test_labels_of_drawn_pairs_are_given_to_agree_with_their_plan(run: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "pairs.csv"
+    words = ("--plan-pairs", 50, "--measure", "P@1", "--out", plan)
+    assert command("agree", run, *words).returncode == 0
+    with serving(run, "--who", "drawn", "--plan", plan) as server:
+        # No other result can change P@1: both engines' first ones, of 5 queries.
+        assert "labels 10 pairs of 5 queries" in server.greeting
+        label_all(server, lambda pair: None if pair["query_id"] == "q3" else says(pair))
+        _, found = server.ask("/finish", {})
+        assert found["command"].endswith(f"--plan {plan}")
+        server.interrupt()
+    refused = command(*found["command"].split()[1:], "--json")
+    assert (refused.returncode, "8 of 10 drawn pairs have a label" in refused.stderr) == (2, True)
+    with serving(run, "--who", "sure", "--plan", plan) as server:
+        label_all(server, says)
+        server.interrupt()
+    done = command(*found["command"].replace("drawn.csv", "sure.csv").split()[1:], "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["labels"], said["queries"]) == (10, 5)
+
+
 def test_the_model_s_side_is_told_last_and_then_the_labels_are_final(run: Path) -> None:
     with serving(run, "--who", "blind") as server:
         _, first = server.ask("/state")
