@@ -14,6 +14,7 @@ from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from judge.annotate.guard import make_policy
 from judge.annotate.label_log import open_labels
@@ -24,6 +25,9 @@ from judge.messages import ENGLISH, Translator, join_messages
 from judge.runs import load
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.labelling_plan import name_design
+
+if TYPE_CHECKING:
+    import uvicorn
 
 #: Tells the person at the terminal a text.
 Say = Callable[[str], object]
@@ -110,8 +114,8 @@ def _listening(address: ServerAddress) -> socket.socket:
         ) from error
 
 
-def _serve(session: AnnotationSession, address: ServerAddress, listener: socket.socket) -> None:
-    """Answer requests until a signal, then finish the answers under way."""
+def make_server(session: AnnotationSession, address: ServerAddress) -> uvicorn.Server:
+    """Return a server of the page that has not begun to serve."""
     import uvicorn
 
     from judge.annotate.app import TimedConnection, make_app
@@ -128,10 +132,15 @@ def _serve(session: AnnotationSession, address: ServerAddress, listener: socket.
         proxy_headers=False,
         timeout_graceful_shutdown=5,
     )
+    return uvicorn.Server(config)
+
+
+def _serve(session: AnnotationSession, address: ServerAddress, listener: socket.socket) -> None:
+    """Answer requests until a signal, then finish the answers under way."""
     # uvicorn raises the signal again when it is done; both then end up here.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        make_server(session, address).run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from tests.support.browser import address_of, opened, serious
 from tests.support.command_line import command
 from tests.support.factories import write_rows
-from tests.unit.annotate.serving import Serving, judged, serving
+from tests.unit.annotate.serving import LabelServer, judged, serving, serving_in_thread
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -138,7 +138,7 @@ def test_yes_and_no_in_chinese_with_buttons_and_a_comment_that_is_changed(
     browser: Browser, tmp_path: Path
 ) -> None:
     run = judged(tmp_path, 2, "--scale", "binary")
-    with serving(run, "--who", "小明") as server, opened(browser, server.url, locale="zh-CN") as it:
+    with serving_in_thread(run, "小明") as server, opened(browser, server.url, locale="zh-CN") as it:
         page = it.page
         ready(page, 0)
         assert page.title() == "盲标"
@@ -169,7 +169,7 @@ def test_a_click_counts_when_a_comment_is_saved_between_press_and_release(
     browser: Browser, tmp_path: Path
 ) -> None:
     run = judged(tmp_path, 2, "--scale", "binary")
-    with serving(run, "--who", "ann") as server, opened(browser, server.url, locale="en") as it:
+    with serving_in_thread(run, "ann") as server, opened(browser, server.url, locale="en") as it:
         page = it.page
         label_yes_and_return(page)
         page.fill("#comment", "the title answers it")
@@ -200,7 +200,7 @@ def label_yes_and_return(page: Page) -> None:
 
 
 def test_a_locked_page_takes_its_token_from_the_address_and_hides_it(browser: Browser, run: Path) -> None:
-    with serving(run, "--who", "locked", "--token", "open-sesame") as server:
+    with serving_in_thread(run, "locked", "open-sesame") as server:
         with opened(browser, server.url) as it:
             label(it.page, 0, 1)
             assert "open-sesame" not in it.page.url
@@ -212,7 +212,7 @@ def test_a_locked_page_takes_its_token_from_the_address_and_hides_it(browser: Br
 
 
 def test_two_tabs_on_one_pair_overwrite_nothing_unseen(browser: Browser, run: Path) -> None:
-    with serving(run, "--who", "tabs") as server:
+    with serving_in_thread(run, "tabs") as server:
         with opened(browser, server.url) as one, opened(browser, server.url) as two:
             for tab in (one, two):
                 ready(tab.page, 0)
@@ -267,7 +267,7 @@ def test_hostile_texts_are_texts(browser: Browser, tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "runs" / "<script>"
     done = command("run", data, "-m", "lexical", "--out", out)
     assert done.returncode == 0, done.stderr
-    with serving(out) as server, opened(browser, server.url, locale="en") as it:
+    with serving_in_thread(out, "ann") as server, opened(browser, server.url, locale="en") as it:
         elements = "document.querySelectorAll('main *').length + document.querySelectorAll('header *').length"
         counts = set()
         for number in range(len(HOSTILE)):
@@ -294,7 +294,7 @@ def test_hostile_texts_are_texts(browser: Browser, tmp_path: Path) -> None:
     ],
 )
 def test_anybody_can_use_it_on_any_screen(
-    browser: Browser, looked_at: Serving, locale: str, scheme: str, width: int
+    browser: Browser, looked_at: LabelServer, locale: str, scheme: str, width: int
 ) -> None:
     size = {"width": width, "height": 844}
     with opened(browser, looked_at.url, viewport=size, color_scheme=scheme, locale=locale) as it:
@@ -313,7 +313,7 @@ def test_anybody_can_use_it_on_any_screen(
 
 
 def test_a_question_mark_lists_the_keys_and_nothing_is_labelled_behind_the_list(
-    browser: Browser, looked_at: Serving
+    browser: Browser, looked_at: LabelServer
 ) -> None:
     with opened(browser, looked_at.url, locale="en-GB") as it:
         ready(it.page, 0)
@@ -329,7 +329,7 @@ def test_a_question_mark_lists_the_keys_and_nothing_is_labelled_behind_the_list(
         expect(it.page.locator("#comment")).to_have_value("?")
 
 
-def test_it_looks_as_the_report_does(browser: Browser, looked_at: Serving, run: Path) -> None:
+def test_it_looks_as_the_report_does(browser: Browser, looked_at: LabelServer, run: Path) -> None:
     def looks(page: Page) -> list[str]:
         style = "(name) => getComputedStyle(document.documentElement).getPropertyValue(name)"
         colours = ("background", "text", "surface", "accent", *(f"grade-{grade}" for grade in range(4)))
@@ -353,6 +353,6 @@ def test_it_looks_as_the_report_does(browser: Browser, looked_at: Serving, run: 
 
 
 @pytest.fixture(scope="module")
-def looked_at(run: Path) -> Iterator[Serving]:
-    with serving(run, "--who", "looker") as server:
+def looked_at(run: Path) -> Iterator[LabelServer]:
+    with serving_in_thread(run, "looker") as server:
         yield server

@@ -1,4 +1,4 @@
-"""Owns a `judge annotate` that really runs: started as a user would, asked over a socket, killed."""
+"""The server of `judge annotate`: in a process, started as a user would and killed, or in a thread."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from judge.annotate.label_log import open_labels
+from judge.annotate.serve import ServerAddress, make_server
+from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs
+from judge.runs.folder import RunFolder
+from judge.runs.load import load_run
 from tests.support.command_line import command
 from tests.support.factories import numbered, write_rows
 
@@ -30,11 +36,9 @@ def judged(folder: Path, queries: int, *words: object, engines: int = 2, results
 
 
 @dataclass
-class Serving:
-    """A server, and what it said on its first lines."""
+class LabelServer:
+    """A server that is asked over a socket."""
 
-    process: subprocess.Popen[str]
-    greeting: str
     url: str
 
     @property
@@ -81,6 +85,14 @@ class Serving:
                 answer = b""
         return answer
 
+
+@dataclass
+class Serving(LabelServer):
+    """A process that serves, and what it said on its first lines."""
+
+    process: subprocess.Popen[str]
+    greeting: str
+
     def kill(self) -> None:
         """Ends it as a power cut would."""
         self.process.kill()
@@ -111,10 +123,28 @@ def serving(
         assert process.stdout is not None
         lines = [process.stdout.readline().strip() for _ in range(3)]
         assert lines[1].startswith("http://"), lines
-        yield Serving(process, lines[0], lines[1])
+        yield Serving(lines[1], process, lines[0])
     finally:
         process.kill()
         process.communicate(timeout=30)
+
+
+@contextmanager
+def serving_in_thread(run: Path, who: str, token: str | None = None) -> Iterator[LabelServer]:
+    """As `serving`, from a thread of this process, where it is up at once."""
+    loaded = load_run(RunFolder(run))
+    with open_labels(run, who) as labels, socket.create_server(("127.0.0.1", 0)) as listener:
+        tasks = order_pairs(loaded.pool, draw_pairs_to_label(loaded.pool), who)
+        address = ServerAddress("127.0.0.1", listener.getsockname()[1])
+        address = replace(address, token=address.token if token is None else token)
+        server = make_server(AnnotationSession(run, loaded, tasks, labels), address)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield LabelServer(f"http://127.0.0.1:{address.port}/#{address.token}")
+        finally:
+            server.should_exit = True
+            thread.join(30)
 
 
 def label(state: Mapping[str, Any], number: int, grade: int | None, comment: str = "") -> dict[str, Any]:

@@ -13,7 +13,7 @@ from judge.annotate import guard
 from judge.annotate.serve import ServerAddress
 from judge.errors import InputError
 from tests.support.cases import check_each
-from tests.unit.annotate.serving import Serving, judged, label, serving
+from tests.unit.annotate.serving import LabelServer, judged, label, serving_in_thread
 
 TOKEN = "s3cret-token"  # noqa: S105
 Header = tuple[str, str]
@@ -25,19 +25,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(run: Path) -> Iterator[Serving]:
-    with serving(run, "--who", "open") as found:
+def server(run: Path) -> Iterator[LabelServer]:
+    with serving_in_thread(run, "open") as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def locked(run: Path) -> Iterator[Serving]:
-    with serving(run, "--who", "locked", "--token", TOKEN) as found:
+def locked(run: Path) -> Iterator[LabelServer]:
+    with serving_in_thread(run, "locked", TOKEN) as found:
         yield found
 
 
 def wire(
-    server: Serving,
+    server: LabelServer,
     body: Any,
     *,
     start: str = "POST /label HTTP/1.1",
@@ -124,7 +124,7 @@ TARGETS: list[Forged] = [
 ]
 
 
-def refused(server: Serving, run: Path, request: bytes) -> bytes:
+def refused(server: LabelServer, run: Path, request: bytes) -> bytes:
     """The answer, a refusal that wrote nothing."""
     answer = server.raw(request)
     assert 400 <= status(answer) < 500, answer
@@ -134,7 +134,7 @@ def refused(server: Serving, run: Path, request: bytes) -> bytes:
 
 @pytest.mark.parametrize(("_name", "forged"), HEADERS, ids=[name for name, _ in HEADERS])
 def test_a_forged_header_is_refused_and_writes_nothing(
-    server: Serving, run: Path, _name: str, forged: dict[str, Any]
+    server: LabelServer, run: Path, _name: str, forged: dict[str, Any]
 ) -> None:
     body = label(server.ask("/state")[1], 1, 2)
     refused(server, run, wire(server, body, **forged))
@@ -142,7 +142,7 @@ def test_a_forged_header_is_refused_and_writes_nothing(
 
 @pytest.mark.parametrize(("_name", "forged"), TARGETS, ids=[name for name, _ in TARGETS])
 def test_another_method_or_address_is_refused_and_writes_nothing(
-    server: Serving, run: Path, _name: str, forged: dict[str, Any]
+    server: LabelServer, run: Path, _name: str, forged: dict[str, Any]
 ) -> None:
     body = label(server.ask("/state")[1], 1, 2)
     answer = refused(server, run, wire(server, body, **forged))
@@ -182,13 +182,13 @@ BODIES: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
 
 @pytest.mark.parametrize(("_name", "spoil"), BODIES, ids=[name for name, _ in BODIES])
 def test_a_forged_body_is_refused_and_writes_nothing(
-    server: Serving, run: Path, _name: str, spoil: Callable[[dict[str, Any]], Any]
+    server: LabelServer, run: Path, _name: str, spoil: Callable[[dict[str, Any]], Any]
 ) -> None:
     body = spoil(label(server.ask("/state")[1], 1, 2))
     refused(server, run, wire(server, body))
 
 
-def test_a_body_that_never_says_its_size_is_cut_off(server: Serving, run: Path) -> None:
+def test_a_body_that_never_says_its_size_is_cut_off(server: LabelServer, run: Path) -> None:
     chunk = b"1000\r\n" + b" " * 4096 + b"\r\n"
     request = wire(server, b"", change={"Content-Length": None}, more=(("Transfer-Encoding", "chunked"),))
     refused(server, run, request + 17 * chunk)
@@ -198,7 +198,7 @@ def test_a_body_that_never_says_its_size_is_cut_off(server: Serving, run: Path) 
 
 
 @pytest.mark.parametrize("path", ["undo", "export", "finish"])
-def test_the_other_writes_are_guarded_alike(server: Serving, run: Path, path: str) -> None:
+def test_the_other_writes_are_guarded_alike(server: LabelServer, run: Path, path: str) -> None:
     start = f"POST /{path} HTTP/1.1"
     body = {"id": "0" * 32} if path == "undo" else {}
     for change in (
@@ -214,20 +214,20 @@ def test_the_other_writes_are_guarded_alike(server: Serving, run: Path, path: st
 
 
 @pytest.mark.parametrize("at", ["-1", "8", "x", "1e3", "9999999999", "1&at=x", "٣", ""])
-def test_there_is_no_pair_beyond_the_tasks(server: Serving, at: str) -> None:
+def test_there_is_no_pair_beyond_the_tasks(server: LabelServer, at: str) -> None:
     request = wire(server, b"", start=f"GET /state?at={at} HTTP/1.1")
     assert status(server.raw(request)) == 400
 
 
 @pytest.mark.parametrize("path", ["/", "/state"])
-def test_reading_is_for_our_own_page_too(server: Serving, path: str) -> None:
+def test_reading_is_for_our_own_page_too(server: LabelServer, path: str) -> None:
     for change in ({"Host": "evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
         answer = server.raw(wire(server, b"", start=f"GET {path} HTTP/1.1", change=change))  # type: ignore[arg-type]
         assert status(answer) == 403
         assert b"question" not in answer
 
 
-def test_the_page_itself_is_answered_and_locked_down(server: Serving) -> None:
+def test_the_page_itself_is_answered_and_locked_down(server: LabelServer) -> None:
     for host in ("127.0.0.1:PORT", "localhost:PORT", "LOCALHOST:PORT", "[::1]:PORT"):
         bare: dict[str, str | None] = dict.fromkeys(("Origin", "X-Judge", "Content-Type", "Content-Length"))
         request = wire(
@@ -249,7 +249,7 @@ def test_the_page_itself_is_answered_and_locked_down(server: Serving) -> None:
     assert "access-control" not in said
 
 
-def test_a_refusal_is_locked_down_too(server: Serving) -> None:
+def test_a_refusal_is_locked_down_too(server: LabelServer) -> None:
     answer = server.raw(wire(server, {}, change={"Host": "evil.example"})).lower()
     assert b"content-security-policy: default-src 'none';" in answer
     assert b"cache-control: no-store" in answer
@@ -258,7 +258,9 @@ def test_a_refusal_is_locked_down_too(server: Serving) -> None:
 @pytest.mark.parametrize(
     "token", [None, "", TOKEN[:-1], f"{TOKEN}x", TOKEN.upper(), f'"{TOKEN}"', "Bearer " + TOKEN, "é" * 8]
 )
-def test_without_the_token_nothing_is_told_or_written(locked: Serving, run: Path, token: str | None) -> None:
+def test_without_the_token_nothing_is_told_or_written(
+    locked: LabelServer, run: Path, token: str | None
+) -> None:
     body = label(locked.ask("/state")[1], 1, 2)
     for start in ("POST /label HTTP/1.1", "GET /state HTTP/1.1", f"GET /state?token={TOKEN} HTTP/1.1"):
         answer = refused(locked, run, wire(locked, body, start=start, change={"X-Judge-Token": token}))
@@ -266,7 +268,7 @@ def test_without_the_token_nothing_is_told_or_written(locked: Serving, run: Path
         assert TOKEN.encode() not in answer
 
 
-def test_the_token_twice_or_elsewhere_is_no_token(locked: Serving, run: Path) -> None:
+def test_the_token_twice_or_elsewhere_is_no_token(locked: LabelServer, run: Path) -> None:
     body = label(locked.ask("/state")[1], 1, 2)
     refused(locked, run, wire(locked, body, more=(("X-Judge-Token", TOKEN),)))
     for name in ("Cookie", "Authorization"):
@@ -274,7 +276,7 @@ def test_the_token_twice_or_elsewhere_is_no_token(locked: Serving, run: Path) ->
         refused(locked, run, wire(locked, body, change={"X-Judge-Token": None}, more=more))
 
 
-def test_the_page_of_a_locked_server_holds_nothing(locked: Serving) -> None:
+def test_the_page_of_a_locked_server_holds_nothing(locked: LabelServer) -> None:
     request = wire(locked, b"", start="GET / HTTP/1.1", change={"X-Judge-Token": None, "Origin": None})
     answer = locked.raw(request)
     assert status(answer) == 200
@@ -284,8 +286,8 @@ def test_the_page_of_a_locked_server_holds_nothing(locked: Serving) -> None:
 
 def test_the_same_requests_unforged_are_answered(run: Path) -> None:
     """Else the refusals above would show nothing."""
-    for words in ((), ("--token", TOKEN)):
-        with serving(run, "--who", f"honest{len(words)}", *words) as server:
+    for token in (None, TOKEN):
+        with serving_in_thread(run, f"honest{token}", token) as server:
             body = label(server.ask("/state")[1], 1, 2)
             assert status(server.raw(wire(server, body))) == 200
             local = {"Host": "localhost:PORT", "Origin": "http://localhost:PORT"}
@@ -303,7 +305,7 @@ def test_every_start_has_a_token_that_nobody_gave() -> None:
     assert first.token not in repr(first) + repr(guard.make_policy("localhost", 80, first.token))
 
 
-def test_another_user_of_this_machine_reads_and_writes_nothing(server: Serving, run: Path) -> None:
+def test_another_user_of_this_machine_reads_and_writes_nothing(server: LabelServer, run: Path) -> None:
     body = label(server.ask("/state")[1], 1, 2)
     for start in (
         "POST /label HTTP/1.1",
@@ -316,7 +318,7 @@ def test_another_user_of_this_machine_reads_and_writes_nothing(server: Serving, 
         assert b"question" not in answer
 
 
-def test_a_link_leads_to_the_page_and_to_nothing_else(server: Serving) -> None:
+def test_a_link_leads_to_the_page_and_to_nothing_else(server: LabelServer) -> None:
     bare: dict[str, str | None] = dict.fromkeys(("Origin", "X-Judge", "Content-Type", "Content-Length"))
     visit = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     for path, change, expected in (

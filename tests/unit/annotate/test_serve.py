@@ -20,7 +20,7 @@ import pytest
 
 from tests.support.command_line import command
 from tests.support.factories import results
-from tests.unit.annotate.serving import Serving, judged, label, serving
+from tests.unit.annotate.serving import LabelServer, judged, label, serving, serving_in_thread
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return judged(tmp_path_factory.mktemp("serve"), 5)
 
 
-def label_all(server: Serving, grade: Callable[[dict[str, Any]], int | None]) -> dict[str, Any]:
+def label_all(server: LabelServer, grade: Callable[[dict[str, Any]], int | None]) -> dict[str, Any]:
     """Labels whatever is left and gives the last state."""
     _, state = server.ask("/state")
     while state["pair"] is not None:
@@ -116,7 +116,7 @@ def test_labels_of_drawn_pairs_are_given_to_agree_with_their_plan(run: Path, tmp
 
 
 def test_the_model_s_side_is_told_last_and_then_the_labels_are_final(run: Path) -> None:
-    with serving(run, "--who", "blind") as server:
+    with serving_in_thread(run, "blind") as server:
         _, first = server.ask("/state")
         _, exported = server.ask("/export", {})
         assert exported.keys() == {"labelled", "path", "command"}
@@ -135,7 +135,7 @@ def test_the_model_s_side_is_told_last_and_then_the_labels_are_final(run: Path) 
 
 
 def test_nothing_that_is_served_before_the_end_tells_engine_rank_or_verdict(run: Path) -> None:
-    with serving(run, "--who", "curious") as server:
+    with serving_in_thread(run, "curious") as server:
         served = ""
         _, state = server.ask("/state")
         while state["pair"] is not None:
@@ -196,7 +196,7 @@ def test_a_label_that_was_acknowledged_outlives_every_kill(run: Path, kills: int
     assert said.items() <= _standing(path).items()
 
 
-def _label_one(server: Serving, chance: random.Random, said: dict[str, int]) -> None:
+def _label_one(server: LabelServer, chance: random.Random, said: dict[str, int]) -> None:
     """Labels some pair, perhaps again; `said` gets what was acknowledged."""
     _, state = server.ask(f"/state?at={chance.randrange(20)}")
     wanted = label(state, chance.getrandbits(120), chance.randrange(4))
@@ -259,7 +259,7 @@ def test_the_rest_of_judge_starts_without_the_web_extra() -> None:
 
 
 def test_a_pair_that_was_labelled_elsewhere_is_not_overwritten(run: Path) -> None:
-    with serving(run, "--who", "twice") as server:
+    with serving_in_thread(run, "twice") as server:
         state = server.ask("/state")[1]
         first, second = label(state, 1, 0), label(state, 2, 3)
         assert server.ask("/label", first)[0] == 200
