@@ -401,10 +401,10 @@ class Config:
     def _check_expected(self) -> None:
         if EXPECTED not in (self.model, *self.panel):
             return
-        if self.panel or self.qrels is not None or self.assessor != "judge":
+        if self.panel or self.qrels is not None or self.controls or self.assessor != "judge":
             raise InputError(
-                "-m expected takes every grade from the column 'expected'; omit other models, --qrels and"
-                " --assessor"
+                "-m expected takes every grade from the column 'expected'; omit other models,"
+                " --qrels, --controls and --assessor"
             )
         if self.scale != "binary":
             raise InputError("a document is expected or not: -m expected goes with --scale binary")

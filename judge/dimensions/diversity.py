@@ -23,7 +23,7 @@ from judge.analysis.dimension_result import (
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_run
 from judge.dimensions.sites import find_site
-from judge.measure.formulas import Floats, finite_or_none
+from judge.measure.formulas import Floats, finite_or_none, largest_value
 from judge.measure.measures import Measure
 from judge.measure.rank_correlation import rbo
 from judge.records import Ranking, Snippet
@@ -38,6 +38,7 @@ _LENGTH = 3
 def measure_diversity(run: LoadedRun) -> DimensionResult:
     """Return the diversity of each list, down to the depth of the run, and the overlap of the lists."""
     depth, values, diversified = run.pool.depth, {}, []
+    ranges = {f"{name}@{depth}": (0.0, 1.0) for name in ("near-duplicates", "similarity")}
     for ranking in run.data.rankings:
         if ranking.error is None:
             snippets = ranking.snippets[:depth]
@@ -48,7 +49,8 @@ def measure_diversity(run: LoadedRun) -> DimensionResult:
     if diversified and (measure := next((each for each in run.spec.measures if each.compares_engines), None)):
         for key, value in _score_orders(run, measure, diversified).items():
             values[key] = {**values[key], f"MMR {measure}": value}
-    return summarise_dimension(values, run.data.engines, pairs=tuple(_compare_engines(run)))
+        ranges[f"MMR {measure}"] = 0.0, largest_value(measure, run.spec.scale, depth)
+    return summarise_dimension(values, run.data.engines, pairs=tuple(_compare_engines(run)), ranges=ranges)
 
 
 def measure_list(snippets: Sequence[Snippet], similarity: Floats, depth: int) -> QueryValues:
@@ -117,7 +119,7 @@ def _compare_engines(run: LoadedRun) -> Iterator[EnginePair]:
             for query_id in run.data.queries
             if (a, query_id) in lists and (b, query_id) in lists
         ]
-        yield EnginePair(a, b, f"RBO@{run.pool.depth}", average_values(values))
+        yield EnginePair(a, b, f"RBO@{run.pool.depth}", average_values(values, 0.0, 1.0))
 
 
 def _split_grams(text: str) -> frozenset[str]:

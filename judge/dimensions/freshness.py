@@ -57,7 +57,8 @@ def measure_freshness(run: LoadedRun) -> DimensionResult:
         key: measure_ages(texts, parse_day(chosen[key[1]]) or newest, depth)
         for key, texts in dates_by_list.items()
     }
-    return summarise_dimension(values, run.data.engines, tuple(remarks))
+    shares = {name: (0.0, 1.0) for row in values.values() for name in row if not name.startswith("median")}
+    return summarise_dimension(values, run.data.engines, tuple(remarks), ranges=shares)
 
 
 def measure_ages(texts: Sequence[str], today: date | None, depth: int) -> QueryValues:

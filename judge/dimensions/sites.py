@@ -68,7 +68,8 @@ def measure_sites(run: LoadedRun) -> DimensionResult:
     for host, count in counts.items():
         if classes.classify(host) == UNKNOWN:
             unknown[find_domain(host)] += count
-    return summarise_dimension(values, run.data.engines, tuple(_describe_unknown(unknown)))
+    shares = dict.fromkeys((name for row in values.values() for name in row), (0.0, 1.0))
+    return summarise_dimension(values, run.data.engines, tuple(_describe_unknown(unknown)), ranges=shares)
 
 
 def measure_hosts(hosts: Sequence[str], columns: Iterable[str], depth: int) -> QueryValues:

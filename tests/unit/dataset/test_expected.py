@@ -142,7 +142,14 @@ def test_trec_files_name_what_no_engine_returned(tmp_path: Path) -> None:
 
 
 @check_each(
-    "options", [{"scale": "graded"}, {"repeats": 2}, {"qrels": "labels.csv"}, {"panel": ("lexical",)}]
+    "options",
+    [
+        {"scale": "graded"},
+        {"repeats": 2},
+        {"qrels": "labels.csv"},
+        {"panel": ("lexical",)},
+        {"controls": True},
+    ],
 )
 def test_options_of_an_assessor_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="expected"):

@@ -95,4 +95,5 @@ def test_a_run_shows_the_classes_that_occur_and_names_unknown_sites(tmp_path: Pa
     assert [dimension.find_mean("one", name).mean for name in dimension.measures] == pytest.approx(
         [0, 0.75, 0.25]
     )
+    assert all((mean.ci95 or (0, 0))[1] <= 1 for mean in dimension.engines["one"].values())
     assert dimension.remarks == ("sites without a class, by number of results: example.com (2), x.org (1)",)
