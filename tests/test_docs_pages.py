@@ -126,7 +126,7 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
     assert [each["url"] for each in answer["results"]] == [f"https://d.example/{at}" for at in range(depth)]
     assert answer["results"][3]["title"] == "茶 & tea 3"
     assert re.sub("<.*?>", "", answer["results"][3]["snippet"]) == "茶 & tea text 3 … more"
-    assert KEY not in found.journal.read_text(encoding="utf-8")
+    assert KEY not in found.raw_log.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

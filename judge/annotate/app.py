@@ -153,9 +153,10 @@ def _read_body(model: type[_Body], body: bytes) -> _Body:
     try:
         return model.model_validate(json.loads(body, object_pairs_hook=_refuse_repeated_fields))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        raise InputError("the body: {field}: {error}", field=field, error=first["msg"]) from None
+        field = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
+        raise InputError(
+            "the body: field {field!r} is missing, unknown or has a wrong value", field=field
+        ) from None
     except (ValueError, RecursionError):
         raise InputError("the body is not JSON") from None
 

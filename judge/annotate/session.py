@@ -26,8 +26,7 @@ from judge.dataset.spreadsheet import (
 )
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
-from judge.measure.ppi import ENOUGH_LABELLED
-from judge.measure.ppi import draw_queries_to_label as draw
+from judge.measure.ppi import ENOUGH_LABELLED, draw_queries_to_label
 from judge.messages import in_both
 from judge.records import Pair, Pool
 from judge.report.assessor_sentences import name_strength
@@ -75,7 +74,7 @@ def draw_pairs_to_label(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[PairK
         snippets.setdefault(pair.query.id, []).append((pair.query.id, pair.snippet.id))
     if not snippets:
         raise InputError("the run has no pair to label")
-    chosen = draw(list(snippets), min(count, len(snippets)))
+    chosen = draw_queries_to_label(list(snippets), min(count, len(snippets)))
     return tuple(key for query_id in chosen for key in snippets[query_id])
 
 

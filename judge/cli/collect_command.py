@@ -53,7 +53,7 @@ def _print_result(result: CollectResult) -> None:
         typer.echo(escape_controls(f"{name}: {_describe_tally(tally)}"))
     for remark in result.remarks:
         typer.echo(escape_controls(t(remark)))
-    typer.echo(t("{calls:,} calls now; raw answers: {file}", calls=result.calls_made, file=result.journal))
+    typer.echo(t("{calls:,} calls now; raw answers: {file}", calls=result.calls_made, file=result.raw_log))
     typer.echo(t("dataset: {file}", file=result.data) + f"   (judge run {result.data} -m MODEL)")
 
 

@@ -260,12 +260,12 @@ class EngineTally:
 class CollectResult:
     """The outcome of a collection.
 
-    `data` is the dataset, `journal` the raw log. `incomplete` says what is missing, None when nothing is.
+    `data` is the dataset, `raw_log` the raw log. `incomplete` says what is missing, None when nothing is.
     `remarks` name engines that return fewer results than the depth.
     """
 
     data: Path
-    journal: Path
+    raw_log: Path
     calls_made: int
     engines: Mapping[str, EngineTally]
     incomplete: RunIncomplete | None

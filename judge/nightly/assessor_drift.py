@@ -22,8 +22,8 @@ from judge.dataset.validation import short_hash
 from judge.errors import ASSESSOR_ERRORS
 from judge.measure.formulas import Floats
 from judge.messages import Message
-from judge.nightly.night_cost import RunFigures
 from judge.nightly.record import CanaryResults
+from judge.nightly.run_figures import RunFigures
 from judge.records import Judgment
 from judge.runs.result import RunResult
 

@@ -25,7 +25,6 @@ from judge.filesystem import file_name, make_folder, read_text
 from judge.messages import Message, NameList
 from judge.nightly.assessor_drift import CanaryGrades, collect_grades
 from judge.nightly.decision import join_reasons
-from judge.nightly.night_cost import read_figures
 from judge.nightly.record import (
     NIGHT_FILE,
     EngineSettings,
@@ -34,6 +33,7 @@ from judge.nightly.record import (
     parse_record,
     read_record_if_there,
 )
+from judge.nightly.run_figures import read_figures
 from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder, dump_json
 

@@ -29,7 +29,6 @@ from judge.nightly.decision import (
     find_unavailable,
     find_without_text,
 )
-from judge.nightly.night_cost import RunFigures
 from judge.nightly.regression_test import (
     combine_with_baseline,
     describe_comparison,
@@ -38,6 +37,7 @@ from judge.nightly.regression_test import (
     run_regression_test,
     to_loaded_run,
 )
+from judge.nightly.run_figures import RunFigures
 from judge.runs.result import RunResult
 
 #: A limit in the message of a run; it is less by what the canaries used.

@@ -1,4 +1,4 @@
-"""The figures of a night's runs, and what it pays: the calls of all its starts, however a start ended.
+"""What a night pays: the calls of all its starts, however a start ended.
 
 A store holds every call but not the night that made it, and nights share stores. So `paid.json` in the
 night's folder says up to which call each store is counted, and the cost of these calls. The calls of a
@@ -16,12 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from judge import factory
-from judge.analysis.summary import Summary
 from judge.assess.runner import plan_requests
 from judge.config.run import Config
-from judge.measure.engine_summary import EngineResult
-from judge.measure.measures import parse_measure
-from judge.nightly.record import CallCost, NightEngineResult, NightMean
+from judge.nightly.record import CallCost
 from judge.pricing.cost import total_cost
 from judge.pricing.prices import FREE_PRICE, Price, common_price
 from judge.records import Call
@@ -100,52 +97,6 @@ def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list
     for key, call in calls:
         by_price[price_of_key.get(key, shared_price)].append(call)
     return [read_cost(asdict(total_cost(group, price))) for price, group in by_price.items()]
-
-
-# The figures of a run that a night records
-
-
-@dataclass(frozen=True, slots=True)
-class RunFigures:
-    """What a run measured; `served` are the names of the models that answered, as far as servers gave one."""
-
-    assessor: str
-    repeats: int
-    queries: int
-    judgments: int
-    judged: int
-    coverage: float
-    failures: dict[str, int]
-    engines: dict[str, NightEngineResult]
-    served: frozenset[str]
-    cost: CallCost
-
-
-def read_figures(summary: Summary) -> RunFigures:
-    """Return the figures in a run's summary."""
-    members = summary.panel.members if summary.panel else ()
-    served = [*summary.served, *(name for member in members for name in member.served)]
-    return RunFigures(
-        assessor=summary.assessor,
-        repeats=summary.repeats,
-        queries=summary.queries,
-        judgments=summary.judgments,
-        judged=summary.judged,
-        coverage=summary.coverage,
-        failures=dict(summary.failures),
-        engines={engine: _engine_result(result) for engine, result in summary.engines.items()},
-        served=frozenset(filter(None, served)),
-        cost=read_cost(asdict(summary.cost) if summary.cost else {}),
-    )
-
-
-def _engine_result(result: EngineResult) -> NightEngineResult:
-    measures = {
-        name: NightMean(mean=mean.mean, ci95=mean.ci95, n=mean.n, pool_free=parse_measure(name).pool_free)
-        for name, mean in result.measures.items()
-    }
-    names = (each.name for each in fields(NightEngineResult) if each.name != "measures")
-    return NightEngineResult(**{name: getattr(result, name) for name in names}, measures=measures)
 
 
 def read_cost(values: Mapping[str, Any]) -> CallCost:

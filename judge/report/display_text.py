@@ -179,8 +179,7 @@ def _rename_keys(values: Mapping[str, _Value], names: _Names) -> dict[str, _Valu
 
 
 def _rename_pairs(rows: Iterable[PairComparison], names: _Names) -> tuple[PairComparison, ...]:
-    renamed = (_rename_fields(row, names, "a", "b", "winner") for row in rows)
-    return tuple(replace(row, verdict=f"{row.a} > {row.b}") if row.winner else row for row in renamed)
+    return tuple(_rename_fields(row, names, "a", "b", "winner") for row in rows)
 
 
 def _rename_effect(effect: FlaggedEffect, names: _Names) -> FlaggedEffect:

@@ -12,7 +12,7 @@ from judge.analysis.summary import RunCost, Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.segments import SegmentMean, SegmentResult
-from judge.messages import CHINESE, Text, Translator, each_in_both, in_both, text
+from judge.messages import Text, Translator, each_in_both, in_both, text
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import (
@@ -33,7 +33,7 @@ class Fact(NamedTuple):
     """A fact about a run and its name."""
 
     label: Text
-    says: Sequence[Text]
+    texts: Sequence[Text]
 
 
 def list_facts(
@@ -383,7 +383,7 @@ _PAIR_HEAD = (
 
 def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
     return (
-        Cell(Text(row.verdict, describe_outcome(CHINESE, row))),
+        Cell(in_both(describe_outcome, row)),
         format_cell(row.difference, "+.4f"),
         Cell(repeat_in_both(format_range(row.ci95, "+.4f"))),
         Cell(repeat_in_both(f"{row.wins:,} / {row.ties:,} / {row.losses:,}")),
@@ -434,7 +434,7 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
 
 def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
     means = [part.engines.get(engine, {}).get(measure) for engine in order]
-    verdicts = [row.verdict for row in part.comparisons if row.winner]
+    verdicts = [f"{row.a} > {row.b}" for row in part.comparisons if row.winner]
     separated = Text(*(mark.join(verdicts) for mark in text("; "))) if verdicts else text("none")
     cells = [_format_mean(mean) if mean else format_cell(None) for mean in means]
     return (format_cell(part.queries, ","), *cells, Cell(separated))

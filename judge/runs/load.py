@@ -158,8 +158,9 @@ def _members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgment, .
     if summary.panel is None:
         return {}
     members: dict[str, list[Judgment]] = {member.name: [] for member in summary.panel.members}
-    for line in folder.lines("members.jsonl"):
-        members[line.pop("member")].append(_share_values(_judgment(line)))
+    for place, text in folder.texts("members.jsonl"):
+        line = folder.parse_object(place, text)
+        members[line.pop("member")].append(_share_values(_judgment(line, place)))
     return {name: tuple(judgments) for name, judgments in members.items()}
 
 
@@ -178,7 +179,7 @@ def _pairs(data: Dataset, documents: Mapping[tuple[str, str], tuple[str, ...]]) 
 
 def _read_judgments(folder: RunFolder) -> Iterator[Judgment]:
     for place, text in folder.texts("judgments.jsonl"):
-        yield _share_values(decode_json(Judgment, text) or _judgment(folder.parse_object(place, text)))
+        yield _share_values(decode_json(Judgment, text) or _judgment(folder.parse_object(place, text), place))
 
 
 def _share_values(judgment: Judgment) -> Judgment:
@@ -190,10 +191,18 @@ def _share_values(judgment: Judgment) -> Judgment:
     return judgment
 
 
-def _judgment(line: dict[str, Any]) -> Judgment:
-    usage = line.pop("usage")
-    flags = tuple(line.pop("flags"))
-    judgment = Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)
+def _judgment(line: dict[str, Any], place: str) -> Judgment:
+    """Return the judgment in a JSON object; raise InputError, which names `place`, where it is none."""
+    try:
+        usage, flags = line.pop("usage"), tuple(line.pop("flags"))
+        judgment = Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            "{place}: is no judgment ({error}); {advice}",
+            place=place,
+            error=error,
+            advice=DAMAGED_FILE_ADVICE,
+        ) from None
     values = _get_values(judgment)
     if all(map(isinstance, values, _TYPES.values())) and bool not in map(type, values):
         return judgment
@@ -202,4 +211,10 @@ def _judgment(line: dict[str, Any]) -> Judgment:
         for (name, types), value in zip(_TYPES.items(), values, strict=True)
         if not isinstance(value, types) or isinstance(value, bool)
     )
-    raise TypeError(f"{name!r} of a judgment is {value!r:.60}")
+    raise InputError(
+        "{place}: {name!r} of a judgment is {value!r:.60}; {advice}",
+        place=place,
+        name=name,
+        value=value,
+        advice=DAMAGED_FILE_ADVICE,
+    )

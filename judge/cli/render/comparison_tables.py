@@ -222,7 +222,7 @@ def _describe_segment(segment: SegmentResult, measure: str, t: Translator) -> st
         return t("nothing to average")
     if not segment.comparisons:
         return listing
-    verdicts = t(", ").join(pair.verdict for pair in segment.comparisons if pair.winner)
+    verdicts = t(", ").join(f"{pair.a} > {pair.b}" for pair in segment.comparisons if pair.winner)
     return f"{listing}{t('; ')}{verdicts or t('none separated')}"
 
 

@@ -38,13 +38,13 @@ class SlowDisk(RawLog):
         super().add(entry)
 
 
-async def _asked(folder: Path, server: EngineServer, journal: RawLog) -> None:
+async def _asked(folder: Path, server: EngineServer, raw_log: RawLog) -> None:
     opened = open_engines(asked(folder, server, "searxng", "exa"), {})
     stop = CancelToken()
     watch = ProgressLines(StringIO(), words=COLLECTING)
     async with aiohttp.ClientSession() as session:
         asking = Collector(
-            journal, CollectedResults(opened), Limits(8, 1, 0.0, 1.0), 10, stop, session, watch
+            raw_log, CollectedResults(opened), Limits(8, 1, 0.0, 1.0), 10, stop, session, watch
         )
         await asking.collect(
             read_queries(folder / "queries.tsv"), [EngineSession(source, RATE, stop) for source in opened]
@@ -53,7 +53,7 @@ async def _asked(folder: Path, server: EngineServer, journal: RawLog) -> None:
 
 def test_an_engine_is_heard_while_the_disk_keeps_the_answer_of_another(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    with EngineServer(three) as server, SlowDisk(tmp_path / "journal") as journal:
-        asyncio.run(_asked(tmp_path, server, journal))
-    assert not journal.waited_in_vain
-    assert {entry.engine for entry in read_entries(tmp_path / "journal")} == {"exa", "searxng"}
+    with EngineServer(three) as server, SlowDisk(tmp_path / "raw_log") as raw_log:
+        asyncio.run(_asked(tmp_path, server, raw_log))
+    assert not raw_log.waited_in_vain
+    assert {entry.engine for entry in read_entries(tmp_path / "raw_log")} == {"exa", "searxng"}

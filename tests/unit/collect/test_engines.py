@@ -167,7 +167,7 @@ def test_an_answer_nested_beyond_reason_ends_nothing(body: str, depth: int, tmp_
         found = collected(tmp_path, server, "searxng", attempts=1)
     assert answered(found)["searxng"] == (2 if depth < 100 and "results" in body else 1)
     assert answers(tmp_path, "searxng")[1]["results"]
-    assert nested in [entry.body for entry in read_entries(found.journal)]
+    assert nested in [entry.body for entry in read_entries(found.raw_log)]
 
 
 @pytest.mark.parametrize("key", ["test", "e"])

@@ -32,11 +32,11 @@ def test_the_same_command_again_makes_no_call_and_gives_the_same_bytes(tmp_path:
     write_queries(tmp_path, *QUERIES)
     with EngineServer(three) as server:
         first = collected(tmp_path, server, "brave", "tavily")
-        data, journal = first.data.read_bytes(), first.journal.read_bytes()
+        data, raw_log = first.data.read_bytes(), first.raw_log.read_bytes()
         second = collected(tmp_path, server, "tavily", "brave")
     assert (first.calls_made, second.calls_made) == (8, 0)
     assert answered(first) == {"brave": 4, "tavily": 4}
-    assert (second.data.read_bytes(), second.journal.read_bytes()) == (data, journal)
+    assert (second.data.read_bytes(), second.raw_log.read_bytes()) == (data, raw_log)
     assert [row["query_id"] for row in rows(tmp_path)] == ["q1", "q2", "q3", "q4"]
 
 
@@ -205,10 +205,10 @@ def test_a_torn_last_line_is_asked_again(tmp_path: Path) -> None:
     with EngineServer(three) as server:
         first = collected(tmp_path, server, "exa")
         whole = first.data.read_bytes()
-        first.journal.write_bytes(first.journal.read_bytes()[:-20])
+        first.raw_log.write_bytes(first.raw_log.read_bytes()[:-20])
         again = collected(tmp_path, server, "exa")
     assert again.calls_made == 1
-    assert len(again.journal.read_bytes().splitlines()) == 4
+    assert len(again.raw_log.read_bytes().splitlines()) == 4
     assert again.data.read_bytes().count(b"\n") == whole.count(b"\n")
 
 

@@ -74,7 +74,7 @@ def test_bytes_that_are_no_text_are_an_error_and_are_kept(
     with EngineServer(lambda asked: page if asked.attempt <= 2 else three(asked)) as server:
         first = collected(tmp_path, server, "exa", attempts=2)
         assert answers(tmp_path, "exa") == [{"error": f"server_error: {said}"}]
-        assert [entry.body.encode("latin-1") for entry in read_entries(first.journal)] == [raw, raw]
+        assert [entry.body.encode("latin-1") for entry in read_entries(first.raw_log)] == [raw, raw]
         again = collected(tmp_path, server, "exa")
     assert (again.calls_made, again.incomplete) == (1, None)
 

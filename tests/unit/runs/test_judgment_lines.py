@@ -41,7 +41,7 @@ def test_lines_are_those_of_the_standard_library(judgments: list[Judgment]) -> N
 @given(JUDGMENTS)
 def test_a_line_is_read_as_by_the_standard_library(judgment: Judgment) -> None:
     [line] = _dump_judgments([judgment])
-    assert decode_json(Judgment, line) in (_judgment(json.loads(line)), None)
+    assert decode_json(Judgment, line) in (_judgment(json.loads(line), "line"), None)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,14 @@ def test_values_of_another_type_are_refused(tmp_path: Path, change: dict[str, ob
     read = _read_judgments(RunFolder(tmp_path))
     assert next(read) == judgment
     assert next(read).reason == "\ud800"
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(InputError, match=rf"judgments\.jsonl:3: {message}"):
         next(read)
+
+
+def test_a_line_without_a_field_is_named(tmp_path: Path) -> None:
+    (tmp_path / "judgments.jsonl").write_text('{"flags": []}\n', encoding="ascii")
+    with pytest.raises(InputError, match=r"judgments\.jsonl:1: is no judgment \('usage'\)"):
+        next(_read_judgments(RunFolder(tmp_path)))
 
 
 def test_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
