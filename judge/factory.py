@@ -1,13 +1,8 @@
-"""Building the objects of a run from its options: dataset, measures, assessors, clients and folder."""
+"""Building the objects of a run from its options: dataset, measures, assessors, and clients."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
 import io
-import json
-import platform
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
@@ -32,7 +27,7 @@ from judge.config.environment import (
     set_up_ray_in_environment,
 )
 from judge.config.loader import did_you_mean, read_table_rows
-from judge.config.run import CHANGEABLE_OPTIONS, Config
+from judge.config.run import Config
 from judge.dataset.clean import describe_missing
 from judge.dataset.expected import label_expected
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels
@@ -45,11 +40,10 @@ from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, join_messages
 from judge.models import FORMS, PROVIDERS, Model, open_model
 from judge.models.batch_api import BatchApi, BatchModel
-from judge.models.endpoint import public_part
-from judge.models.redaction import mask, secrets_in
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Dataset, LangChoice, Pool
-from judge.runs.folder import RunFolder, dump_json
+from judge.run_identity import store_path
+from judge.runs.folder import RunFolder
 from judge.store.store import VerdictStore
 
 #: Tokens that a reply to another question than a grade may take, at least.
@@ -58,12 +52,6 @@ _TEXT_TOKENS = 2_048
 _MIN_CACHED = 1_000_000
 #: A dataset in this process instead of a file: one mapping per result.
 DatasetRows = Iterable[Mapping[str, Any]]
-#: Options that name files and columns. A run is identified by its data, so files may move between two runs.
-_DATA_OPTIONS = frozenset(
-    {"data", "topics", "docs", "trec_runs", "columns", "base_url", "qrels", "check", "near_duplicates"}
-)
-#: The name on the Python package index, where `judge` is another project.
-_DISTRIBUTION = "search-judge"
 
 
 # --- the dataset and the measures
@@ -85,7 +73,7 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
     paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
     if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
         return pool_dataset(load_dataset(config, rows), config.depth)
-    folder = RunFolder(Path(config.out) if config.out else _default_folder("run"))
+    folder = RunFolder(Path(config.out) if config.out else Path("runs") / "run")
     cache = FileCache(cache_folder(store_path(config, folder)))
     key = _dataset_key(config, paths)
     if key and (lines := cache.read(key)) is not None:
@@ -409,70 +397,3 @@ def build_clients(
         (assessor, ModelClient(assessor.model, own, cancel_token, spend_limit))
         for assessor, own in zip(assessors, limits, strict=True)
     ]
-
-
-def run_identity(
-    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
-) -> dict[str, Any]:
-    """Return, as JSON values, everything that must be equal for a run to resume in its folder."""
-    options = {
-        name: value
-        for name, value in config.options().items()
-        if name not in CHANGEABLE_OPTIONS | _DATA_OPTIONS
-    }
-    return {
-        **options,
-        "dates": config.shows_dates,
-        "dataset": dataset.fingerprint,
-        "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
-        "prompts": assessors[0].prompt_versions,
-        **({} if labels is None else {"labels": labels.fingerprint()}),
-        # Only where it is chosen, as runs of older versions do not name it.
-        **({"near_duplicates": True} if config.near_duplicates else {}),
-    }
-
-
-def open_run_folder(
-    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
-) -> tuple[RunFolder, Mapping[str, Any]]:
-    """Return the run's folder and identity; without `--out` the folder is named after the identity."""
-    identity = run_identity(config, dataset, assessors, labels)
-    if config.out:
-        return RunFolder(Path(config.out)), identity
-    stem = Path(config.data or config.topics or "rows").name.split(".")[0]
-    model_name = config.model.partition("@http")[0].rpartition(":")[2]
-    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
-    name = "-".join(re.sub(r"[^\w.]+", "_", word) for word in (stem, model_name, digest))
-    return RunFolder(_default_folder(name)), identity
-
-
-def _default_folder(name: str) -> Path:
-    return Path("runs") / name
-
-
-def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, Any]) -> None:
-    """Write config.json into a new folder or that of the same run; raise InputError for another run's."""
-    folder.claim(identity)
-    options = {name: value for name, value in config.options().items() if name != "out"}
-    secrets = secrets_in(environment())
-    options["base_url"] = public_part(config.base_url, *secrets) if config.base_url else None
-    options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model
-    options["panel"] = [mask(name, *secrets) if "@http" in name else name for name in config.panel]
-    content = {"identity": identity, "options": options, "versions": library_versions()}
-    folder.write("config.json", [dump_json(content, indent=2), "\n"])
-
-
-def library_versions() -> Mapping[str, str]:
-    """Return the versions of judge, of Python and of the installed libraries that a run depends on."""
-    versions = {"judge": importlib.metadata.version(_DISTRIBUTION), "python": platform.python_version()}
-    for library in (*filter(None, (provider.library for provider in PROVIDERS.values())), "numpy"):
-        try:
-            versions[library] = importlib.metadata.version(library)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return versions
-
-
-def store_path(config: Config, folder: RunFolder) -> Path:
-    """Return the file of the verdict store: beside the run's folder, so that all runs there share it."""
-    return Path(config.store) if config.store else folder.path.parent / "verdicts.sqlite"

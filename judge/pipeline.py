@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from judge import factory
+from judge import factory, run_identity
 from judge.analysis.dimension_result import DimensionSummary
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.analysis.summary import PriceUsed, RunCost, Summary
@@ -86,15 +86,15 @@ def run(
     assessors = factory.build_assessors(config)
     clients = factory.build_clients(config, assessors, cancel_token or CancelToken())
     apis = factory.open_batch_apis(config, assessors)
-    folder, identity = factory.open_run_folder(config, pooled, assessors, labels)
+    folder, identity = run_identity.open_run_folder(config, pooled, assessors, labels)
     with folder.locked():
-        factory.create_or_resume(folder, config, identity)
+        run_identity.create_or_resume(folder, config, identity)
         unlabelled = labels.select_unlabelled(pairs) if labels else pairs
         near_duplicates = find_near_duplicates(unlabelled) if config.near_duplicates else NearDuplicates({})
         mismatched = draw_mismatched_pairs(dataset, pairs, config.control_pairs if config.controls else 0)
         with_controls = mismatched.add_to(unlabelled)
         to_judge = near_duplicates.select_judged(with_controls)
-        store_file = factory.store_path(config, folder)
+        store_file = run_identity.store_path(config, folder)
         identities = selftest_run.identify_assessors(assessors, config)
         selftests = stored_results.look_up_results(store_file, identities)
         with VerdictStore(store_file) as store:
@@ -172,7 +172,7 @@ def estimate(config: Config) -> RunForecast:
     dataset, pairs = pooled.dataset, pooled.pool
     labels = factory.load_labels(config, dataset, pairs)
     assessors = factory.build_assessors(config, calls=False)
-    folder, _ = factory.open_run_folder(config, pooled, assessors, labels)
+    folder, _ = run_identity.open_run_folder(config, pooled, assessors, labels)
     if labels:
         pairs = labels.select_unlabelled(pairs)
     remarks = dataset.warnings
@@ -193,7 +193,7 @@ def estimate(config: Config) -> RunForecast:
         )
         remarks = (*remarks, message)
         pairs = mismatched.add_to(pairs)
-    store_file = factory.store_path(config, folder)
+    store_file = run_identity.store_path(config, folder)
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         estimates = {
             assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, client.limits)

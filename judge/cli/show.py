@@ -14,7 +14,7 @@ from rich.text import Text
 from judge.characters import escape_controls
 from judge.cli.terminal import ui_translator
 from judge.errors import InputError
-from judge.report.statements import ERRORS
+from judge.report.judgment_texts import ERRORS
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import read_queries
 from judge.runs.results import CleanedText, EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry

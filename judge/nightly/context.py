@@ -15,7 +15,7 @@ from os import getpid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judge import factory
+from judge import factory, run_identity
 from judge.characters import escape_controls
 from judge.config.environment import environment
 from judge.config.loader import ConfigSource, is_day, read_section
@@ -177,9 +177,11 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
                 owner_file.unlink(missing_ok=True)
 
 
-def run_identity(config: Config) -> Mapping[str, Any]:
+def find_identity(config: Config) -> Mapping[str, Any]:
     """Return the identity of a run: its options and its dataset; a bad dataset is found before any call."""
-    return factory.run_identity(config, factory.load_pooled_dataset(config), factory.build_assessors(config))
+    return run_identity.make_identity(
+        config, factory.load_pooled_dataset(config), factory.build_assessors(config)
+    )
 
 
 def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:

@@ -47,9 +47,9 @@ from judge.nightly.context import (
     NightContext,
     collect_dataset,
     describe_changed_options,
+    find_identity,
     load_context,
     lock_nights,
-    run_identity,
     update_identity,
 )
 from judge.nightly.decision import Evidence, decide, describe_differences, find_assessor_setting_changes
@@ -188,7 +188,7 @@ def run_night(
     Raises InputError before anything is paid, and what `pipeline.run` raises.
     """
     config, rules = context.config, context.rules
-    identity = run_identity(config)
+    identity = find_identity(config)
     count_calls(context.folder, *_priced_configs(context))
     stores.promote_quarantined_store(context)
     baseline = context.baseline
@@ -259,7 +259,7 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
             "{folder}: is a symbolic link; canaries have a folder of their own: remove it", folder=folder
         )
     config = _canary_config(context.config, folder, repeats)
-    update_identity(RunFolder(folder), run_identity(config))
+    update_identity(RunFolder(folder), find_identity(config))
     return _check_canaries(context, pipeline.run(config, progress=progress))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from judge import factory
+from judge import run_identity
 from judge.errors import InputError, StoreError
 from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
 from judge.nightly.baseline import finished_canary_runs, load_canary_grades
@@ -93,7 +93,7 @@ def replace_shared(shared: Path, store: Path) -> None:
 
 def shared_store(context: NightContext) -> Path:
     """Return the store that nights share."""
-    return factory.store_path(context.config, context.folder)
+    return run_identity.store_path(context.config, context.folder)
 
 
 def promote_quarantined_store(context: NightContext) -> None:

@@ -16,7 +16,7 @@ from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.messages import Text, Translator, each_in_both, in_both, text
-from judge.report import assessor_sentences, sentences, statements
+from judge.report import assessor_sentences, judgment_texts, sentences, statements
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import fit_on_line, make_labels, use_display_names
@@ -167,8 +167,8 @@ def _describe_payload(run: str, summary: Summary, deciding: str) -> Markup:
         "deciding": summary.measures.index(deciding),
         "grades": GRADE_NAMES[summary.scale],
         "relevant_from": summary.relevant_from,
-        "errors": statements.ERRORS,
-        "flags": statements.FLAGS,
+        "errors": judgment_texts.ERRORS,
+        "flags": judgment_texts.FLAGS,
         "suspicious": sorted(INJECTION_FLAGS),
     }
     return dump_script_json(header)

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
 
-from judge import factory
+from judge import factory, run_identity
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import Prompts, Template, answer_schema
@@ -156,7 +156,7 @@ def _prepare_test(config: Config) -> _PreparedTest:
     pool = probes.build_probe_pool(probes.load_probes(), config.lang, config.max_chars)
     shipped = factory.build_assessor(config, model)
     undefended = Assessor(model, make_plain_prompts(config.grading), config.grading)
-    store = factory.store_path(config, RunFolder(Path(config.out or Path("runs") / SELFTEST_FOLDER)))
+    store = run_identity.store_path(config, RunFolder(Path(config.out or Path("runs") / SELFTEST_FOLDER)))
     return _PreparedTest(config, pool, (shipped, undefended), store)
 
 

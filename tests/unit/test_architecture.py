@@ -66,6 +66,7 @@ ALLOWED: dict[str, set[str]] = {
         "runs",
         "report",
     },
+    "run_identity": {"records", "config", "models", "dataset", "analysis", "assess", "runs"},
     "factory": {
         "records",
         "errors",
@@ -79,9 +80,9 @@ ALLOWED: dict[str, set[str]] = {
         "assess",
         "runs",
     }
-    | {"client", "store"},
+    | {"client", "store", "run_identity"},
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
-    | {"client", "store", "pricing", "factory"},
+    | {"client", "store", "pricing", "factory", "run_identity"},
 }
 ALLOWED["finished_run"] = {
     "records",
@@ -95,7 +96,7 @@ ALLOWED["finished_run"] = {
 } | {"dimensions"}
 ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate"}
 ALLOWED["api"] = {*ALLOWED} - {"collect", "annotate", "selftest"}
-ALLOWED["integrations"] = {*ALLOWED["factory"], "factory", "parsing", "store"}
+ALLOWED["integrations"] = {*ALLOWED["factory"], "factory", "parsing", "store", "run_identity"}
 ALLOWED["nightly"] = {*ALLOWED} - {"annotate", "example", "selftest", "integrations"}
 ALLOWED["cli"] = {*ALLOWED} - {"integrations"}
 ALLOWED["__init__"] = {"api", "config", "errors", "records", "runs"}

@@ -1,0 +1,92 @@
+"""The identity of a run, which must be equal for a run to resume, and the folder that records it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from judge.analysis.loaded_run import RunLabels
+from judge.assess.assessor import Assessor
+from judge.config.environment import environment
+from judge.config.run import CHANGEABLE_OPTIONS, Config
+from judge.dataset.pooled_dataset import PooledDataset
+from judge.models import PROVIDERS
+from judge.models.endpoint import public_part
+from judge.models.redaction import mask, secrets_in
+from judge.runs.folder import RunFolder, dump_json
+
+#: Options that name files and columns. A run is identified by its data, so files may move between two runs.
+_DATA_OPTIONS = frozenset(
+    {"data", "topics", "docs", "trec_runs", "columns", "base_url", "qrels", "check", "near_duplicates"}
+)
+#: The name on the Python package index, where `judge` is another project.
+_DISTRIBUTION = "search-judge"
+
+
+def make_identity(
+    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
+) -> dict[str, Any]:
+    """Return, as JSON values, everything that must be equal for a run to resume in its folder."""
+    options = {
+        name: value
+        for name, value in config.options().items()
+        if name not in CHANGEABLE_OPTIONS | _DATA_OPTIONS
+    }
+    return {
+        **options,
+        "dates": config.shows_dates,
+        "dataset": dataset.fingerprint,
+        "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
+        "prompts": assessors[0].prompt_versions,
+        **({} if labels is None else {"labels": labels.fingerprint()}),
+        # Only where it is chosen, as runs of older versions do not name it.
+        **({"near_duplicates": True} if config.near_duplicates else {}),
+    }
+
+
+def open_run_folder(
+    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
+) -> tuple[RunFolder, Mapping[str, Any]]:
+    """Return the run's folder and identity; without `--out` the folder is named after the identity."""
+    identity = make_identity(config, dataset, assessors, labels)
+    if config.out:
+        return RunFolder(Path(config.out)), identity
+    stem = Path(config.data or config.topics or "rows").name.split(".")[0]
+    model_name = config.model.partition("@http")[0].rpartition(":")[2]
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
+    name = "-".join(re.sub(r"[^\w.]+", "_", word) for word in (stem, model_name, digest))
+    return RunFolder(Path("runs") / name), identity
+
+
+def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, Any]) -> None:
+    """Write config.json into a new folder or that of the same run; raise InputError for another run's."""
+    folder.claim(identity)
+    options = {name: value for name, value in config.options().items() if name != "out"}
+    secrets = secrets_in(environment())
+    options["base_url"] = public_part(config.base_url, *secrets) if config.base_url else None
+    options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model
+    options["panel"] = [mask(name, *secrets) if "@http" in name else name for name in config.panel]
+    content = {"identity": identity, "options": options, "versions": library_versions()}
+    folder.write("config.json", [dump_json(content, indent=2), "\n"])
+
+
+def library_versions() -> Mapping[str, str]:
+    """Return the versions of judge, of Python and of the installed libraries that a run depends on."""
+    versions = {"judge": importlib.metadata.version(_DISTRIBUTION), "python": platform.python_version()}
+    for library in (*filter(None, (provider.library for provider in PROVIDERS.values())), "numpy"):
+        try:
+            versions[library] = importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def store_path(config: Config, folder: RunFolder) -> Path:
+    """Return the file of the verdict store: beside the run's folder, so that all runs there share it."""
+    return Path(config.store) if config.store else folder.path.parent / "verdicts.sqlite"
