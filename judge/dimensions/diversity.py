@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from operator import add
 
 import numpy as np
 
@@ -32,7 +33,6 @@ from judge.records import Ranking, Snippet
 NEAR_DUPLICATE = 0.8
 #: How much relevance weighs against similarity in MMR.
 TRADE_OFF = 0.5
-_LENGTH = 3
 
 
 def measure_diversity(run: LoadedRun) -> DimensionResult:
@@ -123,7 +123,10 @@ def _compare_engines(run: LoadedRun) -> Iterator[EnginePair]:
 
 
 def _split_grams(text: str) -> frozenset[str]:
-    return frozenset(text[start : start + _LENGTH] for start in range(max(1, len(text) - _LENGTH + 1)))
+    """Return the character 3-grams of a text, the text itself where it is shorter."""
+    if len(text) < 3:
+        return frozenset((text,))
+    return frozenset(map(add, map(add, text, text[1:]), text[2:]))
 
 
 def resemblance(a: frozenset[str], b: frozenset[str]) -> float:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from statistics import median
 
 from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
@@ -75,9 +76,12 @@ def measure_ages(texts: Sequence[str], today: date | None, depth: int) -> QueryV
     }
 
 
+@lru_cache(maxsize=4096)
 def parse_day(text: str, today: date | None = None) -> date | None:
     """Return the day in a date as engines write it, None for another text; "3 days ago" needs `today`."""
     text = text.strip()
+    if not text:
+        return None
     try:
         if match := _DAY.search(text):
             return date(*map(int, match.groups()))
