@@ -55,6 +55,7 @@ ANSWERS = {
     "Say for each information point": {"support": ["support"]},
     "Say which of two search engines": {"reason": "so", "better": "tie"},
     "Answer the query from": {"answer": "a"},
+    "Sort a grader's reasons": {"classes": ["off_topic"]},
     "Grade an answer": {"reason": "so", "grade": "perfect"},
 }
 

@@ -252,6 +252,12 @@ class Config:
         False,
         for_datasets=True,
     )
+    failures: bool = option(
+        "Also ask the first model to sort the reasons of results that are not relevant into classes.",
+        DIMENSIONS,
+        False,
+        for_datasets=True,
+    )
     explain: bool = option(
         "Also ask the first model why each engine has its score, on the queries with the lowest scores.",
         DIMENSIONS,
@@ -364,7 +370,7 @@ class Config:
         if self.assessor == "deepeval":
             self._check_deepeval()
         self._check_thresholds()
-        for name in ("points", "answers", "explain"):
+        for name in ("points", "answers", "failures", "explain"):
             if getattr(self, name):
                 self.check_text_model(f"--{name}")
         return self

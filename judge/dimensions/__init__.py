@@ -77,6 +77,12 @@ def _load_points() -> AskedDimension:
     return AskedDimension(measure_points, forecast_points)
 
 
+def _load_failures() -> AskedDimension:
+    from judge.dimensions.failures import forecast_failures, measure_failures
+
+    return AskedDimension(measure_failures, forecast_failures)
+
+
 def _load_answers() -> AskedDimension:
     from judge.dimensions.answers import forecast_answers, measure_answers
 
@@ -89,6 +95,7 @@ _ROWS = (
     Dimension(Message("freshness"), _load_freshness),
     Dimension(Message("points"), _load_points, asks=True),
     Dimension(Message("answers"), _load_answers, asks=True),
+    Dimension(Message("failures"), _load_failures, asks=True),
     Dimension(Message("explain"), _load_explain, asks=True),
 )
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}

@@ -12,6 +12,7 @@ from judge.assess.text_assessor import QuestionKind
 from judge.characters import estimate_tokens
 from judge.dimensions.answers import ANSWER, GRADE_ANSWER
 from judge.dimensions.explain import EXPLAIN
+from judge.dimensions.failures import CLASSIFY_REASONS
 from judge.dimensions.points import FIND_SUPPORT, LIST_POINTS
 from judge.dimensions.questions import make_question_pair
 from judge.dimensions.side_by_side import COMPARE_LISTS
@@ -26,6 +27,7 @@ KINDS: tuple[QuestionKind[Any], ...] = (
     COMPARE_LISTS,
     ANSWER,
     GRADE_ANSWER,
+    CLASSIFY_REASONS,
 )
 LANGS: tuple[Lang, ...] = get_args(Lang)
 #: The most tokens that a request may hold beyond the query and the lines.

@@ -1,0 +1,43 @@
+"""`judge run --failures`: the reasons of results that are not relevant, sorted into classes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.command_line import asking, command
+from tests.support.factories import fenced, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+TEXTS = {"q1": {"x": ("good", "stale"), "y": ("else", "stale")}, "q2": {"x": ("good", "good too")}}
+
+
+def sorts_reasons(asked: ChatRequest) -> Reply:
+    """Give a reason that is the text; sort reasons by their words, and none of the query with "hard"."""
+    shown = fenced(asked.prompt)
+    if "Sort a grader's reasons" in asked.prompt:
+        names = ["outdated" if "stale" in line else "off_topic" for line in shown.split("\n")]
+        return Reply(text=json.dumps({"classes": names[:-1] if "hard" in shown else names}))
+    return Reply(text=json.dumps({"reason": shown, "grade": 3 if "good" in shown else 1}))
+
+
+def test_shares_counts_and_examples(tmp_path: Path) -> None:
+    rows = [
+        {"query_id": query, "query": f"what {query}", "engine": engine, "rank": rank, "snippet": text}
+        for query, engines in {**TEXTS, "q3": {"y": ("hard", "stale")}}.items()
+        for engine, texts in engines.items()
+        for rank, text in enumerate(texts, start=1)
+    ]
+    data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
+    with LoopbackServer(sorts_reasons) as server:
+        words = (*asking(data, server), "--failures")
+        assert "failures: at most 3 calls besides" in command("estimate", *words[1:]).stdout
+        run = command(*words, "--out", out)
+        assert run.returncode == 0, run.stderr
+        assert len(server.asked) == 7 + 1 + 2  # 7 pairs; q1 once; q3 twice
+    dimension = json.loads((out / "summary.json").read_text())["dimensions"]["failures"]
+    x, y = dimension["engines"]["x"], dimension["engines"]["y"]
+    assert (x["outdated"]["mean"], x["outdated"]["queries"]) == (0.25, 2)
+    assert (x["off_topic"]["mean"], y["off_topic"]["mean"], y["off_topic"]["queries"]) == (0.0, 0.5, 1)
+    assert "not relevant at y: off_topic 1, outdated 1" in run.stdout
+    assert {note["text"] for note in dimension["notes"]} == {"outdated: stale", "off_topic: else"}
