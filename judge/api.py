@@ -147,10 +147,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     with reading_run(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, people), grades=load_summary(folder).grades)
-    if folder.takes_files:
-        with folder.locked(wait=60):
-            folder.write("agreement.json", [dump_json(to_json(agreement), indent=2), "\n"])
-            _write_report(folder)
+    _write_shown(folder, "agreement.json", agreement)
     return agreement
 
 
@@ -277,13 +274,25 @@ def decide_order(
     """Return the order of engines by the labels in the file `qrels` of the pairs that `plans` drew.
 
     `plans` are files of `judge agree --plan-pairs`, several where pairs were drawn in rounds. Raises
-    InputError when a file cannot be read, a plan is not about this run, or too few pairs have a label.
+    InputError when a file cannot be read, a plan is not about this run, or too few pairs have a label. The
+    result is also written to labelled_order.json and shown in report.html, unless the folder is read-only.
     """
-    loaded = _load_without_labels(RunFolder(Path(run)))
+    folder = RunFolder(Path(run))
+    loaded = _load_without_labels(folder)
     designs = [labelling_plan.read_design(Path(plan)) for plan in plans]
     people = _match_people(loaded, Path(qrels), labels_scale)
-    with reading_run(Path(run)):
-        return decide_planned_order(loaded, designs, people)
+    with reading_run(folder.path):
+        order = replace(decide_planned_order(loaded, designs, people), grades=load_summary(folder).grades)
+    _write_shown(folder, "labelled_order.json", order)
+    return order
+
+
+def _write_shown(folder: RunFolder, name: str, record: object) -> None:
+    """Write a record that the report shows into the folder, and the report, unless it is read-only."""
+    if folder.takes_files:
+        with folder.locked(wait=60):
+            folder.write(name, [dump_json(to_json(record), indent=2), "\n"])
+            _write_report(folder)
 
 
 def _load_without_labels(folder: RunFolder) -> LoadedRun:

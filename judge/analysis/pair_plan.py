@@ -16,6 +16,7 @@ import numpy as np
 
 from judge.analysis.label_agreement import HumanLabels
 from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.summary import SCHEMA_VERSION
 from judge.dataset.labels import select_labellable
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
@@ -115,14 +116,18 @@ class PlannedDifference:
 
 @dataclass(frozen=True, slots=True)
 class PlannedComparison:
-    """The order of engines on all `queries`, by `labels` on drawn pairs."""
+    """The order of engines on all `queries`, by `labels` on drawn pairs: the record of labelled_order.json.
 
-    schema: Literal[1]
+    `grades` names the grades of the run that the means by the assessor are computed from.
+    """
+
+    schema: Literal[2]
     measure: str
     queries: int
     labels: int
     comparisons: tuple[PlannedDifference, ...]
     warnings: tuple[str, ...]
+    grades: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +211,9 @@ def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: Huma
     rounds = max(first.rounds, len(plans))
     comparisons = _compare(first, [(draw, estimate_difference(draw)) for draw in draws], ALPHA / rounds)
     warnings = tuple(_warn(plans, len(labelled), len(drawn)))
-    return PlannedComparison(1, first.measure, len(first.queries), len(labelled), comparisons, warnings)
+    return PlannedComparison(
+        SCHEMA_VERSION, first.measure, len(first.queries), len(labelled), comparisons, warnings
+    )
 
 
 def _warn(plans: Sequence[PairPlan], labelled: int, drawn: int) -> list[str]:

@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 from markupsafe import Markup
 
 from judge.analysis.label_agreement import LabelAgreement
+from judge.analysis.pair_plan import PlannedComparison
 from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.messages import Text, Translator, each_in_both, in_both, text
@@ -23,7 +24,7 @@ from judge.report.display_text import fit_on_line, make_labels, use_display_name
 from judge.report.payload import PageBudget, PayloadSchema, dump_script_json, select_queries
 from judge.report.shell import build_content_policy, open_templates, read_own_files
 from judge.runs.folder import RunFolder
-from judge.runs.load import load_agreement
+from judge.runs.load import load_agreement, load_labelled_order
 from judge.runs.results import ReadQueries
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
@@ -47,12 +48,13 @@ class NightBanner:
 
 @dataclass(frozen=True, slots=True)
 class ReportExtras:
-    """What a report shows besides the run: agreement with people, how the run was asked, its night.
+    """What a report shows besides the run: what labels say, how the run was asked, its night.
 
     `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset.
     """
 
     agreement: LabelAgreement | None = None
+    order: PlannedComparison | None = None
     prompts: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()
     night: NightBanner = NightBanner()
@@ -62,20 +64,22 @@ def write_report(folder: RunFolder, summary: Summary, read_queries: ReadQueries)
     """Write report.html into the folder of a run and return its path.
 
     `read_queries` yields the queries of results.json. The report shows agreement with people when the folder
-    has an agreement.json about these grades, and the decision of the night when the run belongs to one.
+    has an agreement.json or labelled_order.json about these grades, and the decision of the night when the
+    run belongs to one.
     """
     page = render_report(folder.path.name, summary, read_queries, read_extras(folder, summary))
     return folder.write("report.html", page)
 
 
 def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
-    """Return what agreement.json, config.json and night.json say, where they exist."""
-    agreement = load_agreement(folder)
+    """Return what the files beside the summary say, where they exist."""
+    agreement, order = load_agreement(folder), load_labelled_order(folder)
     config, night = (folder.read_if_there(name) or {} for name in ("config.json", "night.json"))
     options, identity = config.get("options", {}), config.get("identity", {})
     source = options.get("data") or options.get("topics")
     return ReportExtras(
         agreement if agreement and agreement.grades == summary.grades else None,
+        order if order and order.grades == summary.grades else None,
         prompts=tuple(identity.get("prompts", {}).values()),
         dataset=tuple(filter(None, (PurePath(source).name if source else "", identity.get("dataset")))),
         night=NightBanner(
@@ -119,7 +123,9 @@ def render_report(
         differences=_describe_differences(named_summary),
         engines=statements.make_engines_table(named_summary),
         warnings=statements.list_warnings(named_summary),
-        facts=list(statements.list_facts(summary, extras.agreement, extras.prompts, extras.dataset)),
+        facts=list(
+            statements.list_facts(summary, extras.agreement, extras.order, extras.prompts, extras.dataset)
+        ),
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(statements.list_pair_tables(named_summary)),
         segment_tables=list(statements.list_segment_tables(named_summary)),

@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from judge.analysis.dimension_result import DimensionMean, DimensionNote
 from judge.analysis.label_agreement import LabelAgreement
+from judge.analysis.pair_plan import PlannedComparison
 from judge.analysis.summary import RunCost, Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
+from judge.measure.ppi import CorrectedOutcome
 from judge.measure.segments import SegmentMean, SegmentResult
 from judge.messages import Text, Translator, each_in_both, in_both, text
 from judge.report import assessor_sentences, sentences
@@ -25,6 +27,7 @@ from judge.report.display_text import (
     format_p_value,
     format_range,
     format_run_cost,
+    isolate,
 )
 from judge.report.judgment_texts import ERRORS
 from judge.report.payload import PageData
@@ -38,7 +41,11 @@ class Fact(NamedTuple):
 
 
 def list_facts(
-    summary: Summary, agreement: LabelAgreement | None, prompts: Sequence[str], dataset: Sequence[str]
+    summary: Summary,
+    agreement: LabelAgreement | None,
+    order: PlannedComparison | None,
+    prompts: Sequence[str],
+    dataset: Sequence[str],
 ) -> Iterator[Fact]:
     """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
     yield Fact(text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))])
@@ -63,6 +70,8 @@ def list_facts(
             yield Fact(title, values)
     if agreement is not None:
         yield Fact(text("agreement with people"), list(_describe_agreement(agreement)))
+    if order is not None:
+        yield Fact(text("order by labels on drawn pairs"), list(_describe_order(order)))
     if summary.cost:
         yield Fact(text("cost"), [in_both(_describe_cost, summary.cost)])
 
@@ -102,6 +111,30 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
     )
     if kappa.ci95 and agreement.queries < assessor_sentences.FEW_FOR_BCA:
         yield in_both(assessor_sentences.warn_narrow_intervals)
+
+
+#: Names of the outcomes of an order by labels.
+_OUTCOMES: Mapping[CorrectedOutcome, Text] = {
+    "confirmed": text("confirmed"),
+    "reversed": text("reversed"),
+    "decided": text("decided"),
+    "open": text("open"),
+}
+
+
+def _describe_order(order: PlannedComparison) -> Iterator[Text]:
+    for row in order.comparisons:
+        yield text(
+            "{a} - {b} by {measure}: {difference:+.4f}{interval} from {labels:,} labels; the assessor's"
+            " order is {outcome}",
+            a=isolate(row.a),
+            b=isolate(row.b),
+            measure=name_mean(order.measure),
+            difference=row.difference,
+            interval=in_both(format_interval, row.ci95),
+            labels=row.labelled,
+            outcome=_OUTCOMES[row.outcome],
+        )
 
 
 def _describe_cost(t: Translator, cost: RunCost) -> str:

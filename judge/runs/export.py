@@ -35,7 +35,7 @@ _CHUNK = 1 << 16
 _get_fields = attrgetter(*Judgment.__slots__)
 _JUDGMENTS = ("judgments.jsonl", "members.jsonl")
 #: The files that the tables, the report and results.json follow from, beside the dataset.
-_INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "night.json")
+_INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "labelled_order.json", "night.json")
 
 
 def write_judgments(folder: RunFolder, run: LoadedRun | RunResult) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from judge.analysis.dimension_result import DimensionResult, QueryValues
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.loaded_run import LoadedRun, RunSpec, fingerprint_grades
+from judge.analysis.pair_plan import PlannedComparison
 from judge.analysis.summary import Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError
@@ -54,6 +55,15 @@ def load_agreement(folder: RunFolder) -> LabelAgreement | None:
     """
     value, place = folder.read_if_there("agreement.json"), str(folder.path / "agreement.json")
     return None if value is None else agreement_from_json(value, place)
+
+
+def load_labelled_order(folder: RunFolder) -> PlannedComparison | None:
+    """Return the order by labels on drawn pairs in `folder`, None where there is none; raises as above."""
+    value, place = folder.read_if_there("labelled_order.json"), str(folder.path / "labelled_order.json")
+    if value is None:
+        return None
+    check_version(value, place)
+    return from_json(PlannedComparison, value, place)
 
 
 def load_run(folder: RunFolder) -> LoadedRun:

@@ -637,7 +637,15 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     assert later.comparisons[0].ci95
     assert later.comparisons[0].ci95[0] < sum(truth) / 360 < later.comparisons[0].ci95[1]
     assert "made for 1 of these 2 rounds" in later.warnings[0]
-    assert contents(unfair) == before
+    after = contents(unfair)
+    assert json.loads(after.pop("labelled_order.json")) == to_json(later)
+    assert "by P@3: -0." in after.pop("report.html").decode()
+    assert after.items() <= before.items()
+    (unfair / "labelled_order.json").write_text('{"schema": 2, "measure": 7}')
+    with pytest.raises(InputError, match="field 'measure' is 7"):
+        judge.api.rewrite_report(unfair)
+    (unfair / "labelled_order.json").unlink()
+    judge.api.rewrite_report(unfair)
 
 
 def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
