@@ -24,6 +24,18 @@ from judge.messages import Message
 from judge.records import Judgment, Ranking, Scale
 
 Counts = Floats | Ints
+_NO_PAIR = Message("no pair has a grade from people and one from the assessor")
+_BY_CHANCE = Message(
+    "both sides gave one and the same answer to every pair, so chance agreement is complete and says"
+    " nothing about the assessor; they agree on 100 %"
+)
+_TWO_SCALES = Message(
+    "people and the assessor used different scales, so their grades can't be subtracted or ordered"
+)
+_SHARES = ("same_grade", "same_verdict", "precision", "recall")
+_SAME_SCALE_ONLY = ("same_grade", "kappa_quadratic", "alpha", "bias")
+#: Grades by (query id, snippet id).
+GradesByPair = Mapping[tuple[str, str], int]
 
 
 def count_confusions(query: Ints, human: Ints, assessor: Ints, levels: int) -> Ints:
@@ -114,16 +126,6 @@ def fleiss_kappa(counts: Ints) -> float:
     alike = (np.square(ratings).sum(1) - raters) / (raters * (raters - 1))
     expected = 1 - np.square(ratings.sum(0) / ratings.sum()).sum()
     return float(1 - divide(1 - alike.mean(), expected, np.nan))
-
-
-_NO_PAIR = Message("no pair has a grade from people and one from the assessor")
-_BY_CHANCE = Message(
-    "both sides gave one and the same answer to every pair, so chance agreement is complete and says"
-    " nothing about the assessor; they agree on 100 %"
-)
-_TWO_SCALES = Message(
-    "people and the assessor used different scales, so their grades can't be subtracted or ordered"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +279,6 @@ def _compute_recall(table: Floats) -> Floats:
     return divide(table[..., 1, 1], table[..., 1, :].sum(-1), np.nan)
 
 
-_SHARES = ("same_grade", "same_verdict", "precision", "recall")
-_SAME_SCALE_ONLY = ("same_grade", "kappa_quadratic", "alpha", "bias")
 _ON_GRADES: Mapping[str, Statistic] = {
     "same_grade": (_same_share, _NO_PAIR),
     "kappa": (cohen_kappa, _BY_CHANCE),
@@ -293,10 +293,6 @@ _ON_SIDES: Mapping[str, Statistic] = {
     "precision": (_compute_precision, "the assessor calls nothing relevant"),
     "recall": (_compute_recall, "people call nothing relevant"),
 }
-
-
-#: Grades by (query id, snippet id).
-GradesByPair = Mapping[tuple[str, str], int]
 
 
 def median_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:

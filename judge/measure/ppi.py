@@ -26,6 +26,24 @@ from judge.messages import Message
 
 #: A smaller difference is rounding.
 TOLERANCE = 1e-12
+#: Correction needs this many labelled queries, and this many with a value by labels; with fewer than
+#: `ENOUGH_LABELLED` values there is a warning.
+MIN_LABELLED = 20
+MIN_VALUES = 15
+ENOUGH_LABELLED = 50
+#: Two engines with different values by labels on fewer queries get no interval.
+MIN_DIFFERENT = 6
+#: The probability that any order is confirmed or reversed by chance, over all pairs of engines.
+ALPHA = 0.05
+#: The probability that a reserve is large enough, and the level of the share of queries it is for.
+_CONFIDENCE = 0.95
+CorrectedOutcome = Literal["confirmed", "reversed", "decided", "open"]
+_VERDICTS: Mapping[CorrectedOutcome, str] = {
+    "confirmed": "judge-only order confirmed",
+    "reversed": "judge-only order reversed",
+    "decided": "judge-only tie decided",
+    "open": "judge-only order open",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +169,6 @@ def compute_two_sided_p(mean: CorrectedEngineMean) -> float | None:
     return 2 * float(stdtr(mean.labelled - 1, -abs(mean.corrected) / mean.se)) if mean.se else None
 
 
-#: Correction needs this many labelled queries, and this many with a value by labels; with fewer than
-#: `ENOUGH_LABELLED` values there is a warning.
-MIN_LABELLED = 20
-MIN_VALUES = 15
-ENOUGH_LABELLED = 50
-#: Two engines with different values by labels on fewer queries get no interval.
-MIN_DIFFERENT = 6
-#: The probability that any order is confirmed or reversed by chance, over all pairs of engines.
-ALPHA = 0.05
-#: The probability that a reserve is large enough, and the level of the share of queries it is for.
-_CONFIDENCE = 0.95
-
-CorrectedOutcome = Literal["confirmed", "reversed", "decided", "open"]
-
-
 @dataclass(frozen=True, slots=True)
 class CorrectedDifference:
     """The mean difference a - b by the assessor's grades, and as people would have it.
@@ -199,14 +202,6 @@ class CorrectedDifference:
     p_adjusted: float | None
     outcome: CorrectedOutcome
     verdict: str
-
-
-_VERDICTS: Mapping[CorrectedOutcome, str] = {
-    "confirmed": "judge-only order confirmed",
-    "reversed": "judge-only order reversed",
-    "decided": "judge-only tie decided",
-    "open": "judge-only order open",
-}
 
 
 @dataclass(frozen=True, slots=True)

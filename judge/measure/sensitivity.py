@@ -21,6 +21,11 @@ from judge.measure.measures import Measure
 from judge.measure.score import Scores, nan_mean, score_columns
 from judge.records import Scale
 
+#: A smaller difference of means is not worth a warning.
+_MIN_DIFFERENCE = 0.02
+#: A smaller difference of means is rounding.
+_TIE = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class OwnListReversal:
@@ -41,10 +46,6 @@ class OwnListReversal:
     relevant: tuple[float, float]
     n: int
     significant: bool
-
-
-#: A smaller difference of means is not worth a warning.
-_MIN_DIFFERENCE = 0.02
 
 
 def list_needed_measures(measures: Sequence[Measure], depth: int) -> tuple[Measure, ...]:
@@ -123,10 +124,6 @@ def _find_best(values: Floats) -> int | None:
     """Return the index of the engine with the highest mean over queries, the first by name among equals."""
     means = nan_mean(values, axis=1)
     return None if np.isnan(means).all() else int(np.nanargmax(means))
-
-
-#: A smaller difference of means is rounding.
-_TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,11 @@ from judge.records import Judgment, Scale
 
 #: A variance below this share of the squared range of the values is rounding.
 _ROUNDING = 1e-12
+#: The means of two repeats count as equal within this margin, which was fixed in advance.
+EQUIVALENCE_MARGIN = 0.01
+ALPHA = 0.05
+_NO_REPEAT = Message("no pair was judged twice")
+_ALL_SAME = Message("all grades are the same, so agreement by chance is complete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +105,6 @@ def compute_equivalence_p(differences: Floats, margin: float) -> float | None:
     from scipy.special import stdtr
 
     return float(stdtr(n - 1, excess / (differences.std(ddof=1) / np.sqrt(n))))
-
-
-#: The means of two repeats count as equal within this margin, which was fixed in advance.
-EQUIVALENCE_MARGIN = 0.01
-ALPHA = 0.05
-_NO_REPEAT = Message("no pair was judged twice")
-_ALL_SAME = Message("all grades are the same, so agreement by chance is complete")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,13 @@ from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_g
 from judge.measure.measures import Measure
 from judge.records import Scale
 
+# (level, what reaching it adds to the gain)
+_Levels = Sequence[tuple[int, float]]
+#: At most this many combinations of grades are tried on a query: 4 graded or 8 binary snippets.
+MAX_COMBINATIONS = 256
+#: Ranks of completed lists, and differences, in memory at once.
+_BLOCK = 2**21
+
 
 def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats:
     """Return the (engines, topics) values of `measure`; an unjudged snippet counts as grade 0.
@@ -140,10 +147,6 @@ def _bound_divided_values(
 def _count_returned(lists: RankedLists) -> Floats:
     returned: Ints = np.add.reduce(lists.origin >= 0, axis=-1)
     return returned.astype(np.float64)
-
-
-# (level, what reaching it adds to the gain)
-_Levels = Sequence[tuple[int, float]]
 
 
 def bound_pooled_values(measure: Measure, lists: RankedLists, table: Floats) -> tuple[Floats, Floats]:
@@ -274,12 +277,6 @@ def _maximise_ratio(levels: Floats) -> Floats:
         if not (better > ratio).any():
             return ratio
         ratio = np.maximum(ratio, better)
-
-
-#: At most this many combinations of grades are tried on a query: 4 graded or 8 binary snippets.
-MAX_COMBINATIONS = 256
-#: Ranks of completed lists, and differences, in memory at once.
-_BLOCK = 2**21
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,29 @@ from judge.report.display_text import (
 from judge.report.judgment_texts import ERRORS
 from judge.report.payload import PageData
 
+#: How many pairs of engines a table lists; summary.json has them all.
+MAX_PAIRS = 60
+#: The columns of what came back, with the forms of their numbers; each is there where it has a number but 0.
+_COLUMNS = {
+    "answered": (text("answered"), ","),
+    "empty": (text("empty"), ","),
+    "errors": (text("errors"), ","),
+    "absent": (text("not asked"), ","),
+    "judged": (text("judged"), ".1%"),
+    "duplicates": (text("duplicates"), ".1%"),
+    "unique": (text("unique"), ".1%"),
+}
+_PAIR_HEAD = (
+    text("pair"),
+    text("result"),
+    text("difference"),
+    text("95 % range"),
+    text("won / tied / lost"),
+    text("p, adjusted"),
+    text("worst case"),
+    text("detectable"),
+)
+
 
 class Fact(NamedTuple):
     """A fact about a run and its name."""
@@ -258,10 +281,6 @@ def _warn_snippets(t: Translator, summary: Summary) -> Iterator[str]:
         yield t("Results without any text, which get grade 0 without a call: {count}.", count=count)
 
 
-#: How many pairs of engines a table lists; summary.json has them all.
-MAX_PAIRS = 60
-
-
 class Cell(NamedTuple):
     """The text of a cell, and a text in small letters under it."""
 
@@ -287,18 +306,6 @@ def repeat_in_both(text: str) -> Text:
 def format_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell:
     """Return a cell with a number, or a dash."""
     return Cell(repeat_in_both(format_number(value, form)), under)
-
-
-#: The columns of what came back, with the forms of their numbers; each is there where it has a number but 0.
-_COLUMNS = {
-    "answered": (text("answered"), ","),
-    "empty": (text("empty"), ","),
-    "errors": (text("errors"), ","),
-    "absent": (text("not asked"), ","),
-    "judged": (text("judged"), ".1%"),
-    "duplicates": (text("duplicates"), ".1%"),
-    "unique": (text("unique"), ".1%"),
-}
 
 
 def make_engines_table(summary: Summary) -> PageTable:
@@ -344,18 +351,6 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
             caption = text("Pairs by {measure}", measure=name_mean(measure))
         first_rows = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:MAX_PAIRS])
         yield PageTable(caption, _PAIR_HEAD, first_rows, len(rows) - len(first_rows))
-
-
-_PAIR_HEAD = (
-    text("pair"),
-    text("result"),
-    text("difference"),
-    text("95 % range"),
-    text("won / tied / lost"),
-    text("p, adjusted"),
-    text("worst case"),
-    text("detectable"),
-)
 
 
 def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:

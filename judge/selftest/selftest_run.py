@@ -34,6 +34,10 @@ _REASK_TEXTS: Mapping[Lang, str] = {
     "en": "The last reply could not be read. Reply with one JSON object and nothing else.",
 }
 _LABELS: Mapping[Lang, tuple[str, str]] = {"zh": ("查询：", "摘要："), "en": ("Query: ", "Snippet: ")}
+#: What the names of models without reasons begin with.
+_NOT_TESTED = (RERANKER, DECISION_MODEL, EXPECTED)
+#: The two prompts that are compared: the one that runs use, and one without any defence.
+PROMPT_NAMES = ("shipped", "plain")
 
 
 def make_plain_prompts(scale: Scale) -> Prompts:
@@ -58,12 +62,6 @@ def _make_template(lang: Lang, scale: Scale) -> Template:
 
 def _make_renderer(query: str, snippet: str) -> Callable[[Mapping[str, str]], str]:
     return lambda values: f"{query}{values['query']}\n{snippet}{values['snippet']}"
-
-
-#: What the names of models without reasons begin with.
-_NOT_TESTED = (RERANKER, DECISION_MODEL, EXPECTED)
-#: The two prompts that are compared: the one that runs use, and one without any defence.
-PROMPT_NAMES = ("shipped", "plain")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ import pytest
 
 from judge import example
 from judge.cli.main import main
+from judge.config.option_checks import options_of
+from judge.config.run import Config
 from tests.support.command_line import command
 from tests.support.factories import numbered, results, says_its_grade, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
@@ -278,6 +280,16 @@ def test_help_groups_the_options_of_a_run() -> None:
         *("Files:", "Options:"),
     ]
     assert all(len(line) <= 80 for line in lines)
+
+
+def test_help_shows_every_option_of_a_run_that_is_not_for_files_alone() -> None:
+    words = set(command("run", "--help").stdout.replace(",", " ").split())
+    for name, option in options_of(Config).items():
+        flags = {*(option.flags or (f"--{name.replace('_', '-')}",))}
+        if option.place == "file":
+            assert flags.isdisjoint(words)
+        else:
+            assert words >= ({f"{name}..."} if option.place == "argument" else flags)
 
 
 ENDING = """

@@ -16,6 +16,9 @@ from judge.pricing.cost import Cost, add_costs
 from judge.report.display_text import format_cost
 from judge.selftest.selftest_run import PromptResult, SelfTest
 
+#: How many probes with an unexpected grade are printed.
+_MOST_PROBES = 8
+
 
 def print_forecast(forecast: RunForecast, console: Console, t: Translator) -> None:
     """Print what a run would ask of each assessor, what it would cost and how long it would take."""
@@ -153,10 +156,6 @@ def _duration(seconds: float, t: Translator) -> str:
     if seconds < 7200:
         return t("{minutes:.0f} min", minutes=seconds / 60)
     return t("{hours:.1f} h", hours=seconds / 3600)
-
-
-#: How many probes with an unexpected grade are printed.
-_MOST_PROBES = 8
 
 
 def print_plan(needed: int, to_pay: int, console: Console, t: Translator) -> None:

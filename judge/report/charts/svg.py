@@ -22,6 +22,31 @@ LANGS = {"en": "en", "zh": "zh-Hans"}
 _ELLIPSIS = "…"
 #: How high a row's name may be, in pixels.
 _LABEL = 22
+#: How many engines a picture shows; its table has all.
+MAX_ENGINES = 12
+#: What each grade of a scale is called in a word or two, from grade 0 up.
+GRADE_NAMES = {
+    "graded": (
+        text("off topic"),
+        text("on topic only"),
+        text("part of it"),
+        text("full answer"),
+    ),
+    "binary": (text("no"), text("yes")),
+}
+UNJUDGED = text("unjudged")
+ENGINE = text("engine")
+#: Below this a span is rounding, not a difference.
+_FLAT = 1e-9
+#: How much is shown around values that are all the same.
+_AROUND = 0.1
+#: Bounds that differ from the value by less are rounding.
+_NO_WIDTH = 1e-12
+#: The width of the names of the rows, as a fraction of the column.
+NAMES = 0.31
+#: The height of a row in pixels, and of the numbers under a panel.
+ROW_HEIGHT = 24
+AXIS_HEIGHT = 22
 
 
 def make_tag(element: str, *inside: str, **attributes: str | float | None) -> Markup:
@@ -136,10 +161,6 @@ def draw_inset(x: float, width: float, *inside: str) -> Markup:
     return make_tag("svg", *inside, x=format_percent(x), width=format_percent(width), overflow="visible")
 
 
-#: How many engines a picture shows; its table has all.
-MAX_ENGINES = 12
-
-
 @dataclass(frozen=True, slots=True)
 class Chart:
     """A chart of the report.
@@ -212,20 +233,6 @@ def note_omitted_engines(engines: int, y: float) -> list[Markup]:
     return [draw_text(note, "note", 0, y)]
 
 
-#: What each grade of a scale is called in a word or two, from grade 0 up.
-GRADE_NAMES = {
-    "graded": (
-        text("off topic"),
-        text("on topic only"),
-        text("part of it"),
-        text("full answer"),
-    ),
-    "binary": (text("no"), text("yes")),
-}
-UNJUDGED = text("unjudged")
-ENGINE = text("engine")
-
-
 def name_mean(measure: str) -> str:
     """Return the name of the mean of a measure: the mean of AP is MAP."""
     return f"MAP{measure[2:]}" if measure == "AP" or measure.startswith("AP@") else measure
@@ -239,12 +246,6 @@ def name_grade_class(grade: int, top: int) -> str:
 def name_grade(grade: int, name: Text) -> Text:
     """Return the number of a grade with its name."""
     return Text(f"{grade} {name.en}", f"{grade} {name.zh}")
-
-
-#: Below this a span is rounding, not a difference.
-_FLAT = 1e-9
-#: How much is shown around values that are all the same.
-_AROUND = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,14 +295,6 @@ def choose_step(span: float, count: int) -> tuple[int, int]:
     times = next(times for times in (1, 2, 5, 10) if times * 10.0**power * count >= span * (1 - _FLAT))
     return (1, power + 1) if times == 10 else (times, power)
 
-
-#: Bounds that differ from the value by less are rounding.
-_NO_WIDTH = 1e-12
-#: The width of the names of the rows, as a fraction of the column.
-NAMES = 0.31
-#: The height of a row in pixels, and of the numbers under a panel.
-ROW_HEIGHT = 24
-AXIS_HEIGHT = 22
 
 #: Marks as a key shows them, around (9, 0).
 DOT = make_tag("circle", cx=9, cy=0, r=4, class_="dot")
