@@ -75,7 +75,7 @@ def rescore(
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's
     with folder.locked() if save else nullcontext():
-        loaded = load_run(folder)
+        loaded = load_run(folder, in_memory=save)
         chosen = resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with reading_run(path):
             selftests = stored_results.update_results(folder, loaded.spec.selftest)

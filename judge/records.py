@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Literal
@@ -115,7 +115,7 @@ class Dataset:
     """
 
     queries: Mapping[str, Query]
-    rankings: tuple[Ranking, ...]
+    rankings: Sequence[Ranking]
     engines: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     dates: bool = False
@@ -148,7 +148,7 @@ class Pool:
 
     depth: int
     results: int
-    pairs: tuple[Pair, ...]
+    pairs: Sequence[Pair]
     documents: Mapping[tuple[str, str], tuple[str, ...]]
     digest: str = field(default="", compare=False)
 

@@ -167,11 +167,22 @@ def tabulate_results(
         columns: ResultColumns = rankings.columns
         if columns.depth == depth:
             return columns
-    elif not isinstance(rankings, Iterator):  # else they come query by query
-        rankings = sorted(rankings, key=attrgetter("query_id", "engine"))
+    in_order = sorted(rankings, key=attrgetter("query_id", "engine"))
+    by_query = groupby(in_order, attrgetter("query_id"))
+    return tabulate_queries(((tuple(of_query), documents) for _, of_query in by_query), depth)
+
+
+def tabulate_queries(
+    queries: Iterable[tuple[Sequence[Ranking], Mapping[tuple[str, str], Sequence[str]]]], depth: int
+) -> ResultColumns:
+    """Return the columns of the rankings of each query, with a mapping that names their documents.
+
+    Raise as `tabulate_results`.
+    """
     flat = _FlatResults(depth)
-    for query_id, of_query in groupby(rankings, attrgetter("query_id")):
-        flat.add(query_id, sorted(of_query, key=attrgetter("engine")), documents)
+    for rankings, documents in queries:
+        if rankings:
+            flat.add(rankings[0].query_id, sorted(rankings, key=attrgetter("engine")), documents)
     return flat.arrange()
 
 

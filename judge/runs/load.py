@@ -17,8 +17,22 @@ from judge.analysis.pair_plan import PlannedComparison
 from judge.analysis.summary import Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError
+from judge.measure.columns import ResultColumns, StoredRecords, tabulate_judgments, tabulate_queries
 from judge.measure.measures import parse_measures
-from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Snippet, Usage, share_params
+from judge.records import (
+    BINARY,
+    GRADED,
+    Dataset,
+    Judgment,
+    Pair,
+    Pool,
+    Query,
+    Ranking,
+    Scale,
+    Snippet,
+    Usage,
+    share_params,
+)
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
 from judge.runs.record_json import (
     agreement_from_json,
@@ -27,7 +41,16 @@ from judge.runs.record_json import (
     from_json,
     summary_from_json,
 )
-from judge.runs.results import OtherLayout, QueryEntry, read_dataset, read_results
+from judge.runs.results import (
+    OtherLayout,
+    QueryEntry,
+    RankingsOfQuery,
+    StoredDocuments,
+    load_query,
+    load_rankings,
+    read_entries,
+    read_results,
+)
 
 #: The types of a judgment's fields that figures are computed from.
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
@@ -66,13 +89,17 @@ def load_labelled_order(folder: RunFolder) -> PlannedComparison | None:
     return from_json(PlannedComparison, value, place)
 
 
-def load_run(folder: RunFolder) -> LoadedRun:
-    """Return the run in `folder`; raise InputError when a file is missing or damaged."""
+def load_run(folder: RunFolder, *, in_memory: bool = True) -> LoadedRun:
+    """Return the run in `folder`; raise InputError when a file is missing or damaged.
+
+    Without `in_memory` only columns stay in memory: texts, reasons and documents are read from the folder
+    again whenever they are used.
+    """
     with reading_run(folder.path):
         with suppress(OtherLayout):
-            return _load(folder, *read_results(folder.path / "results.json"))
+            return _load(folder, *read_results(folder.path / "results.json"), in_memory=in_memory)
         results = folder.read("results.json")
-        return _load(folder, results, None)
+        return _load(folder, results, read_queries(results, str(folder.path / "results.json")))
 
 
 def load_runs(paths: Sequence[Path]) -> dict[str, LoadedRun]:
@@ -85,8 +112,8 @@ def load_runs(paths: Sequence[Path]) -> dict[str, LoadedRun]:
     return {name: load_run(RunFolder(path)) for name, path in zip(names, paths, strict=True)}
 
 
-def read_queries(results: Mapping[str, Any], place: str) -> list[QueryEntry]:
-    """Return the queries of a results.json that is read already; raise InputError when one is damaged."""
+def read_queries(results: Mapping[str, Any], place: str) -> Iterator[QueryEntry]:
+    """Yield the queries of a results.json that is read already; raise InputError when one is damaged."""
     queries = results.get("queries")
     if not isinstance(queries, list):
         raise InputError(
@@ -95,13 +122,14 @@ def read_queries(results: Mapping[str, Any], place: str) -> list[QueryEntry]:
             queries=queries,
             advice=DAMAGED_FILE_ADVICE,
         )
-    return [
-        from_json(QueryEntry, value, f"{place}: queries[{number}]") for number, value in enumerate(queries)
-    ]
+    for number, value in enumerate(queries):
+        yield from_json(QueryEntry, value, f"{place}: queries[{number}]")
 
 
-def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[QueryEntry] | None) -> LoadedRun:
-    """Return the run; `queries` are those of results.json, None where `results` holds them."""
+def _load(
+    folder: RunFolder, results: Mapping[str, Any], queries: Iterable[QueryEntry], *, in_memory: bool = True
+) -> LoadedRun:
+    """Return the run of a results.json with these `queries`."""
     place = str(folder.path / "results.json")
     check_version(results, place)
     value = results.get("summary")
@@ -113,9 +141,10 @@ def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[Query
             advice=DAMAGED_FILE_ADVICE,
         )
     summary = summary_from_json(value, f"{place}: summary")
-    queries = read_queries(results, place) if queries is None else queries
     values: dict[str, dict[tuple[str, str], QueryValues]] = {name: {} for name in summary.dimensions}
-    data, documents = read_dataset(_read_dimensions(queries, values), summary)
+    data, pool, columns = _load_dataset(
+        folder, _read_dimensions(queries, values), summary, in_memory=in_memory
+    )
     scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
     measures = parse_measures(summary.measures)
     spec = RunSpec(
@@ -128,12 +157,68 @@ def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[Query
         summary.labels,
         summary.controls,
     )
-    judgments = tuple(_read_judgments(folder))
-    pool = Pool(summary.depth, summary.results, _pairs(data, documents), documents)
+    judgments = _load_judgments(folder, columns, in_memory=in_memory)
     dimensions = {name: DimensionResult(each, values[name]) for name, each in summary.dimensions.items()}
     run = LoadedRun(data, pool, judgments, spec, _members(folder, summary), dimensions)
     _check_grades(folder, run, summary)
     return run
+
+
+def _load_dataset(
+    folder: RunFolder, entries: Iterable[QueryEntry], summary: Summary, *, in_memory: bool
+) -> tuple[Dataset, Pool, ResultColumns]:
+    """Return the dataset that a results.json was made from, its pool, and its columns."""
+    queries: dict[str, Query] = {}
+    blocks: list[RankingsOfQuery] = []
+    lengths: list[int] = []
+
+    def load_blocks() -> Iterator[RankingsOfQuery]:
+        for entry in entries:
+            queries[entry.query_id] = load_query(entry)
+            block = load_rankings(entry)
+            lengths.append(len(block[0]))
+            blocks.extend([block] if in_memory else [])
+            yield block
+
+    columns = tabulate_queries(load_blocks(), summary.depth)
+
+    def read_blocks() -> Iterable[RankingsOfQuery]:
+        return blocks if in_memory else map(load_rankings, read_entries(folder.path / "results.json"))
+
+    def read_rankings() -> Iterator[Ranking]:
+        return (ranking for rankings, _ in read_blocks() for ranking in rankings)
+
+    def read_pairs() -> Iterator[Pair]:
+        return (pair for block in read_blocks() for pair in _list_pairs(data, *block))
+
+    rankings = StoredRecords(read_rankings, sum(lengths), columns)
+    data = Dataset(queries, rankings, columns.engines, summary.remarks, summary.dates)
+    pairs = StoredRecords(read_pairs, len(columns.snippet_ids), columns)
+    documents = StoredDocuments(read_blocks)
+    pool = Pool(summary.depth, summary.results, tuple(pairs) if in_memory else pairs, documents)
+    return data, pool, columns
+
+
+def _list_pairs(
+    data: Dataset, rankings: Iterable[Ranking], documents: Mapping[tuple[str, str], Sequence[str]]
+) -> Iterator[Pair]:
+    """Yield the pairs of a query: every snippet that has a document, once."""
+    snippets: dict[str, tuple[str, Snippet]] = {}
+    for ranking in rankings:
+        judged = len(documents[ranking.engine, ranking.query_id])
+        snippets.update({snippet.id: (ranking.query_id, snippet) for snippet in ranking.snippets[:judged]})
+    return (make_pair(data, *snippets[id_]) for id_ in sorted(snippets))
+
+
+def _load_judgments(folder: RunFolder, results: ResultColumns, *, in_memory: bool) -> Sequence[Judgment]:
+    """Return the judgments of the run with these `results`."""
+    judgments = tuple(map(_share_values, _read_judgments(folder))) if in_memory else None
+    columns = tabulate_judgments(judgments or _read_judgments(folder), results)
+
+    def read() -> Iterator[Judgment]:
+        return _read_judgments(folder) if judgments is None else iter(judgments)
+
+    return StoredRecords(read, len(columns.rows), (results, columns))
 
 
 def _read_dimensions(
@@ -174,22 +259,9 @@ def _members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgment, .
     return {name: tuple(judgments) for name, judgments in members.items()}
 
 
-def _pairs(data: Dataset, documents: Mapping[tuple[str, str], tuple[str, ...]]) -> tuple[Pair, ...]:
-    """Return the pool's pairs: every snippet that has a document, each once a query."""
-    snippets: dict[str, dict[str, Snippet]] = {query_id: {} for query_id in data.queries}
-    for ranking in data.rankings:
-        judged = len(documents[ranking.engine, ranking.query_id])
-        snippets[ranking.query_id].update({snippet.id: snippet for snippet in ranking.snippets[:judged]})
-    return tuple(
-        make_pair(data, query_id, snippet)
-        for query_id, of_query in snippets.items()
-        for _, snippet in sorted(of_query.items())
-    )
-
-
 def _read_judgments(folder: RunFolder) -> Iterator[Judgment]:
     for place, text in folder.texts("judgments.jsonl"):
-        yield _share_values(decode_json(Judgment, text) or _judgment(folder.parse_object(place, text), place))
+        yield decode_json(Judgment, text) or _judgment(folder.parse_object(place, text), place)
 
 
 def _share_values(judgment: Judgment) -> Judgment:

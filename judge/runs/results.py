@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from sys import intern, maxsize
@@ -349,32 +350,55 @@ def _snippet(
 _get_text_fields = attrgetter("snippet_id", "title", "snippet", "url", "docno", "date", "flags", "shown")
 
 
-def read_dataset(
-    queries: Iterable[QueryEntry], summary: Summary
-) -> tuple[Dataset, dict[tuple[str, str], tuple[str, ...]]]:
-    """Return the dataset that a results.json was made from, and the documents of its pool."""
-    by_id: dict[str, Query] = {}
+def load_query(entry: QueryEntry) -> Query:
+    """Return the query of an entry."""
+    text = entry.query if entry.shown is None else entry.shown
+    return Query(entry.query_id, text, entry.query, entry.lang, entry.reference, entry.extra, entry.expected)
+
+
+#: The documents of the pool in rank order, by (engine, query_id).
+Documents = Mapping[tuple[str, str], tuple[str, ...]]
+#: The rankings of a query, and their documents.
+RankingsOfQuery = tuple[list[Ranking], Documents]
+
+
+class StoredDocuments(Documents):
+    """The documents of all queries, which are read when they are used first."""
+
+    def __init__(self, read: Callable[[], Iterable[RankingsOfQuery]]) -> None:
+        self._read = read
+
+    @cached_property
+    def _names(self) -> Documents:
+        return {key: names for _, documents in self._read() for key, names in documents.items()}
+
+    def __getitem__(self, key: tuple[str, str]) -> tuple[str, ...]:
+        return self._names[key]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def load_rankings(entry: QueryEntry) -> RankingsOfQuery:
+    """Return the rankings of an entry, and the documents of its pool."""
     rankings: list[Ranking] = []
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
-    for entry in queries:
-        text = entry.query if entry.shown is None else entry.shown
-        by_id[entry.query_id] = Query(
-            entry.query_id, text, entry.query, entry.lang, entry.reference, entry.extra, entry.expected
+    distinct: dict[tuple[object, ...], Snippet] = {}
+    for engine, answer in entry.engines.items():
+        # A snippet that several engines returned becomes one object.
+        snippets = tuple(
+            distinct.get(key) or distinct.setdefault(key, _load_snippet(snippet))
+            for snippet in answer.snippets
+            for key in [_get_text_fields(snippet)]
         )
-        distinct: dict[tuple[object, ...], Snippet] = {}
-        for engine, answer in entry.engines.items():
-            # A snippet that several engines returned becomes one object.
-            snippets = tuple(
-                distinct.get(key) or distinct.setdefault(key, _load_snippet(snippet))
-                for snippet in answer.snippets
-                for key in [_get_text_fields(snippet)]
-            )
-            rankings.append(Ranking(engine, entry.query_id, snippets, answer.error, answer.latency_ms))
-            documents[engine, entry.query_id] = tuple(
-                snippet.document for snippet in answer.snippets if snippet.document is not None
-            )
-    engines = tuple(sorted({ranking.engine for ranking in rankings}))
-    return Dataset(by_id, tuple(rankings), engines, summary.remarks, summary.dates), documents
+        rankings.append(Ranking(engine, entry.query_id, snippets, answer.error, answer.latency_ms))
+        documents[engine, entry.query_id] = tuple(
+            snippet.document for snippet in answer.snippets if snippet.document is not None
+        )
+    return rankings, documents
 
 
 def _load_snippet(entry: SnippetEntry) -> Snippet:
