@@ -204,7 +204,7 @@ class _FlatResults:
         #: For each ranking: engine, query, length, whether it failed, milliseconds, tokens.
         self.rankings: list[tuple[int, int, int, bool, float, float]] = []
         #: For each result: its pair and its document in the query, its flags, whether it has a text.
-        self.results = array("q"), array("q"), array("q"), array("q")
+        self.results = array("i"), array("i"), array("i"), array("i")
 
     def add(
         self,
@@ -323,11 +323,11 @@ def _sort_names(numbers: Mapping[str, int]) -> tuple[tuple[str, ...], Ints]:
 
 _ROW = np.dtype(
     [
-        ("pair", "i8"),
-        ("query", "i8"),
-        ("repeat", "i8"),
+        ("pair", "i4"),
+        ("query", "i4"),
+        ("repeat", "i4"),
         ("is_graded", "?"),
-        ("grade", "i8"),
+        ("grade", "i4"),
         ("error", "i4"),
         ("model", "i4"),
         ("is_near_duplicate", "?"),
