@@ -62,9 +62,10 @@ class LoadedRun:
     members: PanelMembers = field(default_factory=dict)
     dimensions: Mapping[str, DimensionResult] = field(default_factory=dict)
 
-    def tabulate(self) -> tuple[ResultColumns, JudgmentColumns]:
+    def tabulate(self, *, with_tokens: bool = False) -> tuple[ResultColumns, JudgmentColumns]:
         """Return the results and the judgments in columns."""
-        results = tabulate_results(self.data.rankings, self.pool.documents, self.pool.depth)
+        rankings, documents = self.data.rankings, self.pool.documents
+        results = tabulate_results(rankings, documents, self.pool.depth, with_tokens=with_tokens)
         if self.spec.labels and self.spec.labels.unreturned:
             names = list_unreturned(self.data, self.pool)
             counts = np.array([len(names[query_id]) for query_id in results.queries])

@@ -46,7 +46,7 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
     """Return the scores of a run and its summary; `among` names the pairs of engines to compare, None all."""
     data, pool, spec = run.data, run.pool, run.spec
     wanted = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
-    results, columns = run.tabulate()
+    results, columns = run.tabulate(with_tokens=True)
     every = score_columns(results, columns, wanted, spec.scale)
     scores = every.select_measures(spec.measures)
     comparisons = compare_engines(scores, among)

@@ -33,6 +33,7 @@ from judge.messages import Message
 from judge.models.batch_api import BatchApi
 from judge.pricing.cost import Cost, add_costs, total_cost
 from judge.records import Completion, Judgment, Pool, Prompt
+from judge.store.batches import split_keys
 from judge.store.leases import Busy
 from judge.store.store import StoredVerdict, VerdictStore
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
@@ -124,16 +125,17 @@ async def judge_pool(
     if server.was_unlimited:
         client.limiter.skip_probes()
     decided, requests = plan_requests(pool, assessor, repeats, cache)
-    verdicts = store.find_verdicts(requests)
     run = _PoolRun(
         assessor, client, window, progress, RepeatCounter(repeats, len(pool.pairs), assessor.scale)
     )
     run.judgments += decided
-    for key, questions in requests.items():
-        if verdict := verdicts.pop(key, None):  # popped, so that few verdicts are in memory twice
-            run.judgments += [assessor.make_judgment(question, verdict) for question in questions]
-        else:
-            run.todo.append(questions)
+    for keys in split_keys(requests):  # so that few verdicts are in memory twice
+        verdicts = store.find_verdicts(keys)
+        for key in keys:
+            if verdict := verdicts.get(key):
+                run.judgments += [assessor.make_judgment(question, verdict) for question in requests[key]]
+            else:
+                run.todo.append(requests[key])
     progress.begin(len(decided) + sum(map(len, requests.values())), len(run.judgments))
     run.count(run.judgments)
     if batch_api is not None:

@@ -73,8 +73,8 @@ class ResultColumns:
     The documents of each query have numbers of their own. `flags` numbers the sets in `flag_sets`.
     `returned` is the length of a list; `errors` marks engines that failed, `absent` those without a ranking.
     `latency_ms` is NaN where it is unknown; `tokens` is the approximate size of the raw results, NaN where
-    the engine failed or has no ranking. `unreturned` (queries,) counts relevant documents that no engine
-    returned and that are in the pool all the same, None without any.
+    the engine failed or has no ranking, and where it was not counted. `unreturned` (queries,) counts relevant
+    documents that no engine returned and that are in the pool all the same, None without any.
     """
 
     depth: int
@@ -156,9 +156,15 @@ class ResultColumns:
 
 
 def tabulate_results(
-    rankings: Iterable[Ranking], documents: Mapping[tuple[str, str], Sequence[str]], depth: int
+    rankings: Iterable[Ranking],
+    documents: Mapping[tuple[str, str], Sequence[str]],
+    depth: int,
+    *,
+    with_tokens: bool = False,
 ) -> ResultColumns:
     """Return the columns of `rankings`; `documents` names the documents of the pool, in rank order.
+
+    Scores need no `with_tokens`, and counting takes a while.
 
     Raise `InputError` when an engine has two rankings for a query, `ValueError` when `documents` do not fit
     the rankings.
@@ -169,17 +175,21 @@ def tabulate_results(
             return columns
     in_order = sorted(rankings, key=attrgetter("query_id", "engine"))
     by_query = groupby(in_order, attrgetter("query_id"))
-    return tabulate_queries(((tuple(of_query), documents) for _, of_query in by_query), depth)
+    queries = ((tuple(of_query), documents) for _, of_query in by_query)
+    return tabulate_queries(queries, depth, with_tokens=with_tokens)
 
 
 def tabulate_queries(
-    queries: Iterable[tuple[Sequence[Ranking], Mapping[tuple[str, str], Sequence[str]]]], depth: int
+    queries: Iterable[tuple[Sequence[Ranking], Mapping[tuple[str, str], Sequence[str]]]],
+    depth: int,
+    *,
+    with_tokens: bool = True,
 ) -> ResultColumns:
     """Return the columns of the rankings of each query, with a mapping that names their documents.
 
     Raise as `tabulate_results`.
     """
-    flat = _FlatResults(depth)
+    flat = _FlatResults(depth, with_tokens=with_tokens)
     for rankings, documents in queries:
         if rankings:
             flat.add(rankings[0].query_id, sorted(rankings, key=attrgetter("engine")), documents)
@@ -194,8 +204,9 @@ def number_names() -> defaultdict[Any, int]:
 class _FlatResults:
     """The results in the order of reading, as flat sequences."""
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self, depth: int, *, with_tokens: bool) -> None:
         self.depth = depth
+        self.with_tokens = with_tokens
         self.queries: defaultdict[str, int] = number_names()
         self.engines: defaultdict[str, int] = number_names()
         self.flag_sets: defaultdict[frozenset[str], int] = number_names()
@@ -227,23 +238,12 @@ class _FlatResults:
                     f"the pool has {len(names)} documents for engine {ranking.engine!r} on query "
                     f"{query_id!r}, which returned {len(snippets)} snippets down to depth {depth}"
                 )
-            tokens = np.nan
-            if ranking.error is None:
-                sizes = (
-                    estimate_tokens(each.raw_title) + estimate_tokens(each.raw_text) for each in snippets
-                )
-                tokens = math.fsum(sizes)
+            failed = ranking.error is not None
+            is_counted = self.with_tokens and not failed
+            tokens = math.fsum(map(_count_tokens, snippets)) if is_counted else np.nan
             latency = np.nan if ranking.latency_ms is None else ranking.latency_ms
-            self.rankings.append(
-                (
-                    self.engines[ranking.engine],
-                    query,
-                    len(snippets),
-                    ranking.error is not None,
-                    latency,
-                    tokens,
-                )
-            )
+            engine = self.engines[ranking.engine]
+            self.rankings.append((engine, query, len(snippets), failed, latency, tokens))
             pair, document, flags, has_text = self.results
             pair.extend([pairs[snippet.id] for snippet in snippets])
             document.extend([numbers[name] for name in names[: len(snippets)]])

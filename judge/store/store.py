@@ -289,6 +289,7 @@ def _insert_calls(
     return [None] * len(calls_by_key)
 
 
+@lru_cache(maxsize=4096, typed=True)  # many calls are equal
 def read_call(outcome: str, maybe_billed: int, in_batch: int, *tokens: int | None) -> Call:
     """Return the call of a row of `CALL_COLUMNS`; raise ValueError for a token count that is none."""
     for count in tokens:
@@ -306,7 +307,13 @@ def _unpack(grade: int, body: str) -> StoredVerdict:
     usage = fields.pop("usage")
     fields["params"] = share_params(fields["params"])
     fields["flags"] = tuple(fields["flags"])
-    return StoredVerdict(grade=grade, usage=Usage(**usage) if usage else None, **fields)
+    return StoredVerdict(grade=grade, usage=_share_usage(**usage) if usage else None, **fields)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _share_usage(**tokens: int) -> Usage:
+    """Return one object for the many verdicts with equal token counts."""
+    return Usage(**tokens)
 
 
 def as_stored(params: Mapping[str, Any]) -> Mapping[str, Any]:

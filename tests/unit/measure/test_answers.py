@@ -33,7 +33,7 @@ def summary_of(answers: Iterable[Ranking], depth: int = 3) -> EngineResult:
         for each in rankings
     }
     scores = score_rankings(rankings, documents, [], parse_measures("P@1"), GRADED, depth=depth)
-    return summarise_engines(scores, tabulate_results(rankings, documents, depth))["brave"]
+    return summarise_engines(scores, tabulate_results(rankings, documents, depth, with_tokens=True))["brave"]
 
 
 def measure_latency(answers: Iterable[Ranking]) -> Latency | None:
