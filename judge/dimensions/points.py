@@ -134,7 +134,9 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
                 points[ranking.query_id], [levels.get(key) for key in keys], pool, run.pool.depth
             )
     remarks, notes = _describe_uncovered(run, points, levels)
-    return summarise_dimension(values, run.data.engines, remarks, notes=notes)
+    names = (name for row in values.values() for name in row)
+    ranges = {**dict.fromkeys(names, (0.0, 1.0)), "vital_rank": (1.0, float(run.pool.depth))}
+    return summarise_dimension(values, run.data.engines, remarks, notes, ranges)
 
 
 def measure_list(
