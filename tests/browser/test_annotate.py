@@ -19,9 +19,6 @@ from tests.unit.annotate.serving import LabelServer, judged, serving, serving_in
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-# A crowded machine may need its time; what is right comes as soon as it can.
-expect.set_options(timeout=30_000)
-
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -203,7 +200,7 @@ def test_a_locked_page_takes_its_token_from_the_address_and_hides_it(browser: Br
     with serving_in_thread(run, "locked", "open-sesame") as server:
         with opened(browser, server.url) as it:
             label(it.page, 0, 1)
-            assert "open-sesame" not in it.page.url
+            expect(it.page).not_to_have_url(re.compile("open-sesame"))
             it.page.reload()
             ready(it.page, 1)
         with opened(browser, server.url.partition("#")[0]) as it:

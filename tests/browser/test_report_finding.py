@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -89,6 +90,7 @@ def test_a_filter_finds_what_results_json_holds(
         f"{len(wanted)} of 64 queries" if len(wanted) < 64 else "64 queries"
     )
     assert page.locator("li.query").count() == min(60, len(wanted))
+    expect(page).to_have_url(re.compile("#"))
     address = page.url
     page.locator(".toolbar [type=reset]").click()
     assert len(listed_queries(page)) == 64
@@ -170,8 +172,10 @@ def test_what_an_address_asks_for_and_is_not_there_is_ignored(
 
 
 def test_an_address_holds_an_engine_by_its_name(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     ask(watched.page, {"engine": "Cyd", "grade": "0"})
-    assert watched.page.url.endswith("#engine=Cyd&grade=0")
+    expect(watched.page).to_have_url(re.compile("#engine=Cyd&grade=0$"))
 
 
 def test_a_query_that_is_not_there_is_named_with_nothing_hidden_and_in_no_command(

@@ -69,7 +69,7 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
         assert (path.parent / str(top.get_by_role("link").first.get_attribute("href"))).is_file()
         assert (found.requests, found.complaints) == ([], [])
         top.get_by_role("link", name="各晚趋势").click()
-        assert found.page.url == address_of(path.parent.parent / trend_page.PAGE_FILE)
+        expect(found.page).to_have_url(address_of(path.parent.parent / trend_page.PAGE_FILE))
 
 
 def test_sentences_are_text(browser: Browser, reported: Reported) -> None:

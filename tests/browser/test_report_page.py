@@ -150,9 +150,9 @@ def test_the_same_page_at_two_engines_is_linked(watched: Watched) -> None:
     assert "same at Bob 3" in re.sub(r"\s+", " ", ada.inner_text())
     bob.hover()
     expect(ada).to_have_class("duplicate")
-    assert page.locator("article.duplicate").count() == 2
+    expect(page.locator("article.duplicate")).to_have_count(2)
     page.get_by_role("article", name="Cyd, rank 1").hover()
-    assert page.locator("article.duplicate").count() == 0
+    expect(page.locator("article.duplicate")).to_have_count(0)
     ada.get_by_role("button", name="the same at Bob, rank 3").click()
     expect(bob).to_be_focused()
     expect(ada).to_have_class("duplicate")
@@ -168,7 +168,7 @@ def test_the_keyboard_goes_everywhere(watched: Watched) -> None:
     expect(opened_line).to_have_text("question 0")
     press("j")
     expect(opened_line).to_have_text("问题 1")
-    assert page.url.endswith("#q=q1")
+    expect(page).to_have_url(re.compile("#q=q1$"))
     press("k")
     expect(opened_line).to_have_text("question 0")
     expect(opened_line).to_be_focused()
@@ -227,7 +227,7 @@ def test_language_and_shade_switch_and_stay_readable(watched: Watched) -> None:
     expect(page.locator(".count")).to_have_text("共 64 条查询")
     expect(page.locator("li.opened")).to_have_count(1)
     assert page.locator(".en:visible").count() == 0
-    assert page.url.endswith("&lang=zh")
+    expect(page).to_have_url(re.compile("&lang=zh$"))
     assert serious(page) == []
     page.get_by_role("button", name="浅色").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light

@@ -196,7 +196,7 @@ def test_ctrl_c_keeps_the_answers_and_says_how_to_go_on(tmp_path: Path) -> None:
         process = started(*words(tmp_path, server, "searxng", rate=50.0))
         wait_for(server, 10)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
         kept = len(list(read_entries(raw_log_path(tmp_path / "data.jsonl"))))
         assert process.returncode == 130, said
         assert "every answer so far is kept" in said

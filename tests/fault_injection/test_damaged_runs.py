@@ -69,5 +69,6 @@ def test_a_wrong_type_is_refused(
     assert result.errors.count("\n") == 1
 
 
-def test_no_damage_of_a_sample_ends_in_a_traceback() -> None:
-    inject_faults("damage", "--cases", 60, "--seed", 1)
+@pytest.mark.parametrize("cases", [20, pytest.param(100, marks=pytest.mark.slow)])
+def test_no_damage_of_a_sample_ends_in_a_traceback(cases: int) -> None:
+    inject_faults("damage", "--cases", cases, "--seed", 1)

@@ -24,15 +24,15 @@ class ThreadedServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self.url = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(timeout=10)
+        self.url = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(timeout=60)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(timeout=10)
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(timeout=60)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=60)
         self._loop.close()
 
     async def _start(self) -> str:

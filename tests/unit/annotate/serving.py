@@ -53,7 +53,7 @@ class LabelServer:
 
     def ask(self, path: str, body: object = None, language: str = "en") -> tuple[int, dict[str, Any]]:
         """Sends what the page in that language would send and gives status and JSON."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             headers = {"Accept-Language": language}
             headers |= {"X-Judge-Token": self.token} if self.token else {}
@@ -77,7 +77,7 @@ class LabelServer:
 
     def raw(self, request: bytes) -> bytes:
         """Sends bytes as they are and gives all that comes back; empty when the line is cut."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as line:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as line:
             line.sendall(request)
             try:
                 answer = b"".join(iter(lambda: line.recv(65536), b""))
@@ -101,7 +101,7 @@ class Serving(LabelServer):
     def interrupt(self, number: int = signal.SIGINT) -> str:
         """Ends it as a person would and gives what it said at last."""
         self.process.send_signal(number)
-        rest, _ = self.process.communicate(timeout=30)
+        rest, _ = self.process.communicate(timeout=120)
         return rest
 
 
@@ -126,7 +126,7 @@ def serving(
         yield Serving(lines[1], process, lines[0])
     finally:
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from judge.annotate import label_log
 from judge.annotate.label_log import LabelDecision, LabelLog
 from judge.dataset.labels import read_labels
 from judge.errors import InputError
-from tests.support.cases import check_each
+from tests.support.cases import check_each, count_examples
 
 
 def decision(number: int, grade: int | None = 2, snippet: str = "s1", comment: str = "") -> LabelDecision:
@@ -206,7 +206,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=count_examples(20), deadline=None)
 @given(
     st.dictionaries(
         st.tuples(TEXTS, st.from_regex(r"\A[0-9a-f]{16}\Z")),

@@ -85,7 +85,7 @@ def test_what_another_process_pays_for_keeps_nobody_from_the_rest(tmp_path: Path
         await hold(other)
         watch = Counting()
         judging = asyncio.create_task(judged(store, watch))
-        await asyncio.wait_for(watch.rest.wait(), 10)
+        await asyncio.wait_for(watch.rest.wait(), 60)
         assert not judging.done()
         for key in KEYS[:HELD]:
             await other.release(Lease(key))
@@ -104,7 +104,7 @@ def test_a_process_that_never_comes_to_an_end_is_not_waited_for_for_ever(tmp_pat
         return await judged(store, Counting(), max_wait=0.5)
 
     with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
-        judging = asyncio.run(asyncio.wait_for(scene(store, other), 30))
+        judging = asyncio.run(asyncio.wait_for(scene(store, other), 120))
     assert "leased by another process, which made no progress for 0.5 s" in str(judging.stopped)
     assert len(judging.judgments) == len(KEYS) - HELD
 

@@ -97,7 +97,7 @@ def test_a_stop_wakes_sleepers_and_keeps_the_first_reason() -> None:
         token.cancel(Interrupted("first"))
         token.cancel(Interrupted("second"))
         with pytest.raises(Cancelled, match="first"):
-            await asyncio.wait_for(sleeper, 1)
+            await asyncio.wait_for(sleeper, 30)
         with pytest.raises(Cancelled):
             token.raise_if_cancelled()
 

@@ -32,7 +32,7 @@ class SlowDisk(RawLog):
     def add(self, entry: RawLogEntry) -> None:
         self.begun += 1
         if self.begun == 1:
-            self.waited_in_vain = not self._second.wait(timeout=5)
+            self.waited_in_vain = not self._second.wait(timeout=60)
         else:
             self._second.set()
         super().add(entry)

@@ -140,7 +140,7 @@ def test_a_request_that_is_given_up_closes_its_connection() -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
                 await connections.post(b"1")
-        await asyncio.wait_for(closed.wait(), 10)
+        await asyncio.wait_for(closed.wait(), 60)
         await connections.aclose()
         listening.close()
         return port

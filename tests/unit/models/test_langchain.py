@@ -236,8 +236,10 @@ def test_a_slow_call_is_given_up_in_time() -> None:
 def test_threads_end_with_the_model() -> None:
     with always(Reply(text=GRADE)) as server:
         ask(open_at("langchain:tongyi", server))
-    time.sleep(0.1)
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("langchain")]
+    threads = [thread for thread in threading.enumerate() if thread.name.startswith("langchain")]
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 def test_setup_says_what_is_missing() -> None:

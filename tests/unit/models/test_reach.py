@@ -69,7 +69,7 @@ def test_a_public_server_is_called_through_the_proxy(adapter: str, no_proxy: pyt
             base_url="http://judge.example/api/v1",
             environ=KEYS,
             sampling=SAMPLING,
-            timeout=5,
+            timeout=60,
             concurrency=1,
         )
         with pytest.raises(CallError, match=r"HTTP 407.*the proxy asks for a user and a password"):

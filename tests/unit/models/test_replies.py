@@ -13,7 +13,7 @@ from judge.errors import CallError, NoResponse, RequestRejected, RetryableError
 from judge.models.chat_messages import message_text, parse_response, read_completion, read_usage
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.records import Usage
-from tests.support.cases import check_each
+from tests.support.cases import check_each, count_examples
 from tests.support.fake_server import Reply
 from tests.unit.models.asking import always, ask, open_at
 
@@ -40,7 +40,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=count_examples(150), deadline=None)
 @given(st.dictionaries(NAMES, VALUES, max_size=4))
 def test_any_json_is_an_answer_or_a_fault(body: dict[str, object]) -> None:
     answer = parse_response(200, json.dumps(body).encode(), {})

@@ -26,7 +26,7 @@ PAIR = replace(PROMPT, snippet=TEXT)
 
 def open_at(service: str, url: str) -> Model:
     return open_model(
-        f"rerank:{service}:m", base_url=url, environ=KEYS, sampling=SAMPLING, timeout=5, concurrency=8
+        f"rerank:{service}:m", base_url=url, environ=KEYS, sampling=SAMPLING, timeout=60, concurrency=8
     )
 
 

@@ -18,6 +18,7 @@ from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from judge.records import Dataset, Pool
 from judge.runs import labelling_plan
+from tests.support.cases import count_examples
 
 HOSTILE = [
     "=HYPERLINK(1)", "'=1+1", " @SUM(A1)", 'a "quote", or; two\ttabs', "two\nlines\r\nthree", "小狗贫血",
@@ -59,7 +60,7 @@ def table(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=count_examples(40), deadline=None)
 @given(
     ROWS,
     st.integers(0, 3),
@@ -92,7 +93,7 @@ def test_every_label_comes_back_to_its_pair(
     assert found.unmatched == ()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=count_examples(20), deadline=None)
 @given(ROWS)
 def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str, ...]]) -> None:
     data, held = world(given_rows)

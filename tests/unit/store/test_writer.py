@@ -51,8 +51,8 @@ def add_leases(connection: sqlite3.Connection, keys: Sequence[str]) -> list[int]
 def test_a_writer_that_breaks_down_leaves_nobody_waiting(writer: GroupCommitWriter) -> None:
     async def scene() -> list[object]:
         together = [writer.commit(write) for write in (add_lease, fails, count)]
-        first = await asyncio.wait_for(asyncio.gather(*together, return_exceptions=True), 5)
-        later = await asyncio.wait_for(asyncio.gather(writer.commit(count), return_exceptions=True), 5)
+        first = await asyncio.wait_for(asyncio.gather(*together, return_exceptions=True), 60)
+        later = await asyncio.wait_for(asyncio.gather(writer.commit(count), return_exceptions=True), 60)
         return [*first, *later]
 
     outcomes = asyncio.run(scene())
