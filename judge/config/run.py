@@ -55,10 +55,11 @@ def _split_columns(value: object) -> object:
     """Return a table of columns, or texts FIELD=COLUMN,FIELD=COLUMN, as a list of FIELD=COLUMN."""
     if isinstance(value, Mapping):
         return tuple(f"{name}={column}" for name, column in value.items())
-    if not isinstance(value, Sequence) or not all(isinstance(text, str) for text in value):
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         return value
     # A column's name may hold a comma: one that separates is followed by FIELD=.
-    return tuple(part for text in value for part in re.split(r",(?=\w+=)", text))
+    return tuple(part for text in texts for part in re.split(r",(?=\w+=)", text))
 
 
 def _split_numbers(value: object) -> object:

@@ -164,6 +164,19 @@ def test_what_the_command_line_says_is_not_the_file_s_doing(here: Path) -> None:
     assert Config.load(toml, depth=5).options().keys() == set(Config.option_names())
 
 
+@pytest.mark.parametrize(
+    ("columns", "parts"),
+    [
+        ("snippet=a,query=b", ("snippet=a", "query=b")),
+        (["snippet=a,b", "query=c"], ("snippet=a,b", "query=c")),
+        ({"snippet": "a,query=b"}, ("snippet=a,query=b",)),
+    ],
+)
+def test_lists_take_the_form_of_the_command_line(columns: object, parts: tuple[str, ...]) -> None:
+    config = Config.load(None, columns=columns, price="0.4,1.2")
+    assert (config.columns, config.price) == (parts, (0.4, 1.2))
+
+
 def test_a_place_is_named_once() -> None:
     written = ConfigSource(Path("a.toml"), "t", {"size": "size"})
     for text, whole in (
