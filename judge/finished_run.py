@@ -11,7 +11,7 @@ from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import analyse, score_run
 from judge.analysis.summary import Summary
 from judge.cache import FileCache
-from judge.dimensions import measure_dimensions
+from judge.dimensions import DimensionOptions, measure_dimensions
 from judge.measure.measures import resolve_measures
 from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
@@ -64,13 +64,14 @@ def rescore(
     measures: Iterable[str] | None = None,
     *,
     dimensions: Iterable[str] = (),
+    options: DimensionOptions | None = None,
     save: bool = False,
 ) -> RunResult:
     """Score the run in folder `path` again from its judgments, without a call; rewrite its files to `save`.
 
-    `measures` None takes the run's own; `dimensions` are measured beside those that the run has. Raises
-    InputError when `path` is no finished run, its files do not fit together, or a measure is unknown or
-    deeper than the run was judged.
+    `measures` None takes the run's own; `dimensions` are measured with their `options` beside those that the
+    run has. Raises InputError when `path` is no finished run, its files do not fit together, or a measure is
+    unknown or deeper than the run was judged.
     """
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's
@@ -80,7 +81,11 @@ def rescore(
         with reading_run(path):
             selftests = stored_results.update_results(folder, loaded.spec.selftest)
             spec = replace(loaded.spec, measures=chosen, selftest=selftests)
-            loaded = replace(loaded, spec=spec, dimensions=measure_dimensions(loaded, dimensions))
+            loaded = replace(
+                loaded,
+                spec=spec,
+                dimensions=measure_dimensions(loaded, dimensions, None, options or DimensionOptions()),
+            )
             result = measure_run(path, loaded)
         if save:
             export.write_judgments(folder, result)

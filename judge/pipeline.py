@@ -125,10 +125,10 @@ def run(
         loaded = LoadedRun(dataset, pairs, judgments, spec, members)
         export.write_judgments(folder, loaded)
         names = [name for name in DIMENSIONS if getattr(config, name)]
-        options = DimensionOptions(config.explain_queries)
+        options = DimensionOptions(config.explain_queries, config.costs)
         stopped = judging.stopped
         if stopped or not any(DIMENSIONS[name].asks for name in names):
-            dimensions = measure_dimensions(loaded, names)
+            dimensions = measure_dimensions(loaded, names, None, options)
         else:
             with VerdictStore(store_file) as store:
                 asker = factory.build_text_asker(config, store, progress or NullProgress(), clients[0][1])
@@ -201,7 +201,9 @@ def estimate(config: Config) -> RunForecast:
         }
     names = [name for name in DIMENSIONS if getattr(config, name)]
     questions: dict[str, estimating.QuestionEstimate] = {}
-    for name, forecast in forecast_questions(names, dataset, pairs, DimensionOptions(config.explain_queries)):
+    for name, forecast in forecast_questions(
+        names, dataset, pairs, DimensionOptions(config.explain_queries, config.costs)
+    ):
         assessor = factory.build_text_assessor(config, forecast.kind, calls=False)
         each = estimating.estimate_questions(
             assessor,

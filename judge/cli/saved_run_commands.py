@@ -36,12 +36,15 @@ def score(
 ) -> None:
     """Score a run again, free, with any measures. --save rewrites the run's files."""
     from judge.cli.render import run_tables
+    from judge.config.run import split_prices
+    from judge.dimensions import DimensionOptions
     from judge.finished_run import rescore
     from judge.runs.folder import reading_run
 
     typed = typed_options(context)
     names = parse_measure_names(typed.pop("measures", None))
-    result = rescore(run, names, dimensions=list(typed), save=save)
+    dimension_options = DimensionOptions(costs=split_prices(typed.get("costs", ())))
+    result = rescore(run, names, dimensions=list(typed), options=dimension_options, save=save)
     with reading_run(run):
         if run_tables.has_grades(result):
             run_tables.print_run(result, make_console(), ui_translator(), saved=save)

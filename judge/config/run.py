@@ -62,6 +62,27 @@ def _split_columns(value: object) -> object:
     return tuple(part for text in texts for part in re.split(r",(?=\w+=)", text))
 
 
+def split_prices(value: object) -> tuple[str, ...]:
+    """Return a table of engines' prices, or texts ENGINE=USD,ENGINE=USD, as ENGINE=USD each.
+
+    Raise InputError for a price that is not a number from 0.
+    """
+    table = value if isinstance(value, Mapping) else {}
+    texts = [value] if isinstance(value, str) else value if isinstance(value, Sequence) else ()
+    prices = tuple(
+        part.strip()
+        for text in (*(f"{name}={price}" for name, price in table.items()), *texts)
+        for part in str(text).split(",")
+    )
+    for each in prices:
+        name, _, price = each.rpartition("=")
+        if not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip()):
+            raise InputError(
+                "costs is {value!r}; it is ENGINE=USD per 1,000 queries, such as tavily=8", value=each
+            )
+    return prices
+
+
 def _split_numbers(value: object) -> object:
     """Return the numbers of a text with commas, as the command line takes a list of numbers."""
     try:
@@ -70,6 +91,7 @@ def _split_numbers(value: object) -> object:
         return value
 
 
+_Prices = Annotated[TextList, BeforeValidator(split_prices)]
 _Columns = Annotated[TextList, BeforeValidator(_split_columns)]
 _Measures = Annotated[
     TextList,
@@ -237,6 +259,14 @@ class Config:
         "Also measure the age of dated results for queries with the column fresh; free.",
         DIMENSIONS,
         False,
+        for_datasets=True,
+        for_scores=True,
+    )
+    costs: _Prices = option(
+        "Also measure what relevant results cost: ENGINE=USD per 1,000 queries, e.g. a=5,b=0.3; free.",
+        DIMENSIONS,
+        (),
+        example="{ tavily = 8.0, own = 0.3 }",
         for_datasets=True,
         for_scores=True,
     )

@@ -21,13 +21,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DimensionOptions:
-    """The options of the dimensions: how many queries are explained."""
+    """The options of the dimensions: how many queries are explained, and prices as ENGINE=USD."""
 
     explain_queries: int = 20
+    costs: tuple[str, ...] = ()
 
 
 #: Measures a judged run without a call.
 Measure = Callable[[LoadedRun], DimensionResult]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionDimension:
+    """A dimension that makes no call and has an option."""
+
+    measure: Callable[[LoadedRun, DimensionOptions], DimensionResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +51,7 @@ class Dimension:
     """A row of the table: `load` imports the module; with `asks` it measures by asking a model."""
 
     name: str
-    load: Callable[[], Measure | AskedDimension]
+    load: Callable[[], Measure | OptionDimension | AskedDimension]
     asks: bool = False
 
 
@@ -63,6 +71,12 @@ def _load_freshness() -> Measure:
     from judge.dimensions.freshness import measure_freshness
 
     return measure_freshness
+
+
+def _load_costs() -> OptionDimension:
+    from judge.dimensions.costs import measure_costs
+
+    return OptionDimension(measure_costs)
 
 
 def _load_explain() -> AskedDimension:
@@ -93,6 +107,7 @@ _ROWS = (
     Dimension(Message("diversity"), _load_diversity),
     Dimension(Message("sites"), _load_sites),
     Dimension(Message("freshness"), _load_freshness),
+    Dimension(Message("costs"), _load_costs),
     Dimension(Message("points"), _load_points, asks=True),
     Dimension(Message("answers"), _load_answers, asks=True),
     Dimension(Message("failures"), _load_failures, asks=True),
@@ -114,7 +129,9 @@ def measure_dimensions(
     results = dict(run.dimensions)
     for name in names:
         measure = DIMENSIONS[name].load()
-        if not isinstance(measure, AskedDimension):
+        if isinstance(measure, OptionDimension):
+            results[name] = measure.measure(run, options)
+        elif not isinstance(measure, AskedDimension):
             results[name] = measure(run)
         elif asker is not None:
             results[name] = measure.measure(run, asker, options)
