@@ -125,17 +125,24 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
     for pair, answer in zip(to_assign, assigned, strict=True):
         support = tuple(_LEVELS[each] for each in answer.support) if answer else None
         levels[pair.query.id, pair.snippet.id] = support
+    pools: dict[str, list[Levels | None]] = {query_id: [] for query_id in points}
+    for pair in run.pool.pairs:
+        if pair.query.id in points:
+            pools[pair.query.id].append(levels.get((pair.query.id, pair.snippet.id)))
     values: dict[tuple[str, str], QueryValues] = {}
     for ranking in run.data.rankings:
         if ranking.error is None and ranking.query_id in points:
-            keys = [(ranking.query_id, snippet.id) for snippet in ranking.snippets[: run.pool.depth]]
-            pool = [levels.get((pair.query.id, pair.snippet.id)) for pair in relevant[ranking.query_id]]
-            values[ranking.engine, ranking.query_id] = measure_list(
-                points[ranking.query_id], [levels.get(key) for key in keys], pool, run.pool.depth
-            )
-    remarks, notes = _describe_uncovered(run, points, levels)
-    names = (name for row in values.values() for name in row)
-    ranges = {**dict.fromkeys(names, (0.0, 1.0)), "vital_rank": (1.0, float(run.pool.depth))}
+            of_query = points[ranking.query_id]
+            ids = [snippet.id for snippet in ranking.snippets[: run.pool.depth]]
+            # A snippet that an engine repeats adds nothing the second time.
+            row = [
+                (0.0,) * len(of_query) if each in ids[:place] else levels.get((ranking.query_id, each))
+                for place, each in enumerate(ids)
+            ]
+            pool = pools[ranking.query_id]
+            values[ranking.engine, ranking.query_id] = measure_list(of_query, row, pool, run.pool.depth)
+    remarks, notes = _describe_uncovered(run, points, pools)
+    ranges = {name: (0.0, 1.0) for row in values.values() for name in row}
     return summarise_dimension(values, run.data.engines, remarks, notes, ranges)
 
 
@@ -145,9 +152,10 @@ def measure_list(
     pool: Sequence[Levels | None],
     depth: int,
 ) -> QueryValues:
-    """Return the values of a list whose results have these levels, best first; `pool` has the relevant ones.
+    """Return the values of a list whose results have these levels, best first; `pool` has all of the query.
 
-    `vital_rank` is the first rank at which all vital points are supported, None where they never are.
+    `vital_RR` is 1 / the first rank at which all vital points are supported, 0 where they never are.
+    alpha-nDCG is None where a result of the pool is unknown: its ideal order could be better.
     """
     known = [levels for levels in ranking if levels is not None]
     vital = np.array([each.importance == "vital" for each in points])
@@ -156,14 +164,14 @@ def measure_list(
     weights = np.where(vital, 1.0, 0.5)
     covered = np.logical_or.accumulate(np.array(known) == 1.0)[:, vital].all(axis=1) if known else np.zeros(0)
     ranks = np.flatnonzero(covered)
-    stated = [np.array(levels) == 1.0 for levels in pool if levels is not None]
+    stated = [np.array(levels) == 1.0 for levels in pool if levels and 1.0 in levels]
     values = {
         f"strict_vital@{depth}": float(strict[vital].mean()) if vital.any() else None,
         f"vital@{depth}": float(best[vital].mean()) if vital.any() else None,
         f"weighted@{depth}": float((best * weights).sum() / weights.sum()),
         f"strict_all@{depth}": float(strict.mean()),
         f"all@{depth}": float(best.mean()),
-        "vital_rank": float(ranks[0] + 1) if vital.any() and len(ranks) else None,
+        "vital_RR": (1.0 / float(ranks[0] + 1) if len(ranks) else 0.0) if vital.any() else None,
         f"alpha_nDCG@{depth}": None
         if None in pool
         else compute_alpha_ndcg([np.array(levels) == 1.0 for levels in known], stated, depth),
@@ -201,15 +209,18 @@ def _ask_support(pair: Pair, points: Sequence[Point]) -> Pair:
 def _describe_uncovered(
     run: LoadedRun,
     points: Mapping[str, Sequence[Point]],
-    levels: Mapping[tuple[str, str], Levels | None],
+    pools: Mapping[str, Sequence[Levels | None]],
 ) -> tuple[tuple[Message, ...], tuple[DimensionNote, ...]]:
-    """Return how many vital points no result supports, and which these are, most of a query first."""
+    """Return how many vital points no result supports, and which these are, most of a query first.
+
+    These are only points of queries whose results are all known.
+    """
     notes, total = [], 0
-    for query_id, of_query in points.items():
-        pool = [row for (owner, _), row in levels.items() if owner == query_id and row is not None]
+    known = {query_id: [row for row in pool if row] for query_id, pool in pools.items() if None not in pool}
+    for query_id, pool in known.items():
         missing = [
             each.point
-            for place, each in enumerate(of_query)
+            for place, each in enumerate(points[query_id])
             if each.importance == "vital" and not any(row[place] == 1.0 for row in pool)
         ]
         total += len(missing)
@@ -226,4 +237,13 @@ def _describe_uncovered(
         vital=sum(each.importance == "vital" for of_query in points.values() for each in of_query),
         uncovered=total,
     )
-    return (remark,), tuple(note for _, note in notes[:_MAX_NOTES])
+    remarks = [remark]
+    if unknown := len(points) - len(known):
+        remarks.append(
+            Message(
+                "{queries:,} queries have results without a grade or an answer: whether the results support"
+                " their points is not known.",
+                queries=unknown,
+            )
+        )
+    return tuple(remarks), tuple(note for _, note in notes[:_MAX_NOTES])

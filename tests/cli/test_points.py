@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.support.command_line import asking, command
 from tests.support.factories import fenced, write_rows
@@ -79,3 +82,31 @@ def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path
     engines = json.loads((out / "summary.json").read_text())["dimensions"]["points"]["engines"]
     assert engines["y"]["all@10"] == {"mean": None, "ci95": None, "queries": 0}
     assert engines["x"]["all@10"]["queries"] == 2
+
+
+def test_repeated_snippets_add_nothing_and_unknown_results_are_not_uncovered(tmp_path: Path) -> None:
+    lists = {"q1": ("AB", "AB", "A"), "q2": ("AB", "A", "no reply")}
+    data = [
+        {"query_id": query, "query": f"question {query}", "engine": "x", "rank": rank, "snippet": text}
+        for query, texts in lists.items()
+        for rank, text in enumerate(texts, start=1)
+    ] + [{"query_id": "q2", "query": "question q2", "engine": "y", "rank": 1, "snippet": "AB"}]
+
+    def answer(asked: ChatRequest) -> Reply:
+        return Reply(text="") if fenced(asked.prompt) == "no reply" else states_points(asked)
+
+    out = tmp_path / "out"
+    with LoopbackServer(answer) as server:
+        words = asking(write_rows(tmp_path / "data.jsonl", data), server)
+        run = command(*words, "--points", "--min-coverage", 0.5, "--out", out)
+    assert run.returncode == 0, run.stderr
+    points = json.loads((out / "summary.json").read_text())["dimensions"]["points"]
+    # AB states 2 points; A repeats one of them. The ideal order is AB, A.
+    alpha = points["engines"]["x"]["alpha_nDCG@10"]
+    assert alpha["mean"] == pytest.approx((2 + 0.5 / 2) / (2 + 0.5 / math.log2(3)))
+    assert alpha["queries"] == 1
+    assert points["engines"]["y"]["alpha_nDCG@10"]["mean"] is None
+    assert points["engines"]["y"]["strict_vital@10"]["mean"] == 2 / 3
+    assert [(note["query_id"], note["text"]) for note in points["notes"]] == [("q1", "D")]
+    assert "support 1 vital ones." in points["remarks"][0]
+    assert points["remarks"][1].startswith("1 queries have results without a grade or an answer")

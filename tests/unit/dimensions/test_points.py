@@ -24,26 +24,26 @@ def test_the_measures_of_a_list() -> None:
         "weighted@5": (1 + 0.5 + 0.5 * 0) / 2.5,
         "strict_all@5": pytest.approx(1 / 3),
         "all@5": 0.5,
-        "vital_rank": None,
+        "vital_RR": 0.0,
         # The ideal order is a, then b.
         "alpha_nDCG@5": pytest.approx(1 / (1 + 1 / math.log2(3))),
     }
     values = measure_list(POINTS, [(0.0, 0.0, 0.0), first, second], [first, second], 5)
     assert values["strict_vital@5"] == 1.0
     assert values["weighted@5"] == (1 + 1 + 0.5 * 0.5) / 2.5
-    assert values["vital_rank"] == 3.0
+    assert values["vital_RR"] == 1 / 3
 
 
 def test_an_empty_list_covers_nothing() -> None:
     values = measure_list(POINTS, [], [(1.0, 0.0, 0.0)], 5)
-    assert (values["all@5"], values["alpha_nDCG@5"], values["vital_rank"]) == (0.0, 0.0, None)
+    assert (values["all@5"], values["alpha_nDCG@5"], values["vital_RR"]) == (0.0, 0.0, 0.0)
 
 
 def test_what_is_unknown_has_no_value() -> None:
     known = (1.0, 1.0, 1.0)
     assert set(measure_list(POINTS, [known, None], [known], 5).values()) == {None}
     okay = measure_list([Point("a", "okay")], [(1.0,)], [(1.0,), None], 5)
-    assert (okay["strict_vital@5"], okay["vital@5"], okay["vital_rank"]) == (None, None, None)
+    assert (okay["strict_vital@5"], okay["vital@5"], okay["vital_RR"]) == (None, None, None)
     assert (okay["weighted@5"], okay["alpha_nDCG@5"]) == (1.0, None)
     assert measure_list([Point("a", "okay")], [(0.0,)], [(0.5,)], 5)["alpha_nDCG@5"] is None
 
