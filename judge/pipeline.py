@@ -7,6 +7,7 @@ dataset ─► rankings ─► pool of pairs ─► judgments ─► scores, com
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
@@ -200,10 +201,9 @@ def estimate(config: Config) -> RunForecast:
             for assessor, client in factory.build_clients(config, assessors, CancelToken())
         }
     names = [name for name in DIMENSIONS if getattr(config, name)]
+    options = DimensionOptions(config.explain_queries, config.costs)
     questions: dict[str, estimating.QuestionEstimate] = {}
-    for name, forecast in forecast_questions(
-        names, dataset, pairs, DimensionOptions(config.explain_queries, config.costs)
-    ):
+    for name, forecast in forecast_questions(names, dataset, pooled.pool, options):
         assessor = factory.build_text_assessor(config, forecast.kind, calls=False)
         each = estimating.estimate_questions(
             assessor,
@@ -249,7 +249,8 @@ def compare_lists(
             result = side_by_side.compare_lists(loaded, plan, asker)
         if asker.stopped:
             raise asker.stopped
-        dimensions = {**loaded.dimensions, f"sidebyside {a} {b}": result}
+        name = f"sidebyside {json.dumps([plan.a, plan.b], ensure_ascii=False)}"
+        dimensions = {**loaded.dimensions, name: result}
         export_run(folder, measure_run(path, replace(loaded, dimensions=dimensions)))
     return result.summary
 

@@ -9,7 +9,12 @@ from types import MappingProxyType
 
 import numpy as np
 
+from judge.dataset.clean import clean_query
 from judge.measure.resampling import Interval, finite_interval
+from judge.records import Query
+
+#: The most characters of a note.
+_MAX_NOTE = 4_000
 
 #: The values of an engine on a query by measure, None where unknown.
 QueryValues = Mapping[str, float | None]
@@ -19,7 +24,7 @@ QueryValues = Mapping[str, float | None]
 class DimensionMean:
     """The mean of a measure for one engine over the `queries` with a value, None where there is none.
 
-    `ci95` is a t interval over the queries, None for fewer than 2.
+    `ci95` is a t interval over the queries, None for fewer than 2 and where all values are equal.
     """
 
     mean: float | None
@@ -35,6 +40,11 @@ class DimensionNote:
     query: str
     engine: str | None
     text: str
+
+
+def make_note(query: Query, engine: str | None, text: str) -> DimensionNote:
+    """Return a note whose text, often that of a model, has no control character, on one line."""
+    return DimensionNote(query.id, query.raw_text, engine, clean_query(text, max_chars=_MAX_NOTE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,8 @@ def average_values(values: Iterable[float | None], least: float = 0.0, most: flo
     if not known.size:
         return DimensionMean(None, None, 0)
     mean, interval = float(known.mean()), None
-    if known.size > 1:
+    # Equal values say nothing of how far others are from them.
+    if known.size > 1 and known.min() < known.max():
         reach = float(stdtrit(known.size - 1, 0.975) * known.std(ddof=1) / np.sqrt(known.size))
         interval = finite_interval(max(mean - reach, least), min(mean + reach, most))
     return DimensionMean(mean, interval, known.size)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -86,11 +87,11 @@ class TextAsker:
         [result] = asyncio.run(judge_with_panel(pool, [client], self.store, 1, self.progress))
         self.costs.append(result.cost)
         self.stopped = result.stopped
-        answers = {
-            (each.query_id, each.snippet_id): kind.parse(
-                each.reply, distinct[each.query_id, each.snippet_id].snippet.text
-            )
-            for each in result.judgments
-            if each.grade is not None
-        }
+        answers: dict[tuple[str, str], Answer] = {}
+        for each in result.judgments:
+            key = each.query_id, each.snippet_id
+            # A row that another program wrote can hold another reply.
+            with suppress(ReplyParseError):
+                if each.grade is not None:
+                    answers[key] = kind.parse(each.reply, distinct[key].snippet.text)
         return [answers.get((pair.query.id, pair.snippet.id)) for pair in pairs]

@@ -32,9 +32,15 @@ class CancelToken:
         self._next: CancelToken | None = None
 
     def renew(self) -> CancelToken:
-        """Return a token for another event loop; `cancel_from_thread` of this one cancels it."""
-        self._next = CancelToken()
-        return self._next
+        """Return a token for another event loop; `cancel_from_thread` of this one cancels it.
+
+        It has the reason of this token, or of the one that was returned before.
+        """
+        token = CancelToken()
+        if reason := self.reason or (self._next and self._next.reason):
+            token.cancel(reason)
+        self._next = token
+        return token
 
     def cancel(self, reason: JudgeError) -> None:
         """Let no call start from now on."""

@@ -14,9 +14,9 @@ import numpy as np
 
 from judge.analysis.dimension_result import (
     DimensionMean,
-    DimensionNote,
     DimensionResult,
     QueryValues,
+    make_note,
     summarise_dimension,
 )
 from judge.analysis.loaded_run import LoadedRun
@@ -24,7 +24,13 @@ from judge.analysis.run_analysis import score_run
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
 from judge.dimensions import DimensionOptions
-from judge.dimensions.questions import MAX_LINE, QuestionForecast, make_question_pair, show_snippet
+from judge.dimensions.questions import (
+    MAX_LINE,
+    QuestionForecast,
+    is_readable,
+    make_question_pair,
+    show_snippet,
+)
 from judge.measure.formulas import Floats, divide
 from judge.measure.resampling import StatisticValue, estimate_statistic
 from judge.messages import Message
@@ -62,7 +68,7 @@ def _is_short(answer: TextAnswer, _: object) -> bool:
 
 
 def _has_reason(answer: GradedAnswer, _: object) -> bool:
-    return 0 < len(answer.reason.strip()) <= _MAX_TEXT
+    return is_readable(answer.reason, _MAX_TEXT)
 
 
 _STRING = {"type": "string"}
@@ -120,7 +126,7 @@ def measure_answers(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Di
         }
         if grade and not is_missing:
             text = f"{grade.grade}: {texts[key]} ({grade.reason.strip()})"
-            note = DimensionNote(ranking.query_id, queries[ranking.query_id].raw_text, ranking.engine, text)
+            note = make_note(queries[ranking.query_id], ranking.engine, text)
             notes.append((VALUES[grade.grade], note))
     notes.sort(key=lambda note: note[0])
     with_reference = sum(bool(query.reference) for query in queries.values())

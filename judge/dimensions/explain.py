@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.analysis.dimension_result import DimensionNote, DimensionResult, DimensionSummary
+from judge.analysis.dimension_result import DimensionResult, DimensionSummary, make_note
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_run
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.dimensions import DimensionOptions
-from judge.dimensions.questions import QuestionForecast, make_question_pair
+from judge.dimensions.questions import QuestionForecast, is_readable, make_question_pair
 from judge.measure.score import nan_mean
 from judge.messages import Message
 from judge.records import Dataset, Judgment, Lang, Pool, Ranking
@@ -29,7 +29,7 @@ class Explanation:
 
 
 def _fits(answer: Explanation, _: object) -> bool:
-    return 0 < len(answer.explanation.strip()) <= _MAX_EXPLANATION
+    return is_readable(answer.explanation, _MAX_EXPLANATION)
 
 
 EXPLAIN = QuestionKind("explain", Explanation, {"explanation": {"type": "string"}}, _fits)
@@ -67,7 +67,7 @@ def explain_run(run: LoadedRun, asker: TextAsker, options: DimensionOptions) -> 
         query = run.data.queries[ranking.query_id]
         answer = answers.pop(0) if ranking.snippets else Explanation(_NO_RESULT[query.lang])
         if answer:
-            notes.append(DimensionNote(query.id, query.raw_text, ranking.engine, answer.explanation.strip()))
+            notes.append(make_note(query, ranking.engine, answer.explanation))
     remark = Message(
         "{count:,} of {total:,} lists are explained: those of the {queries:,} queries with the lowest mean"
         " {measure}.",

@@ -7,7 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from judge.analysis.dimension_result import DimensionNote, DimensionResult, QueryValues, summarise_dimension
+from judge.analysis.dimension_result import (
+    DimensionNote,
+    DimensionResult,
+    QueryValues,
+    make_note,
+    summarise_dimension,
+)
 from judge.analysis.loaded_run import LoadedRun
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.dimensions import DimensionOptions
@@ -75,8 +81,7 @@ def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> D
         }
         for key in filter(classes.get, keys):
             text = f"{classes[key]}: {failed[key].reason}"
-            query = run.data.queries[ranking.query_id]
-            note = DimensionNote(query.id, query.raw_text, ranking.engine, text)
+            note = make_note(run.data.queries[ranking.query_id], ranking.engine, text)
             examples.setdefault((ranking.engine, classes[key]), []).append(note)
     most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
     return summarise_dimension(

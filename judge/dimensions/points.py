@@ -14,12 +14,19 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.dimension_result import DimensionNote, DimensionResult, QueryValues, summarise_dimension
+from judge.analysis.dimension_result import (
+    DimensionNote,
+    DimensionResult,
+    QueryValues,
+    make_note,
+    summarise_dimension,
+)
 from judge.analysis.loaded_run import LoadedRun
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
+from judge.dataset.clean import clean_query
 from judge.dimensions import DimensionOptions
-from judge.dimensions.questions import QuestionForecast, make_question_pair, show_snippet
+from judge.dimensions.questions import QuestionForecast, is_readable, make_question_pair, show_snippet
 from judge.measure.agreement import median_grades
 from judge.measure.alpha_ndcg import compute_alpha_ndcg
 from judge.messages import Message
@@ -30,6 +37,7 @@ MAX_POINTS, _MAX_SHOWN = 10, 10
 #: The most queries whose uncovered points the summary lists.
 _MAX_NOTES = 100
 _POINT_TOKENS = 20
+_MAX_POINT = 300
 Importance = Literal["vital", "okay"]
 Support = Literal["support", "partial", "not"]
 _LEVELS: Mapping[Support, float] = {"support": 1.0, "partial": 0.5, "not": 0.0}
@@ -60,8 +68,8 @@ class SnippetSupport:
 
 
 def _is_list(answer: PointList, _: object) -> bool:
-    texts = [" ".join(each.point.split()) for each in answer.points]
-    return 0 < len(texts) <= MAX_POINTS and all(texts) and len(set(texts)) == len(texts)
+    texts = {clean_query(each.point) for each in answer.points if is_readable(each.point, _MAX_POINT)}
+    return 0 < len(texts) == len(answer.points) <= MAX_POINTS
 
 
 def _fits_points(answer: SnippetSupport, lines: Sequence[str]) -> bool:
@@ -225,8 +233,7 @@ def _describe_uncovered(
         ]
         total += len(missing)
         if missing:
-            query = run.data.queries[query_id]
-            notes.append((len(missing), DimensionNote(query_id, query.raw_text, None, "; ".join(missing))))
+            notes.append((len(missing), make_note(run.data.queries[query_id], None, "; ".join(missing))))
     notes.sort(key=lambda note: -note[0])
     remark = Message(
         "{points:,} points of {queries:,} of {of:,} queries, {vital:,} of them vital; no engine's results"

@@ -35,3 +35,8 @@ def make_question_pair(query: Query, lines: Iterable[str]) -> Pair:
 def show_snippet(name: object, snippet: Snippet) -> str:
     """Return a snippet as a line that begins with its name, such as a number."""
     return f"{name} | {snippet.title} | {snippet.text}" if snippet.title else f"{name} | {snippet.text}"
+
+
+def is_readable(text: str, max_chars: int) -> bool:
+    """Return whether a text of a model has something to read, and at most `max_chars` characters."""
+    return len(text) <= max_chars and bool(clean_query(text))

@@ -13,16 +13,16 @@ from typing import Literal
 import numpy as np
 
 from judge.analysis.dimension_result import (
-    DimensionNote,
     DimensionResult,
     QueryValues,
     average_values,
+    make_note,
     summarise_dimension,
 )
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_run
 from judge.assess.text_assessor import QuestionKind, TextAsker
-from judge.dimensions.questions import make_question_pair, show_snippet
+from judge.dimensions.questions import is_readable, make_question_pair, show_snippet
 from judge.errors import InputError
 from judge.messages import Message
 from judge.records import Pair, Ranking
@@ -45,7 +45,7 @@ class Preference:
 
 
 def _has_reason(answer: Preference, _: object) -> bool:
-    return 0 < len(answer.reason.strip()) <= _MAX_REASON
+    return is_readable(answer.reason, _MAX_REASON)
 
 
 COMPARE_LISTS = QuestionKind(
@@ -75,7 +75,7 @@ class ListComparison:
 def plan_comparison(run: LoadedRun, a: str, b: str) -> ListComparison:
     """Return the comparison of the engines on the queries that neither failed on.
 
-    Raises InputError when an engine is not in the run.
+    The engines of the comparison are sorted by name. Raises InputError when one is not in the run.
     """
     for engine in (a, b):
         if engine not in run.data.engines:
@@ -86,6 +86,7 @@ def plan_comparison(run: LoadedRun, a: str, b: str) -> ListComparison:
             )
     if a == b:
         raise InputError("engine {engine!r} is named twice; name two engines to compare", engine=a)
+    a, b = sorted((a, b))
     rankings = {(each.engine, each.query_id): each for each in run.data.rankings if each.error is None}
     different, equal, to_ask = [], [], []
     for query_id, query in run.data.queries.items():
@@ -126,11 +127,11 @@ def compare_lists(run: LoadedRun, plan: ListComparison, asker: TextAsker) -> Dim
         preferences[query_id] = (first - second) / 2
         positions.append((first + second) / 2)
         contradictions += first * second > 0
-        query = run.data.queries[query_id]
         winner = plan.a if first > second else plan.b if first < second else None
         shown_first, answer = (plan.a, one) if first == np.sign(first - second) else (plan.b, two)
         text = f"A = {shown_first}: {answer.reason.strip()}"
-        notes.append(DimensionNote(query_id, query.raw_text, winner, text))
+        notes.append(make_note(run.data.queries[query_id], winner, text))
+    notes.sort(key=lambda note: -abs(preferences[note.query_id]))
     values: dict[tuple[str, str], QueryValues] = {}
     for query_id, value in preferences.items():
         values[plan.a, query_id] = {"win_rate": (1 + value) / 2}
@@ -152,8 +153,10 @@ def _describe(
     wins, losses = list(signs.values()).count(1.0), list(signs.values()).count(-1.0)
     mean = average_values(preferences.values(), least=-1.0, most=1.0)
     outcome = Message("not separated")
-    if mean.ci95 and wins + losses >= _MIN_DECIDED and (mean.ci95[0] > 0 or mean.ci95[1] < 0):
-        outcome = Message("{engine} is preferred", engine=plan.a if mean.ci95[0] > 0 else plan.b)
+    # Without an interval, all queries have the same preference.
+    low, high = mean.ci95 or (mean.mean or 0.0, mean.mean or 0.0)
+    if wins + losses >= _MIN_DECIDED and (low > 0 or high < 0):
+        outcome = Message("{engine} is preferred", engine=plan.a if low > 0 else plan.b)
     remarks = [
         Message(
             "{a}, {b}: {outcome}; {wins:,} queries prefer {a}, {losses:,} prefer {b}, {ties:,} are ties, of"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from tests.support.command_line import asking, command
@@ -133,3 +136,18 @@ def test_an_instruction_in_a_reason_cannot_begin_a_line(tmp_path: Path) -> None:
 
     _, code, output = run_explained(tmp_path, answer)
     assert code in (0, 3), output
+
+
+def test_a_foreign_reply_in_the_store_is_no_answer(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "data.jsonl", numbered(1, 1, 1)), tmp_path / "out"
+    with LoopbackServer(explains) as server:
+        words = (*asking(data, server), "--explain", "--out", out, "--store", tmp_path / "store")
+        assert command(*words).returncode == 0
+        with closing(sqlite3.connect(tmp_path / "store")) as store, store:
+            [(key, body)] = store.execute("SELECT key, body FROM verdicts WHERE body LIKE '%explanation%'")
+            body = json.dumps({**json.loads(body), "reply": "no JSON"}, sort_keys=True)
+            checksum = hashlib.sha256(f"{key}\n0\n{body}".encode()).hexdigest()[:32]
+            store.execute("UPDATE verdicts SET body = ?, checksum = ? WHERE key = ?", (body, checksum, key))
+        again = command(*words)
+    assert again.returncode == 0, again.stderr
+    assert "0 of 1 lists are explained" in again.stdout

@@ -54,7 +54,7 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
     summary = json.loads((out / "summary.json").read_text())
     points = summary["dimensions"]["points"]
     assert points["engines"]["x"]["strict_vital@10"]["mean"] == 1 / 3
-    assert points["engines"]["x"]["vital@10"] == {"mean": 0.5, "ci95": [0.5, 0.5], "queries": 2}
+    assert points["engines"]["x"]["vital@10"] == {"mean": 0.5, "ci95": None, "queries": 2}
     assert points["engines"]["y"]["strict_vital@10"]["mean"] == 2 / 3
     assert points["engines"]["y"]["weighted@10"]["mean"] == 2 / 3.5
     assert [note["text"] for note in points["notes"]] == ["B; D", "D", "D"]

@@ -14,11 +14,14 @@ from tests.support.factories import fenced, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: The results of x and y: x is better on 5 queries, y on one; one pair of lists is equal, one undecided.
-LISTS = {f"q{n}": ("good", "bad") for n in range(1, 6)} | {
-    "q6": ("bad", "good"),
-    "q7": ("same", "same"),
-    "q8": ("even", "also even"),
-}
+LISTS = (
+    {"q8": ("even", "also even")}
+    | {f"q{n}": ("good", "bad") for n in range(1, 6)}
+    | {
+        "q6": ("bad", "good"),
+        "q7": ("same", "same"),
+    }
+)
 
 
 def prefers_good(asked: ChatRequest) -> Reply:
@@ -27,7 +30,7 @@ def prefers_good(asked: ChatRequest) -> Reply:
     lines = fenced(asked.prompt).split("\n")
     good = [line[0] for line in lines if "good" in line]
     better = good[0] if good else "A"
-    return Reply(text=json.dumps({"reason": f"{better} is good", "better": better}))
+    return Reply(text=json.dumps({"reason": f"{better} is\x1b[2K good", "better": better}))
 
 
 @pytest.fixture
@@ -67,7 +70,7 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     )
     # Of 7 queries with two answers, one prefers the list that is shown first: (6 * 0.5 + 1) / 7.
     assert "The list that is shown first has a win rate of 0.571" in first.stdout
-    dimension = json.loads((run / "summary.json").read_text())["dimensions"]["sidebyside x y"]
+    dimension = json.loads((run / "summary.json").read_text())["dimensions"]['sidebyside ["x", "y"]']
     x, y = (dimension["engines"][engine]["win_rate"] for engine in "xy")
     assert (x["mean"], x["queries"], y["mean"]) == (6 / 8, 8, 2 / 8)
     # The values 1 (5 times), 0 and 0.5 (twice) have the standard deviation sqrt(1 / 7); t(7) is 2.364624.
@@ -76,10 +79,13 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     assert notes["q1"] == ("x", "A = x: A is good")
     assert notes["q6"] == ("y", "A = x: B is good")
     assert notes["q8"][0] is None
+    assert list(notes)[-1] == "q8"  # no engine is preferred
     assert "win_rate" in (run / "report.html").read_text()
     summary = api.compare_lists(run, "y", "x", "openai:fake", base_url=server.openai_url)
     assert summary.engines["y"]["win_rate"].mean == 2 / 8
     assert len(server.asked) == 14  # the same questions in the other order
+    names = json.loads((run / "summary.json").read_text())["dimensions"]
+    assert list(names) == ['sidebyside ["x", "y"]']
 
 
 def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: LoopbackServer) -> None:

@@ -62,3 +62,14 @@ def test_a_signal_that_nohup_silenced_stays_silent() -> None:
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_stop_between_two_loops_stays() -> None:
+    token = CancelToken()
+    token.cancel_from_thread(Interrupted("before the first"))
+    assert str(token.renew().reason) == "before the first"
+    other = CancelToken()
+    other.renew()
+    other.cancel_from_thread(Interrupted("before the second"))
+    assert str(other.renew().reason) == "before the second"
+    assert CancelToken().renew().reason is None

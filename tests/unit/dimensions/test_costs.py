@@ -34,8 +34,8 @@ def test_a_relevant_result_costs_the_price_by_their_mean_number(tmp_path: Path) 
     assert [costs.find_mean(engine, "relevant@5").mean for engine in "abc"] == pytest.approx([1.5, 1.0, 0.0])
     assert costs.find_mean("a", "USD/1000 queries") == DimensionMean(6.0, None, 2)
     assert costs.find_mean("a", "USD/1000 relevant@5").mean == pytest.approx(4.0)
-    # The interval of b has no width, that of a begins at 0, and c has no relevant result.
-    assert costs.find_mean("b", "USD/1000 relevant@5") == DimensionMean(0.5, (0.5, 0.5), 2)
+    # The values of b are equal, the interval of a begins at 0, and c has no relevant result.
+    assert costs.find_mean("b", "USD/1000 relevant@5") == DimensionMean(0.5, None, 2)
     assert costs.find_mean("a", "USD/1000 relevant@5").ci95 is None
     assert costs.find_mean("c", "USD/1000 relevant@5").mean is None
     assert costs.remarks == ("no engine of this run is called 'd'",)

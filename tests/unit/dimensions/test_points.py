@@ -73,6 +73,8 @@ def test_alpha_ndcg_equals_ndeval(depth: int) -> None:
         '{"points": []}',
         '{"points": [{"point": "a", "importance": "vital"}, {"point": "a ", "importance": "okay"}]}',
         '{"points": [{"point": " ", "importance": "vital"}]}',
+        r'{"points": [{"point": "\u001b[2K", "importance": "vital"}]}',
+        '{"points": [{"point": "' + 301 * "a" + '", "importance": "vital"}]}',
         '{"points": [{"point": "a", "importance": "high"}]}',
     ],
 )
