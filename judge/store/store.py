@@ -122,8 +122,8 @@ class VerdictStore:
         for chunk in split_keys(keys):
             rows = self._select("SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({})", chunk)
             for key, grade, body, checksum in rows:
-                if checksum == _checksum(key, grade, body):
-                    verdicts[key] = _unpack(grade, body)
+                if verdict := _read_verdict(key, grade, body, checksum):
+                    verdicts[key] = verdict
                 else:
                     self.corrupt_keys.append(key)
         return verdicts
@@ -206,9 +206,9 @@ class VerdictStore:
             keys,
         )
         results: dict[str, StoredVerdict | Lease | Busy] = {
-            key: _unpack(grade, body)
+            key: verdict
             for key, grade, body, checksum in rows
-            if checksum == _checksum(key, grade, body)
+            if (verdict := _read_verdict(key, grade, body, checksum))
         }
         holders = dict(
             connection.execute(
@@ -299,21 +299,50 @@ def read_call(outcome: str, maybe_billed: int, in_batch: int, *tokens: int | Non
     return Call(outcome, usage, bool(maybe_billed), bool(in_batch))
 
 
-def _unpack(grade: int, body: str) -> StoredVerdict:
+class _VerdictBody(msgspec.Struct):
+    """The JSON of a row: a verdict without its grade."""
+
+    reason: str
+    flags: tuple[str, ...]
+    reply: str
+    params: dict[str, Any]
+    usage: Usage | None
+    served_model: str
+    request_id: str | None
+
+
+_decode_body = msgspec.json.Decoder(_VerdictBody).decode
+
+
+def _read_verdict(key: str, grade: object, body: str, checksum: str) -> StoredVerdict | None:
+    """Return the verdict of a row, None when it is damaged or not what a verdict has."""
+    if type(grade) is not int or checksum != _checksum(key, grade, body):
+        return None
     try:
-        fields = msgspec.json.decode(body)
+        fields = _decode_body(body)
+    except msgspec.ValidationError:
+        return None
     except msgspec.DecodeError:  # half a surrogate pair
-        fields = json.loads(body)
-    usage = fields.pop("usage")
-    fields["params"] = share_params(fields["params"])
-    fields["flags"] = tuple(fields["flags"])
-    return StoredVerdict(grade=grade, usage=_share_usage(**usage) if usage else None, **fields)
+        try:
+            fields = msgspec.convert(json.loads(body), _VerdictBody)
+        except ValueError:
+            return None
+    return StoredVerdict(
+        grade=grade,
+        reason=fields.reason,
+        flags=fields.flags,
+        reply=fields.reply,
+        params=share_params(fields.params),
+        usage=_share_usage(fields.usage),
+        served_model=fields.served_model,
+        request_id=fields.request_id,
+    )
 
 
-@lru_cache(maxsize=4096, typed=True)
-def _share_usage(**tokens: int) -> Usage:
+@lru_cache(maxsize=4096)
+def _share_usage(usage: Usage | None) -> Usage | None:
     """Return one object for the many verdicts with equal token counts."""
-    return Usage(**tokens)
+    return usage
 
 
 def as_stored(params: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import shutil
@@ -136,6 +137,28 @@ def test_a_damaged_row_is_refused_and_listed(tmp_path: Path) -> None:
         assert store.corrupt_keys == ["k"]
         save(store, "k", verdict(grade=0))
         assert store.find_verdicts(["k"]) == {"k": verdict(grade=0)}
+
+
+def test_a_row_with_a_right_checksum_that_is_no_verdict_is_refused_and_listed(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with VerdictStore(path) as store:
+        save(store, "k", verdict(grade=0))
+    connection = sqlite3.connect(path)
+    [genuine] = connection.execute("SELECT body FROM verdicts").fetchone()
+    bodies = [json.dumps({**json.loads(genuine), "usage": {"prompt_tokens": [1]}}), "{}", "[", "1"]
+    bodies += [json.dumps({**json.loads(genuine), "flags": 7}), '{"reason": "\\ud800", "flags": 7}']
+    for body in (genuine, *bodies):
+        row = (body, hashlib.sha256(f"k\n0\n{body}".encode()).hexdigest()[:32])
+        connection.execute("UPDATE verdicts SET body = ?, checksum = ?", row)
+        connection.commit()
+        with VerdictStore(path) as store:
+            if body == genuine:
+                assert store.find_verdicts(["k"]) == {"k": verdict(grade=0)}
+                continue
+            assert store.find_verdicts(["k"]) == {}, body
+            assert store.corrupt_keys == ["k"]
+            assert asyncio.run(store.acquire(["k"])) == [Lease("k")], body
+    connection.close()
 
 
 @pytest.mark.parametrize("content", [b"not a database at all, just text" * 40, json.dumps({}).encode()])
