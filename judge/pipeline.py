@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -127,7 +127,7 @@ def run(
         export.write_judgments(folder, loaded)
         names = [name for name in DIMENSIONS if getattr(config, name)]
         options = DimensionOptions(config.explain_queries, config.costs)
-        stopped = judging.stopped
+        stopped, questions = judging.stopped, dict[str, list[Judgment]]()
         if stopped or not any(DIMENSIONS[name].asks for name in names):
             dimensions = measure_dimensions(loaded, names, None, options)
         else:
@@ -136,7 +136,7 @@ def run(
                 dimensions = measure_dimensions(loaded, names, asker, options)
             cost = _cost(add_costs([judging.cost, *asker.costs]), price)
             loaded = replace(loaded, spec=replace(spec, cost=cost))
-            stopped = asker.stopped
+            stopped, questions = asker.stopped, asker.judgments
         loaded = replace(loaded, dimensions=dimensions)
         cache = FileCache(cache_folder(store_file))
         result = _measure_with_cache(folder, loaded, cache)
@@ -149,6 +149,11 @@ def run(
     warnings = [*dataset.warnings, *judging.warnings]
     if incomplete is None and (failures := _failures(judging.judgments)):
         warnings.append(Message("not every pair has a grade{failures}", failures=failures))
+    for name, answers in questions.items():
+        if incomplete is None:
+            incomplete = _too_few_answers(name, answers, config.min_coverage)
+        if incomplete is None and any(answer.grade is None for answer in answers):
+            warnings.append(_describe_unanswered(name, answers))
     return replace(
         result, warnings=tuple(warnings), calls_made=clients[0][1].spend_limit.calls, incomplete=incomplete
     )
@@ -246,9 +251,14 @@ def compare_lists(
         loaded, plan, _ = plan_comparison(config, path, a, b)
         with VerdictStore(Path(config.store) if config.store else folder.store_path) as store:
             asker = factory.build_text_asker(config, store, progress or NullProgress())
+            asker.dimension = Message("sidebyside")
             result = side_by_side.compare_lists(loaded, plan, asker)
-        if asker.stopped:
-            raise asker.stopped
+        judgments = asker.judgments.get(asker.dimension, [])
+        if stopped := asker.stopped or _too_few_answers(asker.dimension, judgments, config.min_coverage):
+            raise stopped
+        if any(judgment.grade is None for judgment in judgments):
+            remarks = (*result.summary.remarks, _describe_unanswered(asker.dimension, judgments))
+            result = replace(result, summary=replace(result.summary, remarks=remarks))
         name = f"sidebyside {json.dumps([plan.a, plan.b], ensure_ascii=False)}"
         dimensions = {**loaded.dimensions, name: result}
         export_run(folder, measure_run(path, replace(loaded, dimensions=dimensions)))
@@ -307,6 +317,29 @@ def _incomplete(summary: Summary, judging: JudgingResult, least: float) -> RunIn
             advice=_advice(judging.judgments),
         )
     return None
+
+
+def _too_few_answers(dimension: str, judgments: Sequence[Judgment], least: float) -> RunIncomplete | None:
+    """Return why the questions of a dimension have too few answers, None when they have enough."""
+    answered = sum(judgment.grade is not None for judgment in judgments)
+    if answered >= least * len(judgments):
+        return None
+    return RunIncomplete(
+        "{unanswered}; --min-coverage is {least:.0%}",
+        unanswered=_describe_unanswered(dimension, judgments),
+        least=least,
+    )
+
+
+def _describe_unanswered(dimension: str, judgments: Sequence[Judgment]) -> str:
+    return Message(
+        "{dimension}: {missing:,} of {total:,} questions have no answer{failures}; the same command asks"
+        " again",
+        dimension=Message(dimension),
+        missing=sum(judgment.grade is None for judgment in judgments),
+        total=len(judgments),
+        failures=_failures(judgments),
+    )
 
 
 def _advice(judgments: Iterable[Judgment]) -> str:

@@ -23,7 +23,7 @@ from judge.errors import JudgeError, ReplyParseError
 from judge.models import Model
 from judge.parsing.json_answer import parse_json_answer
 from judge.pricing.cost import Cost
-from judge.records import GRADED, Completion, Pair, Pool, Prompt, Verdict
+from judge.records import GRADED, Completion, Judgment, Pair, Pool, Prompt, Verdict
 from judge.store.store import VerdictStore
 
 Answer = TypeVar("Answer")
@@ -68,7 +68,8 @@ class TextAsker:
     """Asks questions of several kinds; `open_client` opens the assessor and the client of a kind.
 
     `costs` are those of the answers, whether they were asked for now or earlier. `stopped` is the reason when
-    questions have no answer because the asking ended early; no further question is asked then.
+    questions have no answer because the asking ended early; no further question is asked then. `judgments`
+    are those of the questions by `dimension`, the one that asks; without a grade there is no answer.
     """
 
     open_client: Callable[[QuestionKind[Any]], tuple[TextAssessor, ModelClient]]
@@ -76,6 +77,8 @@ class TextAsker:
     progress: ProgressListener
     costs: list[Cost] = field(default_factory=list)
     stopped: JudgeError | None = None
+    dimension: str = ""
+    judgments: dict[str, list[Judgment]] = field(default_factory=dict)
 
     def ask(self, kind: QuestionKind[Answer], pairs: Sequence[Pair]) -> list[Answer | None]:
         """Return the answer to each of `pairs`, None where the model gave none that can be read."""
@@ -87,6 +90,7 @@ class TextAsker:
         [result] = asyncio.run(judge_with_panel(pool, [client], self.store, 1, self.progress))
         self.costs.append(result.cost)
         self.stopped = result.stopped
+        self.judgments.setdefault(self.dimension, []).extend(result.judgments)
         answers: dict[tuple[str, str], Answer] = {}
         for each in result.judgments:
             key = each.query_id, each.snippet_id

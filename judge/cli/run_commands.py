@@ -36,7 +36,7 @@ _PANEL = Option(
     type=list[str],
 )
 #: Options of grades, which have no meaning for a question about whole lists.
-_GRADING_OPTIONS = frozenset({"scale", "lang", "repeats", "min_coverage", "out"})
+_GRADING_OPTIONS = frozenset({"scale", "lang", "repeats", "out"})
 
 
 @takes_options(load_run_options, lambda name, _: name == "out")

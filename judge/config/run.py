@@ -240,7 +240,11 @@ class Config:
         for_datasets=True,
         for_scores=True,
     )
-    min_coverage: ShareValue = option("Share of pairs that must be judged (default 0.99).", MEASURING, 0.99)
+    min_coverage: ShareValue = option(
+        "Share of pairs, and of a dimension's questions, that must be answered (default 0.99).",
+        MEASURING,
+        0.99,
+    )
     diversity: bool = option(
         "Also measure distinct sites, near-duplicates and similarity of each list; free.",
         DIMENSIONS,

@@ -5,14 +5,14 @@ A dimension is one module and one row of `DIMENSIONS`. Its name is that of its o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.loaded_run import LoadedRun
 from judge.messages import Message
-from judge.records import Dataset, Pool
+from judge.records import Dataset, Judgment, Pool
 
 if TYPE_CHECKING:
     from judge.assess.text_assessor import TextAsker
@@ -134,8 +134,22 @@ def measure_dimensions(
         elif not isinstance(measure, AskedDimension):
             results[name] = measure(run)
         elif asker is not None:
-            results[name] = measure.measure(run, asker, options)
+            asker.dimension = name
+            results[name] = _add_remark(measure.measure(run, asker, options), asker.judgments.get(name, ()))
     return results
+
+
+def _add_remark(result: DimensionResult, judgments: Sequence[Judgment]) -> DimensionResult:
+    """Return the result with a remark where questions have no answer."""
+    missing = sum(judgment.grade is None for judgment in judgments)
+    if not missing:
+        return result
+    remark = Message(
+        "{missing:,} of {total:,} questions have no answer: the means can be over different queries.",
+        missing=missing,
+        total=len(judgments),
+    )
+    return replace(result, summary=replace(result.summary, remarks=(*result.summary.remarks, remark)))
 
 
 def forecast_questions(

@@ -77,8 +77,13 @@ def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path
 
     data, out = write_rows(tmp_path / "data.jsonl", rows()[:10]), tmp_path / "out"
     with LoopbackServer(answer) as server:
-        run = command(*asking(data, server), "--points", "--out", out)
+        words = (*asking(data, server), "--points")
+        assert command(*words, "--out", tmp_path / "full").returncode == 3
+        run = command(*words, "--out", out, "--min-coverage", 0.5)
     assert run.returncode == 0, run.stderr
+    # 2 queries and 6 relevant results are asked about; both results "AB" have no answer.
+    assert "points: 2 of 8 questions have no answer: the means can be over different queries." in run.stdout
+    assert "points: 2 of 8 questions have no answer (2 of 2 failed with 'malformed'" in run.stdout
     engines = json.loads((out / "summary.json").read_text())["dimensions"]["points"]["engines"]
     assert engines["y"]["all@10"] == {"mean": None, "ci95": None, "queries": 0}
     assert engines["x"]["all@10"]["queries"] == 2

@@ -109,3 +109,22 @@ def test_a_limit_ends_with_code_3_and_the_same_command_goes_on(run: Path, server
     assert (run / "summary.json").read_bytes() == before
     assert command(*words).returncode == 0
     assert len(server.asked) == 14
+
+
+def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: LoopbackServer) -> None:
+    before = (run / "summary.json").read_bytes()
+    words = ("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url")
+    with LoopbackServer(lambda _: Reply(status=500)) as failing:
+        failed = command(*words, failing.openai_url, "--attempts", 1, "--max-wait", 3)
+    assert failed.returncode == 3
+    assert "14 of 14 questions have no answer (14 of 14 failed with" in failed.stderr
+    assert (run / "summary.json").read_bytes() == before
+
+    def answer(asked: ChatRequest) -> Reply:
+        return Reply(text="") if "what q1" in asked.prompt else prefers_good(asked)
+
+    with LoopbackServer(answer) as half:
+        done = command(*words, half.openai_url, "--min-coverage", 0.5)
+    assert done.returncode == 0, done.stderr
+    assert "sidebyside: 2 of 14 questions have no answer (2 of 2 failed with" in done.stdout
+    assert command(*words, server.openai_url).returncode == 0
