@@ -10,12 +10,12 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from judge import factory, run_identity
-from judge.analysis.dimension_result import DimensionSummary
+from judge.analysis.dimension_result import DimensionResult, DimensionSummary
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.analysis.summary import PriceUsed, RunCost, Summary
 from judge.assess import estimate as estimating
@@ -35,7 +35,7 @@ from judge.dimensions import (
 )
 from judge.dimensions.controls import draw_mismatched_pairs
 from judge.dimensions.side_by_side import ListComparison
-from judge.errors import RunIncomplete
+from judge.errors import InputError, RunIncomplete
 from judge.finished_run import export_run, measure_run
 from judge.measure.panel_agreement import as_assessor
 from judge.messages import Message
@@ -137,7 +137,7 @@ def run(
             cost = _cost(add_costs([judging.cost, *asker.costs]), price)
             loaded = replace(loaded, spec=replace(spec, cost=cost))
             stopped, questions = asker.stopped, asker.judgments
-        loaded = replace(loaded, dimensions=dimensions)
+        loaded = replace(loaded, dimensions={**_load_other_dimensions(folder, dimensions), **dimensions})
         cache = FileCache(cache_folder(store_file))
         result = _measure_with_cache(folder, loaded, cache)
         export_run(folder, result, cache)
@@ -157,6 +157,20 @@ def run(
     return replace(
         result, warnings=tuple(warnings), calls_made=clients[0][1].spend_limit.calls, incomplete=incomplete
     )
+
+
+def _load_other_dimensions(
+    folder: RunFolder, measured: Mapping[str, DimensionResult]
+) -> Mapping[str, DimensionResult]:
+    """Return the dimensions that other commands added to the folder, if its grades are still the same."""
+    with suppress(InputError):
+        summary = folder.read_if_there("summary.json")
+        names = (summary or {}).get("dimensions")
+        if isinstance(names, dict) and not names.keys() <= measured.keys():
+            # This raises InputError unless results.json was made from the judgments that are there now.
+            with reading_run(folder.path):
+                return load_run(folder, in_memory=False).dimensions
+    return {}
 
 
 def _measure_with_cache(folder: RunFolder, run: LoadedRun, cache: FileCache) -> RunResult:
@@ -256,13 +270,25 @@ def compare_lists(
         judgments = asker.judgments.get(asker.dimension, [])
         if stopped := asker.stopped or _too_few_answers(asker.dimension, judgments, config.min_coverage):
             raise stopped
+        remarks = (*result.summary.remarks, _describe_spending(add_costs(asker.costs)))
         if any(judgment.grade is None for judgment in judgments):
-            remarks = (*result.summary.remarks, _describe_unanswered(asker.dimension, judgments))
-            result = replace(result, summary=replace(result.summary, remarks=remarks))
+            remarks = (*remarks, _describe_unanswered(asker.dimension, judgments))
+        result = replace(result, summary=replace(result.summary, remarks=remarks))
         name = f"sidebyside {json.dumps([plan.a, plan.b], ensure_ascii=False)}"
         dimensions = {**loaded.dimensions, name: result}
         export_run(folder, measure_run(path, replace(loaded, dimensions=dimensions)))
     return result.summary
+
+
+def _describe_spending(cost: Cost) -> Message:
+    """Return what the questions of a dimension cost that is added to a finished run."""
+    return Message(
+        "The questions took {calls:,} calls and {tokens:,} tokens{cost}; the cost of the run does not contain"
+        " them.",
+        calls=cost.calls,
+        tokens=cost.prompt_tokens + cost.completion_tokens,
+        cost="" if cost.usd is None else f", ${cost.usd:.4f}",
+    )
 
 
 def _cost(cost: Cost, price: Price | None) -> RunCost:

@@ -128,3 +128,21 @@ def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: Loopb
     assert done.returncode == 0, done.stderr
     assert "sidebyside: 2 of 14 questions have no answer (2 of 2 failed with" in done.stdout
     assert command(*words, server.openai_url).returncode == 0
+
+
+def test_a_run_in_the_same_folder_keeps_the_comparison_of_the_same_grades(
+    run: Path, server: LoopbackServer
+) -> None:
+    done = command("sidebyside", run, "y", "x", "-m", "openai:fake", "--base-url", server.openai_url)
+    assert "sidebyside: The questions took 14 calls and " in done.stdout
+    before = (run / "results.json").read_text()
+    again = ("run", run.parents[1] / "d.jsonl", "-m", "lexical", "--out", run)
+    resumed = command(*again, "--sites")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "The questions took 14 calls" in resumed.stdout
+    dimensions = json.loads((run / "summary.json").read_text())["dimensions"]
+    assert list(dimensions) == ['sidebyside ["x", "y"]', "sites"]
+    grades = json.loads(before)["summary"]["grades"]
+    (run / "results.json").write_text(before.replace(grades, 16 * "0"))
+    assert command(*again, "--sites").returncode == 0
+    assert list(json.loads((run / "summary.json").read_text())["dimensions"]) == ["sites"]
