@@ -14,14 +14,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from judge.api import agree, align, compare, decide_order, run, score
+    from judge.api import agree, align, compare, compare_lists, decide_order, run, score
     from judge.config.run import Config
     from judge.errors import InputError, JudgeError
     from judge.records import Judgment, Pair, Query, Ranking, Scale, Score, Snippet, Verdict
     from judge.runs.result import RunResult
 
 _MODULES = {
-    **dict.fromkeys(("agree", "align", "compare", "decide_order", "run", "score"), "judge.api"),
+    **dict.fromkeys(
+        ("agree", "align", "compare", "compare_lists", "decide_order", "run", "score"), "judge.api"
+    ),
     "Config": "judge.config.run",
     "InputError": "judge.errors",
     "JudgeError": "judge.errors",
@@ -47,6 +49,7 @@ __all__ = [
     "agree",
     "align",
     "compare",
+    "compare_lists",
     "decide_order",
     "run",
     "score",
