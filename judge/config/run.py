@@ -6,7 +6,7 @@ A value comes from the command line or the Python call, else from the TOML file,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -67,18 +67,17 @@ def split_prices(value: object) -> tuple[str, ...]:
 
     Raise InputError for a price that is not a number from 0.
     """
-    table = value if isinstance(value, Mapping) else {}
-    texts = [value] if isinstance(value, str) else value if isinstance(value, Sequence) else ()
-    prices = tuple(
-        part.strip()
-        for text in (*(f"{name}={price}" for name, price in table.items()), *texts)
-        for part in str(text).split(",")
-    )
+    if isinstance(value, Mapping):
+        texts: Iterable[object] = (f"{name}={price}" for name, price in value.items())
+    else:
+        texts = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    prices = tuple(part.strip() for text in texts for part in str(text).split(","))
     for each in prices:
         name, _, price = each.rpartition("=")
         if not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip()):
             raise InputError(
-                "costs is {value!r}; it is ENGINE=USD per 1,000 queries, such as tavily=8", value=each
+                "costs is {value!r}; it is ENGINE=USD per 1,000 queries, such as tavily=8",
+                value=each if isinstance(value, str | Mapping | Sequence) else value,
             )
     return prices
 

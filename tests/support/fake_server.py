@@ -46,7 +46,7 @@ class ChatRequest:
 class Reply:
     """What the server does with a request, by default: answer with `text` after `delay` seconds.
 
-    `message` replaces the whole chat message (`{"choices": [...]}` all choices), `body` the whole
+    It waits until `in_flight` requests have been there at the same time. `message` replaces the whole chat message (`{"choices": [...]}` all choices), `body` the whole
     response body. `cut` sends half of the body and hangs up, `reset` hangs up at once. `usage` None
     leaves it out; `model` None echoes the model that was asked for.
     """
@@ -56,6 +56,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | None = None
     delay: float = 0.0
+    in_flight: int = 0
     cut: bool = False
     reset: bool = False
     usage: Usage | None = TYPICAL_USAGE
@@ -99,6 +100,9 @@ class LoopbackServer(ThreadedServer):
             reply = self.answer(asked)
             if reply.delay:
                 await asyncio.sleep(reply.delay)
+            async with asyncio.timeout(60):
+                while self.in_flight_peak < reply.in_flight:  # noqa: ASYNC110  # most tests need no event
+                    await asyncio.sleep(0.01)
             return await _respond(request, reply, asked)
         finally:
             self._in_flight -= 1

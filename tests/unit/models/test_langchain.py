@@ -144,7 +144,7 @@ def test_tongyi_asks_as_many_at_once_as_it_may() -> None:
         await asyncio.gather(*(model.complete(PROMPT) for _ in range(8)))
         await model.aclose()
 
-    with always(Reply(text=GRADE, delay=0.2)) as server:
+    with always(Reply(text=GRADE, in_flight=8)) as server:
         asyncio.run(asking())
         assert server.in_flight_peak == 8
 
