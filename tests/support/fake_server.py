@@ -46,9 +46,10 @@ class ChatRequest:
 class Reply:
     """What the server does with a request, by default: answer with `text` after `delay` seconds.
 
-    It waits until `in_flight` requests have been there at the same time. `message` replaces the whole chat message (`{"choices": [...]}` all choices), `body` the whole
-    response body. `cut` sends half of the body and hangs up, `reset` hangs up at once. `usage` None
-    leaves it out; `model` None echoes the model that was asked for.
+    It waits until `in_flight` requests have been there at the same time. `message` replaces the whole chat
+    message (`{"choices": [...]}` all choices), `body` the whole response body. `cut` sends half of it and
+    hangs up, `reset` hangs up at once. `usage` None leaves it out; `model` None echoes the model that was
+    asked for.
     """
 
     text: str | None = None
