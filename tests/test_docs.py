@@ -54,8 +54,8 @@ ANSWERS = {
     "List the information points": {"points": [{"point": "p", "importance": "vital"}]},
     "Say for each information point": {"support": ["support"]},
     "Say which of two search engines": {"reason": "so", "better": "tie"},
+    "判断两个搜索引擎的结果列": {"reason": "so", "better": "tie"},
     "Answer the query from": {"answer": "a"},
-    "Sort a grader's reasons": {"classes": ["off_topic"]},
     "Grade an answer": {"reason": "so", "grade": "perfect"},
 }
 
@@ -69,6 +69,8 @@ def grade(asked: ChatRequest) -> Reply:
     for start, answer in ANSWERS.items():
         if asked.prompt.startswith(start):
             return Reply(text=json.dumps(answer))
+    if asked.prompt.startswith("Sort a grader's reasons"):
+        return Reply(text=json.dumps({"classes": ["off_topic" for _ in fenced(asked.prompt).split("\n")]}))
     stated = re.search(r"grade=(\d)", fenced(asked.prompt))
     value = int(stated[1]) if stated else 2
     return Reply(text=json.dumps({"reason": f"the snippet states {value}", "grade": value}))
