@@ -341,6 +341,11 @@ def _format_mean(mean: MeasureMean | SegmentMean | DimensionMean) -> Cell:
     return format_cell(mean.mean, under=format_range(mean.ci95) if mean.ci95 else "")
 
 
+def _format_mean_and_queries(mean: DimensionMean) -> Cell:
+    cell = _format_mean(mean)
+    return cell if mean.mean is None else cell._replace(under=f"{cell.under} n = {mean.queries:,}".lstrip())
+
+
 def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of all pairs of engines for each measure that compares engines."""
     deciding = sentences.find_deciding_measure(summary)
@@ -393,14 +398,14 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
         rows = []
         for engine in (name for name in order if name in dimension.engines):
             means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
-            rows.append((engine, tuple(map(_format_mean, means))))
+            rows.append((engine, tuple(map(_format_mean_and_queries, means))))
         remarks = [in_both(Translator.__call__, remark) for remark in dimension.remarks]
         caption = in_both(Translator.__call__, name)
         table = PageTable(caption, head, tuple(rows) if dimension.measures else ())
         yield DimensionSection(table, remarks, dimension.notes)
         for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
             pairs = [pair for pair in dimension.pairs if pair.measure == measure]
-            by_pair = tuple((f"{pair.a}, {pair.b}", (_format_mean(pair.mean),)) for pair in pairs)
+            by_pair = tuple((f"{pair.a}, {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs)
             yield DimensionSection(PageTable(caption, (text("engines"), repeat_in_both(measure)), by_pair))
 
 

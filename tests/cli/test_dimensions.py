@@ -40,6 +40,8 @@ def test_diversity_is_in_every_place_and_is_kept(tmp_path: Path) -> None:
     assert "dimensions" not in json.loads((out / "summary.json").read_text())
     scored = command("score", out, "--diversity")
     assert "diversity  sites@10" in scored.stdout
+    [of_b] = [line for line in scored.stdout.split("diversity  sites@10")[1].splitlines() if line[:2] == "b "]
+    assert "0.0000 (3)" in of_b  # its sites are known in 2 queries
     assert "dimensions" not in json.loads((out / "summary.json").read_text())
     run = command(*words, "--diversity")  # resumes in the same folder
     assert run.returncode == 0, run.stderr
@@ -56,6 +58,7 @@ def test_diversity_is_in_every_place_and_is_kept(tmp_path: Path) -> None:
     report = (out / "report.html").read_text()
     assert "Beside relevance" in report
     assert "near-duplicates@10" in report
+    assert "n = 3" in report
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
     assert command("score", out, "--save").returncode == 0
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before

@@ -36,8 +36,9 @@ def print_dimension(
 ) -> None:
     """Print one row an engine, one row a pair of engines, the remarks and the first notes.
 
-    A row has the means, the first one with its interval and over how many queries it is. Where a terminal is
-    too narrow, the other means follow in tables of their own.
+    A row has the means, the first one with its interval and over how many queries it is; another one has its
+    number of queries in brackets where it differs. Where a terminal is too narrow, the other means follow in
+    tables of their own.
     """
     engines = [engine for engine in order if engine in dimension.engines]
     for measures in _fit_columns(t(name), dimension, engines, console, t):
@@ -85,9 +86,16 @@ def _make_table(
     first, *others = measures
     table = make_table(name, first, t("95 % interval"), t("queries"), *others)
     for engine in engines:
-        rest = (format_number(dimension.find_mean(engine, other).mean) for other in others)
-        table.add_row(escape_line(engine), *_format_mean(dimension.find_mean(engine, first), t), *rest)
+        mean = dimension.find_mean(engine, first)
+        rest = (_format_other(dimension.find_mean(engine, other), mean.queries) for other in others)
+        table.add_row(escape_line(engine), *_format_mean(mean, t), *rest)
     return table
+
+
+def _format_other(mean: DimensionMean, queries: int) -> str:
+    """Return the mean, with its number of queries where that is not `queries`."""
+    number = format_number(mean.mean)
+    return number if mean.mean is None or mean.queries == queries else f"{number} ({mean.queries:,})"
 
 
 def _format_mean(mean: DimensionMean, t: Translator) -> tuple[str, str, str]:
