@@ -30,10 +30,9 @@ from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.pair_plan import (
     DrawSize,
     PairPlan,
-    PlannedComparison,
-    decide_planned_order,
     plan_pairs,
 )
+from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import Summary
 from judge.dataset import trec
@@ -279,7 +278,7 @@ def decide_order(
     """
     folder = RunFolder(Path(run))
     loaded = _load_without_labels(folder)
-    designs = [labelling_plan.read_design(Path(plan)) for plan in plans]
+    designs = [labelling_plan.read_design(Path(plan), loaded) for plan in plans]
     people = _match_people(loaded, Path(qrels), labels_scale)
     with reading_run(folder.path):
         order = replace(decide_planned_order(loaded, designs, people), grades=load_summary(folder).grades)

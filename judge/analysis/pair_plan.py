@@ -1,4 +1,4 @@
-"""Plans of pairs to label, drawn where they decide the order of engines, and the order that labels give.
+"""Plans of pairs to label, drawn where they decide the order of engines.
 
 The engine with the highest mean by the assessor's grades is compared with each of the others. A plan holds
 all that the estimate needs except the labels, so it is fixed before the first label is given.
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Literal
 
 import numpy as np
 
-from judge.analysis.label_agreement import HumanLabels
 from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.summary import SCHEMA_VERSION
 from judge.dataset.labels import select_labellable
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
@@ -24,20 +23,16 @@ from judge.measure.agreement import median_grades
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.pair_sampling import (
-    EstimatedDifference,
-    LabelledDraw,
     compute_probabilities,
     compute_rank_weights,
     compute_sizes,
     compute_unit_gains,
     count_needed_labels,
     draw_units,
-    estimate_difference,
     expect_half_width,
     predict_gains,
 )
-from judge.measure.ppi import ALPHA, MIN_DIFFERENT, CorrectedOutcome, decide_order, draw_queries_to_label
-from judge.measure.resampling import Interval, holm
+from judge.measure.ppi import draw_queries_to_label
 from judge.measure.score import score_rankings
 from judge.messages import Message, join_messages
 from judge.records import Pool, Ranking, Scale
@@ -46,6 +41,9 @@ from judge.records import Pool, Ranking, Scale
 #: `ENOUGH_LABELS` there is a warning.
 MIN_LABELS = 50
 ENOUGH_LABELS = 100
+
+#: A plan has no smaller probability: its inverse stays a number.
+_LEAST_PROBABILITY = 1e-9
 
 _Key = tuple[str, str]
 
@@ -69,7 +67,8 @@ class PlanUnit:
 class PairPlan:
     """Pairs drawn to compare the first of `engines` with each of the others by `measure`.
 
-    `means` are the engines' by the assessor's grades, over `queries`: those on which all of them answered.
+    All engines answered on the `queries`; `means` are theirs by the assessor's grades, over those of these
+    queries on which each has a value.
     `lists` is a hash of the lists, `labels` the number of drawn pairs, `half_width` the 95 % one to expect
     from them (the widest of the comparisons). The level is split over `rounds` looks at the result.
     """
@@ -93,44 +92,6 @@ class PairPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedDifference:
-    """The mean difference a - b by the assessor's grades, and as people would have it.
-
-    `bounds` are the differences over all grades of the drawn pairs without a label, which are `unlabelled`.
-    `ci95` includes them; of several comparisons its level is the one that Holm's procedure asks, so it
-    excludes 0 exactly when `p_adjusted` is below 0.05 divided by the rounds. It is None with too few labels.
-    """
-
-    a: str
-    b: str
-    assessor: float
-    difference: float
-    bounds: Interval
-    ci95: Interval | None
-    p: float | None
-    p_adjusted: float | None
-    labelled: int
-    unlabelled: int
-    outcome: CorrectedOutcome
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedComparison:
-    """The order of engines on all `queries`, by `labels` on drawn pairs: the record of labelled_order.json.
-
-    `grades` names the grades of the run that the means by the assessor are computed from.
-    """
-
-    schema: Literal[2]
-    measure: str
-    queries: int
-    labels: int
-    comparisons: tuple[PlannedDifference, ...]
-    warnings: tuple[str, ...]
-    grades: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class DrawSize:
     """How many pairs to draw: `labels`, or None for as many as an interval of `half_width` needs."""
 
@@ -151,7 +112,7 @@ def plan_pairs(run: LoadedRun, engines: Sequence[str], measure: Measure, size: D
     if not units:
         raise InputError("the lists of {engines} are equal: no label changes it", engines=_join(ordered))
     weights = np.array([unit.weights for unit in units])
-    group = _group_grades(units, scale)
+    group = group_grades(units, scale)
     mean, sd = (values[group] for values in predict_gains(compute_unit_gains(measure, scale), scale.name))
     sizes = compute_sizes(weights, sd)
     position = {query_id: number for number, query_id in enumerate(queries)}
@@ -186,64 +147,6 @@ def plan_pairs(run: LoadedRun, engines: Sequence[str], measure: Measure, size: D
             for unit, chance, is_drawn in zip(units, probability, drawn, strict=True)
         ),
     )
-
-
-def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: HumanLabels) -> PlannedComparison:
-    """Return the order of the engines by people's labels of the pairs that the `plans` drew.
-
-    Several plans are rounds of one: their seeds differ. Raise InputError where plans and run do not fit,
-    or too few pairs are labelled.
-    """
-    first = plans[0]
-    measure = parse_measure(first.measure)
-    _check_plans(run, plans, measure)
-    drawn = {key for plan in plans for key in plan.drawn}
-    labelled = drawn & people.grades.keys()
-    least = min(MIN_LABELS, -(-9 * len(drawn) // 10))
-    if len(labelled) < least:
-        raise InputError(
-            "{labelled} of {drawn} drawn pairs have a label, and an interval needs {least}; label the others",
-            labelled=len(labelled),
-            drawn=len(drawn),
-            least=least,
-        )
-    draws = [_make_draw(run, plans, people, measure, number) for number in range(len(first.engines) - 1)]
-    rounds = max(first.rounds, len(plans))
-    comparisons = _compare(first, [(draw, estimate_difference(draw)) for draw in draws], ALPHA / rounds)
-    warnings = tuple(_warn(plans, len(labelled), len(drawn)))
-    return PlannedComparison(
-        SCHEMA_VERSION, first.measure, len(first.queries), len(labelled), comparisons, warnings
-    )
-
-
-def _warn(plans: Sequence[PairPlan], labelled: int, drawn: int) -> list[str]:
-    warnings: list[str] = []
-    if labelled < ENOUGH_LABELS and labelled < len(plans[0].units):
-        warnings.append(
-            Message(
-                "with fewer than {enough} labels intervals can be a little too narrow: draw more with another"
-                " --seed",
-                enough=ENOUGH_LABELS,
-            )
-        )
-    if labelled < drawn:
-        warnings.append(
-            Message(
-                "{count:,} drawn pairs have no label and may have any grade, which widens the intervals:"
-                " label them, or ask another person",
-                count=drawn - labelled,
-            )
-        )
-    if len(plans) > plans[0].rounds:
-        warnings.append(
-            Message(
-                "the first plan was made for {rounds} of these {plans} rounds; with a look after each one, a"
-                " wrong order is more likely than 5 %: make the first plan with --rounds {plans}",
-                rounds=plans[0].rounds,
-                plans=len(plans),
-            )
-        )
-    return warnings
 
 
 def _order_engines(
@@ -314,7 +217,63 @@ def _list_firsts(ranking: Ranking, pool: Pool) -> list[str]:
     ]
 
 
-def _group_grades(units: Sequence[PlanUnit], scale: Scale) -> Ints:
+def check_plan(run: LoadedRun, plan: PairPlan, place: str) -> None:
+    """Raise InputError, which names `place` and field, for a plan that is damaged or of another run."""
+    for field, value, fits, rule in _list_rules(run, plan):
+        if not fits:
+            raise InputError(
+                "{place}: {field} is {value!r:.80}, but {rule}; take the file that judge agree --plan-pairs"
+                " wrote for this run, or make a new plan",
+                place=place,
+                field=field,
+                value=value,
+                rule=rule,
+            )
+
+
+def _list_rules(run: LoadedRun, plan: PairPlan) -> Iterator[tuple[str, object, bool, Message]]:
+    """Yield field, value, whether it fits, and the rule; a later rule needs the earlier ones."""
+    engines, scale = plan.engines, run.spec.scale
+    known = len(set(engines)) == len(engines) >= 2 and set(engines) <= set(run.data.engines)
+    yield "engines", engines, known, Message("it must name two or more engines of the run, each once")
+    try:
+        measure = parse_measure(plan.measure)
+        check_depth([measure], run.pool.depth)
+        compute_rank_weights(measure, run.pool.depth)
+        compute_unit_gains(measure, scale)
+    except InputError as error:
+        yield "measure", plan.measure, False, error.message
+        return
+    lists = _hash_lists(run, engines, measure)
+    yield "lists", plan.lists, plan.lists == lists, Message("the lists of the run have {lists}", lists=lists)
+    queries = _order_engines(run, engines, measure)[2]
+    yield "queries", plan.queries, plan.queries == queries, Message("the run has others")
+    fits = len(plan.means) == len(engines) and all(map(isfinite, plan.means))
+    yield "means", plan.means, fits, Message("each engine has a number")
+    expected = _weigh_pairs(run, engines, measure, queries, plan.seed)
+    yield "units", len(plan.units), len(plan.units) == len(expected), Message("the run gives another number")
+    for number, (unit, other) in enumerate(zip(plan.units, expected, strict=True)):
+        name, key = f"units[{number}]", (unit.query_id, unit.snippet_id)
+        yield name, key, key == (other.query_id, other.snippet_id), Message("the run has another pair there")
+        fits = len(unit.weights) == len(other.weights) and np.allclose(unit.weights, other.weights)
+        yield (
+            f"{name}.weights",
+            unit.weights,
+            fits,
+            Message("the lists give {weights}", weights=other.weights),
+        )
+        fits = unit.grade is None or 0 <= unit.grade <= scale.top
+        yield f"{name}.grade", unit.grade, fits, Message("grades are from 0 to {top}", top=scale.top)
+        fits = _LEAST_PROBABILITY <= unit.probability <= 1
+        yield f"{name}.probability", unit.probability, fits, Message("it is above 0 and at most 1")
+    drawn = len(plan.drawn)
+    yield "labels", plan.labels, 0 < drawn == plan.labels, Message("{drawn:,} units are drawn", drawn=drawn)
+    fits = 1 <= plan.rounds <= drawn
+    yield "rounds", plan.rounds, fits, Message("it is 1 or more, and at most the number of labels")
+
+
+def group_grades(units: Sequence[PlanUnit], scale: Scale) -> Ints:
+    """Return the (units,) assessor's grades, the number of grades where there is none."""
     return np.array([scale.top + 1 if unit.grade is None else unit.grade for unit in units], np.int64)
 
 
@@ -327,86 +286,6 @@ def _hash_lists(run: LoadedRun, engines: Sequence[str], measure: Measure) -> str
         if each.engine in engines
     )
     return hashlib.sha256(json.dumps(lists).encode()).hexdigest()[:16]
-
-
-def _check_plans(run: LoadedRun, plans: Sequence[PairPlan], measure: Measure) -> None:
-    """Raise InputError where the plans are not of this run, or no rounds of one plan."""
-    first = plans[0]
-    known = all(engine in run.data.engines for engine in first.engines)
-    if not known or _hash_lists(run, first.engines, measure) != first.lists:
-        raise InputError("the plan is not about this run: its lists are others; make a new plan")
-    seeds = [plan.seed for plan in plans]
-    alike = {(plan.measure, plan.engines, plan.queries, plan.lists) for plan in plans}
-    if len(alike) > 1 or len(set(seeds)) < len(seeds):
-        raise InputError(
-            "the plans are no rounds of one: they need the same engines and measure, and different seeds"
-            " ({seeds})",
-            seeds=", ".join(map(str, seeds)),
-        )
-
-
-def _make_draw(
-    run: LoadedRun, plans: Sequence[PairPlan], people: HumanLabels, measure: Measure, number: int
-) -> LabelledDraw:
-    """Return the units with a weight in comparison `number`, with their labels."""
-    first = plans[0]
-    units = {(unit.query_id, unit.snippet_id): unit for unit in first.units if unit.weights[number]}
-    total = sum(plan.labels for plan in plans)
-    inverse, certain = dict.fromkeys(units, 0.0), dict.fromkeys(units, True)
-    for plan in plans:
-        for unit in plan.units:
-            key = unit.query_id, unit.snippet_id
-            if key in units:
-                inverse[key] += plan.labels / total * unit.drawn / unit.probability
-                certain[key] &= unit.probability == 1
-    gains = compute_unit_gains(measure, people.scale)
-    position: Mapping[str, int] = {query_id: at for at, query_id in enumerate(first.queries)}
-    labels = [people.grades.get(key) for key in units]
-    return LabelledDraw(
-        queries=len(first.queries),
-        query=np.array([position[query_id] for query_id, _ in units], np.int64),
-        weight=np.array([unit.weights[number] for unit in units.values()]),
-        group=_group_grades(tuple(units.values()), run.spec.scale),
-        inverse=np.array(list(inverse.values())),
-        certain=np.array(list(certain.values()), bool),
-        gain=np.array([np.nan if grade is None else gains[grade] for grade in labels]),
-        top=float(gains[-1]),
-    )
-
-
-def _compare(
-    plan: PairPlan, estimates: Sequence[tuple[LabelledDraw, EstimatedDifference]], alpha: float
-) -> tuple[PlannedDifference, ...]:
-    """Return the comparisons; Holm's procedure covers all of them."""
-    p = np.array([np.nan if (value := each.test()) is None else value for _, each in estimates])
-    adjusted = holm(p)
-    # Holm compares the smallest p with alpha / m, the next with alpha / (m - 1), and stops at the first that
-    # is not below; an interval of that level excludes 0 exactly where its pair is named.
-    passed = int((adjusted < alpha).sum())
-    tested = int((~np.isnan(p)).sum())
-    order = np.argsort(np.argsort(p, kind="stable"))
-    comparisons = []
-    for number, (draw, estimate) in enumerate(estimates):
-        level = 1 - alpha / max(1, tested - min(int(order[number]), passed))
-        lead = plan.means[0] - plan.means[number + 1]
-        different = len(set(draw.query[draw.labelled].tolist()))
-        interval = estimate.make_interval(level) if different >= MIN_DIFFERENT else None
-        comparisons.append(
-            PlannedDifference(
-                a=plan.engines[0],
-                b=plan.engines[number + 1],
-                assessor=lead,
-                difference=estimate.mean,
-                bounds=estimate.bounds,
-                ci95=interval,
-                p=None if interval is None else float(p[number]),
-                p_adjusted=None if interval is None else float(adjusted[number]),
-                labelled=int(draw.labelled.sum()),
-                unlabelled=int(((draw.inverse > 0) & ~draw.labelled).sum()),
-                outcome=decide_order(int(np.sign(lead)), interval),
-            )
-        )
-    return tuple(comparisons)
 
 
 def _join(names: Sequence[str]) -> str:

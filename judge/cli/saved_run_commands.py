@@ -148,6 +148,11 @@ def agree(
             " label, without --qrels"
         )
     scale = _scale_name(labels_scale)
+    if plan and (measure or trec_runs or depth is not None or run.is_file()):
+        raise InputError(
+            "--qrels with --plan takes a run folder and the measure of the plan; leave out --measure, --run"
+            " and --depth"
+        )
     if plan:
         decision = api.decide_order(run, qrels, plan, scale)
         if json:

@@ -169,16 +169,18 @@ class LabelledDraw:
 
 @dataclass(frozen=True, slots=True)
 class EstimatedDifference:
-    """The mean difference by people's grades.
+    """The mean difference by people's grades; NaN where units have a weight and none a label.
 
     `bounds` are its lowest and highest value over all grades of drawn units without a label, `se` their
-    standard errors. `df` are the degrees of freedom, 0 or less for too few labels.
+    standard errors. `df` are the degrees of freedom, 0 or less for too few labels. On `different` queries
+    with a label the difference is not 0.
     """
 
     mean: float
     bounds: Interval
     se: Interval
     df: int
+    different: int
 
     def test(self) -> float | None:
         """Return the two-sided p of the t test that the difference is 0, the largest over the bounds.
@@ -209,10 +211,12 @@ def estimate_difference(draw: LabelledDraw) -> EstimatedDifference:
     """Return the mean difference over all queries, without bias from the assessor.
 
     The variance has a part between queries and one for the gains of the grades, which are fitted on the
-    labels. A drawn unit without a label is never left out: people skip pairs for a reason. At least one unit
-    needs a label.
+    labels. A drawn unit without a label is never left out: people skip pairs for a reason.
     """
     labelled = draw.labelled
+    if not labelled.any():
+        mean = np.nan if draw.weight.size else 0.0
+        return EstimatedDifference(mean, (mean, mean), (0.0, 0.0), 0, 0)
     predicted, groups = _fit_gains(draw, labelled)
     open_units = (draw.inverse > 0) & ~labelled
     missing = open_units.any()
@@ -224,14 +228,15 @@ def estimate_difference(draw: LabelledDraw) -> EstimatedDifference:
             np.where(open_units, worst, known),
             np.where(open_units, draw.top - worst, known),
         ]
-    means, errors = zip(
-        *(_estimate(draw, predicted, gain, int(labelled.sum()), groups) for gain in fillings), strict=True
-    )
+    estimates = [_estimate(draw, predicted, gain, groups) for gain in fillings]
+    means, errors = [float(by_query.mean()) for by_query, _ in estimates], [error for _, error in estimates]
+    by_label = estimates[0][0][np.unique(draw.query[labelled])]
     return EstimatedDifference(
         means[0],
         (means[1], means[2]) if missing else (means[0], means[0]),
         (errors[1], errors[2]) if missing else (errors[0], errors[0]),
         min(draw.queries - 1, int(labelled.sum()) - groups),
+        int((np.abs(by_label) > TOLERANCE).sum()),
     )
 
 
@@ -253,10 +258,9 @@ def _fit_gains(draw: LabelledDraw, labelled: Bools) -> tuple[Floats, int]:
     return mean[draw.group], int((count > 0).sum())
 
 
-def _estimate(
-    draw: LabelledDraw, predicted: Floats, gain: Floats, labels: int, groups: int
-) -> tuple[float, float]:
-    """Return the mean and its standard error, with `gain` for all drawn units."""
+def _estimate(draw: LabelledDraw, predicted: Floats, gain: Floats, groups: int) -> tuple[Floats, float]:
+    """Return the (queries,) differences and the standard error of their mean, `gain` for all drawn units."""
+    labels = int(draw.labelled.sum())
     correction = draw.weight * draw.inverse * (gain - predicted)
     by_query = np.bincount(draw.query, draw.weight * predicted + correction, draw.queries)
     variance = float(np.var(by_query, ddof=1)) / draw.queries if draw.queries > 1 else 0.0
@@ -264,4 +268,4 @@ def _estimate(
         # A certain unit counts with its own gain, whatever is predicted.
         fitted = float((correction[~draw.certain] ** 2).sum()) / draw.queries**2
         variance += groups / (labels - groups) * fitted
-    return float(by_query.mean()), variance**0.5
+    return by_query.astype(np.float64), variance**0.5

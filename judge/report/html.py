@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from markupsafe import Markup
 
 from judge.analysis.label_agreement import LabelAgreement
-from judge.analysis.pair_plan import PlannedComparison
+from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.messages import Text, Translator, each_in_both, in_both, text

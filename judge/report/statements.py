@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from judge.analysis.dimension_result import DimensionMean, DimensionNote
 from judge.analysis.label_agreement import LabelAgreement
-from judge.analysis.pair_plan import PlannedComparison
+from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import RunCost, Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
@@ -148,12 +148,12 @@ _OUTCOMES: Mapping[CorrectedOutcome, Text] = {
 def _describe_order(order: PlannedComparison) -> Iterator[Text]:
     for row in order.comparisons:
         yield text(
-            "{a} - {b} by {measure}: {difference:+.4f}{interval} from {labels:,} labels; the assessor's"
+            "{a} - {b} by {measure}: {difference}{interval} from {labels:,} labels; the assessor's"
             " order is {outcome}",
             a=isolate(row.a),
             b=isolate(row.b),
             measure=name_mean(order.measure),
-            difference=row.difference,
+            difference=format_number(row.difference, "+.4f"),
             interval=in_both(format_interval, row.ci95),
             labels=row.labelled,
             outcome=_OUTCOMES[row.outcome],

@@ -13,7 +13,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from judge.analysis.pair_plan import PairPlan
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.pair_plan import PairPlan, check_plan
 from judge.dataset.labels import select_labellable
 from judge.dataset.spreadsheet import escape_cell, protect_cell
 from judge.dataset.validation import short_hash
@@ -108,8 +109,8 @@ def write_pairs(path: Path, data: Dataset, pool: Pool, plan: PairPlan) -> Path:
     return path
 
 
-def read_design(path: Path) -> PairPlan:
-    """Return the design of the plan in `path`; raise InputError when there is none or it is damaged."""
+def read_design(path: Path, run: LoadedRun) -> PairPlan:
+    """Return the design of the plan in `path`; raise InputError when there is none that is of the `run`."""
     design = name_design(path)
     value = RunFolder(design.parent).read_if_there(design.name)
     if value is None:
@@ -119,17 +120,7 @@ def read_design(path: Path) -> PairPlan:
             file=design,
         )
     plan = from_json(PairPlan, value, str(design))
-    for number, unit in enumerate(plan.units):
-        if not 0 < unit.probability <= 1 or len(unit.weights) != len(plan.engines) - 1:
-            raise InputError(
-                "{file}: units[{number}]: probability is {probability!r} and weights are {weights!r}; a"
-                " probability is above 0 and at most 1, and there are {count} weights",
-                file=design,
-                number=number,
-                probability=unit.probability,
-                weights=unit.weights,
-                count=len(plan.engines) - 1,
-            )
+    check_plan(run, plan, str(design))
     return plan
 
 

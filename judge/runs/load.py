@@ -13,7 +13,7 @@ from typing import Any
 from judge.analysis.dimension_result import DimensionResult, QueryValues
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.loaded_run import LoadedRun, RunSpec, fingerprint_grades
-from judge.analysis.pair_plan import PlannedComparison
+from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError

@@ -615,6 +615,7 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     ]
     (pair,) = found.comparisons
     assert (pair.a, pair.b, pair.labelled, pair.unlabelled) == ("baidu", "bing", 150, 0)
+    assert pair.difference is not None
     assert pair.assessor > 0 > pair.difference
     assert pair.ci95
     assert pair.ci95[0] < sum(truth) / 360 < pair.ci95[1] < 0
@@ -639,7 +640,7 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     assert "made for 1 of these 2 rounds" in later.warnings[0]
     after = contents(unfair)
     assert json.loads(after.pop("labelled_order.json")) == to_json(later)
-    assert "by P@3: -0." in after.pop("report.html").decode()
+    assert "by P@3: −0." in after.pop("report.html").decode()
     assert after.items() <= before.items()
     (unfair / "labelled_order.json").write_text('{"schema": 2, "measure": 7}')
     with pytest.raises(InputError, match="field 'measure' is 7"):
@@ -660,6 +661,8 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
     found = judge.decide_order(unfair, partly, [plan])
     (pair,) = found.comparisons
     assert (pair.labelled, pair.unlabelled) == (55, 5)
+    assert pair.difference is not None
+    assert pair.bounds
     assert pair.bounds[0] < pair.difference < pair.bounds[1]
     assert full.bounds == (full.difference, full.difference)
     assert pair.ci95
@@ -686,12 +689,68 @@ def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair: Path, plain: Path, tm
     assert "plan.json: exists" in refusal(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
     labelled = answer(plan, lambda row: says(row["snippet"]))
     others = labels(tmp_path / "plain.csv", judged(plain), lambda each: each["grade"])
-    assert "not about this run" in refusal(plain, "--qrels", others, "--plan", plan)
+    assert "plan.json: engines is ('baidu', 'bing'), but it must name" in refusal(
+        plain, "--qrels", others, "--plan", plan
+    )
     assert "no rounds of one" in refusal(unfair, "--qrels", labelled, "--plan", plan, "--plan", plan)
-    design = json.loads((tmp_path / "plan.json").read_text())
-    design["units"][3]["probability"] = 0
-    (tmp_path / "plan.json").write_text(json.dumps(design))
-    assert "units[3]: probability is 0" in refusal(unfair, "--qrels", labelled, "--plan", plan)
+    assert "leave out --measure" in refusal(
+        unfair, "--qrels", labelled, "--plan", plan, "--measure", "sDCG@3"
+    )
+
+
+@pytest.fixture(scope="module")
+def design(unfair: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plan of 60 pairs with all labels beside it."""
+    plan = tmp_path_factory.mktemp("design") / "plan.csv"
+    agree(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
+    answer(plan, lambda row: says(row["snippet"]))
+    return plan
+
+
+@check_each(
+    "path, value, said",
+    [
+        (["measure"], "nDCG@3", "measure is 'nDCG@3', but nDCG@3 is no sum over ranks"),
+        (["measure"], "P@5", "measure is 'P@5', but P@5 looks deeper"),
+        (["measure"], "P(rel=9)@3", "measure is 'P(rel=9)@3', but "),
+        (["engines"], ["baidu", "baidu"], "engines is ('baidu', 'baidu')"),
+        (["lists"], "x", "lists is 'x'"),
+        (["queries", 0], "nobody", "queries is ('nobody', "),
+        (["means"], [0.5], "means is (0.5,)"),
+        (["rounds"], 0, "rounds is 0"),
+        (["rounds"], 10**400, "rounds is 1000"),
+        (["labels"], 0, "labels is 0, but 60 units are drawn"),
+        (["labels"], -5, "labels is -5"),
+        (["units", 3, "probability"], 0, "units[3].probability is 0"),
+        (["units", 3, "probability"], 5e-324, "units[3].probability is 5e-324"),
+        (["units", 3, "grade"], 10**9, "units[3].grade is 1000000000, but grades are from 0 to 3"),
+        (["units", 3, "grade"], -1, "units[3].grade is -1"),
+        (["units", 3, "query_id"], "nobody", "units[3] is ('nobody', "),
+        (["units", 3, "weights"], [1e308], "units[3].weights is (1e+308,), but the lists give "),
+        (["units", 3, "weights"], [], "units[3].weights is ()"),
+        (["units"], [], "units is 0"),
+    ],
+)
+def test_a_damaged_plan_is_refused_by_file_and_field(
+    unfair: Path, design: Path, tmp_path: Path, path: list[Any], value: object, said: str
+) -> None:
+    plan = tmp_path / "plan.csv"
+    record = json.loads(design.with_suffix(".json").read_text())
+    inner = record
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    plan.with_suffix(".json").write_text(json.dumps(record))
+    found = refusal(unfair, "--qrels", design.with_name("labels-plan.csv"), "--plan", plan)
+    assert f"plan.json: {said}" in " ".join(found.split())
+
+
+def test_a_repeated_unit_is_refused(unfair: Path, design: Path, tmp_path: Path) -> None:
+    record = json.loads(design.with_suffix(".json").read_text())
+    record["units"][4] = record["units"][3]
+    (tmp_path / "plan.json").write_text(json.dumps(record))
+    words = ("--qrels", design.with_name("labels-plan.csv"), "--plan", tmp_path / "plan.csv")
+    assert "plan.json: units[4] is (" in refusal(unfair, *words)
 
 
 def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> None:
@@ -731,8 +790,9 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
         assert found.labels == 120 + 60 * seed
         assert {row.a for row in found.comparisons} == {"best"}
         p = [row.p for row in found.comparisons]
+        # The best is chosen by the same queries: the three pairs that are not compared count, too.
         assert [row.p_adjusted for row in found.comparisons] == pytest.approx(
-            multipletests(p, method="holm")[1]
+            multipletests([*p, 1, 1, 1], method="holm")[1][:3]
         )
         for row in found.comparisons:
             assert row.ci95
@@ -740,3 +800,73 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
             assert (row.ci95[0] > 0) == (row.p_adjusted < 0.05)
             outcomes.append((row.b, row.outcome))
     assert {("poor", "confirmed"), ("good", "open")} <= set(outcomes)
+
+
+def asked(
+    folder: Path,
+    engines: Mapping[str, Callable[[int, int], str]],
+    *words: object,
+    reply: Callable[[ChatRequest], Reply] = says_its_grade,
+) -> Path:
+    """A run over 60 queries; `engines` give the text at each query and rank."""
+    rows = [
+        {
+            "query_id": f"q{q}",
+            "query": f"question {q}",
+            "engine": name,
+            "rank": rank,
+            "snippet": text(q, rank),
+        }
+        for q in range(60)
+        for name, text in engines.items()
+        for rank in (1, 2, 3)
+    ]
+    with LoopbackServer(reply) as server:
+        to_ask = asking(write_rows(folder / "d.jsonl", rows), server)
+        assert command(*to_ask, "--out", folder / "run", "--depth", 3, *words).returncode == 0
+    return folder / "run"
+
+
+def test_an_engine_with_the_lists_of_the_best_is_open_with_a_difference_of_0(tmp_path: Path) -> None:
+    def good(query: int, rank: int) -> str:
+        return f"text {query}.{rank} grade={3 * (query % 4 > 0)}"
+
+    poor = {"poor": lambda query, rank: f"poor {query}.{rank} grade={3 * (query % 5 == 0)}"}
+    run = asked(tmp_path, {"best": good, "copy": good, **poor})
+    plan = tmp_path / "plan.csv"
+    agree(run, "--plan-pairs", 80, "--measure", "P@3", "--out", plan)
+    labelled = answer(plan, lambda row: says(row["snippet"]))
+    copy, other = judge.decide_order(run, labelled, [plan]).comparisons
+    assert (copy.b, copy.difference, copy.bounds, copy.ci95, copy.outcome) == (
+        "copy",
+        0,
+        (0, 0),
+        None,
+        "open",
+    )
+    assert other.outcome == "confirmed"
+    assert "best - copy" in agree(run, "--qrels", labelled, "--plan", plan)
+
+
+def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> None:
+    """A yes is 3 by people: with all pairs labelled they say what the assessor says."""
+    engines = {
+        name: lambda query, rank, name=name, share=share: (
+            f"{name} {query}.{rank} grade={int((7 * query + rank) % 10 < share)}"
+        )
+        for name, share in (("best", 7), ("poor", 3))
+    }
+    run = asked(
+        tmp_path,
+        engines,
+        "--scale",
+        "binary",
+        reply=lambda asked: Reply(
+            text=json.dumps({"verdict": "yes" if says(fenced(asked.prompt)) == "1" else "no"})
+        ),
+    )
+    plan = tmp_path / "plan.csv"
+    agree(run, "--plan-pairs", 1000, "--measure", "DCG@3", "--out", plan)
+    graded = answer(plan, lambda row: 3 * int(says(row["snippet"])))
+    (pair,) = judge.decide_order(run, graded, [plan], "graded").comparisons
+    assert pair.difference == pytest.approx(pair.assessor)

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.label_agreement import CalibrationResult, LabelAgreement, MissingCalibration
-from judge.analysis.pair_plan import PlannedComparison, PlannedDifference
+from judge.analysis.planned_order import PlannedComparison, PlannedDifference
 from judge.characters import escape_controls
 from judge.cli.render.cells import format_number, format_range, make_table
 from judge.errors import InputError
@@ -73,7 +73,7 @@ def print_decision(decision: PlannedComparison, console: Console, t: Translator)
         table.add_row(
             Text(escape_controls(f"{row.a} - {row.b}")),
             f"{row.assessor:+.4f}",
-            f"{row.difference:+.4f}",
+            format_number(row.difference, "+.4f"),
             format_range(t, row.ci95, "+.3f"),
             format_p_value(row.p_adjusted),
             f"{row.labelled:,}",

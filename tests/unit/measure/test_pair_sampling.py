@@ -153,6 +153,25 @@ def test_a_missing_label_is_bounded_by_all_its_grades() -> None:
     assert high > found.bounds[1]
 
 
+def test_no_unit_is_no_difference_and_no_label_is_unknown() -> None:
+    none, no = np.array([]), np.array([], np.int64)
+    found = estimate_difference(LabelledDraw(20, no, none, no, none, none.astype(bool), none, 3.0))
+    assert (found.mean, found.bounds, found.test(), found.make_interval(0.95)) == (0, (0, 0), None, None)
+    world = World(3, 20)
+    found = estimate_difference(world.label(np.ones(240), np.ones(240), np.full(240, np.nan)))
+    assert np.isnan([found.mean, *found.bounds]).all()
+    assert (found.test(), found.make_interval(0.95), found.different) == (None, None, 0)
+
+
+def test_queries_count_as_different_where_the_estimate_is_not_0() -> None:
+    """Both lists show two results; on the first 2 of 5 labelled queries one gets a label above the others."""
+    query, weight = np.repeat(np.arange(5), 2), np.tile([1.0, -1.0], 5)
+    gain = np.array([1.0, 0, 0, 1, 1, 1, 0, 0, 1, 1])
+    ones = np.ones(10)
+    draw = LabelledDraw(6, query, weight, np.zeros(10, np.int64), ones, ones.astype(bool), gain, 1.0)
+    assert estimate_difference(draw).different == 2
+
+
 def test_the_interval_excludes_0_exactly_when_the_test_rejects() -> None:
     for seed in range(60):
         found = estimate_difference(World(seed, 25).draw(70, 0.37))

@@ -1,0 +1,205 @@
+"""The order of engines by people's labels on the pairs that a plan drew.
+
+The best engine of a plan is chosen by the grades of the same queries, so Holm's procedure (1979) covers all
+pairs of its engines: those that the plan does not compare count as not significant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from judge.analysis.label_agreement import HumanLabels
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.pair_plan import ENOUGH_LABELS, MIN_LABELS, PairPlan, group_grades
+from judge.analysis.summary import SCHEMA_VERSION
+from judge.errors import InputError
+from judge.measure.measures import Measure, parse_measure
+from judge.measure.pair_sampling import (
+    EstimatedDifference,
+    LabelledDraw,
+    compute_unit_gains,
+    estimate_difference,
+)
+from judge.measure.ppi import ALPHA, MIN_DIFFERENT, CorrectedOutcome, decide_order
+from judge.measure.resampling import Interval, finite_interval, holm
+from judge.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDifference:
+    """The mean difference a - b by the assessor's grades, and as people would have it.
+
+    `difference` is None where no pair with a weight has a label, and 0 where none has a weight. `bounds`
+    are the differences over all grades of the drawn pairs without a label, which are `unlabelled`. `ci95`
+    includes them; of several comparisons its level is the one that Holm's procedure asks, so it excludes 0
+    exactly when `p_adjusted` is below 0.05 divided by the rounds. It is None with too few labels.
+    """
+
+    a: str
+    b: str
+    assessor: float
+    difference: float | None
+    bounds: Interval | None
+    ci95: Interval | None
+    p: float | None
+    p_adjusted: float | None
+    labelled: int
+    unlabelled: int
+    outcome: CorrectedOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedComparison:
+    """The order of engines on all `queries`, by `labels` on drawn pairs: the record of labelled_order.json.
+
+    `grades` names the grades of the run that the means by the assessor are computed from.
+    """
+
+    schema: Literal[2]
+    measure: str
+    queries: int
+    labels: int
+    comparisons: tuple[PlannedDifference, ...]
+    warnings: tuple[str, ...]
+    grades: str | None = None
+
+
+def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: HumanLabels) -> PlannedComparison:
+    """Return the order of the engines by people's labels of the pairs that the `plans` drew.
+
+    The `plans` are of this run (`check_plan`); several are rounds of one: their seeds differ. Raise
+    InputError where they are not, or too few pairs are labelled.
+    """
+    first = plans[0]
+    measure = parse_measure(first.measure)
+    _check_rounds(plans)
+    drawn = {key for plan in plans for key in plan.drawn}
+    labelled = drawn & people.grades.keys()
+    least = min(MIN_LABELS, -(-9 * len(drawn) // 10))
+    if len(labelled) < least:
+        raise InputError(
+            "{labelled} of {drawn} drawn pairs have a label, and an interval needs {least}; label the others",
+            labelled=len(labelled),
+            drawn=len(drawn),
+            least=least,
+        )
+    draws = [_make_draw(run, plans, people, measure, number) for number in range(len(first.engines) - 1)]
+    rounds = max(first.rounds, len(plans))
+    comparisons = _compare(first, [(draw, estimate_difference(draw)) for draw in draws], ALPHA / rounds)
+    warnings = tuple(_warn(plans, len(labelled), len(drawn)))
+    return PlannedComparison(
+        SCHEMA_VERSION, first.measure, len(first.queries), len(labelled), comparisons, warnings
+    )
+
+
+def _warn(plans: Sequence[PairPlan], labelled: int, drawn: int) -> list[str]:
+    warnings: list[str] = []
+    if labelled < ENOUGH_LABELS and labelled < len(plans[0].units):
+        warnings.append(
+            Message(
+                "with fewer than {enough} labels intervals can be a little too narrow: draw more with another"
+                " --seed",
+                enough=ENOUGH_LABELS,
+            )
+        )
+    if labelled < drawn:
+        warnings.append(
+            Message(
+                "{count:,} drawn pairs have no label and may have any grade, which widens the intervals:"
+                " label them, or ask another person",
+                count=drawn - labelled,
+            )
+        )
+    if len(plans) > plans[0].rounds:
+        warnings.append(
+            Message(
+                "the first plan was made for {rounds} of these {plans} rounds; with a look after each one, a"
+                " wrong order is more likely than 5 %: make the first plan with --rounds {plans}",
+                rounds=plans[0].rounds,
+                plans=len(plans),
+            )
+        )
+    return warnings
+
+
+def _check_rounds(plans: Sequence[PairPlan]) -> None:
+    seeds = [plan.seed for plan in plans]
+    alike = {(plan.measure, plan.engines, plan.queries, plan.lists) for plan in plans}
+    if len(alike) > 1 or len(set(seeds)) < len(seeds):
+        raise InputError(
+            "the plans are no rounds of one: they need the same engines and measure, and different seeds"
+            " ({seeds})",
+            seeds=", ".join(map(str, seeds)),
+        )
+
+
+def _make_draw(
+    run: LoadedRun, plans: Sequence[PairPlan], people: HumanLabels, measure: Measure, number: int
+) -> LabelledDraw:
+    """Return the units with a weight in comparison `number`, with their labels."""
+    first = plans[0]
+    units = {(unit.query_id, unit.snippet_id): unit for unit in first.units if unit.weights[number]}
+    total = sum(plan.labels for plan in plans)
+    inverse, certain = dict.fromkeys(units, 0.0), dict.fromkeys(units, True)
+    for plan in plans:
+        for unit in plan.units:
+            key = unit.query_id, unit.snippet_id
+            if key in units:
+                inverse[key] += plan.labels / total * unit.drawn / unit.probability
+                certain[key] &= unit.probability == 1
+    gains = compute_unit_gains(measure, people.scale)
+    if measure.name == "DCG":  # the unit of the means by the assessor: both top grades gain the same
+        gains *= compute_unit_gains(measure, run.spec.scale)[-1] / gains[-1]
+    position: Mapping[str, int] = {query_id: at for at, query_id in enumerate(first.queries)}
+    labels = [people.grades.get(key) for key in units]
+    return LabelledDraw(
+        queries=len(first.queries),
+        query=np.array([position[query_id] for query_id, _ in units], np.int64),
+        weight=np.array([unit.weights[number] for unit in units.values()]),
+        group=group_grades(tuple(units.values()), run.spec.scale),
+        inverse=np.array(list(inverse.values())),
+        certain=np.array(list(certain.values()), bool),
+        gain=np.array([np.nan if grade is None else gains[grade] for grade in labels]),
+        top=float(gains[-1]),
+    )
+
+
+def _compare(
+    plan: PairPlan, estimates: Sequence[tuple[LabelledDraw, EstimatedDifference]], alpha: float
+) -> tuple[PlannedDifference, ...]:
+    """Return the comparisons; a pair of engines that is not compared, or cannot be tested, has a p of 1."""
+    pairs = len(plan.engines) * (len(plan.engines) - 1) // 2
+    p = np.ones(pairs)
+    for number, (_, estimate) in enumerate(estimates):
+        if estimate.different >= MIN_DIFFERENT and (value := estimate.test()) is not None:
+            p[number] = value
+    adjusted = holm(p)
+    # Holm compares the smallest p with alpha / m, the next with alpha / (m - 1), and stops at the first that
+    # is not below; an interval of that level excludes 0 exactly where its pair is named.
+    passed = int((adjusted < alpha).sum())
+    order = np.argsort(np.argsort(p, kind="stable"))
+    comparisons = []
+    for number, (draw, estimate) in enumerate(estimates):
+        level = 1 - alpha / (pairs - min(int(order[number]), passed))
+        lead = plan.means[0] - plan.means[number + 1]
+        interval = estimate.make_interval(level) if estimate.different >= MIN_DIFFERENT else None
+        comparisons.append(
+            PlannedDifference(
+                a=plan.engines[0],
+                b=plan.engines[number + 1],
+                assessor=lead,
+                difference=None if np.isnan(estimate.mean) else estimate.mean,
+                bounds=finite_interval(*estimate.bounds),
+                ci95=interval,
+                p=None if interval is None else float(p[number]),
+                p_adjusted=None if interval is None else float(adjusted[number]),
+                labelled=int(draw.labelled.sum()),
+                unlabelled=int(((draw.inverse > 0) & ~draw.labelled).sum()),
+                outcome=decide_order(int(np.sign(lead)), interval),
+            )
+        )
+    return tuple(comparisons)
