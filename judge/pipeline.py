@@ -313,6 +313,10 @@ def _incomplete(summary: Summary, judging: JudgingResult, least: float) -> RunIn
     wanted = of_assessor * (len(members) or 1)
     if judging.stopped is not None:
         judged = sum(member.judged for member in members) if members else summary.judged - summary.labelled
+        if judged == wanted:
+            return RunIncomplete(
+                "stopped before all pairs of --controls were judged: {reason}", reason=judging.stopped
+            )
         return RunIncomplete(
             "stopped with {missing:,} of {total:,} unjudged: {reason}",
             missing=wanted - judged,

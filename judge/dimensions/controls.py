@@ -2,7 +2,7 @@
 
 `control:mismatched` gives queries the snippets of other queries, drawn at random: the share that the assessor
 calls relevant is its false-positive rate on this data, without labels. `control:ideal` is the best order of
-the pool, the ceiling of any re-ranking.
+the pool by the known grades.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> MismatchedPa
     The two queries have one language and no term in common, so that the snippet does not answer both. There
     are fewer pairs where few such queries exist. A larger draw contains every smaller one.
     """
+    if not count:
+        return MismatchedPairs({})
     lists: dict[str, dict[str, Ranking]] = {}
     for ranking in data.rankings:
         if ranking.snippets and ranking.error is None:

@@ -84,6 +84,15 @@ def describe_controls(t: Translator, summary: Summary) -> Iterator[str]:
     ]
     if means:
         yield t("control:ideal (the best order of the pool): {means}", means=t(", ").join(means))
+        if summary.coverage < 1:
+            name, mean = next(iter(controls.ideal.items()))
+            yield t(
+                "control:ideal is not a ceiling: pairs without a grade could raise it. {measure} is over"
+                " {count:,} of {queries:,} queries.",
+                measure=name_mean(name),
+                count=mean.queries,
+                queries=summary.queries,
+            )
     share = controls.false_positives
     if share.value is None:
         yield t("control:mismatched: no snippet of another query was judged.")

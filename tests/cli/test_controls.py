@@ -15,7 +15,7 @@ from judge.dataset.read import read_dataset
 from judge.dimensions.controls import draw_mismatched_pairs
 from tests.support.command_line import asking, command
 from tests.support.factories import says_its_grade, write_rows
-from tests.support.fake_server import LoopbackServer
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 TOPICS = ("apple", "bridge", "copper", "desert", "engine", "forest", "garden", "harbour")
 
@@ -144,3 +144,32 @@ def test_one_query_has_no_mismatched_pair(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "control:mismatched: no snippet of another query was judged." in done.stdout
+
+
+def test_a_run_whose_controls_are_not_all_judged_says_so(tmp_path: Path) -> None:
+    with LoopbackServer(says_its_grade) as server:
+        words = asking(write_rows(tmp_path / "d.jsonl", rows(2)), server)
+        run(tmp_path, server, 2)
+        more = ("--controls", "--control-pairs", 10, "--max-calls", 4, "--out", tmp_path / "run")
+        done = command(*words, *more)
+    assert done.returncode == 3
+    assert "stopped before all pairs of --controls were judged: " in " ".join(done.stderr.split())
+
+
+def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None:
+    """The snippets of one query get no grade."""
+
+    def knows_seven(asked: ChatRequest) -> Reply:
+        return (
+            Reply(text="no grade")
+            if "apple a" in asked.prompt or "apple b" in asked.prompt
+            else says_its_grade(asked)
+        )
+
+    with LoopbackServer(knows_seven) as server:
+        data = write_rows(tmp_path / "d.jsonl", rows(2))
+        done = command(*asking(data, server), "--controls", "--control-pairs", 5, "--out", tmp_path / "run")
+    assert "control:ideal is not a ceiling" in " ".join(done.stdout.split())
+    ideal = json.loads((tmp_path / "run" / "summary.json").read_text())["controls"]["ideal"]
+    # 4 relevant pairs on each of the other seven queries.
+    assert (ideal["P@5"]["mean"], ideal["P@5"]["queries"]) == (pytest.approx(0.8), 7)

@@ -50,6 +50,17 @@ def test_a_query_is_unknown_where_every_engine_failed_and_undefined_where_nothin
     assert ideal(world)["P@5"] == [pytest.approx(np.nan, nan_ok=True), 0.0, 0.0]
 
 
+def test_a_query_without_any_grade_is_unknown() -> None:
+    world = World(
+        {"a": {"q": ["x"], "r": ["y"]}, "b": {"q": ["x"], "r": ["y"]}},
+        [{("q", "x"): 3}, {("q", "x"): 3, ("r", "y"): 3}],
+        measures="P@1",
+    )
+    assert ideal(world) == {"P@1": [1.0, 1.0]}
+    world = World({"a": {"q": ["x"], "r": ["y"]}}, [{("q", "x"): 3}], measures="P@1")
+    assert ideal(world) == {"P@1": [1.0, pytest.approx(np.nan, nan_ok=True)]}
+
+
 def test_repeats_are_averaged() -> None:
     world = World(
         {"a": {"q": ["x", "y"]}},
