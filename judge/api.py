@@ -214,14 +214,14 @@ def compare_lists(
     result becomes a dimension of the run, in its files. Raises InputError for a folder that cannot be read,
     and RunIncomplete when not every question is asked.
     """
-    from judge import pipeline
+    from judge import list_comparison
     from judge.config.run import Config
 
     if model is None:
         options = {**read_model(Path(run)), **options}
     else:
         options["model"] = model
-    compare = partial(pipeline.compare_lists, Config.load(None, **options), Path(run), a, b)
+    compare = partial(list_comparison.compare_lists, Config.load(None, **options), Path(run), a, b)
     if not _loop_is_running():
         return compare()
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor:

@@ -157,7 +157,7 @@ def sidebyside(
 
     Without -m it is the first model of the run. The result is added to the run's files.
     """
-    from judge import api, pipeline
+    from judge import api, list_comparison
     from judge.cli.render import assessor_tables, dimension_tables
     from judge.client.cancel import raise_on_signals
 
@@ -166,8 +166,8 @@ def sidebyside(
         typed = {**api.read_model(run), **typed}
     settings = to_config(typed, config)
     console, t = make_console(), ui_translator()
-    *_unused, estimate = pipeline.plan_comparison(settings, run, a, b)
+    *_unused, estimate = list_comparison.plan_comparison(settings, run, a, b)
     assessor_tables.print_question_estimate("sidebyside", estimate, console, t)
     with raise_on_signals():
-        summary = pipeline.compare_lists(settings, run, a, b, make_progress_listener())
+        summary = list_comparison.compare_lists(settings, run, a, b, make_progress_listener())
     dimension_tables.print_dimension(Message("sidebyside"), summary, (a, b), console, t)

@@ -94,6 +94,19 @@ ALLOWED["finished_run"] = {
     "runs",
     "selftest",
 } | {"dimensions"}
+ALLOWED["completeness"] = {"records", "errors", "analysis", "assess"}
+ALLOWED["pair_selection"] = {"records", "config", "dataset", "measure", "analysis", "dimensions"}
+ALLOWED["list_comparison"] = {
+    "records",
+    "characters",
+    "config",
+    "pricing",
+    "analysis",
+    "assess",
+    "dimensions",
+    "runs",
+    "store",
+} | {"factory", "finished_run", "completeness"}
 ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate"}
 ALLOWED["api"] = {*ALLOWED} - {"collect", "annotate", "selftest"}
 ALLOWED["integrations"] = {*ALLOWED["factory"], "factory", "parsing", "store", "run_identity"}

@@ -1,0 +1,135 @@
+"""Whether a run is complete: enough pairs have a grade, and enough questions besides an answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from judge.analysis.summary import Summary
+from judge.assess.runner import JudgingResult
+from judge.assess.text_assessor import TextAsker
+from judge.errors import RunIncomplete
+from judge.messages import Message
+from judge.records import Judgment
+
+
+def check_run(
+    summary: Summary, judging: JudgingResult, asker: TextAsker | None, least: float
+) -> tuple[RunIncomplete | None, list[str]]:
+    """Return why a run is incomplete, None when it is complete, and warnings about what is missing in it.
+
+    `asker` has asked the questions of dimensions; `least` is the share of pairs, and of the questions of each
+    dimension, that a complete run has.
+    """
+    warnings: list[str] = []
+    incomplete = _check_pairs(summary, judging, least)
+    if incomplete is None and asker and asker.stopped is not None:
+        incomplete = RunIncomplete(
+            "the pairs are judged, but not every question besides is answered: {reason}", reason=asker.stopped
+        )
+    if incomplete is None and (failures := _describe_failures(judging.judgments)):
+        warnings.append(Message("not every pair has a grade{failures}", failures=failures))
+    for dimension, answers in asker.judgments.items() if asker else ():
+        incomplete = incomplete or check_answers(dimension, answers, least)
+        if incomplete is None and any(answer.grade is None for answer in answers):
+            warnings.append(describe_unanswered(dimension, answers))
+    return incomplete, warnings
+
+
+def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunIncomplete | None:
+    """Return why a run is incomplete and what to do, None when enough pairs are judged."""
+    members = summary.panel.members if summary.panel else ()
+    of_assessor = summary.judgments - summary.labelled
+    wanted = of_assessor * (len(members) or 1)
+    if judging.stopped is not None:
+        judged = sum(member.judged for member in members) if members else summary.judged - summary.labelled
+        if judged == wanted:
+            return RunIncomplete(
+                "stopped before all pairs of --controls were judged: {reason}", reason=judging.stopped
+            )
+        return RunIncomplete(
+            "stopped with {missing:,} of {total:,} unjudged: {reason}",
+            missing=wanted - judged,
+            total=wanted,
+            reason=judging.stopped,
+        )
+    if not summary.judgments and any(engine.errors for engine in summary.engines.values()):
+        return RunIncomplete("there is nothing to judge: the dataset holds engine errors and no result")
+    for member in members:
+        if member.judged < least * of_assessor:
+            return RunIncomplete(
+                "{assessor} judged {count:,} of {total:,} pairs, less than --min-coverage"
+                " {least:.0%}{failures}; {advice}",
+                assessor=member.name,
+                count=member.judged,
+                total=of_assessor,
+                least=least,
+                failures=_describe_failures(judging.judgments, member.name),
+                advice=_advise(judging.judgments),
+            )
+    if summary.coverage < least:
+        return RunIncomplete(
+            "only {coverage:.2%} of the pairs were judged, less than --min-coverage {least:.0%}{failures};"
+            " {advice}",
+            coverage=summary.coverage,
+            least=least,
+            failures=_describe_failures(judging.judgments),
+            advice=_advise(judging.judgments),
+        )
+    return None
+
+
+def check_answers(dimension: str, judgments: Sequence[Judgment], least: float) -> RunIncomplete | None:
+    """Return why the questions of a dimension have too few answers, None when they have enough."""
+    answered = sum(judgment.grade is not None for judgment in judgments)
+    if answered >= least * len(judgments):
+        return None
+    return RunIncomplete(
+        "{unanswered}; --min-coverage is {least:.0%}",
+        unanswered=describe_unanswered(dimension, judgments),
+        least=least,
+    )
+
+
+def describe_unanswered(dimension: str, judgments: Sequence[Judgment]) -> Message:
+    """Return how many questions of a dimension have no answer, and the most frequent reason."""
+    return Message(
+        "{dimension}: {missing:,} of {total:,} questions have no answer{failures}; the same command asks"
+        " again",
+        dimension=Message(dimension),
+        missing=sum(judgment.grade is None for judgment in judgments),
+        total=len(judgments),
+        failures=_describe_failures(judgments),
+    )
+
+
+def _advise(judgments: Iterable[Judgment]) -> str:
+    """Return what the user can do to get grades for the pairs that have none."""
+    kinds = {judgment.error for judgment in judgments}
+    if kinds == {None, "text_cut"} or kinds == {"text_cut"}:
+        return Message("raise max_chars and name another --out: what was judged is not paid again")
+    if kinds <= {None, "no_text", "text_cut"}:
+        return Message(
+            "add the texts that are missing and name another --out: what was judged is not paid again"
+        )
+    return Message("the same command asks again for the rest")
+
+
+def _describe_failures(judgments: Iterable[Judgment], assessor: str = "") -> str:
+    """Return the most frequent error kind (of `assessor`) and its most frequent message; empty if none."""
+    failed = [
+        (judgment.error, judgment.detail)
+        for judgment in judgments
+        if judgment.detail and assessor in ("", judgment.assessor)
+    ]
+    if not failed:
+        return ""
+    [(kind, count)] = Counter(kind for kind, _ in failed).most_common(1)
+    [(detail, _)] = Counter(detail for error, detail in failed if error == kind).most_common(1)
+    return Message(
+        " ({count:,} of {total:,} failed with {kind!r}: {detail})",
+        count=count,
+        total=len(failed),
+        kind=kind,
+        detail=detail,
+    )

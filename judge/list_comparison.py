@@ -1,0 +1,80 @@
+"""Comparing the lists of two engines of a finished run with a model, and adding the result to its files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from judge import factory
+from judge.analysis.dimension_result import DimensionSummary
+from judge.analysis.loaded_run import LoadedRun
+from judge.assess import estimate as estimating
+from judge.assess.progress import NullProgress, ProgressListener
+from judge.characters import estimate_tokens
+from judge.completeness import check_answers, describe_unanswered
+from judge.config.run import Config
+from judge.dimensions import side_by_side
+from judge.dimensions.side_by_side import ListComparison
+from judge.finished_run import export_run, measure_run
+from judge.messages import Message
+from judge.pricing.cost import Cost, add_costs
+from judge.runs.folder import RunFolder, reading_run
+from judge.runs.load import load_run
+from judge.store.store import VerdictStore
+
+
+def plan_comparison(
+    config: Config, path: Path, a: str, b: str
+) -> tuple[LoadedRun, ListComparison, estimating.QuestionEstimate]:
+    """Return the run in the folder `path`, the comparison of two of its engines, and what it would cost."""
+    config.check_text_model("sidebyside")
+    with reading_run(path):
+        loaded = load_run(RunFolder(path))
+        plan = side_by_side.plan_comparison(loaded, a, b)
+    assessor = factory.build_text_assessor(config, side_by_side.COMPARE_LISTS, calls=False)
+    shown = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask) / max(len(plan.to_ask), 1)
+    price = factory.build_limits(config, assessor.model).price
+    estimate = estimating.estimate_questions(
+        assessor, len(plan.to_ask), shown, side_by_side.REPLY_TOKENS, price
+    )
+    return loaded, plan, estimate
+
+
+def compare_lists(
+    config: Config, path: Path, a: str, b: str, progress: ProgressListener | None = None
+) -> DimensionSummary:
+    """Compare the whole lists of two engines of the run in folder `path`, and add that to its files.
+
+    Raises InputError when `path` is no finished run, and the reason when not every question is asked.
+    """
+    folder = RunFolder(path)
+    folder.read("summary.json")  # before a lock file appears in a folder that is no run's
+    with folder.locked():
+        loaded, plan, _ = plan_comparison(config, path, a, b)
+        with VerdictStore(Path(config.store) if config.store else folder.store_path) as store:
+            asker = factory.build_text_asker(config, store, progress or NullProgress())
+            asker.dimension = Message("sidebyside")
+            result = side_by_side.compare_lists(loaded, plan, asker)
+        judgments = asker.judgments.get(asker.dimension, [])
+        if stopped := asker.stopped or check_answers(asker.dimension, judgments, config.min_coverage):
+            raise stopped
+        remarks = (*result.summary.remarks, _describe_spending(add_costs(asker.costs)))
+        if any(judgment.grade is None for judgment in judgments):
+            remarks = (*remarks, describe_unanswered(asker.dimension, judgments))
+        result = replace(result, summary=replace(result.summary, remarks=remarks))
+        name = f"sidebyside {json.dumps([plan.a, plan.b], ensure_ascii=False)}"
+        dimensions = {**loaded.dimensions, name: result}
+        export_run(folder, measure_run(path, replace(loaded, dimensions=dimensions)))
+    return result.summary
+
+
+def _describe_spending(cost: Cost) -> Message:
+    """Return what the questions of a dimension cost that is added to a finished run."""
+    return Message(
+        "The questions took {calls:,} calls and {tokens:,} tokens{cost}; the cost of the run does not contain"
+        " them.",
+        calls=cost.calls,
+        tokens=cost.prompt_tokens + cost.completion_tokens,
+        cost="" if cost.usd is None else f", ${cost.usd:.4f}",
+    )
