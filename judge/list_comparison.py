@@ -14,6 +14,7 @@ from judge.assess.progress import NullProgress, ProgressListener
 from judge.characters import estimate_tokens
 from judge.completeness import check_answers, describe_unanswered
 from judge.config.run import Config
+from judge.config.run_checks import check_text_model
 from judge.dimensions import side_by_side
 from judge.dimensions.side_by_side import ListComparison
 from judge.finished_run import export_run, measure_run
@@ -28,7 +29,7 @@ def plan_comparison(
     config: Config, path: Path, a: str, b: str
 ) -> tuple[LoadedRun, ListComparison, estimating.QuestionEstimate]:
     """Return the run in the folder `path`, the comparison of two of its engines, and what it would cost."""
-    config.check_text_model("sidebyside")
+    check_text_model(config, "sidebyside")
     with reading_run(path):
         loaded = load_run(RunFolder(path))
         plan = side_by_side.plan_comparison(loaded, a, b)

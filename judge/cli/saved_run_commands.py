@@ -36,7 +36,7 @@ def score(
 ) -> None:
     """Score a run again, free, with any measures. --save rewrites the run's files."""
     from judge.cli.render import run_tables
-    from judge.config.run import split_prices
+    from judge.config.text_forms import split_prices
     from judge.dimensions import DimensionOptions
     from judge.finished_run import rescore
     from judge.runs.folder import reading_run

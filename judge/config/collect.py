@@ -7,7 +7,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from judge.config.loader import ConfigSource, did_you_mean, read_section, rename_options
@@ -23,29 +23,12 @@ from judge.config.option_checks import (
     option,
     raise_input_errors,
 )
+from judge.config.text_forms import Addresses
 from judge.errors import InputError
 from judge.messages import Message
 
 #: Options without a default, and how the command line takes them.
 _REQUIRED = {"queries": "QUERIES", "engines": "--engine NAME", "out": "--out DATA"}
-
-
-def _read_addresses(value: object) -> object:
-    """Return a list of NAME=URL, as the command line takes addresses, as a table."""
-    if not isinstance(value, list | tuple):
-        return value
-    for text in value:
-        name, _, url = str(text).partition("=")
-        if not (name and url):
-            raise InputError(
-                "--base-url is {value!r:.80}; it is NAME=URL, e.g. searxng=http://localhost", value=text
-            )
-    return dict(str(text).split("=", 1) for text in value)
-
-
-_Addresses = Annotated[
-    Mapping[str, str], BeforeValidator(_read_addresses), Field(description=Message("a table of texts"))
-]
 
 
 @dataclass(config=STRICT, frozen=True, kw_only=True)
@@ -103,7 +86,7 @@ class CollectConfig:
     timeout: Annotated[NumberValue, Field(ge=0.1)] = option(
         "Timeout of a call in seconds (default 20).", CALLS, 20.0
     )
-    base_urls: _Addresses = option(
+    base_urls: Addresses = option(
         "NAME=URL: another address of an engine; repeatable.",
         ENGINES,
         {},

@@ -5,16 +5,14 @@ A value comes from the command line or the Python call, else from the TOML file,
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from judge.config.loader import ConfigSource, is_day, read_toml, rename_options
+from judge.config.loader import ConfigSource, read_toml, rename_options
 from judge.config.option import ASSESSOR, DIMENSIONS, FILES, INPUT, LIMITS, MEASURING
 from judge.config.option_checks import (
     STRICT,
@@ -22,7 +20,6 @@ from judge.config.option_checks import (
     DayValue,
     NonNegativeNumber,
     NumberValue,
-    OneOrMore,
     ShareValue,
     TextList,
     TextValue,
@@ -30,88 +27,17 @@ from judge.config.option_checks import (
     options_of,
     raise_input_errors,
 )
-from judge.errors import InputError
+from judge.config.run_checks import check_together
+from judge.config.text_forms import Columns, Measures, Price, Prices, Thresholds
 from judge.messages import Message
 from judge.models import FORMS
-from judge.records import (
-    BINARY,
-    DECISION_MODEL,
-    EXPECTED,
-    GRADED,
-    RERANKER,
-    LangChoice,
-    Sampling,
-    Scale,
-    ScaleName,
-)
+from judge.records import BINARY, EXPECTED, GRADED, RERANKER, LangChoice, Sampling, Scale, ScaleName
 
 #: Tables of a TOML file that hold no options of a run.
 OTHER_TABLES = frozenset({"collect", "nightly"})
 #: Default `max_tokens` without and with thinking.
 MAX_TOKENS, MAX_TOKENS_THINKING = 512, 8192
 
-
-def _split_columns(value: object) -> object:
-    """Return a table of columns, or texts FIELD=COLUMN,FIELD=COLUMN, as a list of FIELD=COLUMN."""
-    if isinstance(value, Mapping):
-        return tuple(f"{name}={column}" for name, column in value.items())
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
-        return value
-    # A column's name may hold a comma: one that separates is followed by FIELD=.
-    return tuple(part for text in texts for part in re.split(r",(?=\w+=)", text))
-
-
-def split_prices(value: object) -> tuple[str, ...]:
-    """Return a table of engines' prices, or texts ENGINE=USD,ENGINE=USD, as ENGINE=USD each.
-
-    Raise InputError for a price that is not a number from 0.
-    """
-    if isinstance(value, Mapping):
-        texts: Iterable[object] = (f"{name}={price}" for name, price in value.items())
-    else:
-        texts = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    prices = tuple(part.strip() for text in texts for part in str(text).split(","))
-    for each in prices:
-        name, _, price = each.rpartition("=")
-        if not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip()):
-            raise InputError(
-                "costs is {value!r}; it is ENGINE=USD per 1,000 queries, such as tavily=8",
-                value=each if isinstance(value, str | Mapping | Sequence) else value,
-            )
-    return prices
-
-
-def _split_numbers(value: object) -> object:
-    """Return the numbers of a text with commas, as the command line takes a list of numbers."""
-    try:
-        return tuple(map(float, value.split(","))) if isinstance(value, str) else value
-    except ValueError:
-        return value
-
-
-_Prices = Annotated[TextList, BeforeValidator(split_prices)]
-_Columns = Annotated[TextList, BeforeValidator(_split_columns)]
-_Measures = Annotated[
-    TextList,
-    OneOrMore,
-    Field(description=Message('a list of measures such as ["nDCG@10", "AP@10"]')),
-]
-_Price = Annotated[
-    tuple[NonNegativeNumber, ...],
-    BeforeValidator(_split_numbers),
-    Field(
-        strict=False,
-        min_length=2,
-        max_length=3,
-        description=Message("INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD per million tokens"),
-    ),
-]
-_Thresholds = Annotated[
-    tuple[NumberValue, ...],
-    BeforeValidator(_split_numbers),
-    Field(strict=False, min_length=1, description=Message("a list of scores such as [0.2, 0.5, 0.8]")),
-]
 _ScaleName = Annotated[ScaleName, Field(description=Message("'graded' (0-3) or 'binary' (yes/no)"))]
 _Language = Annotated[LangChoice, Field(description=Message("'auto', 'zh' or 'en'"))]
 _Place = Annotated[Literal["local", "ray"], Field(description=Message("'local' or 'ray'"))]
@@ -151,7 +77,7 @@ class Config:
         flags=("--run",),
         type=list[Path],
     )
-    columns: _Columns = option(
+    columns: Columns = option(
         "Names of the dataset's columns: FIELD=COLUMN, e.g. snippet=text,query=q; repeatable.",
         INPUT,
         (),
@@ -183,7 +109,7 @@ class Config:
     relevant_from: int | None = option(
         "Lowest grade that counts as relevant.", ASSESSOR, example="2", for_datasets=True
     )
-    rerank_thresholds: _Thresholds | None = option(
+    rerank_thresholds: Thresholds | None = option(
         "Scores at which a reranker's grades 1, 2, … begin, e.g. 0.2,0.5,0.8 (default: fitted on --qrels).",
         ASSESSOR,
         example="[0.2, 0.5, 0.8]",
@@ -232,7 +158,7 @@ class Config:
         INPUT,
         example="50",
     )
-    measures: _Measures | None = option(
+    measures: Measures | None = option(
         'Measures, e.g. "nDCG@10 AP@10 P@5"; the first one decides.',
         MEASURING,
         type=str,
@@ -265,7 +191,7 @@ class Config:
         for_datasets=True,
         for_scores=True,
     )
-    costs: _Prices = option(
+    costs: Prices = option(
         "Also measure what relevant results cost: ENGINE=USD per 1,000 queries, e.g. a=5,b=0.3; free.",
         DIMENSIONS,
         (),
@@ -356,7 +282,7 @@ class Config:
         is_changeable=False,
         for_datasets=True,
     )
-    price: _Price | None = option(
+    price: Price | None = option(
         "Price of the model: INPUT,OUTPUT[,CACHED] in USD per million tokens.",
         LIMITS,
         example="[0.4, 1.2]",
@@ -385,86 +311,8 @@ class Config:
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:
-        models = [self.model, *self.panel]
-        if len(set(models)) < len(models):
-            raise InputError("a model is named twice in {names!r}; a panel's members differ", names=models)
-        if self.as_of is not None and not is_day(self.as_of):
-            raise InputError("--as-of is {value!r}; it is a day such as 2026-05-01", value=self.as_of)
-        if self.out is not None and Path(self.out).name in ("", ".."):
-            raise InputError("out is {value!r}; it is a run's own folder, such as runs/one", value=self.out)
-        if not 1 <= self.grading.relevant_from <= self.grading.top:
-            raise InputError(
-                "relevant_from is {value!r}; it is 1 to {top}", value=self.relevant_from, top=self.grading.top
-            )
-        if self.check is not None and self.qrels is None:
-            raise InputError("check takes a sample of labelled pairs; add --qrels FILE, or omit --check")
-        if self.ray_address is not None and self.on != "ray":
-            raise InputError("ray_address is that of a Ray cluster; add --on ray, or omit --ray-address")
-        self._check_expected()
-        if self.assessor == "deepeval":
-            self._check_deepeval()
-        self._check_thresholds()
-        for name in ("points", "answers", "failures", "explain"):
-            if getattr(self, name):
-                self.check_text_model(f"--{name}")
+        check_together(self)
         return self
-
-    def check_text_model(self, option: str) -> None:
-        """Raise InputError when the first model, which `option` asks, answers with no texts."""
-        if self.model.startswith(("lexical", EXPECTED, RERANKER, DECISION_MODEL)):
-            raise InputError(
-                "{option} asks a language model, and {model} gives no texts; omit {option}, or name another"
-                " model first",
-                option=option,
-                model=self.model,
-            )
-
-    def _check_thresholds(self) -> None:
-        thresholds, top = self.rerank_thresholds, self.grading.top
-        if not self.has_reranker:
-            return
-        if thresholds is None:
-            if self.qrels is None:
-                raise InputError(
-                    "a reranker gives scores, not grades: add --rerank-thresholds with the scores at which"
-                    " the grades 1 to {top} begin, or --qrels FILE to fit them on labels",
-                    top=top,
-                )
-        elif len(thresholds) != top or list(thresholds) != sorted(set(thresholds)):
-            raise InputError(
-                "--rerank-thresholds is {value}; the {scale} scale takes {top} ascending scores",
-                value=",".join(map(str, thresholds)),
-                scale=self.scale,
-                top=top,
-            )
-
-    def _check_expected(self) -> None:
-        if EXPECTED not in (self.model, *self.panel):
-            return
-        if self.panel or self.qrels is not None or self.controls or self.assessor != "judge":
-            raise InputError(
-                "-m expected takes every grade from the column 'expected'; omit other models,"
-                " --qrels, --controls and --assessor"
-            )
-        if self.scale != "binary":
-            raise InputError("a document is expected or not: -m expected goes with --scale binary")
-        if self.repeats > 1:
-            raise InputError("expected documents are the same every time; omit --repeats")
-
-    def _check_deepeval(self) -> None:
-        if self.scale != "binary":
-            raise InputError(
-                "DeepEval's verdicts are yes or no: --assessor deepeval goes with --scale binary"
-            )
-        if any(name.startswith(("lexical", RERANKER, DECISION_MODEL)) for name in (self.model, *self.panel)):
-            raise InputError(
-                "DeepEval needs a model that answers in JSON; lexical, rerankers and decision models do not:"
-                " omit --assessor deepeval"
-            )
-        if self.prompts is not None:
-            raise InputError("--assessor deepeval has its own prompts; omit --prompts")
-        if self.batch:
-            raise InputError("DeepEval asks one request at a time; omit --batch or --assessor deepeval")
 
     @property
     def has_reranker(self) -> bool:

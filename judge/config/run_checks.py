@@ -1,0 +1,98 @@
+"""Options of a run that exclude or need each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from judge.config.loader import is_day
+from judge.errors import InputError
+from judge.records import DECISION_MODEL, EXPECTED, RERANKER
+
+if TYPE_CHECKING:
+    from judge.config.run import Config
+
+
+def check_together(config: Config) -> None:
+    """Raise InputError for options that contradict each other, or lack one that they need."""
+    models = [config.model, *config.panel]
+    if len(set(models)) < len(models):
+        raise InputError("a model is named twice in {names!r}; a panel's members differ", names=models)
+    if config.as_of is not None and not is_day(config.as_of):
+        raise InputError("--as-of is {value!r}; it is a day such as 2026-05-01", value=config.as_of)
+    if config.out is not None and Path(config.out).name in ("", ".."):
+        raise InputError("out is {value!r}; it is a run's own folder, such as runs/one", value=config.out)
+    if not 1 <= config.grading.relevant_from <= config.grading.top:
+        raise InputError(
+            "relevant_from is {value!r}; it is 1 to {top}", value=config.relevant_from, top=config.grading.top
+        )
+    if config.check is not None and config.qrels is None:
+        raise InputError("check takes a sample of labelled pairs; add --qrels FILE, or omit --check")
+    if config.ray_address is not None and config.on != "ray":
+        raise InputError("ray_address is that of a Ray cluster; add --on ray, or omit --ray-address")
+    _check_expected(config)
+    if config.assessor == "deepeval":
+        _check_deepeval(config)
+    _check_thresholds(config)
+    for name in ("points", "answers", "failures", "explain"):
+        if getattr(config, name):
+            check_text_model(config, f"--{name}")
+
+
+def check_text_model(config: Config, option: str) -> None:
+    """Raise InputError when the first model, which `option` asks, answers with no texts."""
+    if config.model.startswith(("lexical", EXPECTED, RERANKER, DECISION_MODEL)):
+        raise InputError(
+            "{option} asks a language model, and {model} gives no texts; omit {option}, or name another"
+            " model first",
+            option=option,
+            model=config.model,
+        )
+
+
+def _check_thresholds(config: Config) -> None:
+    thresholds, top = config.rerank_thresholds, config.grading.top
+    if not config.has_reranker:
+        return
+    if thresholds is None:
+        if config.qrels is None:
+            raise InputError(
+                "a reranker gives scores, not grades: add --rerank-thresholds with the scores at which"
+                " the grades 1 to {top} begin, or --qrels FILE to fit them on labels",
+                top=top,
+            )
+    elif len(thresholds) != top or list(thresholds) != sorted(set(thresholds)):
+        raise InputError(
+            "--rerank-thresholds is {value}; the {scale} scale takes {top} ascending scores",
+            value=",".join(map(str, thresholds)),
+            scale=config.scale,
+            top=top,
+        )
+
+
+def _check_expected(config: Config) -> None:
+    if EXPECTED not in (config.model, *config.panel):
+        return
+    if config.panel or config.qrels is not None or config.controls or config.assessor != "judge":
+        raise InputError(
+            "-m expected takes every grade from the column 'expected'; omit other models,"
+            " --qrels, --controls and --assessor"
+        )
+    if config.scale != "binary":
+        raise InputError("a document is expected or not: -m expected goes with --scale binary")
+    if config.repeats > 1:
+        raise InputError("expected documents are the same every time; omit --repeats")
+
+
+def _check_deepeval(config: Config) -> None:
+    if config.scale != "binary":
+        raise InputError("DeepEval's verdicts are yes or no: --assessor deepeval goes with --scale binary")
+    if any(name.startswith(("lexical", RERANKER, DECISION_MODEL)) for name in (config.model, *config.panel)):
+        raise InputError(
+            "DeepEval needs a model that answers in JSON; lexical, rerankers and decision models do not:"
+            " omit --assessor deepeval"
+        )
+    if config.prompts is not None:
+        raise InputError("--assessor deepeval has its own prompts; omit --prompts")
+    if config.batch:
+        raise InputError("DeepEval asks one request at a time; omit --batch or --assessor deepeval")
