@@ -20,6 +20,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from judge.cli import (
+    agree_command,
     collect_command,
     init_command,
     nightly_commands,
@@ -98,7 +99,7 @@ _COMMANDS = (
     *(
         saved_run_commands.score,
         saved_run_commands.compare,
-        saved_run_commands.agree,
+        agree_command.agree,
         run_commands.sidebyside,
         saved_run_commands.align,
         saved_run_commands.annotate,
