@@ -312,7 +312,8 @@ def _match_people(run: LoadedRun, path: Path, labels_scale: ScaleName | None) ->
     labels = read_labels(path)
     matched = match_labels(labels, run.data, run.pool)
     scale = choose_label_scale(matched.grades.values(), run.spec.scale, labels_scale, labels)
-    return HumanLabels(matched.grades, scale, len(matched.unmatched), path.name)
+    first = next(((label.query_id, label.item) for label in matched.unmatched), None)
+    return HumanLabels(matched.grades, scale, len(matched.unmatched), path.name, first_unmatched=first)
 
 
 def rewrite_report(path: Path) -> Path:

@@ -43,7 +43,8 @@ from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, 
 class HumanLabels:
     """Grades by people, by (query_id, snippet_id), on their scale, from the file `source`.
 
-    `unmatched` labels fit no pair. `assumed` grades enter the scores of both sides, but no agreement.
+    `unmatched` labels fit no pair; `first_unmatched` is the query id and the item of the first one. `assumed`
+    grades enter the scores of both sides, but no agreement.
     """
 
     grades: GradesByPair
@@ -51,6 +52,7 @@ class HumanLabels:
     unmatched: int
     source: str
     assumed: GradesByPair = field(default_factory=dict)
+    first_unmatched: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,13 +90,13 @@ def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: Huma
     draws = [_make_draw(run, plans, people, measure, number) for number in range(len(first.engines) - 1)]
     rounds = max(first.rounds, len(plans))
     comparisons = _compare(first, [(draw, estimate_difference(draw)) for draw in draws], ALPHA / rounds)
-    warnings = tuple(_warn(plans, len(labelled), len(drawn)))
+    warnings = tuple(_warn(plans, people, len(labelled), len(drawn)))
     return PlannedComparison(
         SCHEMA_VERSION, first.measure, len(first.queries), len(labelled), comparisons, warnings
     )
 
 
-def _warn(plans: Sequence[PairPlan], labelled: int, drawn: int) -> list[str]:
+def _warn(plans: Sequence[PairPlan], people: HumanLabels, labelled: int, drawn: int) -> list[str]:
     warnings: list[str] = []
     if labelled < ENOUGH_LABELS and labelled < len(plans[0].units):
         warnings.append(
@@ -112,6 +112,17 @@ def _warn(plans: Sequence[PairPlan], labelled: int, drawn: int) -> list[str]:
                 "{count:,} drawn pairs have no label and may have any grade, which widens the intervals:"
                 " label them, or ask another person",
                 count=drawn - labelled,
+            )
+        )
+    if people.first_unmatched is not None:
+        query_id, item = people.first_unmatched
+        warnings.append(
+            Message(
+                "labels that match no pair of this run are ignored: {count:,}, the first is {item!r} of query"
+                " {query_id!r}",
+                count=people.unmatched,
+                item=item,
+                query_id=query_id,
             )
         )
     if len(plans) > plans[0].rounds:

@@ -669,6 +669,9 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
     assert full.ci95
     assert pair.ci95[1] - pair.ci95[0] > full.ci95[1] - full.ci95[0]
     assert "5 drawn pairs have no label" in found.warnings[1]
+    partly.write_text(partly.read_text() + "q1,nothing,1\nq2,nowhere,1\n")
+    warnings = judge.decide_order(unfair, partly, [plan]).warnings
+    assert any("ignored: 2, the first is 'nothing' of query 'q1'" in warning for warning in warnings)
     few = answer(plan, lambda row: says(row["snippet"]) if row["snippet_id"] in unsure else "")
     assert "5 of 60 drawn pairs have a label" in refusal(unfair, "--qrels", few, "--plan", plan)
 
