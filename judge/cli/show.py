@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from judge.characters import escape_controls
+from judge.cli.render.cells import escape_line
 from judge.cli.terminal import ui_translator
 from judge.errors import InputError
 from judge.report.judgment_texts import ERRORS
@@ -78,14 +79,14 @@ def print_query(entry: QueryEntry, console: Console) -> None:
     """Print a query: each engine's snippets best first, with grades and reasons."""
     query_id = escape_controls(entry.query_id)
     console.print(Text.assemble((escape_controls(entry.query), "bold"), f"   {query_id}  {entry.lang}"))
+    t = ui_translator()
     if entry.reference:
-        t = ui_translator()
         console.print(Text(t("reference: {reference}", reference=escape_controls(entry.reference))))
     for name, engine in entry.engines.items():
         console.print()
         console.print(_engine_line(name, engine))
         for dimension, note in engine.notes.items():
-            console.print(Text(escape_controls(f"{ui_translator()(dimension)}: {note}")))
+            console.print(escape_line(t("{name}: {value}", name=t(dimension), value=note)))
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
             console.print(_heading(snippet, escape_controls(text.title)))
@@ -132,11 +133,11 @@ def _judgment_lines(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
         )
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
         flags = f"  [{escape_controls(', '.join(judgment.flags))}]" if judgment.flags else ""
-        reason = escape_controls(judgment.reason or judgment.detail)
+        reason = escape_line(judgment.reason or judgment.detail)
         other = judgment.judged_snippet_id
         source = "  " + t("(judgment of snippet {id})", id=escape_controls(other)) if other else ""
         yield Text.assemble(
-            repeat, (outcome, _STYLES.get(grade, "")), f"  {reason}", (flags, "magenta"), (source, "dim")
+            repeat, (outcome, _STYLES.get(grade, "")), "  ", reason, (flags, "magenta"), (source, "dim")
         )
         for member in judgment.members:
             outcome = (
@@ -144,6 +145,6 @@ def _judgment_lines(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
                 if member.grade is None
                 else f"{member.grade}"
             )
-            yield Text(escape_controls(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")
+            yield Text.assemble(escape_line(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")
     if not judgments:
         yield Text(t("unjudged"), style="dim italic")

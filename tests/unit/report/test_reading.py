@@ -35,3 +35,17 @@ def test_no_name_text_or_flag_reaches_the_terminal_as_an_order() -> None:
     shown = stream.getvalue()
     assert shown.count("\\x1b]0;mine\\x07\\x1b[2J") == 11  # a title that is the address stands there once
     assert not any(ord(char) < 32 for char in shown if char != "\n")
+
+
+def test_a_reason_with_a_line_break_stays_on_its_line() -> None:
+    judgment = {"repeat": 1, "grade": 3, "verdict": "yes", "reason": "first\nsecond", "error": None}
+    snippet = {"rank": 1, "snippet_id": "s", "document": "d", "title": "t", "url": "u", "snippet": "text"}
+    answer: dict[str, Any] = {
+        "scores": {},
+        "error": None,
+        "snippets": [{**snippet, "judgments": [{**judgment, "flags": []}]}],
+    }
+    entry = {"query_id": "q", "query": "query", "lang": "en", "engines": {"bing": answer}}
+    stream = io.StringIO()
+    print_query(from_json(QueryEntry, entry, "results.json"), Console(file=stream, width=200))
+    assert "     3 yes  first\\nsecond" in stream.getvalue().splitlines()
