@@ -146,7 +146,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     with reading_run(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, people), grades=load_summary(folder).grades)
-    _write_shown(folder, "agreement.json", agreement)
+    _write_record_and_report(folder, "agreement.json", agreement)
     return agreement
 
 
@@ -282,12 +282,12 @@ def decide_order(
     people = _match_people(loaded, Path(qrels), labels_scale)
     with reading_run(folder.path):
         order = replace(decide_planned_order(loaded, designs, people), grades=load_summary(folder).grades)
-    _write_shown(folder, "labelled_order.json", order)
+    _write_record_and_report(folder, "labelled_order.json", order)
     return order
 
 
-def _write_shown(folder: RunFolder, name: str, record: object) -> None:
-    """Write a record that the report shows into the folder, and the report, unless it is read-only."""
+def _write_record_and_report(folder: RunFolder, name: str, record: object) -> None:
+    """Write a record into the folder, and the report that shows it, unless the folder is read-only."""
     if folder.takes_files:
         with folder.locked(wait=60):
             folder.write(name, [dump_json(to_json(record), indent=2), "\n"])
