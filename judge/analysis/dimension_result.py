@@ -91,15 +91,15 @@ def average_values(values: Iterable[float | None], least: float = 0.0, most: flo
     """Return the mean of the values that are known, with its t interval cut at `least` and `most`."""
     from scipy.special import stdtrit
 
-    known = np.array([value for value in values if value is not None], dtype=np.float64)
-    if not known.size:
+    numbers = np.array([value for value in values if value is not None], dtype=np.float64)
+    if not numbers.size:
         return DimensionMean(None, None, 0)
-    mean, interval = float(known.mean()), None
+    mean, interval = float(numbers.mean()), None
     # Equal values say nothing of how far others are from them.
-    if known.size > 1 and known.min() < known.max():
-        reach = float(stdtrit(known.size - 1, 0.975) * known.std(ddof=1) / np.sqrt(known.size))
+    if numbers.size > 1 and numbers.min() < numbers.max():
+        reach = float(stdtrit(numbers.size - 1, 0.975) * numbers.std(ddof=1) / np.sqrt(numbers.size))
         interval = finite_interval(max(mean - reach, least), min(mean + reach, most))
-    return DimensionMean(mean, interval, known.size)
+    return DimensionMean(mean, interval, numbers.size)
 
 
 def summarise_dimension(

@@ -234,8 +234,8 @@ def check_plan(run: LoadedRun, plan: PairPlan, place: str) -> None:
 def _list_rules(run: LoadedRun, plan: PairPlan) -> Iterator[tuple[str, object, bool, Message]]:
     """Yield field, value, whether it fits, and the rule; a later rule needs the earlier ones."""
     engines, scale = plan.engines, run.spec.scale
-    known = len(set(engines)) == len(engines) >= 2 and set(engines) <= set(run.data.engines)
-    yield "engines", engines, known, Message("it must name two or more engines of the run, each once")
+    fits = len(set(engines)) == len(engines) >= 2 and set(engines) <= set(run.data.engines)
+    yield "engines", engines, fits, Message("it must name two or more engines of the run, each once")
     try:
         measure = parse_measure(plan.measure)
         check_depth([measure], run.pool.depth)

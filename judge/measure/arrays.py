@@ -1,7 +1,7 @@
 """Arrays of grades, built from the columns of results and judgments.
 
 Engines and queries are sorted by name, so the order of the input does not influence a result. A topic is
-one query in one repeat; the repeats of a query are neighbours. Lists are pad to the longest one.
+one query in one repeat; the repeats of a query are neighbours. Lists are padded to the longest one.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class RankedLists:
         return RankedLists(self.depth, grade, origin, document, snippet, np.full_like(grade, -1), best)
 
     def isolate(self, depth: int) -> RankedLists:
-        """Return each list, cut at `depth`, isolate in a pool of its own: (1, engines * topics, depth)."""
+        """Return each list, cut at `depth`, in a pool of its own: (1, engines * topics, depth)."""
 
         def flatten(array: Ints) -> Ints:
             return np.ascontiguousarray(array[..., :depth]).reshape(1, -1, min(depth, array.shape[-1]))
@@ -127,7 +127,7 @@ def find_best_grades(grade: Ints, document: Ints, documents: int) -> Ints:
     return best
 
 
-#: Lists are pad to at least this many ranks. Then sums down to the default cutoffs round in the same
+#: Lists are padded to at least this many ranks. Then sums down to the default cutoffs round in the same
 #: way, whichever other lists there are.
 _MIN_WIDTH = 10
 

@@ -215,11 +215,11 @@ def measure_rerank_relevancy(pairs: Ints, scores: Mapping[int, float]) -> Rerank
 
 def measure_latency(latencies: Floats) -> Latency | None:
     """Return the latency of one engine from its latencies, None without one; NaN is unknown."""
-    known = latencies[~np.isnan(latencies)]
-    if not known.size:
+    latencies = latencies[~np.isnan(latencies)]
+    if not latencies.size:
         return None
-    median, p95 = np.percentile(known, [50, 95])
-    return Latency(float(median), float(p95), known.size)
+    median, p95 = np.percentile(latencies, [50, 95])
+    return Latency(float(median), float(p95), latencies.size)
 
 
 def measure_tokens(tokens: Floats) -> TokenCount | None:
@@ -227,8 +227,8 @@ def measure_tokens(tokens: Floats) -> TokenCount | None:
 
     An empty result list has 0 tokens; NaN stands for a query without an answer.
     """
-    known = tokens[~np.isnan(tokens)].tolist()
-    return TokenCount(math.fsum(known) / len(known), len(known)) if known else None
+    counts = tokens[~np.isnan(tokens)].tolist()
+    return TokenCount(math.fsum(counts) / len(counts), len(counts)) if counts else None
 
 
 def compute_no_snippet_shares(results: ResultColumns) -> dict[str, float | None]:
@@ -236,7 +236,7 @@ def compute_no_snippet_shares(results: ResultColumns) -> dict[str, float | None]
 
     None without a result whose text is known. A high share is the sign of a field with another name.
     """
-    known = (results.pair >= 0) & ~results.mark_flags({"no_text"})
-    totals, without = known.sum((1, 2)), (known & ~results.has_text).sum((1, 2))
+    counted = (results.pair >= 0) & ~results.mark_flags({"no_text"})
+    totals, without = counted.sum((1, 2)), (counted & ~results.has_text).sum((1, 2))
     shares = divide(without.astype(np.float64), totals.astype(np.float64), np.nan)
     return dict(zip(results.engines, map(finite_or_none, shares), strict=True))

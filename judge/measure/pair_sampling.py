@@ -220,15 +220,12 @@ def estimate_difference(draw: LabelledDraw) -> EstimatedDifference:
     predicted, groups = _fit_gains(draw, labelled)
     open_units = (draw.inverse > 0) & ~labelled
     missing = open_units.any()
-    known = np.where(labelled, np.nan_to_num(draw.gain), predicted)
-    worst = np.where(draw.weight > 0, 0.0, draw.top)
-    fillings = [known]
+    gain = np.where(labelled, np.nan_to_num(draw.gain), predicted)
+    gains = [gain]
     if missing:
-        fillings += [
-            np.where(open_units, worst, known),
-            np.where(open_units, draw.top - worst, known),
-        ]
-    estimates = [_estimate(draw, predicted, gain, groups) for gain in fillings]
+        worst = np.where(draw.weight > 0, 0.0, draw.top)
+        gains += [np.where(open_units, end, gain) for end in (worst, draw.top - worst)]
+    estimates = [_estimate(draw, predicted, gain, groups) for gain in gains]
     means, errors = [float(by_query.mean()) for by_query, _ in estimates], [error for _, error in estimates]
     by_label = estimates[0][0][np.unique(draw.query[labelled])]
     return EstimatedDifference(

@@ -251,7 +251,7 @@ def count_served_models(
     A model is `""` when the server returns no name.
     """
     rows = judgments.rows[judgments.rows["is_graded"] & (judgments.rows["model"] >= 0)]
-    shown = [np.unique(of_engine[of_engine >= 0]) for of_engine in results.pair]
+    returned = [np.unique(of_engine[of_engine >= 0]) for of_engine in results.pair]
     models = {}
     for number, name in enumerate(judgments.models):
         of_model = rows[rows["model"] == number]
@@ -259,7 +259,9 @@ def count_served_models(
             continue
         pairs = of_model["pair"]
         counts = np.bincount(pairs[pairs >= 0], minlength=len(results.snippet_ids))
-        engines = {engine: int(counts[own].sum()) for engine, own in zip(results.engines, shown, strict=True)}
+        engines = {
+            engine: int(counts[own].sum()) for engine, own in zip(results.engines, returned, strict=True)
+        }
         models[name] = ServedModelGrades(
             judgments=len(of_model),
             relevant=int((of_model["grade"] >= scale.relevant_from).sum()),

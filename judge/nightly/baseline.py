@@ -47,7 +47,7 @@ _FOLDER_NAME = re.compile(r"(?=.{1,255}\Z)[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*",
 _STORE_NAME = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
 
 
-def _name_validator(pattern: re.Pattern[str]) -> AfterValidator:
+def _make_name_validator(pattern: re.Pattern[str]) -> AfterValidator:
     def check(name: str) -> str:
         if not pattern.fullmatch(name):
             raise PydanticCustomError(
@@ -58,8 +58,8 @@ def _name_validator(pattern: re.Pattern[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
-_FolderName = Annotated[str, _name_validator(_FOLDER_NAME)]
-_StoreName = Annotated[str, _name_validator(_STORE_NAME)]
+_FolderName = Annotated[str, _make_name_validator(_FOLDER_NAME)]
+_StoreName = Annotated[str, _make_name_validator(_STORE_NAME)]
 _FILES = ("config.json", "summary.json", "results.json", "judgments.jsonl")
 #: The file that the run of a panel has besides, and that of a night which asked engines.
 _OPTIONAL_FILES = ("members.jsonl", COLLECTION_FILE)

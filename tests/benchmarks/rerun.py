@@ -141,8 +141,7 @@ def main() -> None:
     costs: dict[str, dict[int, tuple[float, float, float]]] = {}
     with tempfile.TemporaryDirectory() as temporary:
         environ = make_environment(Path(temporary, "bytecode"))
-        for _ in run_size(Path(temporary, "first"), DISTINCT, environ):
-            pass  # compiles the modules
+        list(run_size(Path(temporary, "first"), DISTINCT, environ))  # the first commands compile the modules
         folder = options.folder or Path(temporary)
         print(f"{'pairs':>9}  {'command':<10} {'CPU s':>8} {'wall s':>8} {'MB':>6} {'µs a pair':>10}")
         for pairs in options.pairs:
