@@ -10,12 +10,12 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, count, groupby, islice
+from itertools import chain, count, groupby
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,44 +23,8 @@ import numpy.typing as npt
 from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, Ints
-from judge.records import Judgment, Ranking, Snippet, shorten_repr
-
-Record = TypeVar("Record")
-Columns = TypeVar("Columns")
-
-
-class StoredRecords(Sequence[Record], Generic[Record, Columns]):
-    """Records that `read` yields anew whenever they are used, and their columns, which are in memory."""
-
-    def __init__(self, read: Callable[[], Iterator[Record]], length: int, columns: Columns) -> None:
-        self._read = read
-        self._length = length
-        self.columns = columns
-
-    def __iter__(self) -> Iterator[Record]:
-        return self._read()
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, index: int) -> Record: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
-    def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
-        if isinstance(index, slice):
-            return tuple(self)[index]
-        place = range(self._length)[index]
-        return next(islice(self, place, None))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"StoredRecords({self._length})"
+from judge.measure.stored_records import StoredRecords
+from judge.records import Judgment, Ranking, shorten_repr
 
 
 @dataclass(frozen=True)
@@ -233,14 +197,17 @@ class _FlatResults:
         pairs, numbers = {id_: at for at, id_ in enumerate(ids)}, number_names()
         for ranking, snippets in zip(rankings, lists, strict=True):
             names = documents.get((ranking.engine, query_id), ())[:depth]
-            if ranking.error is None and len(names) != len(snippets):
+            failed = ranking.error is not None
+            if not failed and len(names) != len(snippets):
                 raise ValueError(
                     f"the pool has {len(names)} documents for engine {ranking.engine!r} on query "
                     f"{query_id!r}, which returned {len(snippets)} snippets down to depth {depth}"
                 )
-            failed = ranking.error is not None
-            is_counted = self.with_tokens and not failed
-            tokens = math.fsum(map(_count_tokens, snippets)) if is_counted else np.nan
+            tokens = np.nan
+            if self.with_tokens and not failed:
+                tokens = math.fsum(
+                    estimate_tokens(each.raw_title) + estimate_tokens(each.raw_text) for each in snippets
+                )
             latency = np.nan if ranking.latency_ms is None else ranking.latency_ms
             engine = self.engines[ranking.engine]
             self.rankings.append((engine, query, len(snippets), failed, latency, tokens))
@@ -307,10 +274,6 @@ class _FlatResults:
                 engine=engines[cell // len(queries)],
                 query_id=queries[cell % len(queries)],
             )
-
-
-def _count_tokens(snippet: Snippet) -> float:
-    return estimate_tokens(snippet.raw_title) + estimate_tokens(snippet.raw_text)
 
 
 def _sort_names(numbers: Mapping[str, int]) -> tuple[tuple[str, ...], Ints]:

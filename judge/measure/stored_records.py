@@ -1,0 +1,44 @@
+"""A sequence of records of which only the columns are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Generic, TypeVar, overload
+
+Record = TypeVar("Record")
+Columns = TypeVar("Columns")
+
+
+class StoredRecords(Sequence[Record], Generic[Record, Columns]):
+    """Records that `read` yields anew for each use, with the columns that were made of them."""
+
+    def __init__(self, read: Callable[[], Iterator[Record]], length: int, columns: Columns) -> None:
+        self._read = read
+        self._length = length
+        self.columns = columns
+
+    def __iter__(self) -> Iterator[Record]:
+        return self._read()
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
+    def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        place = range(self._length)[index]
+        return next(islice(self, place, None))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"StoredRecords({self._length})"
