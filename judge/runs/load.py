@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from sys import intern
@@ -42,16 +43,7 @@ from judge.runs.record_json import (
     from_json,
     summary_from_json,
 )
-from judge.runs.results import (
-    OtherLayout,
-    QueryEntry,
-    RankingsOfQuery,
-    StoredDocuments,
-    load_query,
-    load_rankings,
-    read_entries,
-    read_results,
-)
+from judge.runs.results import OtherLayout, QueryEntry, SnippetEntry, read_entries, read_results
 
 #: The types of a judgment's fields that figures are computed from.
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
@@ -65,6 +57,12 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 _get_values = attrgetter(*_TYPES)
 #: Texts that many judgments share.
 _SHARED_FIELDS = ("query_id", "snippet_id", "assessor", "prompt_version", "served_model", "judged_snippet_id")
+#: What a snippet consists of, besides its rank, its document and its judgments.
+_get_text_fields = attrgetter("snippet_id", "title", "snippet", "url", "docno", "date", "flags", "shown")
+#: The documents of the pool in rank order, by (engine, query_id).
+_Documents = Mapping[tuple[str, str], tuple[str, ...]]
+#: The rankings of a query, and their documents.
+_RankingsOfQuery = tuple[list[Ranking], _Documents]
 
 
 def load_summary(folder: RunFolder) -> Summary:
@@ -170,21 +168,21 @@ def _load_dataset(
 ) -> tuple[Dataset, Pool, ResultColumns]:
     """Return the dataset that a results.json was made from, its pool, and its columns."""
     queries: dict[str, Query] = {}
-    blocks: list[RankingsOfQuery] = []
+    blocks: list[_RankingsOfQuery] = []
     lengths: list[int] = []
 
-    def load_blocks() -> Iterator[RankingsOfQuery]:
+    def load_blocks() -> Iterator[_RankingsOfQuery]:
         for entry in entries:
-            queries[entry.query_id] = load_query(entry)
-            block = load_rankings(entry)
+            queries[entry.query_id] = _load_query(entry)
+            block = _load_rankings(entry)
             lengths.append(len(block[0]))
             blocks.extend([block] if in_memory else [])
             yield block
 
     columns = tabulate_queries(load_blocks(), summary.depth)
 
-    def read_blocks() -> Iterable[RankingsOfQuery]:
-        return blocks if in_memory else map(load_rankings, read_entries(folder.path / "results.json"))
+    def read_blocks() -> Iterable[_RankingsOfQuery]:
+        return blocks if in_memory else map(_load_rankings, read_entries(folder.path / "results.json"))
 
     def read_rankings() -> Iterator[Ranking]:
         return (ranking for rankings, _ in read_blocks() for ranking in rankings)
@@ -195,9 +193,69 @@ def _load_dataset(
     rankings = StoredRecords(read_rankings, sum(lengths), columns)
     data = Dataset(queries, rankings, columns.engines, summary.remarks, summary.dates)
     pairs = StoredRecords(read_pairs, len(columns.snippet_ids), columns)
-    documents = StoredDocuments(read_blocks)
+    documents = _StoredDocuments(read_blocks)
     pool = Pool(summary.depth, summary.results, tuple(pairs) if in_memory else pairs, documents)
     return data, pool, columns
+
+
+def _load_query(entry: QueryEntry) -> Query:
+    """Return the query of an entry."""
+    text = entry.query if entry.shown is None else entry.shown
+    return Query(entry.query_id, text, entry.query, entry.lang, entry.reference, entry.extra, entry.expected)
+
+
+def _load_rankings(entry: QueryEntry) -> _RankingsOfQuery:
+    """Return the rankings of an entry, and the documents of its pool."""
+    rankings: list[Ranking] = []
+    documents: dict[tuple[str, str], tuple[str, ...]] = {}
+    distinct: dict[tuple[object, ...], Snippet] = {}
+    for engine, answer in entry.engines.items():
+        # A snippet that several engines returned becomes one object.
+        snippets = tuple(
+            distinct.get(key) or distinct.setdefault(key, _load_snippet(snippet))
+            for snippet in answer.snippets
+            for key in [_get_text_fields(snippet)]
+        )
+        rankings.append(Ranking(engine, entry.query_id, snippets, answer.error, answer.latency_ms))
+        documents[engine, entry.query_id] = tuple(
+            snippet.document for snippet in answer.snippets if snippet.document is not None
+        )
+    return rankings, documents
+
+
+def _load_snippet(entry: SnippetEntry) -> Snippet:
+    cleaned = entry.shown
+    return Snippet(
+        id=intern(entry.snippet_id),
+        text=cleaned.snippet if cleaned else entry.snippet,
+        title=cleaned.title if cleaned else entry.title,
+        date=entry.date,
+        url=entry.url,
+        raw_text=entry.snippet,
+        raw_title=entry.title,
+        docno=entry.docno,
+        flags=entry.flags,
+    )
+
+
+class _StoredDocuments(_Documents):
+    """The documents of all queries, which are read when they are used first."""
+
+    def __init__(self, read: Callable[[], Iterable[_RankingsOfQuery]]) -> None:
+        self._read = read
+
+    @cached_property
+    def _names(self) -> _Documents:
+        return {key: names for _, documents in self._read() for key, names in documents.items()}
+
+    def __getitem__(self, key: tuple[str, str]) -> tuple[str, ...]:
+        return self._names[key]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def _list_pairs(

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from operator import attrgetter
 from pathlib import Path
-from sys import intern, maxsize
+from sys import maxsize
 from typing import Any, Literal
 
 from judge.analysis.dimension_result import DimensionResult, QueryValues
@@ -20,7 +18,7 @@ from judge.dataset.textfile import number_lines
 from judge.errors import InputError
 from judge.filesystem import open_text
 from judge.measure.panel_agreement import PanelMembers
-from judge.records import Dataset, Judgment, Lang, Pool, Query, Ranking, Scale, Snippet
+from judge.records import Dataset, Judgment, Lang, Pool, Ranking, Scale, Snippet
 from judge.runs.folder import DAMAGED_FILE_ADVICE, dump_json, parse_json
 from judge.runs.record_json import decode_json, from_json, to_json
 
@@ -343,74 +341,4 @@ def _snippet(
         shown=CleanedText(snippet.title, snippet.text) if cleaned else None,
         flags=snippet.flags,
         judgments=tuple(judgments),
-    )
-
-
-#: What a snippet consists of, besides its rank, its document and its judgments.
-_get_text_fields = attrgetter("snippet_id", "title", "snippet", "url", "docno", "date", "flags", "shown")
-
-
-def load_query(entry: QueryEntry) -> Query:
-    """Return the query of an entry."""
-    text = entry.query if entry.shown is None else entry.shown
-    return Query(entry.query_id, text, entry.query, entry.lang, entry.reference, entry.extra, entry.expected)
-
-
-#: The documents of the pool in rank order, by (engine, query_id).
-Documents = Mapping[tuple[str, str], tuple[str, ...]]
-#: The rankings of a query, and their documents.
-RankingsOfQuery = tuple[list[Ranking], Documents]
-
-
-class StoredDocuments(Documents):
-    """The documents of all queries, which are read when they are used first."""
-
-    def __init__(self, read: Callable[[], Iterable[RankingsOfQuery]]) -> None:
-        self._read = read
-
-    @cached_property
-    def _names(self) -> Documents:
-        return {key: names for _, documents in self._read() for key, names in documents.items()}
-
-    def __getitem__(self, key: tuple[str, str]) -> tuple[str, ...]:
-        return self._names[key]
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-def load_rankings(entry: QueryEntry) -> RankingsOfQuery:
-    """Return the rankings of an entry, and the documents of its pool."""
-    rankings: list[Ranking] = []
-    documents: dict[tuple[str, str], tuple[str, ...]] = {}
-    distinct: dict[tuple[object, ...], Snippet] = {}
-    for engine, answer in entry.engines.items():
-        # A snippet that several engines returned becomes one object.
-        snippets = tuple(
-            distinct.get(key) or distinct.setdefault(key, _load_snippet(snippet))
-            for snippet in answer.snippets
-            for key in [_get_text_fields(snippet)]
-        )
-        rankings.append(Ranking(engine, entry.query_id, snippets, answer.error, answer.latency_ms))
-        documents[engine, entry.query_id] = tuple(
-            snippet.document for snippet in answer.snippets if snippet.document is not None
-        )
-    return rankings, documents
-
-
-def _load_snippet(entry: SnippetEntry) -> Snippet:
-    cleaned = entry.shown
-    return Snippet(
-        id=intern(entry.snippet_id),
-        text=cleaned.snippet if cleaned else entry.snippet,
-        title=cleaned.title if cleaned else entry.title,
-        date=entry.date,
-        url=entry.url,
-        raw_text=entry.snippet,
-        raw_title=entry.title,
-        docno=entry.docno,
-        flags=entry.flags,
     )
