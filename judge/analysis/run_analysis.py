@@ -10,13 +10,14 @@ from statistics import fmean
 import numpy as np
 
 from judge.analysis.dimension_result import average_values
-from judge.analysis.loaded_run import LoadedRun, fingerprint_grades
-from judge.analysis.summary import SCHEMA_VERSION, DecidingQueries, DecidingQuery, Summary
+from judge.analysis.loaded_run import LoadedRun, RunSpec, fingerprint_grades
+from judge.analysis.summary import SCHEMA_VERSION, Controls, DecidingQueries, DecidingQuery, Summary
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.measure.bias import find_shared_vendors
-from judge.measure.columns import JudgmentColumns
+from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines, find_largest_contributions
 from judge.measure.engine_summary import EngineResult, summarise_engines
+from judge.measure.formulas import finite_or_none
 from judge.measure.ideal import score_ideal_order
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import (
@@ -98,16 +99,18 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
         cost=spec.cost,
         labels=spec.labels,
-        controls=spec.controls
-        and replace(
-            spec.controls,
-            ideal={
-                name: average_values(None if np.isnan(value) else float(value) for value in values)
-                for name, values in score_ideal_order(results, columns, spec.measures, spec.scale).items()
-            },
-        ),
+        controls=_add_ideal_means(spec, results, columns),
         near_duplicates=len(np.unique(columns.rows["pair"][columns.rows["is_near_duplicate"]])),
     )
+
+
+def _add_ideal_means(spec: RunSpec, results: ResultColumns, judgments: JudgmentColumns) -> Controls | None:
+    """Return the controls with the means of the pool's best order; None without controls."""
+    if spec.controls is None:
+        return None
+    values = score_ideal_order(results, judgments, spec.measures, spec.scale)
+    means = {name: average_values(map(finite_or_none, of_queries)) for name, of_queries in values.items()}
+    return replace(spec.controls, ideal=means)
 
 
 def _measure_panel(run: LoadedRun) -> PanelResult | None:

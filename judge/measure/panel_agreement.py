@@ -19,7 +19,7 @@ import numpy as np
 from judge.measure.agreement import cohen_kappa, count_confusions
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.formulas import finite_or_none
-from judge.measure.score import Scores, nan_mean
+from judge.measure.score import Scores
 from judge.measure.stability import RepeatStability, measure_stability
 from judge.records import Judgment, Scale
 
@@ -133,7 +133,7 @@ def measure_panel_agreement(
         split=sum(PANEL_SPLIT in judgment.flags for judgment in judgments_low),
         ties=len(tied),
         deciding_ties=sum((low.grade or 0) < scale.relevant_from <= (high.grade or 0) for low, high in tied),
-        ties_high=_average_scores(rescore(judgments_high)) if tied else {},
+        ties_high=rescore(judgments_high).average_queries() if tied else {},
     )
 
 
@@ -209,18 +209,6 @@ def _compare_members(members: PanelMembers, scale: Scale) -> Iterator[MemberPair
         table = count_confusions(np.zeros(len(both), np.int64), grades_a, grades_b, scale.top + 1).sum(0)
         kappa = float(cohen_kappa(table, quadratic=True))
         yield MemberPair(a, b, len(both), float((grades_a == grades_b).mean()), finite_or_none(kappa))
-
-
-def _average_scores(scores: Scores) -> dict[str, dict[str, float | None]]:
-    """Return the mean over the queries with a value, by measure and engine."""
-    value, _, _ = scores.average_repeats()
-    return {
-        str(measure): {
-            engine: finite_or_none(mean)
-            for engine, mean in zip(scores.engines, nan_mean(value[..., index], axis=1), strict=True)
-        }
-        for index, measure in enumerate(scores.measures)
-    }
 
 
 #: The column that segments queries by the grading model, and its value for several models.

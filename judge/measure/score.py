@@ -14,7 +14,7 @@ import numpy as np
 
 from judge.measure.arrays import Arrays, Coverage, RankedLists, build_arrays
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
-from judge.measure.formulas import Bools, Floats, Ints, divide, largest_value
+from judge.measure.formulas import Bools, Floats, Ints, divide, finite_or_none, largest_value
 from judge.measure.imputation import DRAWS, impute_grades
 from judge.measure.measures import Measure, check_depth
 from judge.measure.values import (
@@ -112,6 +112,14 @@ class Scores:
         """Return the (engines, queries, measures) means over the repeats, as `mean_with_bounds` does."""
         value, low, high = (np.moveaxis(array, 2, -1) for array in (self.value, self.low, self.high))
         return mean_with_bounds(value, low, high)
+
+    def average_queries(self) -> dict[str, dict[str, float | None]]:
+        """Return the mean over the queries with a value, by measure and engine."""
+        value, _, _ = self.average_repeats()
+        return {
+            str(measure): dict(zip(self.engines, map(finite_or_none, means), strict=True))
+            for measure, means in zip(self.measures, nan_mean(value, axis=1).T, strict=True)
+        }
 
     def bound_differences(self, a: Ints, b: Ints, measure: int) -> tuple[Floats, Floats]:
         """Return the (pairs, queries) lowest and highest a - b over all grades of unjudged snippets.

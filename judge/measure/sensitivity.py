@@ -16,7 +16,7 @@ import numpy as np
 
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
-from judge.measure.formulas import Bools, Floats, finite_or_none
+from judge.measure.formulas import Bools, Floats
 from judge.measure.measures import Measure
 from judge.measure.score import Scores, nan_mean, score_columns
 from judge.records import Scale
@@ -188,7 +188,7 @@ def measure_flagged_sensitivity(
         score_columns(results, judgments.grade_zero(flagged), [measure], scale),
         score_columns(results.drop_pairs(flagged), judgments.drop_pairs(flagged), [measure], scale),
     )
-    means = [_average_by_engine(each) for each in treated]
+    means = [each.average_queries()[str(measure)] for each in treated]
     engines = {engine: FlaggedMeans(*(each[engine] for each in means)) for engine in scores.engines}
     winners = FlaggedWinners(*(_find_winner(each, among) for each in treated))
     swapped = tuple(_find_swapped(engines))
@@ -196,12 +196,6 @@ def measure_flagged_sensitivity(
     return FlaggedEffect(
         str(measure), int(flagged.sum()), engines, winners, swapped, bool(swapped) or not same_winner
     )
-
-
-def _average_by_engine(scores: Scores) -> dict[str, float | None]:
-    values, _, _ = scores.average_repeats()
-    means = nan_mean(values[..., 0], axis=1)
-    return dict(zip(scores.engines, map(finite_or_none, means), strict=True))
 
 
 def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:
