@@ -14,6 +14,8 @@ from typing import Any
 from judge.analysis.loaded_run import RunLabels
 from judge.assess.assessor import Assessor
 from judge.config.environment import environment
+from judge.config.option import INPUT
+from judge.config.option_checks import options_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.pooled_dataset import PooledDataset
 from judge.models import PROVIDERS
@@ -21,9 +23,14 @@ from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
 from judge.runs.folder import RunFolder, dump_json
 
-#: Options that name files and columns. A run is identified by its data, so files may move between two runs.
-_DATA_OPTIONS = frozenset(
-    {"data", "topics", "docs", "trec_runs", "columns", "base_url", "qrels", "check", "near_duplicates"}
+#: Options whose effect is in the identity in another form: the data, so files may move between two runs, the
+#: labels and the server.
+_REPLACED_OPTIONS = frozenset(
+    {
+        "base_url",
+        "near_duplicates",
+        *(name for name, each in options_of(Config).items() if each.group == INPUT),
+    }
 )
 #: The name on the Python package index, where `judge` is another project.
 _DISTRIBUTION = "search-judge"
@@ -36,7 +43,7 @@ def make_identity(
     options = {
         name: value
         for name, value in config.options().items()
-        if name not in CHANGEABLE_OPTIONS | _DATA_OPTIONS
+        if name not in CHANGEABLE_OPTIONS | _REPLACED_OPTIONS
     }
     return {
         **options,

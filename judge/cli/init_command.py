@@ -64,11 +64,7 @@ def _make_lines(t: Translator) -> Iterator[str]:
         yield from ("", f"# --- {t(group)}")
         for name, option in options.items():
             if option.group == group:
-                yield from (
-                    "",
-                    *_comment(name_keys(t(option.help), {})),
-                    _value_line(Config, name, option, t),
-                )
+                yield from ("", *_option_lines(Config, name, option, t))
     yield from ("", f"# --- {t('For judge collect and judge nightly')}", "")
     yield from _comment(t("judge nightly takes its results from data or from [collect]: remove one of them."))
     yield from ("# [collect]", *_table_lines(CollectConfig, t))
@@ -83,11 +79,16 @@ def _table_lines(model: type[Any], t: Translator) -> Iterator[str]:
     from judge.config.option_checks import options_of
 
     for name, option in options_of(model).items():
-        yield from (*_comment(name_keys(t(option.help), {})), _value_line(model, name, option, t))
+        yield from _option_lines(model, name, option, t)
+
+
+def _option_lines(model: type[Any], name: str, option: Option, t: Translator) -> Iterator[str]:
+    """Yield the text of an option, and a line with its default or an example."""
+    yield from _comment(name_keys(t(option.help), {}))
+    yield _value_line(model, name, option, t)
 
 
 def _value_line(model: type[Any], name: str, option: Option, t: Translator) -> str:
-    """Return the line of an option with its default, else with an example."""
     from judge.config.option_checks import fields_of
     from judge.config.run import MAX_TOKENS
     from judge.measure.measures import DEFAULT_MEASURES

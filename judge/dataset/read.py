@@ -207,13 +207,11 @@ def _find_query(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice)
     if extra != entry.extra:
         entry.extra = {name: value for name, value in entry.extra.items() if extra.get(name) == value}
     query = entry.query
-    if (reference is not None and query.reference is None) or (
-        expected is not None and query.expected is None
-    ):
+    if (reference, expected) != (query.reference, query.expected):
         entry.query = replace(
             query,
-            reference=reference if query.reference is None else query.reference,
-            expected=expected if query.expected is None else query.expected,
+            reference=query.reference if reference is None else reference,
+            expected=query.expected if expected is None else expected,
         )
     return entry
 
