@@ -15,7 +15,7 @@ from judge.messages import Message
 _FIELDS = frozenset(
     {"query", "query_id", "engine", "rank", "snippet", "title", "url", "date", "reference", "error", "docno"}
 )
-#: Fields that `--columns` can rename.
+#: Fields that `--columns` can rename. Without `-m expected`, `expected` is an extra column like any other.
 COLUMN_FIELDS = tuple(sorted({*_FIELDS, "expected"}))
 #: Fields of the query in a nested record; the other ones belong to a result.
 _QUERY_FIELDS = frozenset({"query", "query_id", "reference", "expected"})

@@ -24,7 +24,7 @@ from judge.measure.ppi import count_reserve_queries, draw_queries_to_label
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
 from tests.support.command_line import asking, command
-from tests.support.factories import fenced, numbered, says_its_grade, write_rows
+from tests.support.factories import fenced, numbered, rows_of, says_its_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 Judged = Mapping[str, Any]
@@ -582,7 +582,7 @@ def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain: Path, tmp_
     assert "Fewer than 20 labelled queries say how far people agree, but correct no engine's scores." in said
 
 
-def answer(path: Path, grade: Callable[[dict[str, str]], object]) -> Path:
+def label_plan(path: Path, grade: Callable[[dict[str, str]], object]) -> Path:
     """Labels for a plan, as a file of their own."""
     rows = [f"{row['query_id']},{row['snippet_id']},{grade(row)}\n" for row in table(path)]
     target = path.with_name(f"labels-{path.name}")
@@ -609,7 +609,7 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     # No list repeats another's snippets: each pair weighs a third, for or against baidu.
     assert {weight for unit in design["units"] for weight in unit["weights"]} == {1 / 3, -1 / 3}
 
-    found = judge.decide_order(unfair, answer(plan, lambda row: says(row["snippet"])), [plan])
+    found = judge.decide_order(unfair, label_plan(plan, lambda row: says(row["snippet"])), [plan])
     truth = [
         (says(row["snippet"]) >= "2") * (1 if row["engine"] == "baidu" else -1) for row in unfair_rows(120)
     ]
@@ -622,7 +622,7 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     assert pair.outcome == "reversed"
     assert found.warnings == ()
 
-    labelled = answer(plan, lambda row: says(row["snippet"]))
+    labelled = label_plan(plan, lambda row: says(row["snippet"]))
     said = agree(unfair, "--qrels", labelled, "--plan", plan)
     assert "People's labels reverse the assessor's order, it should be: bing > baidu" in said
     assert json.loads(agree(unfair, "--qrels", labelled, "--plan", plan, "--json")) == to_json(found)
@@ -630,7 +630,7 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     # A second round, drawn on its own, makes the interval narrower; what both drew is labelled once.
     words = ("--engines", "baidu", "bing", "--measure", "P@3", "--seed", 1)
     agree(unfair, "--half-width", 0.1, *words, "--out", second)
-    more = answer(second, lambda row: says(row["snippet"])).read_text().splitlines()
+    more = label_plan(second, lambda row: says(row["snippet"])).read_text().splitlines()
     both = tmp_path / "both.csv"
     both.write_text("\n".join(dict.fromkeys([*labelled.read_text().splitlines(), *more])) + "\n")
     later = judge.decide_order(unfair, both, [plan, second])
@@ -655,9 +655,9 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
     plan = tmp_path / "plan.csv"
     agree(unfair, "--plan-pairs", 60, "--measure", "sDCG@3", "--out", plan)
     unsure = {row["snippet_id"] for row in table(plan)[:5]}
-    sure = answer(plan, lambda row: says(row["snippet"]))
+    sure = label_plan(plan, lambda row: says(row["snippet"]))
     full = judge.decide_order(unfair, sure, [plan]).comparisons[0]
-    partly = answer(plan, lambda row: "?" if row["snippet_id"] in unsure else says(row["snippet"]))
+    partly = label_plan(plan, lambda row: "?" if row["snippet_id"] in unsure else says(row["snippet"]))
     found = judge.decide_order(unfair, partly, [plan])
     (pair,) = found.comparisons
     assert (pair.labelled, pair.unlabelled) == (55, 5)
@@ -672,7 +672,7 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
     partly.write_text(partly.read_text() + "q1,nothing,1\nq2,nowhere,1\n")
     warnings = judge.decide_order(unfair, partly, [plan]).warnings
     assert any("ignored: 2, the first is 'nothing' of query 'q1'" in warning for warning in warnings)
-    few = answer(plan, lambda row: says(row["snippet"]) if row["snippet_id"] in unsure else "")
+    few = label_plan(plan, lambda row: says(row["snippet"]) if row["snippet_id"] in unsure else "")
     assert "5 of 60 drawn pairs have a label" in refusal(unfair, "--qrels", few, "--plan", plan)
 
 
@@ -690,7 +690,7 @@ def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair: Path, plain: Path, tm
     assert not (unfair / "labels.csv").exists()
     agree(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
     assert "plan.json: exists" in refusal(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
-    labelled = answer(plan, lambda row: says(row["snippet"]))
+    labelled = label_plan(plan, lambda row: says(row["snippet"]))
     others = labels(tmp_path / "plain.csv", judged(plain), lambda each: each["grade"])
     assert "plan.json: engines is ('baidu', 'bing'), but it must name" in refusal(
         plain, "--qrels", others, "--plan", plan
@@ -706,7 +706,7 @@ def design(unfair: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A plan of 60 pairs with all labels beside it."""
     plan = tmp_path_factory.mktemp("design") / "plan.csv"
     agree(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
-    answer(plan, lambda row: says(row["snippet"]))
+    label_plan(plan, lambda row: says(row["snippet"]))
     return plan
 
 
@@ -759,19 +759,18 @@ def test_a_repeated_unit_is_refused(unfair: Path, design: Path, tmp_path: Path) 
 def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> None:
     shares = {"best": 0.7, "good": 0.65, "fair": 0.55, "poor": 0.3}
     chance = random.Random(3)
-    rows = [
+    rows = rows_of(
         {
-            "query_id": f"q{query}",
-            "query": f"question {query}",
-            "engine": engine,
-            "rank": rank,
-            "snippet": text,
+            f"q{query}": {
+                engine: [
+                    f"text {query}.{engine}.{rank} grade={3 * (chance.random() < share)}"
+                    for rank in (1, 2, 3)
+                ]
+                for engine, share in shares.items()
+            }
+            for query in range(80)
         }
-        for query in range(80)
-        for engine, share in shares.items()
-        for rank in (1, 2, 3)
-        for text in [f"text {query}.{engine}.{rank} grade={3 * (chance.random() < share)}"]
-    ]
+    )
     with LoopbackServer(says_its_grade) as server:
         words = asking(write_rows(tmp_path / "d.jsonl", rows), server)
         assert command(*words, "--out", tmp_path / "run", "--depth", 3).returncode == 0
@@ -789,7 +788,9 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
             "--out",
             plan,
         )
-        found = judge.decide_order(tmp_path / "run", answer(plan, lambda row: says(row["snippet"])), [plan])
+        found = judge.decide_order(
+            tmp_path / "run", label_plan(plan, lambda row: says(row["snippet"])), [plan]
+        )
         assert found.labels == 120 + 60 * seed
         assert {row.a for row in found.comparisons} == {"best"}
         p = [row.p for row in found.comparisons]
@@ -805,25 +806,19 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
     assert {("poor", "confirmed"), ("good", "open")} <= set(outcomes)
 
 
-def asked(
+def run_on_lists(
     folder: Path,
     engines: Mapping[str, Callable[[int, int], str]],
     *words: object,
     reply: Callable[[ChatRequest], Reply] = says_its_grade,
 ) -> Path:
     """A run over 60 queries; `engines` give the text at each query and rank."""
-    rows = [
+    rows = rows_of(
         {
-            "query_id": f"q{q}",
-            "query": f"question {q}",
-            "engine": name,
-            "rank": rank,
-            "snippet": text(q, rank),
+            f"q{query}": {name: [text(query, rank) for rank in (1, 2, 3)] for name, text in engines.items()}
+            for query in range(60)
         }
-        for q in range(60)
-        for name, text in engines.items()
-        for rank in (1, 2, 3)
-    ]
+    )
     with LoopbackServer(reply) as server:
         to_ask = asking(write_rows(folder / "d.jsonl", rows), server)
         assert command(*to_ask, "--out", folder / "run", "--depth", 3, *words).returncode == 0
@@ -835,10 +830,10 @@ def test_an_engine_with_the_lists_of_the_best_is_open_with_a_difference_of_0(tmp
         return f"text {query}.{rank} grade={3 * (query % 4 > 0)}"
 
     poor = {"poor": lambda query, rank: f"poor {query}.{rank} grade={3 * (query % 5 == 0)}"}
-    run = asked(tmp_path, {"best": good, "copy": good, **poor})
+    run = run_on_lists(tmp_path, {"best": good, "copy": good, **poor})
     plan = tmp_path / "plan.csv"
     agree(run, "--plan-pairs", 80, "--measure", "P@3", "--out", plan)
-    labelled = answer(plan, lambda row: says(row["snippet"]))
+    labelled = label_plan(plan, lambda row: says(row["snippet"]))
     copy, other = judge.decide_order(run, labelled, [plan]).comparisons
     assert (copy.b, copy.difference, copy.bounds, copy.ci95, copy.outcome) == (
         "copy",
@@ -859,7 +854,7 @@ def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> Non
         )
         for name, share in (("best", 7), ("poor", 3))
     }
-    run = asked(
+    run = run_on_lists(
         tmp_path,
         engines,
         "--scale",
@@ -870,6 +865,6 @@ def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> Non
     )
     plan = tmp_path / "plan.csv"
     agree(run, "--plan-pairs", 1000, "--measure", "DCG@3", "--out", plan)
-    graded = answer(plan, lambda row: 3 * int(says(row["snippet"])))
+    graded = label_plan(plan, lambda row: 3 * int(says(row["snippet"])))
     (pair,) = judge.decide_order(run, graded, [plan], "graded").comparisons
     assert pair.difference == pytest.approx(pair.assessor)

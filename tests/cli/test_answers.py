@@ -11,7 +11,7 @@ from scipy.stats import pearsonr
 
 from judge.dimensions.answers import _correlate
 from tests.support.command_line import asking, command
-from tests.support.factories import fenced, write_rows
+from tests.support.factories import fenced, rows_of, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: What the results of x and y say; the reference is "right". z returns nothing.
@@ -38,11 +38,8 @@ def answers_and_grades(asked: ChatRequest) -> Reply:
 
 
 def test_answers_are_graded_by_the_reference(tmp_path: Path) -> None:
-    rows = [
-        {"query_id": q, "query": f"what {q}", "engine": e, "rank": 1, "snippet": text, "reference": "right"}
-        for q, texts in TEXTS.items()
-        for e, text in zip("xy", texts, strict=True)
-    ]
+    lists = {query: {"x": (x,), "y": (y,)} for query, (x, y) in TEXTS.items()}
+    rows = [{**row, "reference": "right"} for row in rows_of(lists)]
     rows.append({"query_id": "q4", "query": "no reference", "engine": "x", "rank": 1, "snippet": "right"})
     rows.append({"query_id": "q1", "query": "what q1", "engine": "w", "error": "500"})
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.support.command_line import asking, command
-from tests.support.factories import fenced, write_rows
+from tests.support.factories import fenced, rows_of, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 TEXTS = {"q1": {"x": ("good", "stale"), "y": ("else", "stale")}, "q2": {"x": ("good", "good too")}}
@@ -22,12 +22,7 @@ def sorts_reasons(asked: ChatRequest) -> Reply:
 
 
 def test_shares_counts_and_examples(tmp_path: Path) -> None:
-    rows = [
-        {"query_id": query, "query": f"what {query}", "engine": engine, "rank": rank, "snippet": text}
-        for query, engines in {**TEXTS, "q3": {"y": ("hard", "stale")}}.items()
-        for engine, texts in engines.items()
-        for rank, text in enumerate(texts, start=1)
-    ]
+    rows = rows_of({**TEXTS, "q3": {"y": ("hard", "stale")}})
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
     with LoopbackServer(sorts_reasons) as server:
         words = (*asking(data, server), "--failures", "--min-coverage", 0.5)

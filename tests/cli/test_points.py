@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import asking, command
-from tests.support.factories import fenced, write_rows
+from tests.support.factories import fenced, rows_of, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: Snippets state the points whose letters they hold; a "?" is half of the letter before it.
@@ -31,12 +31,7 @@ def states_points(asked: ChatRequest) -> Reply:
 
 
 def rows() -> list[dict[str, Any]]:
-    return [
-        {"query_id": query, "query": f"question {query}", "engine": engine, "rank": rank, "snippet": text}
-        for query in ("q1", "q2")
-        for engine, texts in SNIPPETS.items()
-        for rank, text in enumerate(texts, start=1)
-    ] + [{"query_id": "q3", "query": "other", "engine": "z", "rank": 1, "snippet": "A"}]
+    return rows_of({"q1": SNIPPETS, "q2": SNIPPETS, "q3": {"z": ("A",)}})
 
 
 def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> None:
@@ -90,19 +85,17 @@ def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path
 
 
 def test_repeated_snippets_add_nothing_and_unknown_results_are_not_uncovered(tmp_path: Path) -> None:
-    lists = {"q1": ("AB", "AB", "A"), "q2": ("AB", "A", "no reply")}
-    data = [
-        {"query_id": query, "query": f"question {query}", "engine": "x", "rank": rank, "snippet": text}
-        for query, texts in lists.items()
-        for rank, text in enumerate(texts, start=1)
-    ] + [{"query_id": "q2", "query": "question q2", "engine": "y", "rank": 1, "snippet": "AB"}]
+    lists: dict[str, dict[str, tuple[str, ...]]] = {
+        "q1": {"x": ("AB", "AB", "A")},
+        "q2": {"x": ("AB", "A", "no reply"), "y": ("AB",)},
+    }
 
     def answer(asked: ChatRequest) -> Reply:
         return Reply(text="") if fenced(asked.prompt) == "no reply" else states_points(asked)
 
     out = tmp_path / "out"
     with LoopbackServer(answer) as server:
-        words = asking(write_rows(tmp_path / "data.jsonl", data), server)
+        words = asking(write_rows(tmp_path / "data.jsonl", rows_of(lists)), server)
         run = command(*words, "--points", "--min-coverage", 0.5, "--out", out)
     assert run.returncode == 0, run.stderr
     points = json.loads((out / "summary.json").read_text())["dimensions"]["points"]

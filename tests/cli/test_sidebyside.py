@@ -10,7 +10,7 @@ import pytest
 
 from judge import api
 from tests.support.command_line import command
-from tests.support.factories import fenced, write_rows
+from tests.support.factories import fenced, rows_of, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: The results of x and y: x is better on 5 queries, y on one; one pair of lists is equal, one undecided.
@@ -35,11 +35,7 @@ def prefers_good(asked: ChatRequest) -> Reply:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    rows = [
-        {"query_id": query, "query": f"what {query}", "engine": engine, "rank": 1, "snippet": text}
-        for query, texts in LISTS.items()
-        for engine, text in zip("xy", texts, strict=True)
-    ]
+    rows = rows_of({query: {"x": (x,), "y": (y,)} for query, (x, y) in LISTS.items()})
     rows.append({"query_id": "q9", "query": "what q9", "engine": "x", "error": "500"})
     rows.append({"query_id": "q9", "query": "what q9", "engine": "y", "rank": 1, "snippet": "good"})
     out = tmp_path / "runs" / "one"

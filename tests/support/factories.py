@@ -71,6 +71,16 @@ def numbered(queries: int, engines: int, results: int) -> list[dict[str, Any]]:
     ]
 
 
+def rows_of(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> list[dict[str, Any]]:
+    """Rows with the snippets that each engine returns for each query, best first."""
+    return [
+        {"query_id": query, "query": f"what {query}", "engine": engine, "rank": rank, "snippet": text}
+        for query, engines in lists.items()
+        for engine, texts in engines.items()
+        for rank, text in enumerate(texts, start=1)
+    ]
+
+
 def says_its_grade(asked: ChatRequest) -> Reply:
     """Grades a snippet of `numbered` by what it says of itself."""
     match = re.search(r"grade=(\d)", fenced(asked.prompt))
