@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
 
 # Byte code, which holds the rewritten assertions, more than halves the time of collecting and of each process
 # that a test starts.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# As the command does: looking for garbage often costs a twentieth of the time.
+gc.set_threshold(100_000)
 # Workers share the cores: a second thread of numpy's linear algebra waits for its turn, and burns CPU time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Messages are in English unless a test asks for Chinese, also on a machine with a Chinese locale.
@@ -66,12 +65,3 @@ def _no_keys() -> None:
     for name in list(os.environ):
         if name in engines or name.endswith(("_API_KEY", "_BASE_URL")) or name.startswith("GITHUB_"):
             del os.environ[name]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The browser in which a module's tests open pages."""
-    from tests.support.browser import chromium
-
-    with chromium() as found:
-        yield found

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import isclose, isfinite
 from typing import Literal
 
 import numpy as np
@@ -255,7 +255,9 @@ def _list_rules(run: LoadedRun, plan: PairPlan) -> Iterator[tuple[str, object, b
     for number, (unit, other) in enumerate(zip(plan.units, expected, strict=True)):
         name, key = f"units[{number}]", (unit.query_id, unit.snippet_id)
         yield name, key, key == (other.query_id, other.snippet_id), Message("the run has another pair there")
-        fits = len(unit.weights) == len(other.weights) and np.allclose(unit.weights, other.weights)
+        fits = len(unit.weights) == len(other.weights) and all(
+            isclose(*weights, abs_tol=1e-8) for weights in zip(unit.weights, other.weights, strict=True)
+        )
         yield (
             f"{name}.weights",
             unit.weights,

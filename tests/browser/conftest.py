@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from judge import example
-from tests.support.browser import Watched, address_of, opened
+from tests.support.browser import Watched, address_of, chromium, opened
 from tests.unit.report.pages import ran, write_page
 from tests.unit.report.troubled import troubled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """Return the browser of this folder's tests; its event loop would be in the way of others."""
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

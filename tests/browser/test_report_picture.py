@@ -9,9 +9,12 @@ import os
 import re
 import struct
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tests.support.browser import address_of, chromium, opened
-from tests.support.command_line import command
+from tests.support.browser import address_of, opened
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "tests" / "pictures" / "report.png"
@@ -24,13 +27,9 @@ def size(png: bytes) -> tuple[int, int]:
     return width, height
 
 
-def test_the_picture_shows_the_demo_s_report(tmp_path: Path) -> None:
-    assert command("demo", "--out", tmp_path / "runs" / "demo").returncode == 0
+def test_the_picture_shows_the_demo_s_report(browser: Browser, demo: Path) -> None:
     looks = {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "light", "locale": "en-US"}
-    with (
-        chromium() as browser,
-        opened(browser, address_of(tmp_path / "runs/demo/report.html"), **looks) as seen,
-    ):
+    with opened(browser, address_of(demo), **looks) as seen:
         answer = seen.page.locator("h1").inner_text()
         png = seen.page.screenshot()
     if os.environ.get("JUDGE_PICTURES") == "write":

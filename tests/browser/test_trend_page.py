@@ -12,9 +12,9 @@ import pytest
 
 from judge.errors import InputError
 from judge.nightly import trend_page
+from tests.browser.test_chart_looks import STICKS_OUT
 from tests.support.browser import Watched, address_of, opened, serious
 from tests.unit.nightly.records import drift, month, night, regression, written
-from tests.unit.report.test_charts_looks import STICKS_OUT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -6,14 +6,18 @@ import re
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from judge.measure.resampling import StatisticValue
 from judge.report.charts import Chart
-from tests.support.browser import address_of, chromium, opened, serious
+from tests.support.browser import address_of, opened, serious
 from tests.unit.report.charted import agreement_with, charts_of
 from tests.unit.report.labelled import favouring, held
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 CSS = (files("judge.report") / "templates" / "charts.css").read_text(encoding="utf-8")
 #: The variables in the light, in the dark, and in the dark by choice.
@@ -80,21 +84,20 @@ def drawings() -> tuple[Chart, ...]:
     return charts_of(run, agreement)
 
 
-def test_in_a_browser_nothing_sticks_out_and_nothing_is_loaded(tmp_path: Path) -> None:
+def test_in_a_browser_nothing_sticks_out_and_nothing_is_loaded(browser: Browser, tmp_path: Path) -> None:
     shown = drawings()
     assert [chart.id for chart in shown] == ["means", "pairs", "queries", "grades", "repeats", "agreement"]
     page = tmp_path / "charts.html"
     page.write_text(PAGE.format(css=CSS, charts="".join(chart.svg for chart in shown)), encoding="utf-8")
-    with chromium() as browser:
-        for width, scheme in ((1440, "light"), (390, "dark")):
-            view = {"width": width, "height": 900}
-            with opened(browser, address_of(page), viewport=view, color_scheme=scheme) as watched:
-                for lang in ("en", "zh-Hans"):
-                    watched.page.evaluate("lang => { document.documentElement.lang = lang }", lang)
-                    assert watched.page.evaluate(STICKS_OUT) == [], (width, lang)
-                assert serious(watched.page) == []
-                assert watched.page.evaluate("document.documentElement.scrollWidth") == width
-                assert (watched.requests, watched.complaints) == ([], [])
+    for width, scheme in ((1440, "light"), (390, "dark")):
+        view = {"width": width, "height": 900}
+        with opened(browser, address_of(page), viewport=view, color_scheme=scheme) as watched:
+            for lang in ("en", "zh-Hans"):
+                watched.page.evaluate("lang => { document.documentElement.lang = lang }", lang)
+                assert watched.page.evaluate(STICKS_OUT) == [], (width, lang)
+            assert serious(watched.page) == []
+            assert watched.page.evaluate("document.documentElement.scrollWidth") == width
+            assert (watched.requests, watched.complaints) == ([], [])
 
 
 #: Texts that are cut by the edge of their chart, or written over one another.
