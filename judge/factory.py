@@ -294,7 +294,7 @@ def build_text_asker(
         nonlocal client
         assessor = build_text_assessor(config, kind)
         limits = build_limits(config, assessor.model)
-        token = client.cancel_token.renew() if client else CancelToken()
+        token = client.cancel_token if client else CancelToken()
         opened = ModelClient(assessor.model, limits, token, client.spend_limit if client else None)
         client = client or opened
         return assessor, opened

@@ -29,18 +29,6 @@ class CancelToken:
         self._cancelled = asyncio.Event()
         self._forced = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._next: CancelToken | None = None
-
-    def renew(self) -> CancelToken:
-        """Return a token for another event loop; `cancel_from_thread` of this one cancels it.
-
-        It has the reason of this token, or of the one that was returned before.
-        """
-        token = CancelToken()
-        if reason := self.reason or (self._next and self._next.reason):
-            token.cancel(reason)
-        self._next = token
-        return token
 
     def cancel(self, reason: JudgeError) -> None:
         """Let no call start from now on."""
@@ -48,10 +36,7 @@ class CancelToken:
         self._cancelled.set()
 
     def cancel_from_thread(self, reason: JudgeError) -> None:
-        """Cancel from another thread than the one that judges; without effect after judging ended."""
-        if self._next is not None:
-            self._next.cancel_from_thread(reason)
-            return
+        """Cancel from another thread than the one that judges."""
         loop = self._loop
         if loop is None:
             self.reason = self.reason or reason
@@ -87,9 +72,13 @@ class CancelToken:
     def handle_signals(self) -> Iterator[None]:
         """Cancel on the first SIGINT, SIGTERM or SIGHUP, and end calls in flight on the second one.
 
-        Signals that this process ignores (nohup, background jobs) stay ignored.
+        Signals that this process ignores (nohup, background jobs) stay ignored. Several event loops may use
+        the token one after the other.
         """
+        self._cancelled, self._forced = asyncio.Event(), asyncio.Event()  # an event belongs to one loop
         loop = self._loop = asyncio.get_running_loop()
+        if self.reason is not None:
+            self._cancelled.set()
         previous = {}
         for number in _SIGNALS:
             handler = signal.getsignal(number)

@@ -260,8 +260,8 @@ class EngineTally:
 class CollectResult:
     """The outcome of a collection.
 
-    `data` is the dataset, `raw_log` the raw log. `incomplete` says what is missing, None when nothing is.
-    `remarks` name engines that return fewer results than the depth.
+    `data` and `raw_log` are the paths of the dataset and of the raw log. `incomplete` says what is
+    missing, None when nothing is. `remarks` name engines that return fewer results than the depth.
     """
 
     data: Path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from contextlib import suppress
 
 import pytest
 
@@ -64,12 +65,16 @@ def test_a_signal_that_nohup_silenced_stays_silent() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_stop_between_two_loops_stays() -> None:
+def test_a_token_serves_several_loops_and_a_stop_between_two_stays() -> None:
+    async def waits(token: CancelToken) -> bool:
+        with token.handle_signals(), suppress(TimeoutError):
+            await asyncio.wait_for(token.wait(), 0.01)
+            return False
+        return True
+
     token = CancelToken()
-    token.cancel_from_thread(Interrupted("before the first"))
-    assert str(token.renew().reason) == "before the first"
-    other = CancelToken()
-    other.renew()
-    other.cancel_from_thread(Interrupted("before the second"))
-    assert str(other.renew().reason) == "before the second"
-    assert CancelToken().renew().reason is None
+    assert asyncio.run(waits(token))
+    assert asyncio.run(waits(token))
+    token.cancel_from_thread(Interrupted("before the third"))
+    assert not asyncio.run(waits(token))
+    assert str(token.reason) == "before the third"
