@@ -16,6 +16,8 @@ from judge.records import Query
 #: The most characters of a note.
 _MAX_NOTE = 4_000
 
+#: The measure of the dimension `costs` that is the price of an engine.
+PRICE = "USD/1000 queries"
 #: The values of an engine on a query by measure, None where unknown.
 QueryValues = Mapping[str, float | None]
 

@@ -192,7 +192,8 @@ class Config:
         for_scores=True,
     )
     costs: Prices = option(
-        "Also measure what relevant results cost: ENGINE=USD per 1,000 queries, e.g. a=5,b=0.3; free.",
+        "Also measure what relevant results cost: ENGINE=USD per 1,000 queries, e.g. a=5,b=0.3, or list for"
+        " list prices only; free.",
         DIMENSIONS,
         (),
         example="{ tavily = 8.0, own = 0.3 }",

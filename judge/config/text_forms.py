@@ -27,7 +27,7 @@ def _split_columns(value: object) -> object:
 def split_prices(value: object) -> tuple[str, ...]:
     """Return a table of engines' prices, or texts ENGINE=USD,ENGINE=USD, as ENGINE=USD each.
 
-    Raise InputError for a price that is not a number from 0.
+    The text `list` stands for list prices alone. Raise InputError for a price that is not a number from 0.
     """
     if isinstance(value, Mapping):
         texts: Iterable[object] = (f"{name}={price}" for name, price in value.items())
@@ -36,9 +36,9 @@ def split_prices(value: object) -> tuple[str, ...]:
     prices = tuple(part.strip() for text in texts for part in str(text).split(","))
     for each in prices:
         name, _, price = each.rpartition("=")
-        if not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip()):
+        if each != "list" and (not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip())):
             raise InputError(
-                "costs is {value!r}; it is ENGINE=USD per 1,000 queries, such as tavily=8",
+                "costs is {value!r}; it is ENGINE=USD per 1,000 queries, such as tavily=8, or list",
                 value=each if isinstance(value, Mapping | Sequence) else value,
             )
     return prices

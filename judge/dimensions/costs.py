@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from judge.analysis.dimension_result import DimensionMean, DimensionResult, summarise_dimension
+from judge.analysis.dimension_result import (
+    PRICE,
+    DimensionMean,
+    DimensionResult,
+    summarise_dimension,
+)
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_run
 from judge.dimensions import DimensionOptions
 from judge.measure.formulas import finite_or_none
 from judge.measure.measures import Measure
 from judge.messages import Message
+from judge.pricing.prices import LISTED_RESULTS, ListPrice, read_list_prices
 
 #: Relevant results are counted in the first results, which a reader or a language model takes.
 _CUTOFF = 5
-PRICE = "USD/1000 queries"
 
 
 def measure_costs(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
     """Return the relevant results of each list, and the price of queries and of relevant results by engine.
 
-    The prices are those of `options`, in US dollars per 1,000 queries; other engines have none.
+    The prices are those of `options`, in US dollars per 1,000 queries, else list prices, if there are any.
     """
-    prices = {name: float(price) for name, _, price in (each.rpartition("=") for each in options.costs)}
+    typed = {
+        name: float(price) for name, _, price in (each.rpartition("=") for each in options.costs) if name
+    }
+    # A longer list can take further calls.
+    shipped = read_list_prices() if run.pool.depth <= LISTED_RESULTS else {}
+    listed = {name: each for name, each in shipped.items() if name in run.data.engines and name not in typed}
+    prices = {**{name: each.usd for name, each in listed.items()}, **typed}
     cutoff = min(_CUTOFF, run.pool.depth)
     relevant = f"relevant@{cutoff}"
     scores = score_run(run, [Measure("P", cutoff)])
@@ -36,10 +47,7 @@ def measure_costs(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
         for column, query_id in enumerate(scores.queries)
         if not scores.coverage.missing[row, column]
     }
-    strangers = [name for name in prices if name not in run.data.engines]
-    remarks: tuple[str, ...] = ()
-    if strangers:
-        remarks = (Message("no engine of this run is called {names}", names=", ".join(map(repr, strangers))),)
+    remarks = tuple(_describe_prices(run, prices, listed))
     result = summarise_dimension(values, run.data.engines, remarks, ranges={relevant: (0.0, float(cutoff))})
     engines = {
         engine: {**means, **_price_engine(means[relevant], prices.get(engine), relevant)}
@@ -61,3 +69,25 @@ def _price_engine(relevant: DimensionMean, price: float | None, name: str) -> Ma
         )
     per_query = unknown if price is None else DimensionMean(price, None, relevant.queries)
     return {PRICE: per_query, f"USD/1000 {name}": of_relevant}
+
+
+def _describe_prices(
+    run: LoadedRun, prices: Mapping[str, float], listed: Mapping[str, ListPrice]
+) -> Iterator[Message]:
+    """Yield which prices are list prices, and which names and engines have no counterpart."""
+    for name, each in listed.items():
+        yield Message(
+            "{engine}: ${usd:.2f} per 1,000 queries is the list price of {day} ({source}); --costs ENGINE=USD"
+            " gives yours.",
+            engine=name,
+            usd=each.usd,
+            day=each.as_of.isoformat(),
+            source=each.source,
+        )
+    if strangers := [name for name in prices if name not in run.data.engines]:
+        yield Message("no engine of this run is called {names}", names=", ".join(map(repr, strangers)))
+    if unpriced := [name for name in run.data.engines if name not in prices]:
+        yield Message(
+            "no price is known for {names}; --costs ENGINE=USD gives one",
+            names=", ".join(map(repr, unpriced)),
+        )

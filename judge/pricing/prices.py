@@ -1,11 +1,13 @@
-"""Prices of tokens: the price of a model at a server, from tables of dated rows.
+"""Prices of tokens and of search queries, from tables of dated rows.
 
-A table is TOML: `[[prices]]` rows, as in `prices.toml` beside this file. The first row that fits the model
-and the server gives the price; without such a row the price is unknown.
+A table of models is TOML: `[[prices]]` rows, as in `prices.toml` beside this file. The first row that fits
+the model and the server gives the price; without such a row the price is unknown. The list prices of search
+engines are in `engine_prices.toml`.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -23,6 +25,8 @@ from judge.records import Usage
 BATCH_SHARE = 0.5
 #: The table that comes with judge.
 SHIPPED_PRICES = Path(__file__).with_name("prices.toml")
+#: The most results of a query that the list price of an engine is for.
+LISTED_RESULTS = 10
 _Money = Annotated[float, Field(ge=0, description="a price in USD per million tokens, such as 0.4")]
 
 
@@ -120,3 +124,21 @@ def read_prices(table: Iterable[Mapping[str, Any]], source: str) -> tuple[PriceR
         price = Price(row.input, row.output, cached, row.as_of.isoformat(), row.source or source, row.batch)
         rows.append(PriceRow(row.models, row.endpoint, price))
     return tuple(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ListPrice:
+    """The list price of an engine: US dollars per 1,000 queries of up to `LISTED_RESULTS` results.
+
+    The vendor's page `source` said so on the day `as_of`.
+    """
+
+    usd: float
+    as_of: date
+    source: str
+
+
+def read_list_prices() -> Mapping[str, ListPrice]:
+    """Return the shipped list prices by the name that `judge collect` has for the engine."""
+    table = tomllib.loads(Path(__file__).with_name("engine_prices.toml").read_text(encoding="utf-8"))
+    return {name: ListPrice(**row) for name, row in table.items()}

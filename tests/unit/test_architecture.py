@@ -49,6 +49,7 @@ ALLOWED: dict[str, set[str]] = {
         "client",
         "measure",
         "models",
+        "pricing",
         "analysis",
         "assess",
         "characters",

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.analysis.dimension_result import DimensionMean
+from judge.analysis.dimension_result import PRICE, DimensionMean
+from judge.collect.registry import KNOWN
 from judge.errors import InputError
+from judge.pricing.prices import read_list_prices
 from tests.support.cases import check_each
 from tests.support.command_line import command
 
@@ -48,6 +50,30 @@ def test_an_engine_without_a_price_has_no_costs(tmp_path: Path) -> None:
     engines = json.loads((tmp_path / "run" / "summary.json").read_text())["dimensions"]["costs"]["engines"]
     assert engines["b"]["USD/1000 queries"]["mean"] == 0.5
     assert engines["c"]["USD/1000 queries"]["mean"] is None
+
+
+def test_an_engine_without_a_price_has_its_list_price_and_the_output_says_so(tmp_path: Path) -> None:
+    named = {"a": "tavily", "b": "brave", "c": "c"}
+    data = [{**row, "engine": named[str(row["engine"])]} for row in rows()]
+    result = judge.run(data, "expected", out=str(tmp_path / "run"), costs=["brave=2"])
+    costs = result.summary.dimensions["costs"]
+    prices = read_list_prices()
+    assert costs.find_mean("tavily", PRICE).mean == prices["tavily"].usd
+    assert costs.find_mean("tavily", "USD/1000 relevant@5").mean == pytest.approx(prices["tavily"].usd / 1.5)
+    assert costs.find_mean("brave", PRICE).mean == 2.0
+    assert costs.find_mean("c", PRICE).mean is None
+    listed, missing = costs.remarks
+    assert f"the list price of {prices['tavily'].as_of} ({prices['tavily'].source})" in listed
+    assert missing == "no price is known for 'c'; --costs ENGINE=USD gives one"
+    # A list of 11 results can take two calls.
+    deep = judge.run(data, "expected", out=str(tmp_path / "deep"), costs=["list"], depth=11)
+    assert deep.summary.dimensions["costs"].find_mean("tavily", PRICE).mean is None
+
+
+def test_each_list_price_is_of_an_engine_that_judge_collects_from() -> None:
+    prices = read_list_prices()
+    assert prices.keys() < KNOWN.keys()
+    assert all(each.usd > 0 and each.source.startswith("https://") for each in prices.values())
 
 
 @check_each("value", ["a", "a=", "=1", "a=cheap", "a=-1", "a=nan", "a=inf"])

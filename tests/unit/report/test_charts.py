@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 
+from judge.analysis.dimension_result import PRICE, DimensionMean, DimensionSummary
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.measure.resampling import StatisticValue
@@ -301,3 +303,23 @@ def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: st
     for one, other in zip(ours, theirs, strict=True):
         assert shapes(one) == shapes(other)
         assert all(cell == display_text.fit_on_line(cell) for row in other.rows for cell in row)
+
+
+def test_quality_stands_against_price_and_engines_without_a_price_are_named() -> None:
+    best = {("q1", "A"), ("q2", "B"), ("q2", "C")}
+    grades = {(query, name): 3 * ((query, name) in best) for query in ("q1", "q2") for name in "ABCD"}
+    run = held({name: {"q1": [name], "q2": [name]} for name in "ABCD"}, grades)
+    summary = summary_of(run)
+    prices = {"A": 8.0, "B": 4.0, "C": 4.0}
+    costs = {name: {PRICE: DimensionMean(usd, None, 2)} for name, usd in prices.items()}
+    priced = replace(summary, dimensions={"costs": DimensionSummary(costs)})
+    charts = {chart.id: chart for chart in draw_charts(priced, chart_data(priced, entries_of(run)), None)}
+    chart = charts["prices"]
+    assert {row[0]: row[1] for row in chart.rows} == {"A": "8.00", "B": "4.00", "C": "4.00"}
+    assert "unknown: \N{FIRST STRONG ISOLATE}D\N{POP DIRECTIONAL ISOLATE}." in chart.desc.en
+    across = [float((dot.get("cx") or "").removesuffix("%")) for dot in elements(chart, "circle", "dot")]
+    assert sorted(set(across[1:])) == [8 + 90 * 4 / 8, 98.0]
+    labels = [float(each.get("y") or 0) for each in elements(chart, "text", "name")]
+    assert len(labels) == 3
+    assert all(abs(one - other) >= 14 for one, other in combinations(labels[1:], 2))
+    assert "prices" not in {chart.id for chart in charts_of(run)}
