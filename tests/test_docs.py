@@ -56,6 +56,14 @@ ANSWERS = {
     "Say which of two search engines": {"reason": "so", "better": "tie"},
     "判断两个搜索引擎的结果列": {"reason": "so", "better": "tie"},
     "Answer the query from": {"answer": "a"},
+    "Grade a web site": {
+        "site_class": "news",
+        "authority": 4,
+        "freshness": None,
+        "clarity": 3,
+        "objectivity": 4,
+        "may_be_ai_made": False,
+    },
     "Grade an answer": {"reason": "so", "grade": "perfect"},
 }
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from judge.assess.assessor import Assessor
+from judge.assess.assessor import Assessor, Question
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import Prompts
 from judge.assess.runner import judge_with_panel
@@ -33,13 +33,15 @@ Answer = TypeVar("Answer")
 class QuestionKind(Generic[Answer]):
     """A kind of question: the prompt file `name`, the record type of an answer and its JSON `properties`.
 
-    `fits` says whether an answer fits the lines that were shown.
+    `fits` says whether an answer fits the lines that were shown. Where `is_keyed_by_query`, the lines are
+    examples: an answer is stored under the query alone, and is that of other lines, too.
     """
 
     name: str
     answer: type[Answer]
     properties: Mapping[str, Any]
     fits: Callable[[Answer, Sequence[str]], bool]
+    is_keyed_by_query: bool = False
 
     def parse(self, reply: str, shown: str, finish_reason: str | None = "stop") -> Answer:
         """Return the answer in a reply about the lines `shown`; raise ReplyParseError."""
@@ -56,6 +58,13 @@ class TextAssessor(Assessor):
         super().__init__(model, prompts, GRADED, reader=f"question:{kind.name}")
         self.name = f"{model.name}/{kind.name}"
         self._kind = kind
+
+    def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
+        """Return the questions about `pair`, one for each repeat."""
+        if not self._kind.is_keyed_by_query:
+            return super().make_questions(pair, repeats)
+        keyed = replace(pair, snippet=replace(pair.snippet, text=""))
+        return [replace(each, pair=pair) for each in super().make_questions(keyed, repeats)]
 
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         completion = await complete()

@@ -200,6 +200,12 @@ class Config:
         for_datasets=True,
         for_scores=True,
     )
+    site_grades: bool = option(
+        "Also ask the first model for grades of each site, and for its class where the table has none.",
+        DIMENSIONS,
+        False,
+        for_datasets=True,
+    )
     points: bool = option(
         "Also ask the first model for the information points of each query, and which results state them.",
         DIMENSIONS,

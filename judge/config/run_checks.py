@@ -34,9 +34,9 @@ def check_together(config: Config) -> None:
     if config.assessor == "deepeval":
         _check_deepeval(config)
     _check_thresholds(config)
-    for name in ("points", "answers", "failures", "explain"):
+    for name in ("site_grades", "points", "answers", "failures", "explain"):
         if getattr(config, name):
-            check_text_model(config, f"--{name}")
+            check_text_model(config, f"--{name.replace('_', '-')}")
 
 
 def check_text_model(config: Config, option: str) -> None:

@@ -91,6 +91,12 @@ def _load_points() -> AskedDimension:
     return AskedDimension(measure_points, forecast_points)
 
 
+def _load_site_grades() -> AskedDimension:
+    from judge.dimensions.site_grades import forecast_site_grades, measure_site_grades
+
+    return AskedDimension(measure_site_grades, forecast_site_grades)
+
+
 def _load_failures() -> AskedDimension:
     from judge.dimensions.failures import forecast_failures, measure_failures
 
@@ -108,6 +114,7 @@ _ROWS = (
     Dimension(Message("sites"), _load_sites),
     Dimension(Message("freshness"), _load_freshness),
     Dimension(Message("costs"), _load_costs),
+    Dimension(Message("site_grades"), _load_site_grades, asks=True),
     Dimension(Message("points"), _load_points, asks=True),
     Dimension(Message("answers"), _load_answers, asks=True),
     Dimension(Message("failures"), _load_failures, asks=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from publicsuffixlist import PublicSuffixList
 from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
 from judge.messages import Message
+from judge.records import Dataset
 
 _CLASSES_FILE = Path(__file__).with_name("site_classes.toml")
 #: The class of a host that no name fits.
@@ -52,18 +53,10 @@ def load_classes() -> SiteClasses:
 
 def measure_sites(run: LoadedRun) -> DimensionResult:
     """Return the share of each class in each list, down to the depth of the run."""
-    hosts_by_list = {
-        (ranking.engine, ranking.query_id): [
-            host for snippet in ranking.snippets[: run.pool.depth] if (host := read_host(snippet.url))
-        ]
-        for ranking in run.data.rankings
-        if ranking.error is None
-    }
+    hosts_by_list = list_hosts(run.data, run.pool.depth)
     classes = load_classes()
     counts = Counter(host for hosts in hosts_by_list.values() for host in hosts)
-    occurring = {classes.classify(host) for host in counts}
-    columns = [name for name in dict.fromkeys(classes.by_name.values()) if name in occurring]
-    values = {key: measure_hosts(hosts, columns, run.pool.depth) for key, hosts in hosts_by_list.items()}
+    values = measure_classes(hosts_by_list, classes.classify, run.pool.depth)
     unknown: Counter[str] = Counter()
     for host, count in counts.items():
         if classes.classify(host) == UNKNOWN:
@@ -72,13 +65,32 @@ def measure_sites(run: LoadedRun) -> DimensionResult:
     return summarise_dimension(values, run.data.engines, tuple(_describe_unknown(unknown)), ranges=shares)
 
 
-def measure_hosts(hosts: Sequence[str], columns: Iterable[str], depth: int) -> QueryValues:
-    """Return the shares of low quality, of `UNKNOWN` and of the classes `columns`; None without a host."""
-    classes = load_classes()
-    counts = Counter(map(classes.classify, hosts))
-    shares = {"low quality": sum(counts[name] for name in classes.low_quality)}
-    shares |= {name: counts[name] for name in (UNKNOWN, *columns)}
-    return {f"{name}@{depth}": count / len(hosts) if hosts else None for name, count in shares.items()}
+def list_hosts(data: Dataset, depth: int) -> dict[tuple[str, str], list[str]]:
+    """Return the hosts of the results that have one, by (engine, query_id), of each list without an error."""
+    return {
+        (ranking.engine, ranking.query_id): [
+            host for snippet in ranking.snippets[:depth] if (host := read_host(snippet.url))
+        ]
+        for ranking in data.rankings
+        if ranking.error is None
+    }
+
+
+def measure_classes(
+    hosts_by_list: Mapping[tuple[str, str], Sequence[str]], classify: Callable[[str], str], depth: int
+) -> dict[tuple[str, str], QueryValues]:
+    """Return the shares of low quality, of `UNKNOWN` and of each class that occurs, None without a host."""
+    table = load_classes()
+    counts = {key: Counter(map(classify, hosts)) for key, hosts in hosts_by_list.items()}
+    occurring = {name for count in counts.values() for name in count}
+    columns = [UNKNOWN, *(name for name in dict.fromkeys(table.by_name.values()) if name in occurring)]
+    values: dict[tuple[str, str], QueryValues] = {}
+    for key, count in counts.items():
+        shares = {"low quality": sum(count[name] for name in table.low_quality)}
+        shares |= {name: count[name] for name in columns}
+        total = count.total()
+        values[key] = {f"{name}@{depth}": part / total if total else None for name, part in shares.items()}
+    return values
 
 
 def _describe_unknown(unknown: Mapping[str, int]) -> list[str]:

@@ -16,6 +16,7 @@ from judge.dimensions.failures import CLASSIFY_REASONS
 from judge.dimensions.points import FIND_SUPPORT, LIST_POINTS
 from judge.dimensions.questions import make_question_pair
 from judge.dimensions.side_by_side import COMPARE_LISTS
+from judge.dimensions.site_grades import GRADE_SITE
 from judge.errors import ReplyParseError
 from judge.records import Lang, Query
 from tests.support.cases import check_each
@@ -28,6 +29,7 @@ KINDS: tuple[QuestionKind[Any], ...] = (
     ANSWER,
     GRADE_ANSWER,
     CLASSIFY_REASONS,
+    GRADE_SITE,
 )
 LANGS: tuple[Lang, ...] = get_args(Lang)
 #: The most tokens that a request may hold beyond the query and the lines.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.dimensions.sites import find_site, load_classes, measure_hosts
+from judge.dimensions.sites import find_site, load_classes, measure_classes
 from tests.support.cases import check_each
 
 
@@ -68,13 +68,16 @@ def test_the_table_names_each_host_once_in_a_known_class() -> None:
 
 
 def test_shares_are_of_the_results_with_a_host() -> None:
-    hosts = ["kknews.cc", "msn.com", "gov.cn", "somewhere.example"]
-    assert measure_hosts(hosts, ["government"], 5) == {
+    hosts = {("a", "q"): ["kknews.cc", "msn.com", "gov.cn", "somewhere.example"], ("b", "q"): []}
+    values = measure_classes(hosts, load_classes().classify, 5)
+    assert values["a", "q"] == {
         "low quality@5": 0.5,
         "unknown@5": 0.25,
         "government@5": 0.25,
+        "content farm@5": 0.25,
+        "aggregator@5": 0.25,
     }
-    assert set(measure_hosts([], ["government"], 5).values()) == {None}
+    assert set(values["b", "q"].values()) == {None}
 
 
 def test_a_run_shows_the_classes_that_occur_and_names_unknown_sites(tmp_path: Path) -> None:

@@ -1,0 +1,152 @@
+"""Grades of sites by the first model, and a class for the sites that site_classes.toml does not name.
+
+The dimensions of a site are those of SourceBench (Jin et al. 2026) that do not depend on a query. A site is
+asked about once: its answer is stored under its name, whatever examples of its results were shown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal, get_args
+
+from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
+from judge.analysis.loaded_run import LoadedRun
+from judge.assess.text_assessor import QuestionKind, TextAsker
+from judge.dataset.language import find_majority_language
+from judge.dimensions import DimensionOptions
+from judge.dimensions.questions import QuestionForecast, make_question_pair
+from judge.dimensions.sites import UNKNOWN, find_domain, find_site, list_hosts, load_classes, measure_classes
+from judge.messages import Message
+from judge.records import Dataset, Pair, Pool, Query, Snippet
+
+GRADES = ("authority", "freshness", "clarity", "objectivity")
+#: The results of a site that the model sees, and the characters of each.
+_EXAMPLES, _EXAMPLE_CHARS = 3, 300
+#: The ranks down to which `quality` is averaged, beside the depth of the run.
+_CUTOFFS = (1, 3)
+#: How many sites a remark names.
+_NAMED = 5
+SiteClass = Literal[
+    "government",
+    "education",
+    "official",
+    "encyclopaedia",
+    "news",
+    "forum",
+    "content farm",
+    "aggregator",
+    "unknown",
+]
+Grade = Literal[1, 2, 3, 4, 5]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteGrades:
+    """What the model says of a site; a grade is None where it cannot tell."""
+
+    site_class: SiteClass
+    authority: Grade | None
+    freshness: Grade | None
+    clarity: Grade | None
+    objectivity: Grade | None
+    may_be_ai_made: bool
+
+    @property
+    def quality(self) -> float | None:
+        """Return the mean of the grades that are known."""
+        grades = [grade for name in GRADES if (grade := getattr(self, name)) is not None]
+        return fmean(grades) if grades else None
+
+
+def _fits(_: SiteGrades, __: object) -> bool:
+    return True
+
+
+_GRADE = {"type": ["integer", "null"], "enum": [*get_args(Grade), None]}
+GRADE_SITE = QuestionKind(
+    "site_grades",
+    SiteGrades,
+    {
+        "site_class": {"type": "string", "enum": list(get_args(SiteClass))},
+        **dict.fromkeys(GRADES, _GRADE),
+        "may_be_ai_made": {"type": "boolean"},
+    },
+    _fits,
+    is_keyed_by_query=True,
+)
+
+
+def forecast_site_grades(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionForecast]:
+    """Return the most questions: one a site, of which those in the store are not asked again."""
+    sites = {find_domain(host) for hosts in list_hosts(data, pool.depth).values() for host in hosts}
+    return [QuestionForecast(GRADE_SITE, len(sites), _EXAMPLES * _EXAMPLE_CHARS / 3, 50)]
+
+
+def measure_site_grades(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
+    """Return the mean grades of each list, and its shares of classes, down to the depth of the run.
+
+    A grade that the model leaves open enters no mean. A list with a site that has no answer has no value.
+    """
+    depth = run.pool.depth
+    examples: dict[str, list[Snippet]] = {}
+    for pair in run.pool.pairs:
+        if site := find_site(pair.snippet.url):
+            examples.setdefault(site, []).append(pair.snippet)
+    hosts_by_list = list_hosts(run.data, depth)
+    counts = Counter(find_domain(host) for hosts in hosts_by_list.values() for host in hosts)
+    sites = sorted(counts)
+    answers = asker.ask(GRADE_SITE, [_ask_site(site, examples.get(site, ())) for site in sites])
+    grades = {site: answer for site, answer in zip(sites, answers, strict=True) if answer}
+    table = load_classes()
+
+    def classify(host: str) -> str:
+        name, answer = table.classify(host), grades.get(find_domain(host))
+        return answer.site_class if name == UNKNOWN and answer else name
+
+    values = measure_classes(hosts_by_list, classify, depth)
+    for key, hosts in hosts_by_list.items():
+        of_list = [grades.get(find_domain(host)) for host in hosts]
+        row = {**_average_grades(of_list, depth), **values[key]}
+        values[key] = dict.fromkeys(row) if None in of_list else row
+    ranges = dict.fromkeys((name for row in values.values() for name in row), (0.0, 1.0))
+    ranges |= {name: (1.0, 5.0) for name in ranges if name.partition("@")[0] in ("quality", *GRADES)}
+    return summarise_dimension(
+        values, run.data.engines, tuple(_describe_sites(grades, counts)), ranges=ranges
+    )
+
+
+def _ask_site(site: str, examples: Sequence[Snippet]) -> Pair:
+    """Return the question about a site: its name as the query, and its first results as lines."""
+    query = Query(site, site, site, find_majority_language(examples))
+    lines = [f"{each.date} | {each.title} | {each.text}"[:_EXAMPLE_CHARS] for each in examples[:_EXAMPLES]]
+    return make_question_pair(query, lines or ["-"])
+
+
+def _average_grades(ranked: Sequence[SiteGrades | None], depth: int) -> QueryValues:
+    """Return the mean quality of the first results, and the mean of each grade, None where none is known."""
+    values: dict[str, float | None] = {}
+    for name, cutoff in [
+        *(("quality", each) for each in (*_CUTOFFS, depth)),
+        *((name, depth) for name in GRADES),
+    ]:
+        known = [grade for site in ranked[:cutoff] if site and (grade := getattr(site, name)) is not None]
+        values[f"{name}@{cutoff}"] = fmean(known) if known else None
+    return values
+
+
+def _describe_sites(grades: Mapping[str, SiteGrades], counts: Mapping[str, int]) -> Iterable[Message]:
+    """Yield the sites with the lowest quality, and those whose content may be made by AI."""
+    graded = sorted((each.quality, -counts[site], site) for site, each in grades.items() if each.quality)
+    if graded:
+        names = ", ".join(f"{site} ({quality:.1f})" for quality, _, site in graded[:_NAMED])
+        yield Message("lowest quality of {count:,} graded sites: {sites}", count=len(graded), sites=names)
+    hinted = sorted((-counts[site], site) for site, each in grades.items() if each.may_be_ai_made)
+    if hinted:
+        yield Message(
+            "the model's uncertain impression: content of {count:,} sites may be made by AI, such as {sites}",
+            count=len(hinted),
+            sites=", ".join(site for _, site in hinted[:_NAMED]),
+        )
