@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.support.cases import count_examples
+
 # Byte code, which holds the rewritten assertions, more than halves the time of collecting and of each process
 # that a test starts.
 sys.dont_write_bytecode = False
@@ -24,7 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["LC_ALL"] = "C.UTF-8"
 os.environ.pop("LANGUAGE", None)
 # No test depends on the speed of the machine.
-settings.register_profile("any speed", deadline=None)
+settings.register_profile("any speed", deadline=None, max_examples=count_examples(30))
 settings.load_profile("any speed")
 
 

@@ -206,7 +206,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=count_examples(20), deadline=None)
+@settings(max_examples=count_examples(8))
 @given(
     st.dictionaries(
         st.tuples(TEXTS, st.from_regex(r"\A[0-9a-f]{16}\Z")),

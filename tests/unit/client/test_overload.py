@@ -95,7 +95,7 @@ def test_however_a_server_says_when_to_come_again_it_is_kept(say: Say) -> None:
 
 
 def test_a_server_without_limits_is_asked_as_much_as_may_be() -> None:
-    story = run(Limited(Capacity(), half_a_second), 2000)
+    story = run(Limited(Capacity(), half_a_second), 1000)
     assert story.rate >= 0.9 * 64 / 0.5
     assert story.requests == 1
 
@@ -130,8 +130,8 @@ def test_a_server_that_turns_away_at_random_is_not_throttled_to_a_standstill() -
         def refuses(self, now: float, until: float) -> float:
             return float(self.chance.random() < 0.05)
 
-    fault_free = run(Limited(Capacity(), half_a_second), 3000)
-    story = run(Limited(Moody(), half_a_second), 3000)
+    fault_free = run(Limited(Capacity(), half_a_second), 1500)
+    story = run(Limited(Moody(), half_a_second), 1500)
     assert story.seconds <= 1.35 * fault_free.seconds
 
 
@@ -172,7 +172,7 @@ def test_a_server_that_stays_dead_ends_the_run_after_its_patience() -> None:
 
 
 def test_retries_are_few_at_a_server_that_fails_half_of_the_time() -> None:
-    story = simulate(Limited(Capacity(), half_a_second, failing=0.25), 2000, LIMITS)
+    story = simulate(Limited(Capacity(), half_a_second, failing=0.25), 1000, LIMITS)
     failed = sum(request.what == "failed" for request in story.log)
     answered = len(story.log) - failed
-    assert len(story.log) - 2000 <= 0.1 * answered + 200 + 4 * 64
+    assert len(story.log) - 1000 <= 0.1 * answered + 200 + 4 * 64

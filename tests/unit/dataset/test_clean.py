@@ -141,16 +141,16 @@ def test_halves_of_a_surrogate_pair_are_joined() -> None:
 @check_each(
     ("make", "most"),
     [
-        (lambda n: "<div>" * n + "answer" + "</div>" * n, 100_000),
+        (lambda n: "<div>" * n + "answer" + "</div>" * n, 40_000),
         (lambda n: "<div>" * n + "<p>answer" * n, 10_000),
-        (lambda n: "<a " + " ".join(f"x{at}" for at in range(n)) + ">answer", 50_000),
-        (lambda n: "<" * n + "answer", 500_000),
-        (lambda n: "answer<script>" * n, 50_000),
-        (lambda n: "<script>" * n + "</scripts>answer", 50_000),
-        (lambda n: "<style>" * n + "answer</style ", 50_000),
-        (lambda n: "<script>" * n + "x</Script>answer", 50_000),
-        (lambda n: "<b>" + "</script " * n + "answer", 50_000),
-        (lambda n: "\u200banswer" * n, 50_000),
+        (lambda n: "<a " + " ".join(f"x{at}" for at in range(n)) + ">answer", 20_000),
+        (lambda n: "<" * n + "answer", 100_000),
+        (lambda n: "answer<script>" * n, 20_000),
+        (lambda n: "<script>" * n + "</scripts>answer", 20_000),
+        (lambda n: "<style>" * n + "answer</style ", 20_000),
+        (lambda n: "<script>" * n + "x</Script>answer", 20_000),
+        (lambda n: "<b>" + "</script " * n + "answer", 20_000),
+        (lambda n: "\u200banswer" * n, 20_000),
     ],
 )
 def test_a_pile_of_markup_is_read_in_linear_time(make: Callable[[int], str], most: int) -> None:

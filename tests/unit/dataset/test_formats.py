@@ -274,7 +274,7 @@ def test_a_line_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> N
     assert f"{path}:1: the line has more than 67,108,864 characters" in done.stderr
 
 
-def test_a_million_columns_are_read_in_linear_time(tmp_path: Path) -> None:
+def test_very_many_columns_are_read_in_linear_time(tmp_path: Path) -> None:
     def seconds(columns: int) -> float:
         names = ["query", "snippet", *(f"c{number}" for number in range(columns))]
         path = written(tmp_path, "d.csv", (",".join(names) + "\n").encode())
@@ -283,7 +283,7 @@ def test_a_million_columns_are_read_in_linear_time(tmp_path: Path) -> None:
         return resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
 
     # What takes quadratic time takes 100 times as long for 10 times as many.
-    assert seconds(1_000_000) < 50 * max(seconds(100_000), 0.01)
+    assert seconds(300_000) < 50 * max(seconds(30_000), 0.01)
 
 
 @check_each(

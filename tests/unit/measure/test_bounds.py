@@ -57,7 +57,7 @@ def possible(world: World, unjudged: Sequence[str]) -> dict[tuple[str, str], lis
     return found
 
 
-@settings(max_examples=count_examples(40), deadline=None)
+@settings(max_examples=count_examples(15))
 @given(worlds())
 def test_no_grades_lead_out_of_the_bounds(drawn: tuple[World, list[str]]) -> None:
     world, unjudged = drawn
@@ -76,7 +76,7 @@ def test_no_grades_lead_out_of_the_bounds(drawn: tuple[World, list[str]]) -> Non
             assert row.low == row.value == row.high == pytest.approx(reached[0], abs=1e-12)
 
 
-@settings(max_examples=count_examples(40), deadline=None)
+@settings(max_examples=count_examples(15))
 @given(worlds(wordings=("",)))
 def test_the_bounds_are_reached(drawn: tuple[World, list[str]]) -> None:
     """Where each document has one snippet, exactly."""

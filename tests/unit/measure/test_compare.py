@@ -14,7 +14,7 @@ from judge.measure.compare import PairComparison, compare_engines, find_largest_
 from judge.measure.formulas import Floats
 from judge.measure.simultaneous import compare_means, detectable_difference, required_queries
 from judge.records import BINARY
-from tests.support.cases import check_each
+from tests.support.cases import check_each, count_examples
 from tests.support.intervals import high_end, low_end
 from tests.unit.measure.tables import NAN, tabled
 from tests.unit.measure.world import World
@@ -172,7 +172,7 @@ def test_a_pair_without_a_common_query_is_no_member_of_the_family() -> None:
             assert pair.outcome == "undetermined"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=count_examples(10))
 @given(st.integers(0, 1000), st.permutations(range(4)))
 def test_a_pair_does_not_depend_on_the_others_or_on_names(seed: int, order: list[int]) -> None:
     values = normal(seed, 4, 15, ahead=0.03)

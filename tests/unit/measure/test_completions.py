@@ -57,7 +57,7 @@ def completions(world: World, unjudged: _Open) -> Iterator[World]:
         yield replace(world, grades=grades)
 
 
-@settings(max_examples=count_examples(20), deadline=None)
+@settings(max_examples=count_examples(8))
 @given(worlds())
 def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
     said = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in compare_engines(drawn[0].scores())}
@@ -73,7 +73,7 @@ def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open
                     assert low_end(pair.bounds) == difference == high_end(pair.bounds)
 
 
-@settings(max_examples=count_examples(20), deadline=None)
+@settings(max_examples=count_examples(8))
 @given(worlds())
 def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
     said = drawn[0].engines()
@@ -90,7 +90,7 @@ def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[World, _Open]) -> 
                     assert low - 1e-12 <= truth.mean <= high + 1e-12
 
 
-@settings(max_examples=count_examples(20), deadline=None)
+@settings(max_examples=count_examples(8))
 @given(worlds())
 def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(drawn: tuple[World, _Open]) -> None:
     for engine in drawn[0].engines().values():
@@ -102,7 +102,7 @@ def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(drawn: 
                 assert low <= mean.mean <= high
 
 
-@settings(max_examples=count_examples(20), deadline=None)
+@settings(max_examples=count_examples(8))
 @given(worlds(measures=POOLED, wordings=("",), repeats=1))
 def test_the_bounds_of_a_mean_are_reached(drawn: tuple[World, _Open]) -> None:
     """Where each document has one snippet and no list is wholly unjudged in a pool of something relevant."""

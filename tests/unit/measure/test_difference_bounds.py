@@ -65,7 +65,7 @@ def differences(scores: Scores) -> Floats:
     return np.stack([value[a] - value[b] for a, b in itertools.permutations(range(len(value)), 2)])
 
 
-@settings(max_examples=count_examples(25), deadline=None)
+@settings(max_examples=count_examples(10))
 @given(worlds())
 def test_the_range_is_what_all_grades_reach(drawn: tuple[World, Unjudged]) -> None:
     least, most = ranges(drawn[0].scores())
@@ -74,7 +74,7 @@ def test_the_range_is_what_all_grades_reach(drawn: tuple[World, Unjudged]) -> No
     assert most == pytest.approx(reached.max(0), abs=1e-12)
 
 
-@settings(max_examples=count_examples(25), deadline=None)
+@settings(max_examples=count_examples(10))
 @given(worlds())
 def test_engines_queries_and_measures_can_be_chosen_before(drawn: tuple[World, Unjudged]) -> None:
     """Leaving an engine out does not take its results out of the pool."""

@@ -13,7 +13,7 @@ from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints
 from judge.measure.imputation import DRAWS, impute_grades, weigh_donors
 from judge.records import BINARY, GRADED, Scale
-from tests.support.cases import check_each
+from tests.support.cases import check_each, count_examples
 from tests.unit.measure.missing import bias, simulated
 
 MEASURES = "nDCG@10 AP@10 P@5 RR@10"
@@ -127,7 +127,7 @@ def test_draws_take_each_grade_as_often_as_its_share() -> None:
     assert np.abs(np.corrcoef(drawn.T) - np.eye(DRAWS)).max() < 0.5
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=count_examples(15))
 @given(st.integers(0, 10_000))
 def test_the_order_of_pairs_engines_and_queries_changes_no_grade(seed: int) -> None:
     query, grade, discounts = pool(seed, queries=3, pairs=30, engines=3)

@@ -13,7 +13,7 @@ from scipy import stats
 
 from judge.measure.formulas import Floats
 from judge.measure.resampling import bootstrap_intervals, compute_randomisation_p, holm
-from tests.support.cases import check_each
+from tests.support.cases import check_each, count_examples
 
 NAN = np.nan
 #: Differences as they occur: of nDCG, of P@5 with its many ties, and none at all.
@@ -132,7 +132,7 @@ def test_nothing_to_compare() -> None:
     assert np.isnan(compute_randomisation_p(np.empty((0, 2)))).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=count_examples(20))
 @given(tables(), st.randoms(use_true_random=False))
 def test_a_p_depends_on_its_own_column_alone(table: Floats, random: Any) -> None:
     together = compute_randomisation_p(table, resamples=500)
@@ -248,7 +248,7 @@ def test_no_interval_without_enough_to_draw_from() -> None:
 # --- holm
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=count_examples(30))
 @given(st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.01, 0.05])), min_size=1, max_size=30))
 def test_holm_agrees_with_truescore(p: list[float]) -> None:
     import truescore

@@ -21,7 +21,7 @@ from judge.measure.imputation import DRAWS
 from judge.measure.measures import parse_measures
 from judge.measure.score import mean_with_bounds, score_rankings
 from judge.records import BINARY, GRADED, Scale
-from tests.support.cases import check_each
+from tests.support.cases import check_each, count_examples
 from tests.unit.measure.world import World, judgment, one_list, side_by_side, value, values
 
 LOG3 = 1.584962500721156  # log2(3)
@@ -345,7 +345,7 @@ def test_a_repeat_that_may_have_no_value_moves_the_mean_of_a_query_or_is_left_ou
     assert low.ravel().tolist() == [0, pytest.approx((1 + 1 / LOG3) / 2)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=count_examples(50))
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 2)), max_size=6))
 def test_a_bounded_mean_is_the_extreme_over_all_that_may_take_part(cells: list[tuple[int, int, int]]) -> None:
     """Of each (low, width, kind): kind 0 has a value, 1 may get one, 2 never."""
@@ -504,7 +504,7 @@ def hexadecimal_values() -> list[str | None]:
 grade_lists = st.lists(st.integers(0, 3), min_size=1, max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=count_examples(30))
 @given(grade_lists, grade_lists, st.data())
 def test_finding_one_more_relevant_result_never_hurts(
     a: list[int], b: list[int], data: st.DataObject

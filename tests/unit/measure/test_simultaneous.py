@@ -19,7 +19,7 @@ from judge.measure.simultaneous import (
     detectable_difference,
     required_queries,
 )
-from tests.support.cases import check_each
+from tests.support.cases import check_each, count_examples
 
 NAN = float("nan")
 RESAMPLES = 10_000
@@ -72,7 +72,7 @@ def test_more_columns_have_a_larger_critical_value() -> None:
     assert values[0] < values[2]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=count_examples(15))
 @given(st.integers(0, 10_000), st.integers(6, 30), st.integers(1, 3))
 def test_p_is_below_5_percent_exactly_when_the_interval_excludes_0(
     seed: int, queries: int, families: int
@@ -82,7 +82,7 @@ def test_p_is_below_5_percent_exactly_when_the_interval_excludes_0(
     assert (test.p <= 0.05).tolist() == excludes.tolist()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=count_examples(10))
 @given(st.permutations(range(4)), st.sampled_from([-1.0, 1.0]), st.integers(-3, 3))
 def test_the_decision_depends_on_no_order_sign_or_unit(order: list[int], sign: float, power: int) -> None:
     """Powers of two are exact, so every figure is the same."""

@@ -40,7 +40,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=count_examples(150), deadline=None)
+@settings(max_examples=count_examples(50))
 @given(st.dictionaries(NAMES, VALUES, max_size=4))
 def test_any_json_is_an_answer_or_a_fault(body: dict[str, object]) -> None:
     answer = parse_response(200, json.dumps(body).encode(), {})

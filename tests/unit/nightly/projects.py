@@ -11,7 +11,7 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -166,18 +166,18 @@ class FakeServer:
     """A provider called `fake` in this process: its models are answered for by `answer`."""
 
     provider = "fake"
-    _numbers = count()
 
     def __init__(self, answer: Callable[[ChatRequest], Reply]) -> None:
         self.asked: list[ChatRequest] = []
-        self.openai_url = f"http://fake-{next(self._numbers)}.local/v1"
+        urls = (f"http://fake-{number}.local/v1" for number in count())
+        self.openai_url = next(url for url in urls if url not in _SERVERS)
         self._answer = answer
-        self._attempts: Counter[str] = Counter()
+        self.attempts: Counter[str] = Counter()
 
     def reply(self, prompt: Prompt) -> Reply:
         """Return what the server answers to `prompt`."""
-        self._attempts[prompt.user] += 1
-        asked = ChatRequest("", {}, None, prompt.user, len(self.asked) + 1, self._attempts[prompt.user])
+        self.attempts[prompt.user] += 1
+        asked = ChatRequest("", {}, None, prompt.user, len(self.asked) + 1, self.attempts[prompt.user])
         self.asked.append(asked)
         return self._answer(asked)
 
@@ -231,12 +231,56 @@ def nightly_project(
         yield here
 
 
+@dataclass(frozen=True)
+class _FirstNight:
+    """What a first night leaves behind: the files of its project with their modes, and what was asked."""
+
+    folder: Path
+    files: Mapping[Path, tuple[bytes, int]]
+    asked: Sequence[ChatRequest]
+    attempts: Counter[str]
+
+
+#: First nights that were made the baseline, by the project and the assessor.
+_FIRST_NIGHTS: dict[object, _FirstNight] = {}
+
+
 def freeze(here: NightlyProject) -> str:
-    """Does a night and makes it the baseline."""
+    """Run a night and make it the baseline; take the files of an equal first night where there was one."""
+    is_first = not (here.days or here.nights.exists()) and isinstance(here.server, FakeServer)
     day = here.dawn()
+    if not is_first or not isinstance(here.server, FakeServer):
+        _run_baseline(here, day)
+        return day
+    texts = (path.read_text(encoding="utf-8") for path in (here.toml, here.folder / f"{day}.jsonl"))
+    key = (type(here.judge), repr(here.judge), *(text.replace(str(here.folder), "") for text in texts))
+    if key in _FIRST_NIGHTS:
+        _copy_first_night(_FIRST_NIGHTS[key], here, here.server)
+    else:
+        _run_baseline(here, day)
+        files = {
+            path.relative_to(here.folder): (path.read_bytes(), path.stat().st_mode)
+            for path in here.nights.rglob("*")
+            if path.is_file()
+        }
+        asked, attempts = tuple(here.server.asked), here.server.attempts.copy()
+        _FIRST_NIGHTS[key] = _FirstNight(here.folder, files, asked, attempts)
+    return day
+
+
+def _run_baseline(here: NightlyProject, day: str) -> None:
     here.night(day)
     job.set_baseline(here.nights / day, here.nights)
-    return day
+
+
+def _copy_first_night(night: _FirstNight, here: NightlyProject, server: FakeServer) -> None:
+    for name, (content, mode) in night.files.items():
+        path = here.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.replace(bytes(night.folder), bytes(here.folder)))
+        path.chmod(mode)
+    server.asked.extend(night.asked)
+    server.attempts.update(night.attempts)
 
 
 def reworded(row: dict[str, Any]) -> None:

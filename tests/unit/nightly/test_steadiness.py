@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from judge.config.nightly import NightlyConfig
 from judge.nightly.assessor_drift import GradeComparison, Grades, compare_grades, find_grade_drift
+from tests.support.cases import count_examples
 
 RULES = NightlyConfig()
 
@@ -80,7 +81,7 @@ def test_pairs_without_a_grade_on_a_night_are_left_out() -> None:
     assert (compared.compared, compared.before, compared.tonight) == (2, 2.0, 2.25)
 
 
-@settings(max_examples=25)
+@settings(max_examples=count_examples(10))
 @given(st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=2), min_size=1, max_size=12), st.randoms())
 def test_the_order_of_pairs_and_of_their_repeats_is_nothing(rows: list[list[int]], chance: object) -> None:
     before = grades(*(row[::-1] for row in rows))

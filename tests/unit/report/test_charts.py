@@ -23,6 +23,7 @@ from judge.report.charts.differences import MAX_BARS, QueryDifferences, draw_que
 from judge.report.charts.grades import GradeCounts
 from judge.runs.record_json import from_json, to_json
 from judge.runs.results import EngineEntry, QueryEntry
+from tests.support.cases import count_examples
 from tests.unit.report.charted import agreement_with, chart_data, charts_of, entries_of, summary_of
 from tests.unit.report.labelled import held
 from tests.unit.report.pages import parse_queries, snippet_entry
@@ -282,7 +283,7 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=count_examples(10))
 @given(hostile.filter(bool), hostile.filter(bool), hostile)
 def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: str) -> None:
     names = {"A": a, "B": b if b != a else f"{b}2", "about q1": query, "q2": query}

@@ -60,7 +60,7 @@ def table(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-@settings(max_examples=count_examples(40), deadline=None)
+@settings(max_examples=count_examples(15))
 @given(
     ROWS,
     st.integers(0, 3),
@@ -93,7 +93,7 @@ def test_every_label_comes_back_to_its_pair(
     assert found.unmatched == ()
 
 
-@settings(max_examples=count_examples(20), deadline=None)
+@settings(max_examples=count_examples(8))
 @given(ROWS)
 def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str, ...]]) -> None:
     data, held = world(given_rows)
