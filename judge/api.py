@@ -43,7 +43,7 @@ from judge.finished_run import rescore
 from judge.measure import ppi
 from judge.measure.measures import parse_measure, resolve_measures
 from judge.runs import labelling_plan
-from judge.runs.folder import RunFolder, dump_json, reading_run
+from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, dump_json, reading_run
 from judge.runs.load import load_run, load_runs, load_summary
 from judge.runs.record_json import is_outdated, to_json
 from judge.runs.result import RunResult
@@ -210,17 +210,16 @@ def compare_lists(
 ) -> DimensionSummary:
     """Ask which of the lists of the engines `a` and `b` is better, on each query and in both orders.
 
-    `model` None takes the first model of the run and its address; `options` are those of `judge.Config`. The
-    result becomes a dimension of the run, in its files. Raises InputError for a folder that cannot be read,
-    and RunIncomplete when not every question is asked.
+    `model` None takes the first model of the run, at the address `base_url` if the run names one; `options`
+    are those of `judge.Config`. The result becomes a dimension of the run, in its files. Raises InputError
+    for a folder that cannot be read, and RunIncomplete when not every question is asked.
     """
     from judge import list_comparison
     from judge.config.run import Config
 
     if model is None:
-        options = {**read_model(Path(run)), **options}
-    else:
-        options["model"] = model
+        model = read_model(Path(run), options.get("base_url"))
+    options["model"] = model
     compare = partial(list_comparison.compare_lists, Config.load(None, **options), Path(run), a, b)
     if not _loop_is_running():
         return compare()
@@ -228,10 +227,32 @@ def compare_lists(
         return executor.submit(compare).result()
 
 
-def read_model(run: Path) -> dict[str, object]:
-    """Return the first model of the run in a folder and its address, as options of a run."""
-    options = (RunFolder(run).read_if_there("config.json") or {}).get("options", {})
-    return {name: options.get(name) for name in ("model", "base_url")}
+def read_model(run: Path, base_url: object = None) -> str:
+    """Return the first model of the run in a folder, empty where its files name none.
+
+    Raises InputError when the run names its server and `base_url` is None: the folder can come from another
+    person, who must not choose the server that gets a key.
+    """
+    with reading_run(run):
+        options = (RunFolder(run).read_if_there("config.json") or {}).get("options", {})
+        model, address = options.get("model") or "", options.get("base_url")
+    place = run / "config.json"
+    if not isinstance(model, str):
+        raise InputError(
+            "{file}: 'options.model' is {model!r:.60}, not a name; {advice}",
+            file=place,
+            model=model,
+            advice=DAMAGED_FILE_ADVICE,
+        )
+    if "@http" in model:
+        raise InputError("{file}: the model of the run is {model!r}; add -m {model}", file=place, model=model)
+    if address and base_url is None:
+        raise InputError(
+            "{file}: the server of the run is {address!r}; add --base-url {address} if it may get your key",
+            file=place,
+            address=address,
+        )
+    return model
 
 
 def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> LabellingPlan:

@@ -155,7 +155,8 @@ def sidebyside(
 ) -> None:
     """Ask a model which of two engines' whole lists is better, query by query and in both orders.
 
-    Without -m it is the first model of the run. The result is added to the run's files.
+    Without -m it is the first model of the run; --base-url is never that of the run. The result is added to
+    the run's files.
     """
     from judge import api, list_comparison
     from judge.cli.render import assessor_tables, dimension_tables
@@ -163,7 +164,7 @@ def sidebyside(
 
     typed = typed_options(context)
     if not typed.get("model"):
-        typed = {**api.read_model(run), **typed}
+        typed = {**typed, "model": api.read_model(run, typed.get("base_url"))}
     settings = to_config(typed, config)
     console, t = make_console(), ui_translator()
     *_unused, estimate = list_comparison.plan_comparison(settings, run, a, b)

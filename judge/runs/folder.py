@@ -156,9 +156,14 @@ class RunFolder:
 
     @property
     def store_path(self) -> Path:
-        """The file of the verdict store that the run was made with."""
-        store = (self.read_if_there("config.json") or {}).get("options", {}).get("store")
-        return Path(store) if store else self.path.parent / "verdicts.sqlite"
+        """The file of the verdict store that the run was made with; where it is gone, the one beside the run.
+
+        The folder can come from another person, who must not choose where a new file is made.
+        """
+        with reading_run(self.path):
+            store = (self.read_if_there("config.json") or {}).get("options", {}).get("store")
+            is_there = bool(store) and Path(store).is_file()
+        return Path(store) if is_there else self.path.parent / "verdicts.sqlite"
 
     def read_if_there(self, name: str) -> dict[str, Any] | None:
         """Return the JSON object in file `name`, None when there is no such file."""

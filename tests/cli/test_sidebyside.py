@@ -142,3 +142,30 @@ def test_a_run_in_the_same_folder_keeps_the_comparison_of_the_same_grades(
     (run / "results.json").write_text(before.replace(grades, 16 * "0"))
     assert command(*again, "--sites").returncode == 0
     assert list(json.loads((run / "summary.json").read_text())["dimensions"]) == ["sites"]
+
+
+def test_a_folder_of_another_person_chooses_no_server_and_no_new_store(
+    run: Path, server: LoopbackServer
+) -> None:
+    config = json.loads((run / "config.json").read_text())
+    store = run.parents[1] / "elsewhere" / "new.sqlite"
+    for options, message in {
+        (("model", "openai:fake"), ("base_url", server.openai_url)): "add --base-url",
+        (("model", f"openai:fake@{server.openai_url}"),): "add -m",
+        (("model", 7),): "'options.model' is 7",
+        (("model", None),): "no model was named",
+    }.items():
+        changed = {**config["options"], **dict(options), "store": str(store)}
+        (run / "config.json").write_text(json.dumps({**config, "options": changed}))
+        done = command("sidebyside", run, "x", "y")
+        assert done.returncode == 2, done
+        assert message in done.stderr
+    assert not server.asked
+    (run / "config.json").write_text(json.dumps({**config, "options": {**changed, "model": "openai:fake"}}))
+    done = command("sidebyside", run, "x", "y", "--base-url", server.openai_url)
+    assert done.returncode == 0, done.stderr
+    assert not store.parent.exists()
+    (run / "config.json").write_text(json.dumps({**config, "options": []}))
+    done = command("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
