@@ -18,6 +18,7 @@ from judge.cache import FileCache, make_key
 from judge.characters import estimate_tokens
 from judge.errors import AccountError, CallError, ReplyParseError
 from judge.models import Model
+from judge.parsing.verdict import parse_verdict
 from judge.records import Completion, Judgment, Lang, Pair, Pool, Prompt, Scale, Verdict
 from judge.store.store import StoredVerdict, VerdictKeyInfo, as_stored
 
@@ -198,8 +199,6 @@ class Assessor:
 
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """Return the verdict of the model; raise ReplyParseError, and what `complete` raises."""
-        from judge.parsing.verdict import parse_verdict  # compiles its patterns, which a re-run does not need
-
         completion = await complete()
         return parse_verdict(completion.text, self.scale, completion.finish_reason)
 

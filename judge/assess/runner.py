@@ -50,7 +50,7 @@ class JudgingResult:
     ended.
     """
 
-    judgments: tuple[Judgment, ...]
+    judgments: tuple[Judgment, ...] = field(repr=False)  # asyncio.run makes the repr of what it returns
     cost: Cost
     calls_made: int
     stopped: JudgeError | None

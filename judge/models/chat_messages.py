@@ -9,6 +9,8 @@ from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from html import unescape
 from typing import Any
 
+import msgspec
+
 from judge.errors import CallError, NoResponse, RequestRejected, iterate_causes
 from judge.models.error_mapping import ErrorResponse, shorten, transport_error
 from judge.models.redaction import mask, redact
@@ -49,11 +51,13 @@ def parse_response(
     From the JSON of a success, `read_completion` removes the secrets. A success whose body is no JSON object
     (empty, HTML, cut) raises `NoResponse`: it may be billed.
     """
-    text = _decode(body)
-    answer = _parse_json(text)
+    try:
+        answer = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):  # it is stricter than json
+        answer = _parse_json(_decode(body))
     if 200 <= status < 300 and isinstance(answer, dict) and not _has_error(answer):
         return answer  # `read_completion` removes secrets from what it takes
-    text = redact(text, *secrets)
+    text = redact(_decode(body), *secrets)
     answer = _parse_json(text)
     if status >= 300 or isinstance(answer, dict):
         return ErrorResponse.of(status, answer or text, headers)

@@ -60,18 +60,26 @@ class Http1Connections:
         self._open: set[_Connection] = set()
         self._free: list[_Connection] = []
 
-    async def post(self, body: bytes) -> HttpResponse:
+    async def post(self, body: bytes, seconds: float) -> HttpResponse:
         """Return the response to `body`.
 
-        Raises NotConnected, OSError when the connection breaks, and BodyRefused for a response that is too
-        large or no HTTP.
+        Raises NotConnected, TimeoutError after so many `seconds`, another OSError when the connection breaks,
+        and BodyRefused for a response that is too large or no HTTP.
         """
-        connection = self._take_free() or await self._connect()
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        connection = self._take_free()
+        if connection is None:
+            async with asyncio.timeout_at(deadline):
+                connection = await self._connect()
+        # `asyncio.timeout` takes three times the CPU time of a timer.
+        timer = loop.call_at(deadline, connection.end, TimeoutError())
         try:
             return await connection.send(b"%b%d\r\n\r\n%b" % (self._head, len(body), body))
         finally:
+            timer.cancel()
             if connection.is_reusable:
-                connection.free_until = asyncio.get_running_loop().time() + _KEEP_ALIVE
+                connection.free_until = loop.time() + _KEEP_ALIVE
                 self._free.append(connection)
             else:
                 connection.transport.abort()
@@ -131,6 +139,13 @@ class _Connection(asyncio.Protocol):
         self.transport.write(request)
         return self._response
 
+    def end(self, error: Exception) -> None:
+        """Close the connection; `error` is that of the request, if it waits for its response."""
+        self.is_reusable = False
+        self.transport.abort()
+        if self._response is not None and not self._response.done():
+            self._response.set_exception(error)
+
     # --- what asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -139,7 +154,7 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._response is None or self._response.done():
-            self._end(ConnectionError("the server sent what no request asked for"))
+            self.end(ConnectionError("the server sent what no request asked for"))
             return
         self._room -= len(data)
         try:
@@ -147,9 +162,9 @@ class _Connection(asyncio.Protocol):
                 raise BodyRefused(f"the response is larger than {MAX_BYTES >> 20} MB")
             self._parser.feed_data(data)
         except BodyRefused as error:
-            self._end(error)
+            self.end(error)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._end(BodyRefused(f"the response is no HTTP: {error}"))
+            self.end(BodyRefused(f"the response is no HTTP: {error}"))
 
     def connection_lost(self, error: Exception | None) -> None:
         self._connections.discard(self)
@@ -164,7 +179,7 @@ class _Connection(asyncio.Protocol):
                 self.on_message_complete()
                 self.is_reusable = False
             else:
-                self._end(error or ConnectionResetError("the server closed the connection"))
+                self.end(error or ConnectionResetError("the server closed the connection"))
 
     # --- what httptools calls
 
@@ -186,18 +201,11 @@ class _Connection(asyncio.Protocol):
         try:
             content = LimitedReader(self._fields.get("content-encoding")).read(b"".join(self._content))
         except BodyRefused as error:
-            self._end(error)
+            self.end(error)
             return
         self.is_reusable = self._parser.should_keep_alive() and not self.transport.get_write_buffer_size()
         if not self._response.done():
             self._response.set_result(HttpResponse(status, self._fields, content))
-
-    def _end(self, error: Exception) -> None:
-        """Close the connection; `error` is that of the request, if it waits for its response."""
-        self.is_reusable = False
-        self.transport.abort()
-        if self._response is not None and not self._response.done():
-            self._response.set_exception(error)
 
 
 def _idna(host: str) -> str:

@@ -6,7 +6,6 @@ all other modules of a run.
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -60,9 +59,7 @@ class HttpConnections:
         """
         connections = self._connections or self._open()
         try:
-            content = body.encode()
-            async with asyncio.timeout(self._timeout):
-                return await connections.post(content)
+            return await connections.post(body.encode(), self._timeout)
         except TimeoutError:
             raise timeout_error(self._timeout) from None
         except (NotConnected, OSError, BodyRefused) as error:

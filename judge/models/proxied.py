@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -37,16 +38,19 @@ class ProxiedConnections:
             auto_decompress=False,
         )
 
-    async def post(self, body: bytes) -> HttpResponse:
+    async def post(self, body: bytes, seconds: float) -> HttpResponse:
         """Return the response to `body`; raise as `Http1Connections.post` does."""
         try:
-            async with self._session.post(
-                self._url,
-                data=body,
-                allow_redirects=False,
-                proxy=self._proxy,
-                proxy_headers=self._proxy_headers,
-            ) as response:
+            async with (
+                asyncio.timeout(seconds),
+                self._session.post(
+                    self._url,
+                    data=body,
+                    allow_redirects=False,
+                    proxy=self._proxy,
+                    proxy_headers=self._proxy_headers,
+                ) as response,
+            ):
                 chunks = response.content.iter_any()
                 encoding = response.headers.get("Content-Encoding")
                 content = b"".join([part async for part in read_limited(chunks, encoding)])

@@ -14,7 +14,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -238,11 +238,14 @@ class VerdictStore:
         self, lease: Lease, info: VerdictKeyInfo, verdict: StoredVerdict, calls: Sequence[Call]
     ) -> None:
         """Store a verdict with the calls that led to it, and end the lease; return when it is on disk."""
-        names = (name for name in StoredVerdict.__slots__ if name not in ("grade", "usage"))
-        usage = dict(zip(_TOKENS, _tokens(verdict.usage), strict=True)) if verdict.usage else None
-        body = _encode({name: getattr(verdict, name) for name in names} | {"usage": usage})
+        names = (name for name in StoredVerdict.__slots__ if name != "grade")
+        fields = {name: getattr(verdict, name) for name in names}
+        try:
+            body = msgspec.json.encode(fields).decode()
+        except UnicodeEncodeError:  # half a surrogate pair
+            body = json.dumps(fields, default=asdict)
         key_columns = (lease.key, info.model, info.prompt_version, info.repeat)
-        row = (*key_columns, verdict.grade, body, _checksum(lease.key, verdict.grade, body), timestamp())
+        row = (*key_columns, verdict.grade, body, _checksum(lease.key, verdict.grade, body))
         await self._writer.commit_row(self._save, (row, calls))
 
     def _save(
@@ -250,7 +253,8 @@ class VerdictStore:
         connection: sqlite3.Connection,
         verdicts: Sequence[tuple[tuple[str | int, ...], Sequence[Call]]],
     ) -> list[None]:
-        rows = [row for row, _ in verdicts]
+        now = timestamp()
+        rows = [(*row, now) for row, _ in verdicts]
         connection.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
         return self._release(connection, [(str(row[0]), calls) for row, calls in verdicts])
 

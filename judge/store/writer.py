@@ -22,7 +22,7 @@ from judge.store import schema
 T = TypeVar("T")
 Row = TypeVar("Row")
 #: Seconds from the begin of a commit to that of the next one, at least: a fast disk would give each its own.
-_INTERVAL = 0.005
+_INTERVAL = 0.01
 #: A write of several rows, its row, and what its caller waits for.
 _Job = tuple[Callable[[sqlite3.Connection, Sequence[Any]], Sequence[Any]], Any, asyncio.Future[Any] | None]
 _Result = tuple[asyncio.Future[Any] | None, Any]

@@ -52,7 +52,7 @@ def post(server: ByteServer, *bodies: bytes) -> list[HttpResponse]:
             f"http://127.0.0.1:{port}/v1/é", {"A": "b"}, ssl.create_default_context
         )
         try:
-            return [await connections.post(body) for body in bodies]
+            return [await connections.post(body, 10) for body in bodies]
         finally:
             await connections.aclose()
             listening.close()
@@ -138,8 +138,7 @@ def test_a_request_that_is_given_up_closes_its_connection() -> None:
         port: int = listening.sockets[0].getsockname()[1]
         connections = Http1Connections(f"http://127.0.0.1:{port}/", {}, ssl.create_default_context)
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await connections.post(b"1")
+            await connections.post(b"1", 0.05)
         await asyncio.wait_for(closed.wait(), 60)
         await connections.aclose()
         listening.close()
@@ -148,7 +147,7 @@ def test_a_request_that_is_given_up_closes_its_connection() -> None:
     port = asyncio.run(give_up())
     for address in (f"http://127.0.0.1:{port}/", f"https://{'x' * 64}.example/"):
         with pytest.raises(NotConnected):
-            asyncio.run(Http1Connections(address, {}, ssl.create_default_context).post(b"1"))
+            asyncio.run(Http1Connections(address, {}, ssl.create_default_context).post(b"1", 10))
 
 
 def test_a_server_without_tls_is_named() -> None:
@@ -161,7 +160,7 @@ def test_a_server_without_tls_is_named() -> None:
         port = listening.sockets[0].getsockname()[1]
         connections = Http1Connections(f"https://127.0.0.1:{port}/", {}, ssl.create_default_context)
         try:
-            await connections.post(b"1")
+            await connections.post(b"1", 10)
         finally:
             listening.close()
 
