@@ -140,7 +140,7 @@ def _measure_dimensions(
 
 def _choose_dimensions(config: Config) -> tuple[list[str], DimensionOptions]:
     names = [name for name in DIMENSIONS if getattr(config, name)]
-    return names, DimensionOptions(config.explain_queries, config.costs)
+    return names, DimensionOptions(config.explain_queries, config.costs, config.weights)
 
 
 def _load_other_dimensions(folder: RunFolder, run: LoadedRun) -> Mapping[str, DimensionResult]:

@@ -274,6 +274,9 @@ class Verdict:
 RERANKER, DECISION_MODEL = "rerank:", "decision:"
 #: The name of the model that stands for the expected documents of a dataset.
 EXPECTED = "expected"
+#: What a weighted total can consist of: its names, and the dimension that each takes its value from.
+RELEVANCE = "relevance"
+WEIGHTED_DIMENSIONS = {RELEVANCE: "", "recall": "points", "quality": "site_grades", "diversity": "diversity"}
 #: The flag of a judgment whose grade is the label of a person.
 LABEL = "label"
 

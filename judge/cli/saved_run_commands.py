@@ -29,14 +29,16 @@ def score(
 ) -> None:
     """Score a run again, free, with any measures. --save rewrites the run's files."""
     from judge.cli.render import run_tables
-    from judge.config.text_forms import split_prices
+    from judge.config.text_forms import split_prices, split_weights
     from judge.dimensions import DimensionOptions
     from judge.finished_run import rescore
     from judge.runs.folder import reading_run
 
     typed = typed_options(context)
     names = parse_measure_names(typed.pop("measures", None))
-    dimension_options = DimensionOptions(costs=split_prices(typed.get("costs", ())))
+    dimension_options = DimensionOptions(
+        costs=split_prices(typed.get("costs", ())), weights=split_weights(typed.get("weights", ()))
+    )
     result = rescore(run, names, dimensions=list(typed), options=dimension_options, save=save)
     with reading_run(run):
         if run_tables.has_grades(result):

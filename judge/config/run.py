@@ -28,7 +28,7 @@ from judge.config.option_checks import (
     raise_input_errors,
 )
 from judge.config.run_checks import check_together
-from judge.config.text_forms import Columns, Measures, Price, Prices, Thresholds
+from judge.config.text_forms import Columns, Measures, Price, Prices, Thresholds, Weights
 from judge.messages import Message
 from judge.models import FORMS
 from judge.records import BINARY, EXPECTED, GRADED, RERANKER, LangChoice, Sampling, Scale, ScaleName
@@ -249,6 +249,15 @@ class Config:
         DIMENSIONS,
         0.05,
         for_datasets=True,
+    )
+    weights: Weights = option(
+        "Also add up a total by weights: relevance, recall of --points, quality of --site-grades, diversity"
+        " of --diversity; e.g. relevance=0.7,diversity=0.3; free.",
+        DIMENSIONS,
+        (),
+        example="{ relevance = 1.0 }",
+        for_datasets=True,
+        for_scores=True,
     )
     concurrency: CountValue = option("Maximum number of concurrent calls (default 64).", LIMITS, 64)
     timeout: Annotated[NumberValue, Field(ge=0.1)] = option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from judge.config.loader import is_day
 from judge.errors import InputError
-from judge.records import DECISION_MODEL, EXPECTED, RERANKER
+from judge.records import DECISION_MODEL, EXPECTED, RERANKER, WEIGHTED_DIMENSIONS
 
 if TYPE_CHECKING:
     from judge.config.run import Config
@@ -34,6 +34,7 @@ def check_together(config: Config) -> None:
     if config.assessor == "deepeval":
         _check_deepeval(config)
     _check_thresholds(config)
+    _check_weights(config)
     for name in ("site_grades", "points", "answers", "failures", "explain"):
         if getattr(config, name):
             check_text_model(config, f"--{name.replace('_', '-')}")
@@ -68,6 +69,18 @@ def _check_thresholds(config: Config) -> None:
             scale=config.scale,
             top=top,
         )
+
+
+def _check_weights(config: Config) -> None:
+    for weight in config.weights:
+        name = weight.partition("=")[0]
+        option = WEIGHTED_DIMENSIONS[name]
+        if option and not getattr(config, option):
+            raise InputError(
+                "weights has {name!r}, which needs --{option}: add it, or omit {name!r}",
+                name=name,
+                option=option.replace("_", "-"),
+            )
 
 
 def _check_expected(config: Config) -> None:

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field
 from judge.config.option_checks import NonNegativeNumber, NumberValue, OneOrMore, TextList
 from judge.errors import InputError
 from judge.messages import Message
+from judge.records import WEIGHTED_DIMENSIONS
 
 
 def _split_columns(value: object) -> object:
@@ -24,16 +25,21 @@ def _split_columns(value: object) -> object:
     return tuple(part for text in texts for part in re.split(r",(?=\w+=)", text))
 
 
+def _split_table(value: object) -> tuple[str, ...]:
+    """Return a table, or texts NAME=VALUE,NAME=VALUE, as NAME=VALUE each."""
+    if isinstance(value, Mapping):
+        texts: Iterable[object] = (f"{name}={each}" for name, each in value.items())
+    else:
+        texts = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    return tuple(part.strip() for text in texts for part in str(text).split(","))
+
+
 def split_prices(value: object) -> tuple[str, ...]:
     """Return a table of engines' prices, or texts ENGINE=USD,ENGINE=USD, as ENGINE=USD each.
 
     The text `list` stands for list prices alone. Raise InputError for a price that is not a number from 0.
     """
-    if isinstance(value, Mapping):
-        texts: Iterable[object] = (f"{name}={price}" for name, price in value.items())
-    else:
-        texts = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    prices = tuple(part.strip() for text in texts for part in str(text).split(","))
+    prices = _split_table(value)
     for each in prices:
         name, _, price = each.rpartition("=")
         if each != "list" and (not name or not re.fullmatch(r"[0-9]*\.?[0-9]+", price.strip())):
@@ -42,6 +48,26 @@ def split_prices(value: object) -> tuple[str, ...]:
                 value=each if isinstance(value, Mapping | Sequence) else value,
             )
     return prices
+
+
+def split_weights(value: object) -> tuple[str, ...]:
+    """Return a table of weights, or texts NAME=WEIGHT,NAME=WEIGHT, as NAME=WEIGHT each.
+
+    Raise InputError for an unknown or repeated name, and for a weight that is not a number above 0.
+    """
+    weights = _split_table(value)
+    names = [each.partition("=")[0] for each in weights]
+    for place, each in enumerate(weights):
+        name, _, weight = each.partition("=")
+        is_number = re.fullmatch(r"[0-9]*\.?[0-9]+", weight) and float(weight) > 0
+        if name not in WEIGHTED_DIMENSIONS or name in names[:place] or not is_number:
+            raise InputError(
+                "weights is {value!r}; it is NAME=WEIGHT with weights above 0, each of these names at most"
+                " once: {names}",
+                value=each,
+                names=", ".join(WEIGHTED_DIMENSIONS),
+            )
+    return weights
 
 
 def _split_numbers(value: object) -> object:
@@ -66,6 +92,7 @@ def _read_addresses(value: object) -> object:
 
 
 Prices = Annotated[TextList, BeforeValidator(split_prices)]
+Weights = Annotated[TextList, BeforeValidator(split_weights)]
 Columns = Annotated[TextList, BeforeValidator(_split_columns)]
 Measures = Annotated[
     TextList,

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DimensionOptions:
-    """The options of the dimensions: how many queries are explained, and prices as ENGINE=USD."""
+    """The options of the dimensions: how many queries are explained, ENGINE=USD, and NAME=WEIGHT."""
 
     explain_queries: int = 20
     costs: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
 
 
 #: Measures a judged run without a call.
@@ -109,6 +110,13 @@ def _load_answers() -> AskedDimension:
     return AskedDimension(measure_answers, forecast_answers)
 
 
+def _load_weights() -> OptionDimension:
+    from judge.dimensions.weights import measure_total
+
+    return OptionDimension(measure_total)
+
+
+# The weighted total is the last: it reads the others.
 _ROWS = (
     Dimension(Message("diversity"), _load_diversity),
     Dimension(Message("sites"), _load_sites),
@@ -119,6 +127,7 @@ _ROWS = (
     Dimension(Message("answers"), _load_answers, asks=True),
     Dimension(Message("failures"), _load_failures, asks=True),
     Dimension(Message("explain"), _load_explain, asks=True),
+    Dimension(Message("weights"), _load_weights),
 )
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}
 
@@ -134,10 +143,10 @@ def measure_dimensions(
     Without an `asker`, those that ask a model are left out.
     """
     results = dict(run.dimensions)
-    for name in names:
+    for name in sorted(names, key=list(DIMENSIONS).index):
         measure = DIMENSIONS[name].load()
         if isinstance(measure, OptionDimension):
-            results[name] = measure.measure(run, options)
+            results[name] = measure.measure(replace(run, dimensions=results), options)
         elif not isinstance(measure, AskedDimension):
             results[name] = measure(run)
         elif asker is not None:

@@ -37,7 +37,7 @@ def rows() -> list[dict[str, Any]]:
 def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "data.jsonl", rows()), tmp_path / "out"
     with LoopbackServer(states_points) as server:
-        words = (*asking(data, server), "--points")
+        words = (*asking(data, server), "--points", "--weights", "recall=2")
         estimate = command("estimate", *words[1:])
         assert "points: at most 12 calls besides" in estimate.stdout  # 3 queries and 9 pairs
         run = command(*words, "--out", out)
@@ -52,6 +52,7 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
     assert points["engines"]["x"]["vital@10"] == {"mean": 0.5, "ci95": None, "queries": 2}
     assert points["engines"]["y"]["strict_vital@10"]["mean"] == 2 / 3
     assert points["engines"]["y"]["weighted@10"]["mean"] == 2 / 3.5
+    assert summary["dimensions"]["weights"]["engines"]["y"]["total"]["mean"] == 2 / 3.5
     assert [note["text"] for note in points["notes"]] == ["B; D", "D", "D"]
     remark = "12 points of 3 of 3 queries, 9 of them vital; no engine's results support 4 vital ones."
     assert remark in run.stdout
