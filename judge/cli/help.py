@@ -41,6 +41,9 @@ USAGE_ERRORS = (
     "Input should be greater than or equal to {limit}",
     "Input should be less than or equal to {limit}",
 )
+#: What typer says of the value of an option, and what it is called in help.
+_TYPE_NAMES = {"str": "text", "int": "integer", "float": "number", "path": "path", "Path": "path"}
+_PYTHON_TYPE = re.compile(rf"<(?:list\[)?({'|'.join(_TYPE_NAMES)})(?: range)?\]?>")
 #: A word, or a wide character, with the punctuation that must not be apart from it; or spaces.
 _UNBROKEN = re.compile(
     r"[（《“「]*(?:[^\s\u2e80-\u9fff\uf900-\uffef“”]+|[^\s（《“「])[，。；：、？！）》”」]*|\s+"
@@ -127,7 +130,8 @@ def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any
         if record is not None:
             is_argument = param.param_type_name == "argument"
             group = "Arguments" if is_argument else getattr(param, "rich_help_panel", "") or "Options"
-            sections[group].append((record[0], _translate_help(getattr(param, "help", ""), record[1])))
+            name = _PYTHON_TYPE.sub(lambda match: f"<{_TYPE_NAMES[match[1]]}>", record[0])
+            sections[group].append((name, _translate_help(getattr(param, "help", ""), record[1])))
     # `judge.cli.terminal` takes this option from the arguments before typer reads them.
     language = ("--ui-lang <en|zh>", t("Language of messages (default: that of the locale)."))
     sections["Options"].insert(-1, language)

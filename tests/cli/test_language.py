@@ -121,7 +121,7 @@ def test_help_is_in_chinese_and_80_columns_wide(words: tuple[str, ...]) -> None:
 def test_an_option_in_chinese_names_its_default_and_range() -> None:
     lines = command("annotate", "--help", "--ui-lang", "zh").stdout.splitlines()
     assert "  run <path>  运行目录。  [必填]" in lines
-    assert "  --who <str>         标注人的名称；每人使用单独的文件。  [默认值：me]" in lines
+    assert "  --who <text>       标注人的名称；每人使用单独的文件。  [默认值：me]" in lines
 
 
 @check_each(
