@@ -286,20 +286,28 @@ def build_text_assessor(config: Config, kind: QuestionKind[Any], *, calls: bool 
 
 
 def build_text_asker(
-    config: Config, store: VerdictStore, progress: ProgressListener, client: ModelClient | None = None
+    config: Config,
+    store: VerdictStore,
+    progress: ProgressListener,
+    client: ModelClient | None = None,
+    *,
+    stored_only: bool = False,
 ) -> TextAsker:
-    """Return what asks questions besides grades; it shares spend limit and cancellation with `client`."""
+    """Return what asks questions besides grades; it shares spend limit and cancellation with `client`.
+
+    With `stored_only` it makes no call, and needs no key.
+    """
 
     def open_client(kind: QuestionKind[Any]) -> tuple[TextAssessor, ModelClient]:
         nonlocal client
-        assessor = build_text_assessor(config, kind)
+        assessor = build_text_assessor(config, kind, calls=not stored_only)
         limits = build_limits(config, assessor.model)
         token = client.cancel_token if client else CancelToken()
         opened = ModelClient(assessor.model, limits, token, client.spend_limit if client else None)
         client = client or opened
         return assessor, opened
 
-    return TextAsker(open_client, store, progress)
+    return TextAsker(open_client, store, progress, stored_only=stored_only)
 
 
 def _build_deepeval_assessor(config: Config, model: Model) -> Assessor:

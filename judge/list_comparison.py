@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from judge import factory
-from judge.analysis.dimension_result import DimensionSummary
+from judge.analysis.dimension_result import DimensionResult, DimensionSummary
 from judge.analysis.loaded_run import LoadedRun
 from judge.assess import estimate as estimating
 from judge.assess.progress import NullProgress, ProgressListener
@@ -19,7 +19,7 @@ from judge.dimensions import side_by_side
 from judge.dimensions.side_by_side import ListComparison
 from judge.finished_run import export_run, measure_run
 from judge.messages import Message
-from judge.pricing.cost import Cost, add_costs
+from judge.pricing.cost import Cost, add_costs, combine_costs, make_run_cost, subtract_cost
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run
 from judge.store.store import VerdictStore
@@ -29,17 +29,30 @@ def plan_comparison(
     config: Config, path: Path, a: str, b: str
 ) -> tuple[LoadedRun, ListComparison, estimating.QuestionEstimate]:
     """Return the run in the folder `path`, the comparison of two of its engines, and what it would cost."""
+    loaded, plan = _plan(config, path, a, b)
+    kind, known, calls = side_by_side.COMPARE_LISTS, 0, len(plan.to_ask)
+    store_file = _store_path(config, RunFolder(path))
+    if store_file.exists():
+        with VerdictStore(store_file) as store:
+            asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
+            asker.ask(kind, plan.to_ask)
+            known, calls = asker.count_stored("", kind.name, calls)
+    assessor = factory.build_text_assessor(config, kind, calls=False)
+    shown = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask) / max(len(plan.to_ask), 1)
+    price = factory.build_limits(config, assessor.model).price
+    estimate = estimating.estimate_questions(assessor, known, calls, shown, side_by_side.REPLY_TOKENS, price)
+    return loaded, plan, estimate
+
+
+def _plan(config: Config, path: Path, a: str, b: str) -> tuple[LoadedRun, ListComparison]:
     check_text_model(config, "sidebyside")
     with reading_run(path):
         loaded = load_run(RunFolder(path))
-        plan = side_by_side.plan_comparison(loaded, a, b)
-    assessor = factory.build_text_assessor(config, side_by_side.COMPARE_LISTS, calls=False)
-    shown = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask) / max(len(plan.to_ask), 1)
-    price = factory.build_limits(config, assessor.model).price
-    estimate = estimating.estimate_questions(
-        assessor, len(plan.to_ask), shown, side_by_side.REPLY_TOKENS, price
-    )
-    return loaded, plan, estimate
+        return loaded, side_by_side.plan_comparison(loaded, a, b)
+
+
+def _store_path(config: Config, folder: RunFolder) -> Path:
+    return Path(config.store) if config.store else folder.store_path
 
 
 def compare_lists(
@@ -52,29 +65,43 @@ def compare_lists(
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's
     with folder.locked():
-        loaded, plan, _ = plan_comparison(config, path, a, b)
-        with VerdictStore(Path(config.store) if config.store else folder.store_path) as store:
+        loaded, plan = _plan(config, path, a, b)
+        with VerdictStore(_store_path(config, folder)) as store:
             asker = factory.build_text_asker(config, store, progress or NullProgress())
             asker.dimension = Message("sidebyside")
             result = side_by_side.compare_lists(loaded, plan, asker)
         judgments = asker.judgments.get(asker.dimension, [])
         if stopped := asker.stopped or check_answers(asker.dimension, judgments, config.min_coverage):
             raise stopped
-        remarks = (*result.summary.remarks, _describe_spending(add_costs(asker.costs)))
+        price = factory.look_up_price(config, factory.build_model(config, calls=False))
+        cost = make_run_cost(add_costs(asker.costs), price)
+        remarks = (*result.summary.remarks, _describe_spending(cost))
         if any(judgment.grade is None for judgment in judgments):
             remarks = (*remarks, describe_unanswered(asker.dimension, judgments))
-        result = replace(result, summary=replace(result.summary, remarks=remarks))
-        name = f"sidebyside {json.dumps([plan.a, plan.b], ensure_ascii=False)}"
-        dimensions = {**loaded.dimensions, name: result}
-        export_run(folder, measure_run(path, replace(loaded, dimensions=dimensions)))
+        result = replace(result, summary=replace(result.summary, remarks=remarks, cost=cost))
+        export_run(folder, measure_run(path, _add_comparison(loaded, plan, result)))
     return result.summary
+
+
+def _add_comparison(run: LoadedRun, plan: ListComparison, result: DimensionResult) -> LoadedRun:
+    """Return the run with the comparison instead of an earlier one of the same engines, and its cost."""
+    # A comma separates the names, so names with a comma stand in quotes.
+    names = [plan.a, plan.b]
+    separated = json.dumps(names, ensure_ascii=False) if "," in "".join(names) else ", ".join(names)
+    name = f"sidebyside: {separated}"
+    earlier = run.dimensions.get(name)
+    cost, added = run.spec.cost, result.summary.cost
+    if cost and earlier and earlier.summary.cost:
+        cost = subtract_cost(cost, earlier.summary.cost)
+    if cost and added:
+        cost = combine_costs(cost, [added])
+    return replace(run, dimensions={**run.dimensions, name: result}, spec=replace(run.spec, cost=cost))
 
 
 def _describe_spending(cost: Cost) -> Message:
     """Return what the questions of a dimension cost that is added to a finished run."""
     return Message(
-        "The questions took {calls:,} calls and {tokens:,} tokens{cost}; the cost of the run does not contain"
-        " them.",
+        "The questions took {calls:,} calls and {tokens:,} tokens{cost}; the cost of the run contains them.",
         calls=cost.calls,
         tokens=cost.prompt_tokens + cost.completion_tokens,
         cost="" if cost.usd is None else f", ${cost.usd:.4f}",

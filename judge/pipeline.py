@@ -14,24 +14,25 @@ from pathlib import Path
 
 from judge import factory, run_identity
 from judge.analysis.dimension_result import DimensionResult
-from judge.analysis.loaded_run import LoadedRun, RunSpec
-from judge.analysis.summary import PriceUsed, RunCost
+from judge.analysis.loaded_run import LoadedRun, RunLabels, RunSpec
 from judge.assess import estimate as estimating
+from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.assess.runner import combine_results, judge_with_panel
+from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
 from judge.assess.text_assessor import TextAsker
 from judge.cache import FileCache, cache_folder
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.completeness import check_run
 from judge.config.run import Config
+from judge.dataset.pooled_dataset import PooledDataset
 from judge.dimensions import DIMENSIONS, DimensionOptions, forecast_questions, measure_dimensions
 from judge.errors import InputError
 from judge.finished_run import export_run, measure_run
 from judge.messages import Message
-from judge.pair_selection import select_pairs
-from judge.pricing.cost import Cost, add_costs
-from judge.pricing.prices import Price, common_price
+from judge.pair_selection import PairSelection, select_pairs
+from judge.pricing.cost import add_costs, combine_costs, make_run_cost
+from judge.pricing.prices import common_price
 from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run
@@ -88,35 +89,50 @@ def run(
             judgings = asyncio.run(
                 judge_with_panel(selection.to_judge, clients, store, config.repeats, listener, apis)
             )
-        by_assessor = {
-            assessor.name: selection.add_near_duplicates(
-                assessor.regrade(judging.judgments, labels.grades if labels else {})
-            )
-            for assessor, judging in zip(assessors, judgings, strict=True)
-        }
-        remarks = (remark for assessor in assessors for remark in assessor.remarks)
-        dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *remarks))
         judging = combine_results(judgings)
         price = common_price(client.limits.price for _, client in clients)
-        spec = RunSpec("", config.grading, config.repeats, measures, _cost(judging.cost, price), selftests)
-        loaded = selection.make_run(config, replace(pooled, dataset=dataset), by_assessor, spec)
+        cost = make_run_cost(judging.cost, price)
+        spec = RunSpec("", config.grading, config.repeats, measures, cost, selftests)
+        loaded = _make_run(
+            config, pooled, selection, labels, dict(zip(assessors, judgings, strict=True)), spec
+        )
         export.write_judgments(folder, loaded)
         client = None if judging.stopped else clients[0][1]
         loaded, asker = _measure_dimensions(config, loaded, client, store_file, listener)
         loaded = replace(loaded, dimensions={**_load_other_dimensions(folder, loaded), **loaded.dimensions})
-        if asker:
-            cost = _cost(add_costs([judging.cost, *asker.costs]), price)
-            loaded = replace(loaded, spec=replace(loaded.spec, cost=cost))
+        cost = make_run_cost(add_costs([judging.cost, *(asker.costs if asker else ())]), price)
+        added = (each.summary.cost for each in loaded.dimensions.values())
+        loaded = replace(loaded, spec=replace(spec, cost=combine_costs(cost, filter(None, added))))
         cache = FileCache(cache_folder(store_file))
         result = _measure_with_cache(folder, loaded, cache)
         export_run(folder, result, cache)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
     return replace(
         result,
-        warnings=(*dataset.warnings, *judging.warnings, *warnings),
+        warnings=(*loaded.data.warnings, *judging.warnings, *warnings),
         calls_made=clients[0][1].spend_limit.calls,
         incomplete=incomplete,
     )
+
+
+def _make_run(
+    config: Config,
+    pooled: PooledDataset,
+    selection: PairSelection,
+    labels: RunLabels | None,
+    judgings: Mapping[Assessor, JudgingResult],
+    spec: RunSpec,
+) -> LoadedRun:
+    """Return the run of the judgments of each assessor, with the remarks of the assessors."""
+    by_assessor = {
+        assessor.name: selection.add_near_duplicates(
+            assessor.regrade(judging.judgments, labels.grades if labels else {})
+        )
+        for assessor, judging in judgings.items()
+    }
+    remarks = (remark for assessor in judgings for remark in assessor.remarks)
+    dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *remarks))
+    return selection.make_run(config, replace(pooled, dataset=dataset), by_assessor, spec)
 
 
 def _measure_dimensions(
@@ -192,35 +208,36 @@ def estimate(config: Config) -> RunForecast:
         remarks.append(message)
     store_file = run_identity.store_path(config, folder)
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
+        clients = factory.build_clients(config, assessors, CancelToken())
         estimates = {
             assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, client.limits)
-            for assessor, client in factory.build_clients(config, assessors, CancelToken())
+            for assessor, client in clients
         }
-    names, options = _choose_dimensions(config)
+        names, options = _choose_dimensions(config)
+        names = [name for name in names if DIMENSIONS[name].asks]
+        asker = None
+        # The questions depend on the grades.
+        if names and store and not any(each.calls or each.submitted for each in estimates.values()):
+            asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
+            judgings = asyncio.run(judge_with_panel(pairs, clients, store, config.repeats, NullProgress()))
+            spec = RunSpec("", config.grading, config.repeats, factory.choose_measures(config))
+            loaded = _make_run(
+                config, pooled, selection, labels, dict(zip(assessors, judgings, strict=True)), spec
+            )
+            measure_dimensions(loaded, names, asker, options)
     questions: dict[str, estimating.QuestionEstimate] = {}
     for name, forecast in forecast_questions(names, pooled.dataset, pooled.pool, options):
         assessor = factory.build_text_assessor(config, forecast.kind, calls=False)
+        known, calls = 0, forecast.questions
+        if asker:
+            known, calls = asker.count_stored(name, forecast.kind.name, calls)
         each = estimating.estimate_questions(
             assessor,
-            forecast.questions,
+            known,
+            calls,
             forecast.shown_tokens,
             forecast.reply_tokens,
             factory.build_limits(config, assessor.model).price,
         )
         questions[name] = questions[name] + each if name in questions else each
     return RunForecast(pairs.results, len(pairs.pairs), config.repeats, tuple(remarks), estimates, questions)
-
-
-def _cost(cost: Cost, price: Price | None) -> RunCost:
-    return RunCost(
-        calls=cost.calls,
-        prompt_tokens=cost.prompt_tokens,
-        cached_tokens=cost.cached_tokens,
-        completion_tokens=cost.completion_tokens,
-        usd=cost.usd,
-        uncounted=cost.uncounted,
-        maybe_billed=cost.maybe_billed,
-        price=None
-        if price is None
-        else PriceUsed(price.input, price.output, price.cached, price.as_of, price.source),
-    )

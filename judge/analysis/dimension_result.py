@@ -11,6 +11,7 @@ import numpy as np
 
 from judge.dataset.clean import clean_query
 from judge.measure.resampling import Interval, finite_interval
+from judge.pricing.cost import RunCost
 from judge.records import Query
 
 #: The most characters of a note.
@@ -63,13 +64,15 @@ class EnginePair:
 class DimensionSummary:
     """What summary.json says of a dimension: means by engine and measure, and of pairs of engines.
 
-    The most important note is first.
+    The most important note is first. `cost` is that of questions that were asked for a finished run; the
+    cost of the run contains it.
     """
 
     engines: Mapping[str, Mapping[str, DimensionMean]]
     remarks: tuple[str, ...] = ()
     notes: tuple[DimensionNote, ...] = ()
     pairs: tuple[EnginePair, ...] = ()
+    cost: RunCost | None = None
 
     @property
     def measures(self) -> list[str]:

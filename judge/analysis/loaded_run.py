@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from judge.analysis.dimension_result import DimensionResult
-from judge.analysis.summary import Controls, LabelCheck, LabelUse, RunCost, SelfTestEntry
+from judge.analysis.summary import Controls, LabelCheck, LabelUse, SelfTestEntry
 from judge.dataset.expected import list_unreturned
 from judge.measure.agreement import (
     GradesByPair,
@@ -27,6 +27,7 @@ from judge.measure.agreement import (
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import PanelMembers
+from judge.pricing.cost import RunCost
 from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Scale
 
 

@@ -20,6 +20,7 @@ from judge.measure.resampling import Interval, StatisticValue
 from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
 from judge.measure.stability import RepeatStability
+from judge.pricing.cost import RunCost
 from judge.records import ScaleName
 
 #: The version of the layout of summary.json, results.json and agreement.json.
@@ -155,34 +156,6 @@ class DecidingQueries:
     b: str
     n: int
     queries: tuple[DecidingQuery, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PriceUsed:
-    """The price that the cost is computed with, in US dollars per million tokens."""
-
-    input: float
-    output: float
-    cached: float
-    as_of: str | None
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunCost:
-    """What the judgments of a run cost, failed calls included; `usd` is None where the price is unknown.
-
-    `uncounted` calls returned no token count. `maybe_billed` calls returned no response.
-    """
-
-    calls: int
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
-    usd: float | None
-    uncounted: int
-    maybe_billed: int
-    price: PriceUsed | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,9 @@ class AssessorAnswer:
 class Assessor:
     """A model, a prompt and a scale, which turn a pair into a judgment."""
 
+    #: What it answers questions for, "" where it grades.
+    topic = ""
+
     def __init__(
         self, model: Model, prompts: Prompts, scale: Scale, as_of: str | None = None, reader: str = ""
     ) -> None:

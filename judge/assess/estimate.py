@@ -68,8 +68,12 @@ class RunEstimate:
 
 @dataclass(frozen=True, slots=True)
 class QuestionEstimate:
-    """At most so many `calls` for questions besides grades; tokens and `usd` are estimates."""
+    """At most so many `calls` for questions besides grades; tokens and `usd` are estimates.
 
+    `known` further questions have a stored answer.
+    """
+
+    known: int
     calls: int
     prompt_tokens: int
     completion_tokens: int
@@ -78,6 +82,7 @@ class QuestionEstimate:
     def __add__(self, other: QuestionEstimate) -> QuestionEstimate:
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd
         return QuestionEstimate(
+            self.known + other.known,
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
@@ -86,13 +91,21 @@ class QuestionEstimate:
 
 
 def estimate_questions(
-    assessor: Assessor, questions: int, shown_tokens: float, reply_tokens: int, price: Price | None
+    assessor: Assessor,
+    known: int,
+    questions: int,
+    shown_tokens: float,
+    reply_tokens: int,
+    price: Price | None,
 ) -> QuestionEstimate:
-    """Return what `questions` would cost, each with so many tokens beside the instructions."""
+    """Return what `questions` would cost, each with so many tokens beside the instructions.
+
+    `known` further ones have a stored answer.
+    """
     tokens = assessor.instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
     usage = Usage(prompt_tokens=round(questions * tokens), completion_tokens=questions * reply_tokens)
     usd = None if price is None else price.usd(usage)
-    return QuestionEstimate(questions, usage.prompt_tokens, usage.completion_tokens, usd)
+    return QuestionEstimate(known, questions, usage.prompt_tokens, usage.completion_tokens, usd)
 
 
 def estimate_run(

@@ -34,8 +34,11 @@ class RepeatCounter:
 class ProgressListener(Protocol):
     """Learns of every judgment once it is durable; does nothing by default."""
 
-    def begin(self, total: int, done: int) -> None:
-        """Judging begins: `total` judgments are wanted, `done` of them are there already."""
+    def begin(self, total: int, done: int, topic: str = "") -> None:
+        """Judging begins: `total` judgments are wanted, `done` of them are there already.
+
+        With a `topic` they are answers to questions besides grades.
+        """
         return
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:

@@ -89,6 +89,15 @@ async def judge_with_panel(
         spent = f", ${usd:.4f}" if usd else ""
         total = len(clients) * repeats * len(pool.pairs)
         waiting = sum(result.in_batches for result in results)
+        if topic := clients[0][0].topic:
+            raise Interrupted(
+                "{reason}: {topic}: {answers:,} of {total:,} questions answered{spent}",
+                reason=token.reason,
+                topic=topic,
+                answers=grades,
+                total=total,
+                spent=spent,
+            )
         raise Interrupted(
             "{reason}: {grades:,} of {total:,} judged{spent}; {waiting:,} are in batches, which go on at the"
             " server"
@@ -136,7 +145,8 @@ async def judge_pool(
                 run.judgments += [assessor.make_judgment(question, verdict) for question in requests[key]]
             else:
                 run.todo.append(requests[key])
-    progress.begin(len(decided) + sum(map(len, requests.values())), len(run.judgments))
+    total = len(decided) + sum(map(len, requests.values()))
+    progress.begin(total, len(run.judgments), assessor.topic)
     run.count(run.judgments)
     if batch_api is not None:
         run.batches = BatchRunner(batch_api, assessor, client, store.batches)

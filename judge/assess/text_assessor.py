@@ -33,11 +33,13 @@ Answer = TypeVar("Answer")
 class QuestionKind(Generic[Answer]):
     """A kind of question: the prompt file `name`, the record type of an answer and its JSON `properties`.
 
-    `fits` says whether an answer fits the lines that were shown. Where `is_keyed_by_query`, the lines are
-    examples: an answer is stored under the query alone, and is that of other lines, too.
+    `topic` is what progress calls the answers. `fits` says whether an answer fits the lines that were shown.
+    Where `is_keyed_by_query`, the lines are examples: an answer is stored under the query alone, and is that
+    of other lines, too.
     """
 
     name: str
+    topic: str
     answer: type[Answer]
     properties: Mapping[str, Any]
     fits: Callable[[Answer, Sequence[str]], bool]
@@ -57,6 +59,7 @@ class TextAssessor(Assessor):
     def __init__(self, model: Model, prompts: Prompts, kind: QuestionKind[Any]) -> None:
         super().__init__(model, prompts, GRADED, reader=f"question:{kind.name}")
         self.name = f"{model.name}/{kind.name}"
+        self.topic = kind.topic
         self._kind = kind
 
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
@@ -79,6 +82,9 @@ class TextAsker:
     `costs` are those of the answers, whether they were asked for now or earlier. `stopped` is the reason when
     questions have no answer because the asking ended early; no further question is asked then. `judgments`
     are those of the questions by `dimension`, the one that asks; without a grade there is no answer.
+
+    With `stored_only` no question is asked, and only answers in the store are returned. `counts` are then the
+    numbers of questions with and without one, by dimension and kind.
     """
 
     open_client: Callable[[QuestionKind[Any]], tuple[TextAssessor, ModelClient]]
@@ -88,14 +94,22 @@ class TextAsker:
     stopped: JudgeError | None = None
     dimension: str = ""
     judgments: dict[str, list[Judgment]] = field(default_factory=dict)
+    stored_only: bool = False
+    counts: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
     def ask(self, kind: QuestionKind[Answer], pairs: Sequence[Pair]) -> list[Answer | None]:
         """Return the answer to each of `pairs`, None where the model gave none that can be read."""
         distinct = {(pair.query.id, pair.snippet.id): pair for pair in pairs}
         if self.stopped or not pairs:
             return [None] * len(pairs)
-        pool = Pool(depth=0, results=len(distinct), pairs=tuple(distinct.values()), documents={})
         client = self.open_client(kind)
+        if self.stored_only:
+            keys = {id_: client[0].make_questions(pair, 1)[0].key for id_, pair in distinct.items()}
+            stored = self.store.find_verdicts(keys.values())
+            answered = {id_: pair for id_, pair in distinct.items() if keys[id_] in stored}
+            self.counts[self.dimension, kind.name] = len(answered), len(distinct) - len(answered)
+            distinct = answered
+        pool = Pool(depth=0, results=len(distinct), pairs=tuple(distinct.values()), documents={})
         [result] = asyncio.run(judge_with_panel(pool, [client], self.store, 1, self.progress))
         self.costs.append(result.cost)
         self.stopped = result.stopped
@@ -108,3 +122,16 @@ class TextAsker:
                 if each.grade is not None:
                     answers[key] = kind.parse(each.reply, distinct[key].snippet.text)
         return [answers.get((pair.query.id, pair.snippet.id)) for pair in pairs]
+
+    def count_stored(self, dimension: str, kind: str, most: int) -> tuple[int, int]:
+        """Return how many of at most `most` questions of a kind have a stored answer, and how many need one.
+
+        The second is an upper bound where answers that a dimension needs for these questions are missing.
+        """
+        stored, missing = self.counts.get((dimension, kind), (0, 0))
+        for earlier, (_, unanswered) in self.counts.items():
+            if earlier == (dimension, kind):
+                break
+            if earlier[0] == dimension and unanswered:
+                missing = max(most - stored, 0)
+        return stored, missing

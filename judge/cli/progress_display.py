@@ -43,6 +43,13 @@ CANARIES = ProgressWords(
     "judging {count:,} canary pairs",
     "{done:,} of {total:,} canary pairs judged",
 )
+#: What is asked for stands before them.
+QUESTIONS = ProgressWords(
+    "questions",
+    "{count:,} question",
+    "{count:,} questions",
+    "{done:,} of {total:,} answered",
+)
 COLLECTING = ProgressWords(
     "collecting answers",
     "collecting {count:,} answer",
@@ -57,7 +64,7 @@ class ProgressBar:
     def __init__(self, console: Console, words: ProgressWords = JUDGING) -> None:
         self._t = ui_translator()
         self._progress = Progress(
-            TextColumn(self._t(words.activity)),
+            TextColumn("{task.description}"),
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             _Rate(),
@@ -69,12 +76,19 @@ class ProgressBar:
             refresh_per_second=5,
             transient=True,
         )
+        self._words = words
         self._failed = 0
 
-    def begin(self, total: int, done: int) -> None:
+    def begin(self, total: int, done: int, topic: str = "") -> None:
         """Draw the bar; verdicts that are known already count as done."""
         self._task = self._progress.add_task(
-            "", total=total, completed=done, known=done, cost="", failed="", status=""
+            self._t(topic or self._words.activity),
+            total=total,
+            completed=done,
+            known=done,
+            cost="",
+            failed="",
+            status="",
         )
         self._progress.start()
 
@@ -129,13 +143,15 @@ class ProgressLines:
         self._clock = clock
         self._every = every
 
-    def begin(self, total: int, done: int) -> None:
+    def begin(self, total: int, done: int, topic: str = "") -> None:
         """Print how much there is to do."""
+        self._topic, self._current = topic, QUESTIONS if topic else self._words
         self._asked, self._known, self._done, self._failed = total, done, done, 0
         self._began = self._printed_at = self._clock()
         if done < total:
             rest = self._t("; the other {known:,} are known already", known=done) if done else ""
-            self._print(self._t.plural(self._words.one, self._words.many, total - done) + rest)
+            count = self._t.plural(self._current.one, self._current.many, total - done)
+            self._print(self._add_topic(count + rest))
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Print the state when ten seconds have passed since the last line."""
@@ -163,13 +179,18 @@ class ProgressLines:
             self._print(
                 t(
                     "{state}, {failed} failed, {rate:.1f}/s{cost}, about {left:.0f} s left",
-                    state=t(self._words.state, done=self._done - self._failed, total=self._asked),
+                    state=self._add_topic(
+                        t(self._current.state, done=self._done - self._failed, total=self._asked)
+                    ),
                     failed=self._failed,
                     rate=rate,
                     cost=cost,
                     left=(self._asked - self._done) / rate,
                 )
             )
+
+    def _add_topic(self, line: str) -> str:
+        return self._t("{name}: {value}", name=self._t(self._topic), value=line) if self._topic else line
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print the result of the repeat."""

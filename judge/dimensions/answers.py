@@ -72,9 +72,13 @@ def _has_reason(answer: GradedAnswer, _: object) -> bool:
 
 
 _STRING = {"type": "string"}
-ANSWER = QuestionKind("answer", TextAnswer, {"answer": _STRING}, _is_short)
+ANSWER = QuestionKind("answer", Message("answers"), TextAnswer, {"answer": _STRING}, _is_short)
 GRADE_ANSWER = QuestionKind(
-    "answer_grade", GradedAnswer, {"reason": _STRING, "grade": {**_STRING, "enum": list(VALUES)}}, _has_reason
+    "answer_grade",
+    Message("grades of answers"),
+    GradedAnswer,
+    {"reason": _STRING, "grade": {**_STRING, "enum": list(VALUES)}},
+    _has_reason,
 )
 _MISSING = GradedAnswer("", "missing")
 

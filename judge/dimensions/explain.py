@@ -32,7 +32,9 @@ def _fits(answer: Explanation, _: object) -> bool:
     return is_readable(answer.explanation, _MAX_EXPLANATION)
 
 
-EXPLAIN = QuestionKind("explain", Explanation, {"explanation": {"type": "string"}}, _fits)
+EXPLAIN = QuestionKind(
+    "explain", Message("explanations"), Explanation, {"explanation": {"type": "string"}}, _fits
+)
 
 
 def forecast_explanations(data: Dataset, pool: Pool, options: DimensionOptions) -> Iterable[QuestionForecast]:

@@ -87,10 +87,15 @@ _POINT_SCHEMA = {
     "additionalProperties": False,
 }
 LIST_POINTS = QuestionKind(
-    "points", PointList, {"points": {"type": "array", "items": _POINT_SCHEMA}}, _is_list
+    "points",
+    Message("information points"),
+    PointList,
+    {"points": {"type": "array", "items": _POINT_SCHEMA}},
+    _is_list,
 )
 FIND_SUPPORT = QuestionKind(
     "support",
+    Message("support of information points"),
     SnippetSupport,
     {"support": {"type": "array", "items": _enumeration("support", "partial", "not")}},
     _fits_points,
@@ -236,8 +241,8 @@ def _describe_uncovered(
             notes.append((len(missing), make_note(run.data.queries[query_id], None, "; ".join(missing))))
     notes.sort(key=lambda note: -note[0])
     remark = Message(
-        "{points:,} points of {queries:,} of {of:,} queries, {vital:,} of them vital; no engine's results"
-        " support {uncovered:,} vital ones.",
+        "{queries:,} of {of:,} queries have {points:,} points, {vital:,} of them vital; no engine's results"
+        " support {uncovered:,} of the vital points.",
         points=sum(map(len, points.values())),
         queries=len(points),
         of=len(run.data.queries),

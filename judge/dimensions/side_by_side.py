@@ -14,6 +14,7 @@ import numpy as np
 
 from judge.analysis.dimension_result import (
     DimensionResult,
+    EnginePair,
     QueryValues,
     average_values,
     make_note,
@@ -50,10 +51,13 @@ def _has_reason(answer: Preference, _: object) -> bool:
 
 COMPARE_LISTS = QuestionKind(
     "sidebyside",
+    Message("comparisons of lists"),
     Preference,
     {"reason": {"type": "string"}, "better": {"type": "string", "enum": ["A", "B", "tie"]}},
     _has_reason,
 )
+#: The measure that is the win rate of the list that is shown first: 0.5 without a position bias.
+FIRST_LIST = "win_rate of the first list"
 #: The preference for the list that is shown first.
 _VALUES = {"A": 1.0, "tie": 0.0, "B": -1.0}
 
@@ -136,19 +140,20 @@ def compare_lists(run: LoadedRun, plan: ListComparison, asker: TextAsker) -> Dim
     for query_id, value in preferences.items():
         values[plan.a, query_id] = {"win_rate": (1 + value) / 2}
         values[plan.b, query_id] = {"win_rate": (1 - value) / 2}
-    remarks = _describe(run, plan, preferences, positions, contradictions)
+    remarks = _describe(run, plan, preferences, contradictions)
     engines, ranges = (plan.a, plan.b), {"win_rate": (0.0, 1.0)}
-    return summarise_dimension(values, engines, remarks, tuple(notes[:_MAX_NOTES]), ranges)
+    position = average_values(((1 + value) / 2 for value in positions), most=1.0)
+    pairs = (EnginePair(plan.a, plan.b, FIRST_LIST, position),)
+    return summarise_dimension(values, engines, remarks, tuple(notes[:_MAX_NOTES]), ranges, pairs)
 
 
 def _describe(
     run: LoadedRun,
     plan: ListComparison,
     preferences: dict[str, float],
-    positions: list[float],
     contradictions: int,
 ) -> tuple[Message, ...]:
-    """Return who is preferred, what position does, and how far the first measure agrees."""
+    """Return who is preferred, and how far the first measure agrees."""
     signs = {query_id: float(np.sign(value)) for query_id, value in preferences.items()}
     wins, losses = list(signs.values()).count(1.0), list(signs.values()).count(-1.0)
     mean = average_values(preferences.values(), least=-1.0, most=1.0)
@@ -173,17 +178,6 @@ def _describe(
             missing=len(plan.different) + len(plan.equal) - len(signs),
         )
     ]
-    position = average_values(((1 + value) / 2 for value in positions), most=1.0)
-    if position.mean is not None and position.ci95:
-        remarks.append(
-            Message(
-                "The list that is shown first has a win rate of {mean:.3f} (95 %: {low:.3f} to {high:.3f});"
-                " both orders are averaged, which cancels this.",
-                mean=position.mean,
-                low=position.ci95[0],
-                high=position.ci95[1],
-            )
-        )
     scores = score_run(run, run.spec.measures[:1])
     values = scores.average_repeats()[0][:, :, 0]
     differences = values[scores.engines.index(plan.a)] - values[scores.engines.index(plan.b)]

@@ -68,6 +68,7 @@ def _fits(_: SiteGrades, __: object) -> bool:
 _GRADE = {"type": ["integer", "null"], "enum": [*get_args(Grade), None]}
 GRADE_SITE = QuestionKind(
     "site_grades",
+    Message("grades of sites"),
     SiteGrades,
     {
         "site_class": {"type": "string", "enum": list(get_args(SiteClass))},

@@ -1,13 +1,16 @@
-"""The cost of a list of calls."""
+"""The cost of a list of calls, and that of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
-from judge.pricing.prices import Price
 from judge.records import ANSWERED, Call, Usage
+
+if TYPE_CHECKING:
+    from judge.pricing.prices import Price
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,27 @@ class Cost:
     usd: float | None
     uncounted: int
     maybe_billed: int
+
+
+@dataclass(frozen=True, slots=True)
+class PriceUsed:
+    """The price that the cost is computed with, in US dollars per million tokens."""
+
+    input: float
+    output: float
+    cached: float
+    as_of: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunCost(Cost):
+    """What the judgments of a run cost, failed calls included; `usd` is None where the price is unknown.
+
+    `uncounted` calls returned no token count. `maybe_billed` calls returned no response.
+    """
+
+    price: PriceUsed | None
 
 
 def total_cost(calls: Sequence[Call], price: Price | None) -> Cost:
@@ -56,3 +80,25 @@ def add_costs(costs: Collection[Cost]) -> Cost:
     }
     usd = [cost.usd for cost in costs]
     return Cost(**counts, usd=None if None in usd else round(sum(filter(None, usd), 0.0), 6))
+
+
+def make_run_cost(cost: Cost, price: Price | None) -> RunCost:
+    """Return the cost of a run with the price that it is computed with."""
+    used = None
+    if price is not None:
+        used = PriceUsed(price.input, price.output, price.cached, price.as_of, price.source)
+    return RunCost(**asdict(cost), price=used)
+
+
+def combine_costs(cost: RunCost, added: Iterable[RunCost]) -> RunCost:
+    """Return the cost of a run with the costs `added` to it; the price is None where prices differ."""
+    costs = [cost, *added]
+    price = cost.price if all(each.price == cost.price for each in costs) else None
+    return RunCost(**asdict(add_costs(costs)), price=price)
+
+
+def subtract_cost(cost: RunCost, part: Cost) -> RunCost:
+    """Return the cost of a run without a part of it; `usd` is None where one is unknown."""
+    names = [column.name for column in fields(Cost) if column.name != "usd"]
+    usd = None if cost.usd is None or part.usd is None else round(cost.usd - part.usd, 6)
+    return replace(cost, usd=usd, **{name: getattr(cost, name) - getattr(part, name) for name in names})

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from markupsafe import Markup, escape
 
 from judge.analysis.dimension_result import EnginePair
-from judge.analysis.summary import DecidingQueries, RunCost, Summary
+from judge.analysis.summary import DecidingQueries, Summary
 from judge.characters import escape_controls
 from judge.dataset.text_cleaning import drop_invisible, has_invisible
 from judge.measure.compare import PairComparison
@@ -22,6 +22,7 @@ from judge.measure.resampling import Interval
 from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedWinners, OwnListReversal
 from judge.messages import Translator
+from judge.pricing.cost import RunCost
 
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.
 ISOLATE, END = "\u2068", "\u2069"

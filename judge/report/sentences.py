@@ -34,6 +34,12 @@ def find_main_measure(summary: Summary) -> str:
     return find_deciding_measure(summary) or summary.measures[0]
 
 
+def name_dimension(t: Translator, name: str) -> str:
+    """Return the name of a dimension, which engines can follow: `sidebyside: A, B`."""
+    kind, separator, engines = name.partition(": ")
+    return t("{name}: {value}", name=t(kind), value=engines) if separator else t(name)
+
+
 def sort_engines(summary: Summary, measure: str) -> list[str]:
     """Return the engines, highest mean first, those without a mean last."""
 

@@ -9,12 +9,13 @@ from typing import NamedTuple
 from judge.analysis.dimension_result import DimensionMean, DimensionNote
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
-from judge.analysis.summary import RunCost, Summary
+from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.ppi import CorrectedOutcome
 from judge.measure.segments import SegmentMean, SegmentResult
 from judge.messages import Text, Translator, each_in_both, in_both, text
+from judge.pricing.cost import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import (
@@ -400,7 +401,7 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
             means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
             rows.append((engine, tuple(map(_format_mean_and_queries, means))))
         remarks = [in_both(Translator.__call__, remark) for remark in dimension.remarks]
-        caption = in_both(Translator.__call__, name)
+        caption = in_both(sentences.name_dimension, name)
         table = PageTable(caption, head, tuple(rows) if dimension.measures else ())
         yield DimensionSection(table, remarks, dimension.notes)
         for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):

@@ -50,6 +50,9 @@ def test_the_worst_queries_are_explained_and_paid_once(tmp_path: Path) -> None:
         calls = len(server.asked)
         explained = [asked for asked in server.asked if is_explanation(asked)]
         assert len(explained) == 4
+        assert "explanations: 4 questions" in run.stderr
+        known = command("estimate", *words[1:], "--out", out).stdout
+        assert "explain: 4 answers known, at most 0 calls besides, about 0 tokens in" in known
         again = command(*words, "--out", out)
         assert again.returncode == 0
         assert len(server.asked) == calls

@@ -57,17 +57,30 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     assert first.returncode == 0, first.stderr
     assert len(server.asked) == 14
     assert "at most 14 calls besides" in first.stdout
+    assert "comparisons of lists: 14 questions" in first.stderr
+    before = (run / "summary.json").read_text()
     again = command(*words)
-    assert again.stdout == first.stdout
+    estimate, result = first.stdout.split("\n", 1)
+    assert (
+        again.stdout
+        == f"{estimate.replace('at most 14', '14 answers known, at most 0')}\n{result}".replace(
+            estimate[estimate.index(", about") :], ", about 0 tokens in and 0 out, price unknown"
+        )
+    )
     assert len(server.asked) == 14
+    # The cost of the run contains the questions, and once.
+    assert (run / "summary.json").read_text() == before
+    assert json.loads(before)["cost"]["calls"] == 16 + 14
     assert (
         "x, y: not separated; 5 queries prefer x, 1 prefer y, 2 are ties, of them 1 equal lists and 1 where"
         " the two orders contradict each other; 0 have no answer." in first.stdout
     )
-    # Of 7 queries with two answers, one prefers the list that is shown first: (6 * 0.5 + 1) / 7.
-    assert "The list that is shown first has a win rate of 0.571" in first.stdout
-    dimension = json.loads((run / "summary.json").read_text())["dimensions"]['sidebyside ["x", "y"]']
+    dimension = json.loads((run / "summary.json").read_text())["dimensions"]["sidebyside: x, y"]
     x, y = (dimension["engines"][engine]["win_rate"] for engine in "xy")
+    # Of 7 queries with two answers, one prefers the list that is shown first: (6 * 0.5 + 1) / 7.
+    [first_list] = dimension["pairs"]
+    assert first_list["measure"] == "win_rate of the first list"
+    assert first_list["mean"]["mean"] == pytest.approx(4 / 7)
     assert (x["mean"], x["queries"], y["mean"]) == (6 / 8, 8, 2 / 8)
     # The values 1 (5 times), 0 and 0.5 (twice) have the standard deviation sqrt(1 / 7); t(7) is 2.364624.
     assert x["ci95"] == pytest.approx([0.75 - 2.364624 * (1 / 7 / 8) ** 0.5, 1.0], abs=1e-6)
@@ -81,7 +94,7 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     assert summary.engines["y"]["win_rate"].mean == 2 / 8
     assert len(server.asked) == 14  # the same questions in the other order
     names = json.loads((run / "summary.json").read_text())["dimensions"]
-    assert list(names) == ['sidebyside ["x", "y"]']
+    assert list(names) == ["sidebyside: x, y"]
 
 
 def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: LoopbackServer) -> None:
@@ -136,8 +149,9 @@ def test_a_run_in_the_same_folder_keeps_the_comparison_of_the_same_grades(
     resumed = command(*again, "--sites")
     assert resumed.returncode == 0, resumed.stderr
     assert "The questions took 14 calls" in resumed.stdout
+    assert json.loads((run / "summary.json").read_text())["cost"]["calls"] == 16 + 14
     dimensions = json.loads((run / "summary.json").read_text())["dimensions"]
-    assert list(dimensions) == ['sidebyside ["x", "y"]', "sites"]
+    assert list(dimensions) == ["sidebyside: x, y", "sites"]
     grades = json.loads(before)["summary"]["grades"]
     (run / "results.json").write_text(before.replace(grades, 16 * "0"))
     assert command(*again, "--sites").returncode == 0

@@ -87,7 +87,7 @@ class _Stopwatch(NullProgress):
 
     seconds = 0.0
 
-    def begin(self, total: int, done: int) -> None:
+    def begin(self, total: int, done: int, topic: str = "") -> None:
         self._began = time.monotonic()
 
     def end(self) -> None:

@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
         "client",
         "store",
     },
-    "analysis": {"records", "errors", "dataset", "measure"},
+    "analysis": {"records", "errors", "dataset", "measure", "pricing"},
     "runs": {"records", "errors", "cache", "filesystem", "dataset", "measure", "analysis"},
     "dimensions": {
         "records",
@@ -55,7 +55,7 @@ ALLOWED: dict[str, set[str]] = {
         "characters",
         "dataset",
     },
-    "report": {"records", "errors", "characters", "dataset", "measure", "analysis", "runs"},
+    "report": {"records", "errors", "characters", "dataset", "measure", "pricing", "analysis", "runs"},
     "collect": {"records", "errors", "config", "dataset", "models", "client", "runs", "filesystem"},
     "annotate": {
         "records",

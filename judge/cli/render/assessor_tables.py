@@ -54,8 +54,9 @@ def _describe_questions(name: str, questions: QuestionEstimate, t: Translator) -
     if questions.usd is not None:
         price = t("about {amount}", amount=_usd(questions.usd, t))
     return t(
-        "{name}: at most {run.calls:,} calls besides, about {run.prompt_tokens:,} tokens in and"
+        "{name}: {known}at most {run.calls:,} calls besides, about {run.prompt_tokens:,} tokens in and"
         " {run.completion_tokens:,} out, {price}",
+        known=t("{count:,} answers known, ", count=questions.known) if questions.known else "",
         name=t(name),
         run=questions,
         price=price,

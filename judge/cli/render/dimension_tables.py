@@ -40,9 +40,10 @@ def print_dimension(
     number of queries in brackets where it differs. Where a terminal is too narrow, the other means follow in
     tables of their own.
     """
+    title = sentences.name_dimension(t, name)
     engines = [engine for engine in order if engine in dimension.engines]
-    for measures in _fit_columns(t(name), dimension, engines, console, t):
-        print_table(_make_table(t(name), dimension, engines, measures, t), console)
+    for measures in _fit_columns(title, dimension, engines, console, t):
+        print_table(_make_table(title, dimension, engines, measures, t), console)
     for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
         table = make_table(t("engines"), measure, t("95 % interval"), t("queries"))
         for pair in dimension.pairs:
@@ -50,7 +51,7 @@ def print_dimension(
                 table.add_row(escape_line(f"{pair.a}, {pair.b}"), *_format_mean(pair.mean, t))
         print_table(table, console)
     for remark in dimension.remarks:
-        console.print(escape_line(t("{name}: {value}", name=t(name), value=t(remark))))
+        console.print(escape_line(t("{name}: {value}", name=title, value=t(remark))))
     for note in dimension.notes[:_NOTES]:
         about = "  {note.query_id}: {note.text}"
         if note.engine is not None:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.analysis.summary import RunCost, Summary
+from judge.analysis.summary import Summary
 from judge.cli.render.cells import (
     escape_line,
     format_number,
@@ -22,6 +22,7 @@ from judge.cli.render.dimension_tables import print_dimensions
 from judge.measure.engine_summary import EngineResult
 from judge.measure.measures import list_measures
 from judge.messages import Translator
+from judge.pricing.cost import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import count_queries, format_run_cost
