@@ -8,6 +8,7 @@ import json
 import platform
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,7 @@ def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, A
     folder.write("config.json", [dump_json(content, indent=2), "\n"])
 
 
+@cache
 def library_versions() -> Mapping[str, str]:
     """Return the versions of judge, of Python and of the installed libraries that a run depends on."""
     versions = {"judge": importlib.metadata.version(_DISTRIBUTION), "python": platform.python_version()}

@@ -59,8 +59,11 @@ def collapse_grades(table: Counts, human_from: int, assessor_from: int) -> Float
     Each rater has its own lowest relevant grade.
     """
     counts = np.asarray(table, dtype=np.float64)
-    rows = np.stack([counts[..., :human_from, :].sum(-2), counts[..., human_from:, :].sum(-2)], axis=-2)
-    return np.stack([rows[..., :assessor_from].sum(-1), rows[..., assessor_from:].sum(-1)], axis=-1)
+    human, assessor = (
+        np.equal.outer([False, True], np.arange(levels) >= lowest).astype(np.float64)
+        for levels, lowest in zip(counts.shape[-2:], (human_from, assessor_from), strict=True)
+    )
+    return human @ (counts @ assessor.T)
 
 
 def cohen_kappa(table: Counts, *, quadratic: bool = False) -> Floats:
@@ -74,8 +77,8 @@ def cohen_kappa(table: Counts, *, quadratic: bool = False) -> Floats:
     weight = np.square(distance) if quadratic else np.minimum(distance, 1.0)
     counts = np.asarray(table, dtype=np.float64)
     human, assessor = counts.sum(-1), counts.sum(-2)
-    expected = (human[..., :, None] * assessor[..., None, :] * weight).sum((-2, -1))
-    observed = (counts * weight).sum((-2, -1)) * human.sum(-1)
+    expected = (human @ weight * assessor).sum(-1)
+    observed = counts.reshape(*counts.shape[:-2], -1) @ weight.ravel() * human.sum(-1)
     return 1 - divide(observed, expected, np.nan)
 
 

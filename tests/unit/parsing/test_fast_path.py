@@ -44,7 +44,7 @@ def test_both_paths_agree_on_the_samples() -> None:
             assert_same(str(record.get("text", "")), scale, record.get("finish_reason") or "stop")
 
 
-@pytest.mark.parametrize(("first", "last"), [(0, 800), pytest.param(800, 3_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("first", "last"), [(0, 300), pytest.param(300, 3_000, marks=pytest.mark.slow)])
 def test_both_paths_agree_on_damaged_replies(first: int, last: int) -> None:
     for number in range(first, last):
         case = make_reply(f"paths:{number}")
