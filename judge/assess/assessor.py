@@ -91,6 +91,8 @@ class Assessor:
         # What reads the replies is told apart where it is not judge itself.
         key_parts += [reader] if reader else []
         self._key = hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode())
+        #: The hash of the key and the instructions, which most pairs share.
+        self._system_hashes: dict[str, hashlib._Hash] = {}
 
     def list_questions(self, pool: Pool, repeats: int, cache: FileCache | None) -> list[list[Question]]:
         """Return the questions about each pair of `pool`; `cache` holds their keys for the next time."""
@@ -111,9 +113,9 @@ class Assessor:
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
         """Return the questions about `pair`, one for each repeat."""
         prompt = self.render_prompt(pair)
-        key_hash = self._key.copy()
-        for text in (prompt.system, prompt.user):
-            key_hash.update(f"\n{len(text)}\n{text}".encode())
+        if prompt.system not in self._system_hashes:
+            self._system_hashes[prompt.system] = _hash_text(self._key, prompt.system)
+        key_hash = _hash_text(self._system_hashes[prompt.system], prompt.user)
         return [
             Question(_hash_repeat(key_hash, repeat), pair, repeat, prompt.version)
             for repeat in range(1, repeats + 1)
@@ -312,6 +314,12 @@ def _list_substrings(text: str, length: int) -> Iterator[str]:
 def _instruction_substrings(system: str, length: int) -> frozenset[str]:
     """Return the substrings of the instructions, which are the same for every pair."""
     return frozenset(_list_substrings(system, length))
+
+
+def _hash_text(start: hashlib._Hash, text: str) -> hashlib._Hash:
+    text_hash = start.copy()
+    text_hash.update(f"\n{len(text)}\n{text}".encode())
+    return text_hash
 
 
 def _hash_repeat(key_hash: hashlib._Hash, repeat: int) -> str:

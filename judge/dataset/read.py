@@ -195,9 +195,9 @@ def _find_query(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice)
         raise InputError(
             "{place} {problem}; every row needs the query's text", place=row.at("query"), problem=problem
         )
-    query_id = parse_identifier(
-        row.location, row.column("query_id"), row.values.get("query_id"), make_query_id(raw)
-    )
+    given = row.values.get("query_id")
+    otherwise = make_query_id(raw) if given is None else ""
+    query_id = parse_identifier(row.location, row.column("query_id"), given, otherwise)
     entry = entries.get(query_id)
     if entry is None:
         entry = entries[query_id] = _make_query(row, query_id, raw, lang)
