@@ -102,7 +102,7 @@ def run(
         loaded = replace(loaded, dimensions={**_load_other_dimensions(folder, loaded), **loaded.dimensions})
         cost = make_run_cost(add_costs([judging.cost, *(asker.costs if asker else ())]), price)
         added = (each.summary.cost for each in loaded.dimensions.values())
-        loaded = replace(loaded, spec=replace(spec, cost=combine_costs(cost, filter(None, added))))
+        loaded = replace(loaded, spec=replace(loaded.spec, cost=combine_costs(cost, filter(None, added))))
         cache = FileCache(cache_folder(store_file))
         result = _measure_with_cache(folder, loaded, cache)
         export_run(folder, result, cache)

@@ -31,6 +31,7 @@ def rows() -> list[dict[str, object]]:
 
 def test_a_relevant_result_costs_the_price_by_their_mean_number(tmp_path: Path) -> None:
     result = judge.run(rows(), "expected", out=str(tmp_path / "run"), costs=["a=6", "b=0.5", "c=1", "d=2"])
+    assert result.summary.assessor == "expected/binary"
     costs = result.summary.dimensions["costs"]
     assert costs.measures == ["relevant@5", "USD/1000 queries", "USD/1000 relevant@5"]
     assert [costs.find_mean(engine, "relevant@5").mean for engine in "abc"] == pytest.approx([1.5, 1.0, 0.0])
