@@ -231,8 +231,8 @@ def select_queries(
 
     All are read once, and `add` takes each of them. Only a few numbers of each query are kept; while all
     queries fit, their packed lines are kept, too. If they do not fit, a second pass reads and packs the
-    queries that the number of pairs allows, and their sizes decide. So a million pairs take as much memory as
-    the page and one record for each query.
+    others that the number of pairs allows, and their sizes decide. So a million pairs take as much memory as
+    two pages and one record for each query.
     """
     keys: list[_QueryFigures] = []
     lines: dict[int, str] = {}
@@ -250,7 +250,6 @@ def select_queries(
         keys.append(key)
     if len(lines) == len(keys):
         return PageData(list(lines.values()), pairs, len(keys), pairs, None)
-    lines.clear()
     # A query that turns out too large gives its place to others, which are packed in the next round.
     while missing := choose_queries(keys, budget).keys() - lines.keys():
         for place, entry in zip(sorted(missing), read_queries(missing), strict=True):

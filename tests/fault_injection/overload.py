@@ -2,7 +2,7 @@
 
     python -m tests.fault_injection.overload [NAME…]
 
-Prints a table: figure, what was measured, target. All of it takes about six minutes.
+Prints a table: figure, what was measured, target. All of it takes about nine minutes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ OUTAGE = (15.0, 75.0)
 class Scene:
     """A server, and what it should see of a run of `pairs` with 64 calls at once.
 
-    `rate` is what it can answer, in pairs a second; None asks nothing of the speed.
+    `rate` is what it can answer, in pairs a second; None asks nothing of the speed. `least` is the share of
+    that to use, `throttled` the share of requests that may be refused after the first second.
     """
 
     capacity: Capacity
@@ -52,6 +53,9 @@ class Scene:
     wire: str = "openai"
     most: float = 1.10
     failing: float = 0.0
+    refusing: float = 0.0
+    least: float = 0.9
+    throttled: float = 0.05
     outage: Reply | None = None
 
 
@@ -60,16 +64,18 @@ def _ten() -> Capacity:
 
 
 SCENES: Mapping[str, Scene] = {
-    "10 a second, seconds": Scene(_ten(), 300, 10),
-    "10 a second by the window": Scene(Capacity(rate=10), 300, 10),
+    "10 a second, seconds": Scene(_ten(), 1000, 10, least=0.95, throttled=0.02),
+    "10 a second by the window": Scene(Capacity(rate=10), 1000, 10, least=0.95, throttled=0.02),
     "10 a second, milliseconds": Scene(_ten(), 300, 10, say=in_milliseconds),
     "10 a second, dates": Scene(_ten(), 300, 10, say=as_a_date),
     "10 a second, nonsense": Scene(_ten(), 300, 10, say=as_nonsense),
     "8 at once": Scene(Capacity(slots=8), 500, 8 / 0.5, latency=0.5),
     "10 a second and 8 at once": Scene(Capacity(rate=10, burst=10, slots=8), 300, 10, latency=0.5),
-    "100 a second": Scene(Capacity(rate=100), 2000, 100),
+    "100 a second": Scene(Capacity(rate=100), 2000, 100, least=0.95, throttled=0.02),
     "DashScope's Throttling": Scene(_ten(), 300, 10, refusal=DASHSCOPE, wire="dashscope"),
     "5 % 500s and resets": Scene(Capacity(), 2000, None, failing=0.025, latency=0.2),
+    # 1.35 times as long as without refusals.
+    "5 % 429s": Scene(Capacity(), 2000, 64 / 0.5, latency=0.5, refusing=0.05, least=1 / 1.35, throttled=0.06),
     "an outage of 60 s": Scene(_ten(), 600, 10, outage=Reply(status=503, body="down"), most=1.2),
 }
 REFUSALS = {
@@ -99,7 +105,8 @@ def play(scene: Scene, folder: Path) -> Seen:
     """A `judge run` against the server of `scene`."""
     server = Limited(
         scene.capacity, lambda _: scene.latency, says_its_grade, say=scene.say, refusal=scene.refusal,
-        failing=scene.failing, outages=[OUTAGE] if scene.outage else (), down=scene.outage or Reply(),
+        failing=scene.failing, refusing=scene.refusing, outages=[OUTAGE] if scene.outage else (),
+        down=scene.outage or Reply(),
     )  # fmt: skip
     data = write_rows(folder / "d.jsonl", numbered(scene.pairs // 10, 1, 10))
     with LoopbackServer(server, record=False) as loopback:
@@ -126,7 +133,13 @@ def figures(name: str, scene: Scene, seen: Seen) -> list[Figure]:
         found.append(Figure(f"{name}: seconds until back at 90 %", back, "<= 30", back <= 30))
     elif scene.rate:
         used = scene.pairs / seen.seconds / scene.rate
-        found.append(Figure(f"{name}: share of its capacity", round(used, 3), ">= 0.9", used >= 0.9))
+        late = sum(each.what == "refused" and each.at > 1 for each in seen.server.log) / requests
+        found += [
+            Figure(f"{name}: share of its capacity", round(used, 3), f">= {scene.least:.2f}",
+                   used >= scene.least),
+            Figure(f"{name}: 429s after the first second", round(late, 4), f"<= {scene.throttled:g}",
+                   late <= scene.throttled),
+        ]  # fmt: skip
     return found
 
 

@@ -112,7 +112,7 @@ class Limited:
 
     It answers with `answer` after `latency(random)` seconds. During `outages` (from, to, after its
     first request) it does what `down` says. It fails a `failing` share of requests with a 500, and
-    as many by hanging up.
+    as many by hanging up. It turns away a `refusing` share at random, for a second.
     """
 
     capacity: Capacity
@@ -123,6 +123,7 @@ class Limited:
     outages: Sequence[tuple[float, float]] = ()
     down: Reply = field(default_factory=lambda: Reply(status=503, body="down"))
     failing: float = 0.0
+    refusing: float = 0.0
     clock: Callable[[], float] = time.monotonic
     began: float | None = None
     log: list[Request] = field(default_factory=list)
@@ -140,6 +141,8 @@ class Limited:
             return "down", float(self.down.headers.get("retry-after", 0)), self.down
         latency = self.latency(self.chance)
         wait = self.capacity.refuses(now, now + latency)
+        if self.refusing and self.chance.random() < self.refusing:
+            wait = 1.0
         if wait:
             told = 0.0 if self.say is as_nonsense else wait
             return "refused", told, Reply(status=429, headers=self.say(wait), body=self.refusal)

@@ -124,14 +124,8 @@ def test_servers_errors_do_not_shrink_what_a_server_is_asked() -> None:
 
 
 def test_a_server_that_turns_away_at_random_is_not_throttled_to_a_standstill() -> None:
-    class Moody(Capacity):
-        chance = Random(3)
-
-        def refuses(self, now: float, until: float) -> float:
-            return float(self.chance.random() < 0.05)
-
     fault_free = run(Limited(Capacity(), half_a_second), 1500)
-    story = run(Limited(Moody(), half_a_second), 1500)
+    story = run(Limited(Capacity(), half_a_second, refusing=0.05), 1500)
     assert story.seconds <= 1.35 * fault_free.seconds
 
 
