@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from statsmodels.stats.multitest import multipletests
 
 import judge
 from judge.errors import InputError
@@ -746,6 +745,8 @@ def test_a_repeated_unit_is_refused(unfair: Path, design: Path, tmp_path: Path) 
 
 
 def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> None:
+    from statsmodels.stats.multitest import multipletests
+
     shares = {"best": 0.7, "good": 0.65, "fair": 0.55, "poor": 0.3}
     chance = random.Random(3)
     rows = rows_of(

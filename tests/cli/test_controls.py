@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
 import judge
 from judge.dataset.pool import build_pool
@@ -46,6 +45,8 @@ def run(folder: Path, server: LoopbackServer, good: int, *words: object) -> dict
 
 
 def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     with LoopbackServer(says_its_grade) as server:
         words = asking(write_rows(tmp_path / "d.jsonl", rows(2)), server)
         plain = run(tmp_path, server, 2)

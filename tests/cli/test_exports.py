@@ -8,7 +8,6 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import judge
@@ -97,6 +96,8 @@ def test_every_file_stays_in_the_run_s_folder_under_a_name_of_its_own(run: Path)
 
 @pytest.mark.parametrize("name", ["scores.csv", "labels.csv"])
 def test_no_cell_is_a_formula_and_all_read_back_as_they_were(run: Path, name: str) -> None:
+    import pandas as pd
+
     table = sheet(run / name)
     assert len({len(row) for row in table}) == 1
     assert [each for row in table for each in row if each.lstrip(" \ufeff").startswith(FORMULA)] == []
@@ -119,6 +120,8 @@ def test_labels_come_back_to_the_queries_they_were_planned_for(run: Path, tmp_pa
 
 
 def test_a_line_of_json_is_one_line_for_every_reader(run: Path) -> None:
+    import pandas as pd
+
     for path in run.glob("*.jsonl"):
         text = path.read_bytes().decode("utf-8")
         lines = text.splitlines()

@@ -9,7 +9,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import judge
@@ -78,6 +77,8 @@ def test_means_have_names_that_trackers_take(tmp_path: Path) -> None:
 
 
 def test_it_runs_inside_a_running_event_loop(tmp_path: Path) -> None:
+    import pandas as pd
+
     async def notebook_cell() -> judge.RunResult:
         return judge.run(pd.DataFrame(ROWS), model="lexical", out=str(tmp_path / "runs" / "x"))
 

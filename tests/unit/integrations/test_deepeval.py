@@ -9,7 +9,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -286,8 +287,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def alone(folder: Path) -> dict[str, str]:
-    """The environment of a process that imports DeepEval alone."""
-    return environment_after([THEIRS], None, folder)[0]
+    """Return the environment of a process that has imported DeepEval and not yet judge."""
+    return environments_after((THEIRS, OURS), "0", folder)[0][0]
 
 
 @pytest.mark.parametrize(
@@ -302,25 +303,28 @@ def alone(folder: Path) -> dict[str, str]:
 def test_importing_changes_no_environment_but_the_opt_out_of_telemetry(
     order: tuple[str, ...], given: str | None, folder: Path, alone: dict[str, str]
 ) -> None:
-    both, sends_none = environment_after(order, given, folder)
+    (_, both), sends_none = environments_after(order, given, folder)
     assert alone["OWN_SETTING"] == "from-dotenv"
     assert both == alone | {OPT_OUT: given or "1"}
     assert sends_none == (given is None)
 
 
-def environment_after(modules: Iterable[str], given: str | None, folder: Path) -> tuple[dict[str, str], bool]:
-    """os.environ of a process that imports the modules in this order, and whether DeepEval is opted out."""
+@cache
+def environments_after(
+    modules: tuple[str, ...], given: str | None, folder: Path
+) -> tuple[list[dict[str, str]], bool]:
+    """Return os.environ after each import of a process, and whether DeepEval is opted out at its end."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("DEEPEVAL")}
     program = (
         "import importlib, json, os, sys\n"
-        "for name in sys.argv[1:]: importlib.import_module(name)\n"
+        "after = [(importlib.import_module(name), dict(os.environ))[1] for name in sys.argv[1:]]\n"
         "from deepeval.telemetry.client import telemetry_opt_out\n"
-        "print(json.dumps([dict(os.environ), telemetry_opt_out()]))\n"
+        "print(json.dumps([after, telemetry_opt_out()]))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, *modules], cwd=folder,
         capture_output=True, text=True, timeout=120, check=True,
         env=environ | {"HOME": str(folder), "PYTEST_CURRENT_TEST": ""} | ({OPT_OUT: given} if given else {}),
     )  # fmt: skip
-    environment, sends_none = json.loads(done.stdout.splitlines()[-1])
-    return environment, sends_none
+    environments, sends_none = json.loads(done.stdout.splitlines()[-1])
+    return environments, sends_none

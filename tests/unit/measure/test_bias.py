@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from judge.measure.agreement import PairedGrades
 from judge.measure.bias import WidestBiasGap, estimate_engine_bias, find_widest_gap
@@ -57,7 +57,7 @@ def test_the_widest_gap_is_between_the_most_and_the_least_favoured() -> None:
     )
     assert two is not None
     # With three pairs the same difference has a wider interval: t at 1 - .05/6 and 1 - .05/2, 59 degrees.
-    ratio = stats.t.ppf(1 - 0.05 / 6, 59) / stats.t.ppf(0.975, 59)
+    ratio = scipy.stats.t.ppf(1 - 0.05 / 6, 59) / scipy.stats.t.ppf(0.975, 59)
     assert width(gap.difference) / width(two.difference) == pytest.approx(ratio)
     assert clear(two)
     assert clear(gap)
@@ -90,7 +90,7 @@ def test_one_result_a_query_is_the_paired_t_test() -> None:
     rows = [(query, 0, int(grade)) for query in range(30) for grade in seen[:, query]]
     gap = find_widest_gap("AB", np.tile(ints(0, 1), 30), paired(*rows))
     favoured = int(seen[1].sum() > seen[0].sum())
-    interval = stats.ttest_rel(seen[favoured], seen[1 - favoured]).confidence_interval(0.95)
+    interval = scipy.stats.ttest_rel(seen[favoured], seen[1 - favoured]).confidence_interval(0.95)
     assert gap is not None
     assert gap.favoured == "AB"[favoured]
     assert gap.difference.ci95 == pytest.approx((interval.low, interval.high))

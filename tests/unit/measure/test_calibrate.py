@@ -6,9 +6,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats
@@ -172,7 +172,7 @@ def test_a_query_without_a_value_by_people_weighs_nothing() -> None:
     human, assessor, _ = graded(40, 0)
     human[::4] = np.nan
     (found,) = correct_engines(["e"], np.ones(40, bool), human[None], assessor[None]).engines.values()
-    theirs = stats.ttest_1samp(human[~np.isnan(human)], 0)
+    theirs = scipy.stats.ttest_1samp(human[~np.isnan(human)], 0)
     interval = theirs.confidence_interval(0.95)
     assert [found.corrected, *(found.ci95 or ()), compute_two_sided_p(found)] == pytest.approx(
         [np.nanmean(human), interval.low, interval.high, theirs.pvalue]
@@ -296,7 +296,7 @@ def test_a_plan_is_the_same_on_every_machine() -> None:
 
 def test_every_query_is_drawn_as_often() -> None:
     drawn = Counter(query for seed in range(2000) for query in draw_queries_to_label(QUERIES[:20], 5, seed))
-    assert stats.chisquare([drawn[query] for query in QUERIES[:20]]).pvalue > 0.01
+    assert scipy.stats.chisquare([drawn[query] for query in QUERIES[:20]]).pvalue > 0.01
 
 
 @check_each(
@@ -316,9 +316,9 @@ def test_a_reserve_is_as_large_as_the_binomial_distribution_says(
 ) -> None:
     assert count_reserve_queries(count, queries, without) == more
     if without and more < queries - count:
-        limit = stats.binomtest(without, queries, alternative="less").proportion_ci(0.95).high
-        assert stats.binom.sf(count - 1, count + more, 1 - limit) >= 0.95
-        assert stats.binom.sf(count - 1, count + more - 1, 1 - limit) < 0.95
+        limit = scipy.stats.binomtest(without, queries, alternative="less").proportion_ci(0.95).high
+        assert scipy.stats.binom.sf(count - 1, count + more, 1 - limit) >= 0.95
+        assert scipy.stats.binom.sf(count - 1, count + more - 1, 1 - limit) < 0.95
 
 
 def test_a_plan_with_its_reserve_is_enough_where_people_find_nothing_more_often() -> None:

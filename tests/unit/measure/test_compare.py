@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from judge.measure.compare import PairComparison, compare_engines, find_largest_contributions
 from judge.measure.formulas import Floats
@@ -59,7 +59,7 @@ def test_the_interval_is_that_of_all_pairs_together() -> None:
     differences = np.stack([values["abc".index(p.a)] - values["abc".index(p.b)] for p in pairs], axis=1)
     (test,) = compare_means(differences[:, None, :])
     for pair, difference in zip(pairs, differences.T, strict=True):
-        reach = test.critical * stats.sem(difference)
+        reach = test.critical * scipy.stats.sem(difference)
         assert pair.difference == pytest.approx(difference.mean())
         assert pair.ci95 == pytest.approx((difference.mean() - reach, difference.mean() + reach))
         assert pair.p_adjusted is not None

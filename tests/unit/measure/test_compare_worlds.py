@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from judge.measure.compare import PairComparison, compare_engines
 from tests.unit.measure.tables import tabled
@@ -29,8 +29,8 @@ def test_alike_engines_are_named_in_no_more_than_one_world_of_twenty() -> None:
     named = sum(any(pair.outcome == "better" for pair in pairs) for pairs in worlds(5, 100))
     print(f"worlds with a false alarm: {named / WORLDS:.2%}")
     # Were the rate 5 %, more than this would be seen once in a thousand runs.
-    assert named <= stats.binom.ppf(0.999, WORLDS, 0.05)
-    assert named >= stats.binom.ppf(0.001, WORLDS, 0.01)
+    assert named <= scipy.stats.binom.ppf(0.999, WORLDS, 0.05)
+    assert named >= scipy.stats.binom.ppf(0.001, WORLDS, 0.01)
 
 
 @pytest.mark.slow
@@ -43,7 +43,7 @@ def test_a_difference_that_is_called_detectable_is_found_four_times_out_of_five(
         promised.append(pair.detectable)
     true = float(np.mean(np.clip(np.linspace(0, 1, 100_001) + 0.05, 0, 1)) - 0.5)
     # The power of a z test whose power is .8 at what was called detectable.
-    size = true / float(np.mean(promised)) * (stats.norm.ppf(0.975) + stats.norm.ppf(0.8))
-    power = float(stats.norm.cdf(size - stats.norm.ppf(0.975)))
+    size = true / float(np.mean(promised)) * (scipy.stats.norm.ppf(0.975) + scipy.stats.norm.ppf(0.8))
+    power = float(scipy.stats.norm.cdf(size - scipy.stats.norm.ppf(0.975)))
     print(f"found: {found / WORLDS:.1%}, promised {power:.1%}")
     assert found / WORLDS == pytest.approx(power, abs=0.04)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from judge.measure.formulas import Floats
 from judge.measure.ppi import compute_two_sided_p
@@ -43,10 +43,10 @@ def test_truescore_agrees(n: int) -> None:
     same = ppi_estimate(everything, human, labelled, lambda_=found.weight)
     assert same.point == pytest.approx(found.corrected, abs=1e-12)
     # Theirs takes the weight as given; ours fits it anew without each query, which matters when they are few.
-    theirs_se = (same.high - same.low) / (2 * stats.norm.ppf(0.975))
+    theirs_se = (same.high - same.low) / (2 * scipy.stats.norm.ppf(0.975))
     assert found.se == pytest.approx(theirs_se, rel=2 / n)
     assert found.ci95 is not None
-    assert (found.ci95[1] - found.ci95[0]) / (2 * stats.t.ppf(0.975, n - 1)) == pytest.approx(
+    assert (found.ci95[1] - found.ci95[0]) / (2 * scipy.stats.t.ppf(0.975, n - 1)) == pytest.approx(
         found.se, abs=1e-12
     )
 
@@ -74,9 +74,9 @@ def test_truescore_agrees_about_a_difference() -> None:
 def test_without_a_telling_assessor_it_is_the_t_test_on_human_values(assessor: Floats, rest: Floats) -> None:
     human = graded(30, 0)[0] - 0.4
     found = corrected_mean(human, assessor, rest, level=0.9)
-    theirs = stats.ttest_1samp(human, 0)
+    theirs = scipy.stats.ttest_1samp(human, 0)
     interval = theirs.confidence_interval(0.9)
-    expected = [human.mean(), interval.low, interval.high, stats.sem(human), 0, theirs.pvalue]
+    expected = [human.mean(), interval.low, interval.high, scipy.stats.sem(human), 0, theirs.pvalue]
     assert numbers(found) == pytest.approx(expected)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from judge.measure.formulas import Floats, divide
 from judge.measure.resampling import estimate_statistic, estimate_statistics
@@ -25,7 +25,7 @@ def test_all_or_nothing_on_every_query_keeps_an_interval(queries: int) -> None:
     """The exact binomial interval (Clopper & Pearson 1934) with queries as trials."""
     for so in (0, 4):
         found = estimate_statistic(counts(*[(so, 4)] * queries), share, "", share=True)
-        theirs = stats.binomtest(queries if so else 0, queries).proportion_ci(0.95)
+        theirs = scipy.stats.binomtest(queries if so else 0, queries).proportion_ci(0.95)
         assert found.ci95 == pytest.approx((theirs.low, theirs.high))
 
 

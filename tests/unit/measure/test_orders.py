@@ -8,9 +8,9 @@ from statistics import mean
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import kendalltau
 
 from judge.measure.formulas import Floats
 from judge.measure.rank_correlation import find_swaps, rbo, tau, tau_ap
@@ -75,7 +75,7 @@ def untyings(scores: Floats) -> list[list[int]]:
 @given(TWO_SCORES)
 def test_tau_equals_scipy(pairs: list[tuple[int, int]]) -> None:
     first, second = untied(pairs)
-    assert tau(first, second) == pytest.approx(kendalltau(first, second).statistic, abs=1e-12)
+    assert tau(first, second) == pytest.approx(scipy.stats.kendalltau(first, second).statistic, abs=1e-12)
 
 
 @pytest.mark.parametrize(("truth", "estimate", "expected"), IRCOR)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from judge.measure.formulas import Floats
 from judge.measure.resampling import bootstrap_intervals, compute_randomisation_p, holm
@@ -31,14 +31,14 @@ def tables(draw: st.DrawFn, most_queries: int = 20) -> Floats:
 def scipy_p(differences: Sequence[float], **options: Any) -> float:
     """The same test by scipy, which swaps the two engines' values on a query."""
     pair = (np.array(differences), np.zeros(len(differences)))
-    result = stats.permutation_test(
+    result = scipy.stats.permutation_test(
         pair, lambda a, b, axis: (a - b).mean(axis), permutation_type="samples", vectorized=True, **options
     )
     return float(result.pvalue)
 
 
 def scipy_interval(values: Floats, seed: int = 0, level: float = 0.95) -> tuple[float, float]:
-    result = stats.bootstrap(
+    result = scipy.stats.bootstrap(
         (values,),
         np.mean,
         method="BCa",
@@ -197,7 +197,7 @@ def test_clustered_intervals_are_scipys_on_the_same_resamples(
     def of_queries(places: Any, axis: int) -> Floats:
         return statistic(cells[places.astype(np.int64)].sum(-2))
 
-    result = stats.bootstrap(
+    result = scipy.stats.bootstrap(
         (np.arange(60.0),), of_queries, method="BCa", n_resamples=10_000, rng=np.random.default_rng(0)
     )
     assert clustered_interval(cells, statistic) == pytest.approx(tuple(result.confidence_interval), rel=1e-3)
@@ -292,7 +292,7 @@ def test_alike_engines_are_seldom_told_apart() -> None:
         alarms += sum(bool((holm(p) < 0.05).any()) for p in chances)
     print(f"worlds with a false alarm: {alarms / 2000:.2%}")
     # Were the rate 5 %, more than this would be seen once in a thousand runs.
-    assert alarms <= stats.binom.ppf(0.999, 2000, 0.05)
+    assert alarms <= scipy.stats.binom.ppf(0.999, 2000, 0.05)
 
 
 @pytest.mark.slow

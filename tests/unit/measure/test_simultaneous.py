@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from judge.measure.formulas import Floats
 from judge.measure.resampling import SEED, draw_queries
@@ -44,7 +44,7 @@ def resampled_maxima(differences: Floats) -> Floats:
     (counts,) = [np.concatenate(list(draw_queries(len(differences), RESAMPLES, SEED)))]
     rows = np.repeat(np.tile(np.arange(len(differences)), RESAMPLES), counts.astype(int).ravel())
     drawn = (differences - differences.mean(0))[rows.reshape(RESAMPLES, len(differences))]
-    statistic: Floats = np.abs(stats.ttest_1samp(drawn, 0.0, axis=1).statistic).max(1)
+    statistic: Floats = np.abs(scipy.stats.ttest_1samp(drawn, 0.0, axis=1).statistic).max(1)
     return statistic
 
 
@@ -53,16 +53,16 @@ def test_the_critical_value_is_the_upper_5_percent_point_of_the_largest_t() -> N
     test = one_family(differences)
     maxima = np.sort(resampled_maxima(differences))
     assert test.critical == pytest.approx(maxima[-500], rel=1e-9)
-    seen = stats.ttest_1samp(differences, 0.0)
+    seen = scipy.stats.ttest_1samp(differences, 0.0)
     larger = (maxima[:, None] >= np.abs(seen.statistic)).sum(0)
     assert test.p == pytest.approx((1 + larger) / (1 + RESAMPLES), abs=1e-12)
-    assert test.se == pytest.approx(stats.sem(differences))
-    assert test.high - test.mean == pytest.approx(test.critical * stats.sem(differences))
+    assert test.se == pytest.approx(scipy.stats.sem(differences))
+    assert test.high - test.mean == pytest.approx(test.critical * scipy.stats.sem(differences))
 
 
 def test_normal_differences_of_one_column_have_nearly_the_t_quantile() -> None:
     differences = np.random.default_rng(4).normal(0, 1, (400, 1))
-    assert one_family(differences).critical == pytest.approx(stats.t.ppf(0.975, 399), abs=0.06)
+    assert one_family(differences).critical == pytest.approx(scipy.stats.t.ppf(0.975, 399), abs=0.06)
 
 
 def test_more_columns_have_a_larger_critical_value() -> None:
@@ -179,7 +179,7 @@ def test_missing_queries_are_left_out_of_their_column_alone() -> None:
     differences[[3, 8], 1] = NAN
     test = one_family(differences)
     assert test.mean == pytest.approx(np.nanmean(differences, axis=0))
-    assert test.se == pytest.approx(stats.sem(differences, nan_policy="omit"))
+    assert test.se == pytest.approx(scipy.stats.sem(differences, nan_policy="omit"))
 
 
 # --- two groups of queries
@@ -190,12 +190,12 @@ def test_a_contrast_is_welchs_t_with_a_resampled_critical_value() -> None:
     differences[:120, 0] += 1
     members = np.arange(400) < 120
     test = compare_groups(differences, members)
-    theirs = stats.ttest_ind(differences[members], differences[~members], equal_var=False)
+    theirs = scipy.stats.ttest_ind(differences[members], differences[~members], equal_var=False)
     assert test.mean / test.se == pytest.approx(theirs.statistic)
     assert (test.low > 0).tolist() == [True, False]
     assert (test.p <= 0.05).tolist() == [True, False]
     # Two independent columns of normal values: the upper 5 % point of the larger of two |t|.
-    assert test.critical == pytest.approx(stats.norm.ppf((1 + 0.95**0.5) / 2), abs=0.1)
+    assert test.critical == pytest.approx(scipy.stats.norm.ppf((1 + 0.95**0.5) / 2), abs=0.1)
 
 
 def test_a_contrast_turns_its_sign_with_the_groups() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from judge.measure.stability import EQUIVALENCE_MARGIN, RepeatStability, measure_stability
 from judge.records import BINARY, GRADED, Judgment, Scale
@@ -150,7 +150,7 @@ def test_the_flip_rate_surrounds_itself_and_counts_queries_not_pairs() -> None:
 def test_no_flip_at_all_still_leaves_some_possible(queries: int) -> None:
     """The exact bound of Clopper and Pearson for no success in `queries`."""
     found = stable({(f"q{number}", snippet): [3, 3] for number in range(queries) for snippet in "ab"})
-    exact = stats.binomtest(0, queries).proportion_ci(0.95, method="exact").high
+    exact = scipy.stats.binomtest(0, queries).proportion_ci(0.95, method="exact").high
     for estimate in (found.flip_rate, found.grade_change_rate, found.ever_flipped):
         assert (estimate.value, low_end(estimate.ci95)) == (0, 0)
         assert high_end(estimate.ci95) == pytest.approx(1 - 0.025 ** (1 / queries))
@@ -255,7 +255,7 @@ def test_the_smallest_tau_is_of_the_two_repeats_that_differ_most() -> None:
     """Repeat 3 turns one of three pairs round against repeat 1, repeat 2 none."""
     means = np.array([[0.1, 0.2, 0.1], [0.2, 0.3, 0.4], [0.3, 0.4, 0.3]])
     found = of_scores(np.repeat(means[:, None, :], 2, axis=1))
-    theirs = stats.kendalltau(means[:, 0], means[:, 2]).statistic
+    theirs = scipy.stats.kendalltau(means[:, 0], means[:, 2]).statistic
     assert found.smallest_tau == pytest.approx(theirs)
     assert found.smallest_tau == pytest.approx(1 / 3)
     assert of_scores(scored(1, 5, 0.1, engines=1)).smallest_tau is None

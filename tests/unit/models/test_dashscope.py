@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from judge.errors import SetupError
-from judge.models.dashscope import DashScope
 from judge.models.endpoint import Endpoint
 from judge.records import Sampling, Usage
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -76,6 +75,8 @@ def test_a_plain_text_output_is_read() -> None:
 
 
 def test_setup_says_what_is_missing() -> None:
+    from judge.models.dashscope import DashScope
+
     with pytest.raises(SetupError, match="set DASHSCOPE_API_KEY"):
         DashScope("qwen-plus", Endpoint(None, {}, 5.0, 8), SAMPLING)
 
@@ -95,6 +96,8 @@ def test_without_the_extra_it_says_what_to_install() -> None:
 def test_no_warning_and_no_file_of_the_home_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from judge.models.dashscope import DashScope
+
     config = tmp_path / "config.toml"
     config.write_text('base_url = "https://elsewhere.example"\nmax_retries = 5\n')
     monkeypatch.setenv("DASHSCOPE_CONFIG_PATH", str(config))
@@ -105,6 +108,8 @@ def test_no_warning_and_no_file_of_the_home_directory(
 
 
 def test_the_environment_names_the_server() -> None:
+    from judge.models.dashscope import DashScope
+
     with always(Reply(text=GRADE)) as server:
         environ = {"DASHSCOPE_HTTP_BASE_URL": server.dashscope_url}
         model = DashScope("m", Endpoint(None, environ, 5.0, 8), SAMPLING)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import jensenshannon
 
 from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.nightly.regression_test import describe_query_drift, shared_query_ids, text_distance
@@ -68,6 +67,7 @@ def test_two_draws_of_one_kind_are_as_far_apart_as_chance_puts_them() -> None:
     ("one", "two"), [(COOKING, TRAINS), (COOKING[:3], COOKING[3:]), (["小狗 贫血"], ["小猫贫血"])]
 )
 def test_the_distance_is_that_of_independent_libraries(one: Sequence[str], two: Sequence[str]) -> None:
+    from scipy.spatial.distance import jensenshannon
     from sklearn.feature_extraction.text import CountVectorizer
 
     count = CountVectorizer(analyzer="char", ngram_range=(2, 3), lowercase=True)
