@@ -37,6 +37,7 @@ from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import Summary
 from judge.dataset import trec
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels, select_labellable
+from judge.dimensions import DimensionOptions
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.errors import InputError, Interrupted
 from judge.finished_run import rescore
@@ -102,16 +103,25 @@ def score(
     measures: Iterable[str] | None = None,
     *,
     dimensions: Iterable[str] = (),
+    embeddings: str | None = None,
     save: bool = False,
 ) -> RunResult:
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
-    `dimensions` such as "diversity" are measured beside relevance, without a call. With `save` the run's
+    `dimensions` such as "diversity" are measured beside relevance, without a call; with `embeddings`, such as
+    "lsa", also "diversity_embeddings", which only those of a server need calls for. With `save` the run's
     files change, and the first measure decides from then on. Raises InputError when `run` is no finished run,
     or its files do not fit together.
     """
     chosen = list(measures) if measures is not None else None
-    return rescore(Path(run), chosen, dimensions=dimensions, save=save)
+    options = None
+    if embeddings is not None:
+        from judge.factory import build_embedder
+
+        embed = build_embedder(embeddings, RunFolder(Path(run)).store_path)
+        options = DimensionOptions(diversity_embeddings=embeddings, embed=embed)
+        dimensions = (*dimensions, "diversity_embeddings")
+    return rescore(Path(run), chosen, dimensions=dimensions, options=options, save=save)
 
 
 def compare(*runs: str | Path) -> Summary:
@@ -185,17 +195,14 @@ def align(
     alignment.npy in the run's folder, the result to alignment.json. Raises InputError when the folder cannot
     be read or too few queries have relevant and other snippets, RunIncomplete when the server fails.
     """
-    from judge.config.environment import environment
-    from judge.dimensions.embeddings import CONCURRENCY, TIMEOUT, embed_texts
-    from judge.models.endpoint import Endpoint
+    from judge.factory import build_embedder
 
     folder = RunFolder(Path(run))
     with reading_run(folder.path):
         pool = select_judged_pool(load_run(folder))
         store = folder.store_path
     folder.check_free()  # before embeddings are paid in vain
-    access = Endpoint(base_url, environment(), timeout=TIMEOUT, concurrency=CONCURRENCY)
-    vectors = embed_texts(embeddings, pool.texts, access, store)
+    vectors = build_embedder(embeddings, store, base_url)(pool.texts)
     alignment = align_embeddings(embeddings, pool, vectors, seed)
     with folder.locked(wait=60):
         matrix = io.BytesIO()

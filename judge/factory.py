@@ -36,10 +36,12 @@ from judge.dataset.pooled_dataset import PooledDataset, dump_pooled, load_pooled
 from judge.dataset.read import read_dataset, read_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS
 from judge.errors import InputError, SetupError
+from judge.measure.formulas import Floats
 from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, join_messages
 from judge.models import FORMS, PROVIDERS, Model, open_model
 from judge.models.batch_api import BatchApi, BatchModel
+from judge.models.endpoint import Endpoint
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Dataset, LangChoice, Pool
 from judge.run_identity import store_path
@@ -308,6 +310,14 @@ def build_text_asker(
         return assessor, opened
 
     return TextAsker(open_client, store, progress, stored_only=stored_only)
+
+
+def build_embedder(spec: str, store: Path, base_url: str | None = None) -> Callable[[Sequence[str]], Floats]:
+    """Return what embeds texts by the embeddings called `spec`, cached beside `store`."""
+    from judge.dimensions.embeddings import CONCURRENCY, TIMEOUT, embed_texts
+
+    access = Endpoint(base_url, environment(), timeout=TIMEOUT, concurrency=CONCURRENCY)
+    return partial(embed_texts, spec, access=access, store=store)
 
 
 def _build_deepeval_assessor(config: Config, model: Model) -> Assessor:

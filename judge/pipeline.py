@@ -21,6 +21,7 @@ from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
 from judge.assess.text_assessor import TextAsker
 from judge.cache import FileCache, cache_folder
+from judge.characters import estimate_tokens
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.completeness import check_run
@@ -146,7 +147,7 @@ def _measure_dimensions(
 
     Without a `client`, dimensions that ask are left out.
     """
-    names, options = _choose_dimensions(config)
+    names, options = _choose_dimensions(config, store_file)
     if client is None or not any(DIMENSIONS[name].asks for name in names):
         return replace(run, dimensions=measure_dimensions(run, names, None, options)), None
     with VerdictStore(store_file) as store:
@@ -154,9 +155,11 @@ def _measure_dimensions(
         return replace(run, dimensions=measure_dimensions(run, names, asker, options)), asker
 
 
-def _choose_dimensions(config: Config) -> tuple[list[str], DimensionOptions]:
+def _choose_dimensions(config: Config, store_file: Path) -> tuple[list[str], DimensionOptions]:
     names = [name for name in DIMENSIONS if getattr(config, name)]
-    return names, DimensionOptions(config.explain_queries, config.costs, config.weights)
+    name = config.diversity_embeddings
+    embed = factory.build_embedder(name, store_file, config.base_url) if name else None
+    return names, DimensionOptions(config.explain_queries, config.costs, config.weights, name, embed)
 
 
 def _load_other_dimensions(folder: RunFolder, run: LoadedRun) -> Mapping[str, DimensionResult]:
@@ -206,6 +209,14 @@ def estimate(config: Config) -> RunForecast:
             count=len(selection.mismatched.pairs),
         )
         remarks.append(message)
+    if (config.diversity_embeddings or "lsa").partition(":")[0] not in ("lsa", "local"):
+        message = Message(
+            "{name} embeds up to {count:,} texts (about {tokens:,.0f} tokens), which no cost here contains.",
+            name=config.diversity_embeddings,
+            count=len(pooled.pool.pairs),
+            tokens=sum(estimate_tokens(pair.snippet.text) for pair in pooled.pool.pairs),
+        )
+        remarks.append(message)
     store_file = run_identity.store_path(config, folder)
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         clients = factory.build_clients(config, assessors, CancelToken())
@@ -213,7 +224,7 @@ def estimate(config: Config) -> RunForecast:
             assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, client.limits)
             for assessor, client in clients
         }
-        names, options = _choose_dimensions(config)
+        names, options = _choose_dimensions(config, store_file)
         names = [name for name in names if DIMENSIONS[name].asks]
         asker = None
         # The questions depend on the grades.

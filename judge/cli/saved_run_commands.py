@@ -31,13 +31,18 @@ def score(
     from judge.cli.render import run_tables
     from judge.config.text_forms import split_prices, split_weights
     from judge.dimensions import DimensionOptions
+    from judge.factory import build_embedder
     from judge.finished_run import rescore
-    from judge.runs.folder import reading_run
+    from judge.runs.folder import RunFolder, reading_run
 
     typed = typed_options(context)
     names = parse_measure_names(typed.pop("measures", None))
+    name = typed.get("diversity_embeddings")
     dimension_options = DimensionOptions(
-        costs=split_prices(typed.get("costs", ())), weights=split_weights(typed.get("weights", ()))
+        costs=split_prices(typed.get("costs", ())),
+        weights=split_weights(typed.get("weights", ())),
+        diversity_embeddings=name,
+        embed=build_embedder(name, RunFolder(run).store_path) if name else None,
     )
     result = rescore(run, names, dimensions=list(typed), options=dimension_options, save=save)
     with reading_run(run):

@@ -9,7 +9,7 @@ from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from judge.config.loader import ConfigSource, read_toml, rename_options
@@ -30,7 +30,7 @@ from judge.config.option_checks import (
 from judge.config.run_checks import check_together
 from judge.config.text_forms import Columns, Measures, Price, Prices, Thresholds, Weights
 from judge.messages import Message
-from judge.models import FORMS
+from judge.models import FORMS, check_embeddings
 from judge.records import BINARY, EXPECTED, GRADED, RERANKER, LangChoice, Sampling, Scale, ScaleName
 
 #: Tables of a TOML file that hold no options of a run.
@@ -40,6 +40,7 @@ MAX_TOKENS, MAX_TOKENS_THINKING = 512, 8192
 
 _ScaleName = Annotated[ScaleName, Field(description=Message("'graded' (0-3) or 'binary' (yes/no)"))]
 _Language = Annotated[LangChoice, Field(description=Message("'auto', 'zh' or 'en'"))]
+_Embeddings = Annotated[str, AfterValidator(check_embeddings)]
 _Place = Annotated[Literal["local", "ray"], Field(description=Message("'local' or 'ray'"))]
 _AssessorName = Annotated[Literal["judge", "deepeval"], Field(description=Message("'judge' or 'deepeval'"))]
 
@@ -174,6 +175,14 @@ class Config:
         "Also measure distinct sites, near-duplicates and similarity of each list; free.",
         DIMENSIONS,
         False,
+        for_datasets=True,
+        for_scores=True,
+    )
+    diversity_embeddings: _Embeddings | None = option(
+        "Also measure similarity and MMR by embeddings: openai:NAME, dashscope:NAME, local:NAME or lsa."
+        " lsa is free.",
+        DIMENSIONS,
+        example='"lsa"',
         for_datasets=True,
         for_scores=True,
     )

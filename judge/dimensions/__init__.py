@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.loaded_run import LoadedRun
+from judge.measure.formulas import Floats
 from judge.messages import Message
 from judge.records import Dataset, Judgment, Pool
 
@@ -21,11 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DimensionOptions:
-    """The options of the dimensions: how many queries are explained, ENGINE=USD, and NAME=WEIGHT."""
+    """The options of the dimensions: how many queries are explained, ENGINE=USD, NAME=WEIGHT, and embeddings.
+
+    `embed` returns the (texts, dimensions) embeddings called `diversity_embeddings`.
+    """
 
     explain_queries: int = 20
     costs: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
+    diversity_embeddings: str | None = None
+    embed: Callable[[Sequence[str]], Floats] | None = None
 
 
 #: Measures a judged run without a call.
@@ -60,6 +66,12 @@ def _load_diversity() -> Measure:
     from judge.dimensions.diversity import measure_diversity
 
     return measure_diversity
+
+
+def _load_diversity_embeddings() -> OptionDimension:
+    from judge.dimensions.diversity import measure_embedding_diversity
+
+    return OptionDimension(measure_embedding_diversity)
 
 
 def _load_sites() -> Measure:
@@ -119,6 +131,7 @@ def _load_weights() -> OptionDimension:
 # The weighted total is the last: it reads the others.
 _ROWS = (
     Dimension(Message("diversity"), _load_diversity),
+    Dimension(Message("diversity_embeddings"), _load_diversity_embeddings),
     Dimension(Message("sites"), _load_sites),
     Dimension(Message("freshness"), _load_freshness),
     Dimension(Message("costs"), _load_costs),

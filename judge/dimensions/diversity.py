@@ -1,15 +1,18 @@
-"""Diversity of an engine's lists: distinct sites, near-duplicates, similarity, MMR and RBO. It makes no call.
+"""Diversity of an engine's lists: distinct sites, near-duplicates, similarity, MMR and RBO.
+
+Only embeddings of a server make calls.
 
 Snippets are compared by their resemblance, the Jaccard index of the sets of their character 3-grams (Broder
 1997). A near-duplicate resembles a snippet at a higher rank by `NEAR_DUPLICATE` or more. The intra-list
-similarity is the mean resemblance of all pairs of a list (Ziegler et al. 2005).
+similarity is the mean resemblance of all pairs of a list (Ziegler et al. 2005). With embeddings, snippets are
+compared by their cosine instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 from operator import add
 
 import numpy as np
@@ -23,11 +26,13 @@ from judge.analysis.dimension_result import (
 )
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_run
+from judge.dimensions import DimensionOptions
 from judge.dimensions.sites import find_site
+from judge.errors import InputError
 from judge.measure.formulas import Floats, finite_or_none, largest_value
-from judge.measure.measures import Measure
 from judge.measure.rank_correlation import rbo
-from judge.records import Ranking, Snippet
+from judge.messages import Message
+from judge.records import Snippet
 
 #: From this resemblance on a snippet is a near-duplicate.
 NEAR_DUPLICATE = 0.8
@@ -37,32 +42,67 @@ TRADE_OFF = 0.5
 
 def measure_diversity(run: LoadedRun) -> DimensionResult:
     """Return the diversity of each list, down to the depth of the run, and the overlap of the lists."""
-    depth, values, diversified = run.pool.depth, {}, []
+    depth, values, similarities = run.pool.depth, dict[tuple[str, str], QueryValues](), {}
     ranges = {f"{name}@{depth}": (0.0, 1.0) for name in ("near-duplicates", "similarity")}
     for ranking in run.data.rankings:
         if ranking.error is None:
-            snippets = ranking.snippets[:depth]
-            similarity = compare_snippets(snippets)
-            values[ranking.engine, ranking.query_id] = measure_list(snippets, similarity, depth)
-            order = order_by_mmr(similarity)
-            diversified.append((ranking, order))
-    if diversified and (measure := next((each for each in run.spec.measures if each.compares_engines), None)):
-        for key, value in _score_orders(run, measure, diversified).items():
-            values[key] = {**values[key], f"MMR {measure}": value}
-        ranges[f"MMR {measure}"] = 0.0, largest_value(measure, run.spec.scale, depth)
+            key, snippets = (ranking.engine, ranking.query_id), ranking.snippets[:depth]
+            similarities[key] = compare_snippets(snippets)
+            values[key] = measure_list(snippets, similarities[key], depth)
+    _add_mmr(run, similarities, values, ranges)
     return summarise_dimension(values, run.data.engines, pairs=tuple(_compare_engines(run)), ranges=ranges)
+
+
+def measure_embedding_diversity(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
+    """Return similarity and MMR by the cosine of embeddings; a text without letters is similar to none.
+
+    Raises RunIncomplete when the server of the embeddings fails.
+    """
+    depth, embed = run.pool.depth, options.embed
+    lists = {
+        (ranking.engine, ranking.query_id): ranking.snippets[:depth]
+        for ranking in run.data.rankings
+        if ranking.error is None
+    }
+    texts = {each.id: f"{each.title}\n{each.text}".strip() for each in chain.from_iterable(lists.values())}
+    texts = {name: text for name, text in texts.items() if text}
+    if embed is None or len(texts) < 2:
+        return summarise_dimension({}, run.data.engines)
+    try:
+        vectors = embed(list(texts.values()))
+    except InputError as error:
+        if options.diversity_embeddings != "lsa":
+            raise
+        return summarise_dimension({}, run.data.engines, (error.message,))
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    units = dict(zip(texts, vectors, strict=True))
+    nowhere = np.zeros(vectors.shape[1])
+    values: dict[tuple[str, str], QueryValues] = {}
+    similarities = {}
+    for key, snippets in lists.items():
+        rows = np.array([units.get(each.id, nowhere) for each in snippets]).reshape(-1, len(nowhere))
+        similarities[key] = rows @ rows.T
+        values[key] = {f"similarity@{depth}": _average_pairs(similarities[key])}
+    ranges = {f"similarity@{depth}": (-1.0, 1.0)}
+    _add_mmr(run, similarities, values, ranges)
+    remark = Message("the embeddings are {name}", name=options.diversity_embeddings)
+    return summarise_dimension(values, run.data.engines, (remark,), ranges=ranges)
 
 
 def measure_list(snippets: Sequence[Snippet], similarity: Floats, depth: int) -> QueryValues:
     """Return the values of one list; sites are unknown where a result has no URL."""
     sites = [find_site(snippet.url) for snippet in snippets]
     above = np.tril(similarity, -1)
-    pairs = similarity[np.triu_indices(len(snippets), 1)]
     return {
         f"sites@{depth}": None if None in sites else float(len(set(sites))),
         f"near-duplicates@{depth}": float((above >= NEAR_DUPLICATE).any(1).mean()) if snippets else None,
-        f"similarity@{depth}": float(pairs.mean()) if pairs.size else None,
+        f"similarity@{depth}": _average_pairs(similarity),
     }
+
+
+def _average_pairs(similarity: Floats) -> float | None:
+    pairs = similarity[np.triu_indices(len(similarity), 1)]
+    return float(pairs.mean()) if pairs.size else None
 
 
 def compare_snippets(snippets: Sequence[Snippet]) -> Floats:
@@ -90,24 +130,31 @@ def order_by_mmr(similarity: Floats, trade_off: float = TRADE_OFF) -> list[int]:
     return order
 
 
-def _score_orders(
-    run: LoadedRun, measure: Measure, orders: Iterable[tuple[Ranking, list[int]]]
-) -> dict[tuple[str, str], float | None]:
-    """Return the value of each list in another order, None where it has none."""
+def _add_mmr(
+    run: LoadedRun,
+    similarities: Mapping[tuple[str, str], Floats],
+    values: dict[tuple[str, str], QueryValues],
+    ranges: dict[str, tuple[float, float]],
+) -> None:
+    """Add to `values` what each list scores in the order of MMR, None where it has no score."""
+    measure = next((each for each in run.spec.measures if each.compares_engines), None)
+    if measure is None or not similarities:
+        return
     rankings, documents = [], {}
-    for ranking, order in orders:
+    for ranking in run.data.rankings:
         key = ranking.engine, ranking.query_id
-        rankings.append(replace(ranking, snippets=tuple(ranking.snippets[place] for place in order)))
-        documents[key] = tuple(run.pool.documents[key][place] for place in order)
+        if key in similarities:
+            order = order_by_mmr(similarities[key])
+            rankings.append(replace(ranking, snippets=tuple(ranking.snippets[place] for place in order)))
+            documents[key] = tuple(run.pool.documents[key][place] for place in order)
     data, pool = replace(run.data, rankings=tuple(rankings)), replace(run.pool, documents=documents)
     scores = score_run(replace(run, data=data, pool=pool), [measure])
     value, _, _ = scores.average_repeats()
-    return {
-        (engine, query_id): finite_or_none(value[row, column, 0])
-        for row, engine in enumerate(scores.engines)
-        for column, query_id in enumerate(scores.queries)
-        if (engine, query_id) in documents
-    }
+    for row, engine in enumerate(scores.engines):
+        for column, query_id in enumerate(scores.queries):
+            if (key := (engine, query_id)) in documents:
+                values[key] = {**values[key], f"MMR {measure}": finite_or_none(value[row, column, 0])}
+    ranges[f"MMR {measure}"] = 0.0, largest_value(measure, run.spec.scale, run.pool.depth)
 
 
 def _compare_engines(run: LoadedRun) -> Iterator[EnginePair]:

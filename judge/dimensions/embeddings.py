@@ -16,7 +16,7 @@ from judge.cache import FileCache, cache_folder, make_key
 from judge.client.retry import Limits, retry_policy
 from judge.errors import CallError, InputError, RunIncomplete
 from judge.measure.formulas import Floats
-from judge.models import EMBEDDING_FORMS
+from judge.models import check_embeddings
 from judge.models.chat_messages import parse_response
 from judge.models.endpoint import DASHSCOPE_URL, OPENAI_URL, Endpoint, proxy_secrets, public_part
 from judge.models.error_mapping import ErrorResponse, classify, transport_error
@@ -41,16 +41,15 @@ def embed_texts(spec: str, texts: Sequence[str], access: Endpoint, store: Path) 
 
     Raises InputError for an unknown form or a model that cannot be loaded, CallError when the server fails.
     """
+    check_embeddings(spec)
     form, _, name = spec.partition(":")
     if spec == "lsa":
         return compute_lsa(texts)
-    if name and form == "local":
+    if form == "local":
         check_sentence_transformers("local")
         model = load_sentence_transformer("SentenceTransformer", name)
         return np.asarray(model.encode(list(texts)), dtype=np.float64)
-    if name and form in _BATCH_SIZES:
-        return _embed_with_cache(form, name, texts, access, FileCache(cache_folder(store)))
-    raise InputError("there are no embeddings {spec!r}; write {forms}", spec=spec, forms=EMBEDDING_FORMS)
+    return _embed_with_cache(form, name, texts, access, FileCache(cache_folder(store)))
 
 
 def compute_lsa(texts: Sequence[str], dimensions: int = LSA_DIMENSIONS) -> Floats:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from judge.errors import SetupError
+from judge.errors import InputError, SetupError
 from judge.messages import Message
 from judge.records import EXPECTED, Completion, Prompt, Sampling
 
@@ -165,6 +165,14 @@ FORMS = Message(
 
 #: What a user may write after --embeddings.
 EMBEDDING_FORMS = Message("{forms} or lsa", forms="openai:NAME, dashscope:NAME, local:NAME")
+
+
+def check_embeddings(spec: str) -> str:
+    """Return `spec`; raise InputError unless it has one of `EMBEDDING_FORMS`."""
+    form, _, name = spec.partition(":")
+    if spec != "lsa" and not (name and form in ("openai", "dashscope", "local")):
+        raise InputError("there are no embeddings {spec!r}; write {forms}", spec=spec, forms=EMBEDDING_FORMS)
+    return spec
 
 
 def find_provider(spec: str) -> tuple[Provider | None, str]:

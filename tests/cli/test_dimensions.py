@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import judge
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
-from tests.support.command_line import command
-from tests.support.factories import write_rows
+from tests.support.command_line import asking, command
+from tests.support.factories import fenced, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 TEXTS = {"a": ("pale gums", "pale gums", "fast pulse"), "b": ("pale gums", "hungry puppies")}
 
@@ -66,6 +69,53 @@ def test_diversity_is_in_every_place_and_is_kept(tmp_path: Path) -> None:
     assert (
         judge.score(out, dimensions=["diversity"]).summary.dimensions["diversity"].measures[0] == "sites@10"
     )
+
+
+VECTORS = {"pale gums": [2.0, 0.0], "pale gums too": [0.8, 0.6], "fast pulse": [0.0, 1.0]}
+
+
+def embeds(asked: ChatRequest) -> Reply:
+    """Give the vectors of the texts above; grade those without "too" as relevant."""
+    if asked.body and asked.path.endswith("/embeddings"):
+        rows = [{"index": at, "embedding": VECTORS[text]} for at, text in enumerate(asked.body["input"])]
+        return Reply(body=json.dumps({"data": rows, "model": "m", "usage": {"total_tokens": 1}}))
+    return Reply(text=json.dumps({"reason": "r", "grade": 0 if "too" in fenced(asked.prompt) else 3}))
+
+
+def test_similarity_and_mmr_by_embeddings_equal_a_worked_example(tmp_path: Path) -> None:
+    rows = [{"query": "signs", "engine": "a", "snippet": text} for text in VECTORS]
+    data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "out"
+    with LoopbackServer(embeds) as server:
+        words = (*asking(data, server), "--diversity-embeddings", "openai:vectors")
+        estimate = command("estimate", *words[1:])
+        assert "openai:vectors embeds up to 3 texts" in estimate.stdout + estimate.stderr
+        for _ in range(2):
+            run = command(*words, "--out", out)
+            assert run.returncode == 0, run.stderr
+        assert sum(asked.path.endswith("/embeddings") for asked in server.asked) == 1
+    means = json.loads((out / "summary.json").read_text())["dimensions"]["diversity_embeddings"]["engines"][
+        "a"
+    ]
+    # The cosines are 0.8, 0 and 0.6.
+    assert means["similarity@10"]["mean"] == pytest.approx(1.4 / 3)
+    # After the first: 2/3 - 0.8 of the second is less than 1/3 - 0 of the third. The order is 1, 3, 2.
+    assert means["MMR nDCG@10"]["mean"] == pytest.approx(1.0)
+    assert "the embeddings are openai:vectors" in run.stdout
+
+
+def test_lsa_needs_no_server_and_two_texts(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("-m", "lexical", "--diversity-embeddings", "lsa")
+    assert command("run", dataset(tmp_path), *words, "--out", out).returncode == 0
+    engines = judge.score(out, embeddings="lsa").summary.dimensions["diversity_embeddings"].engines
+    # The first list repeats a text.
+    assert 1 / 3 <= (engines["a"]["similarity@10"].mean or 0) < 1
+    lone = [{"query": "x", "engine": "a", "snippet": text} for text in ("ab", "cd")]
+    run = command("run", write_rows(tmp_path / "lone.jsonl", lone), *words, "--out", tmp_path / "lone")
+    assert run.returncode == 0
+    assert "2 texts have too few letters in common for lsa" in run.stdout
+    done = command("score", out, "--diversity-embeddings", "word2vec")
+    assert (done.returncode, "there are no embeddings 'word2vec'" in done.stderr) == (2, True)
 
 
 def test_a_run_of_failures_alone_has_no_table(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ ALLOWED: dict[str, set[str]] = {
         "assess",
         "runs",
     }
-    | {"client", "store", "run_identity"},
+    | {"client", "store", "run_identity", "dimensions"},
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
     | {"client", "store", "pricing", "factory", "run_identity"},
 }
