@@ -29,11 +29,10 @@ from judge.nightly.decision import (
     find_unavailable,
     find_without_text,
 )
+from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
 from judge.nightly.regression_test import (
     combine_with_baseline,
     describe_comparison,
-    describe_query_drift,
-    measure_query_drift,
     run_regression_test,
     to_loaded_run,
 )
@@ -117,7 +116,7 @@ def gather_evidence(
         query_drift=query_drift,
     )
     if evidence.query_changes or assessor_setting_changes:
-        return replace(evidence, remarks=(_SUSPENDED,))
+        return replace(evidence, remarks=(*describe_coverage(query_drift), _SUSPENDED))
     return _compare(context, loaded, baseline, evidence, check)
 
 

@@ -195,7 +195,9 @@ class QueryDrift:
 
     A query is `shared` when both ask the same text under the same id; `new` and `gone` count those of one
     side. `distance` is between the texts, `distance_by_chance` its mean under random assignment of the
-    texts to two nights, and `p` the share of random assignments with at least this distance.
+    texts to two nights, and `p` the share of random assignments with at least this distance. `coverage` is
+    the share of this night's queries with a similar one in the baseline, and `uncovered` has some of the
+    others.
     """
 
     tonight: int
@@ -208,6 +210,8 @@ class QueryDrift:
     distance: float | None
     distance_by_chance: float | None
     p: float | None
+    coverage: float | None = None
+    uncovered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

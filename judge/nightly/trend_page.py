@@ -70,7 +70,10 @@ _BASE = make_tag("line", x1=1, x2=17, y1=0, y2=0, class_="base")
 
 @dataclass(frozen=True, slots=True)
 class _NightLine:
-    """A night as the table shows it; `link` leads to its report, empty without one."""
+    """A night as the table shows it; `link` leads to its report, empty without one.
+
+    `covered` is the share of its queries that the baseline covers.
+    """
 
     day: str
     link: str
@@ -79,6 +82,7 @@ class _NightLine:
     changed: tuple[Text, ...]
     reasons: tuple[Text, ...]
     queries: str
+    covered: str
     coverage: str
     unchanged: str
     usd: str
@@ -130,6 +134,7 @@ def _night_lines(nights: Sequence[NightRecord], folder: str) -> list[_NightLine]
             changed=tuple(CHANGE_TEXTS[change][1] for change in changed),
             reasons=describe_reasons(night),
             queries=f"{night.queries:,}",
+            covered=format_number(night.query_drift.coverage if night.query_drift else None, ".1%"),
             coverage=format_number(night.coverage, ".1%"),
             unchanged=format_number(night.canaries.unchanged if night.canaries else None, ".1%"),
             usd=format_number(night.cost_total.usd if night.cost_total else None, ".4f"),

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from judge.nightly.query_drift import (
+    describe_query_drift,
+    measure_coverage,
+    shared_query_ids,
+    text_distance,
+)
 from judge.nightly.record import NoRelevantShares, QueryDrift
-from judge.nightly.regression_test import describe_query_drift, shared_query_ids, text_distance
 from judge.records import Query
 
 COOKING = [
@@ -76,6 +82,23 @@ def test_the_distance_is_that_of_independent_libraries(one: Sequence[str], two: 
     assert text_distance(one, two)[0] == pytest.approx(told, abs=1e-9)
 
 
+def test_a_similar_query_covers_another() -> None:
+    # " tea " has the grams " t", "te", "ea", "a ", " te", "tea", "ea "; " teapot " has 13, with 5 of them.
+    # 5 / sqrt(7 * 13) is 0.52; " teapots " has 15: 5 / sqrt(7 * 15) is 0.49.
+    assert measure_coverage(["teapot"], ["tea"]) == (1.0, ())
+    assert measure_coverage(["teapot", "teapots"], ["tea"]) == (0.5, ("teapots",))
+    assert measure_coverage(["tea", "tea", "coffee", "狗"], ["tea"]) == (0.5, ("coffee", "狗"))
+    assert measure_coverage([], ["tea"]) == (None, ())
+    assert measure_coverage(["tea"], []) == (None, ())
+
+
+def test_many_new_queries_are_estimated_from_a_sample() -> None:
+    new = [f"{word} {number}" for number in range(2_000) for word in ("jasmine tea", "xxxxx yyyyy zzzzz")]
+    share, uncovered = measure_coverage([*new, "jasmine tea"], ["jasmine tea"])
+    assert share == pytest.approx(0.5, abs=0.03)
+    assert len(uncovered) == pytest.approx(1_000, abs=60)
+
+
 def drift(tonight: int, baseline: int, shared: int, distance: float, p: float) -> QueryDrift:
     return QueryDrift(
         tonight=tonight,
@@ -98,3 +121,13 @@ def test_what_is_worth_saying() -> None:
     first, second = describe_query_drift(other)
     assert "8 of the baseline's 9 queries are asked tonight (2 new, 1 gone)" in first
     assert "characters is 0.500, 0.100 by chance" in second
+
+
+def test_a_low_coverage_is_a_remark_with_examples() -> None:
+    same = drift(10, 10, 9, 0.0, 1.0)
+    assert len(list(describe_query_drift(replace(same, coverage=1.0)))) == 1
+    _, said = describe_query_drift(replace(same, coverage=0.9, uncovered=("x",)))
+    assert said == "90% of tonight's queries are in the baseline or similar to one in it"
+    _, said = describe_query_drift(replace(same, coverage=0.7, uncovered=("x", "y")))
+    assert said.startswith("70% of tonight's queries")
+    assert "says little about the others, such as 'x', 'y': make a night" in said
