@@ -55,7 +55,6 @@ ANSWERS = {
     "Say for each information point": {"support": ["support"]},
     "Say which of two search engines": {"reason": "so", "better": "tie"},
     "判断两个搜索引擎的结果列": {"reason": "so", "better": "tie"},
-    "Answer the query from": {"answer": "a"},
     "Grade a web site": {
         "site_class": "news",
         "authority": 4,
@@ -65,7 +64,11 @@ ANSWERS = {
         "may_be_ai_made": False,
     },
     "Grade an answer": {"reason": "so", "grade": "perfect"},
+    "解释搜索引擎的结果列表": {"explanation": "得分为 0.6667，因为第 2、5 条“说的是饥饿，与贫血无关”。"},
 }
+#: Verdicts on the example of the puppy.
+ANAEMIA = {"reason": "说的是贫血的表现。", "verdict": "yes"}
+HUNGER = {"reason": "说的是饥饿，与贫血无关。", "verdict": "no"}
 
 
 def grade(asked: ChatRequest) -> Reply:
@@ -79,8 +82,13 @@ def grade(asked: ChatRequest) -> Reply:
             return Reply(text=json.dumps(answer))
     if asked.prompt.startswith("Sort a grader's reasons"):
         return Reply(text=json.dumps({"classes": ["off_topic" for _ in fenced(asked.prompt).split("\n")]}))
-    stated = re.search(r"grade=(\d)", fenced(asked.prompt))
-    value = int(stated[1]) if stated else 2
+    text = fenced(asked.prompt)
+    if asked.prompt.startswith("Answer the query from"):
+        return Reply(text=json.dumps({"answer": "Paris" if "Paris" in text else ""}))
+    if '"verdict"' in asked.prompt:
+        return Reply(text=json.dumps(HUNGER if "饥饿" in text else ANAEMIA))
+    stated = re.search(r"grade=(\d)", text)
+    value = int(stated[1]) if stated else 0 if "cheese" in text else 2
     return Reply(text=json.dumps({"reason": f"the snippet states {value}", "grade": value}))
 
 
@@ -157,9 +165,13 @@ def test_the_first_screen_shows_what_the_demo_prints(readme: Path, demo: tuple[P
 
 
 @pytest.mark.parametrize("document", [each for each in RUN if each.commands], ids=identify)
-def test_every_command_runs(
-    document: Document, workspace: Path, servers: tuple[LoopbackServer, EngineServer]
+def test_every_command_runs_and_prints_its_output(
+    document: Document,
+    workspace: Path,
+    servers: tuple[LoopbackServer, EngineServer],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """Each line of a block `output` is what the commands and the Python block before it print."""
     models, engines = servers
     environment = {
         "OPENAI_BASE_URL": models.openai_url,
@@ -171,12 +183,21 @@ def test_every_command_runs(
     for block in document.blocks:
         if block.marker == "file":
             (workspace / block.name).write_text(with_model(block.text), encoding="utf-8")
-    for words in document.commands:
-        if words[0] == "annotate":
-            annotate(words)
-            continue
-        more = ["--base-url", f"brave={engines.url}", "--rate", "100"] if words[0] == "collect" else []
-        run_ok([*map(with_model, words), *more], **environment)
+    printed = ""
+    for block in document.blocks:
+        if block.marker == "output":
+            missing = [line for line in block.text.splitlines() if line not in printed]
+            assert not missing, printed
+            printed = ""
+        if block.marker == "run":
+            exec(compile(block.text, document.path.name, "exec"), {"__name__": "__main__"})  # noqa: S102
+            printed += capsys.readouterr().out
+        for words in block.commands:
+            if words[0] == "annotate":
+                annotate(words)
+                continue
+            more = ["--base-url", f"brave={engines.url}", "--rate", "100"] if words[0] == "collect" else []
+            printed += run_ok([*map(with_model, words), *more], **environment)
 
 
 def test_the_python_samples_run_one_after_the_other(

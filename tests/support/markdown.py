@@ -35,6 +35,13 @@ class Block:
         """The text without comments."""
         return "\n".join(line.rstrip() for line in _COMMENT.sub("", self.text).splitlines())
 
+    @property
+    def commands(self) -> list[Sequence[str]]:
+        """The words of each `judge` command of a shell block, less `judge` itself."""
+        lines = self.text.splitlines() if self.language == "sh" else []
+        words = [shlex.split(line, comments=True) for line in lines]
+        return [each[1:] for each in words if each[:1] == ["judge"]]
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -67,9 +74,7 @@ class Document:
     @property
     def commands(self) -> list[Sequence[str]]:
         """The words of each `judge` command, less `judge` itself."""
-        lines = [line for text in self.code("sh") for line in text.splitlines()]
-        words = [shlex.split(line, comments=True) for line in lines]
-        return [each[1:] for each in words if each[:1] == ["judge"]]
+        return [words for block in self.blocks for words in block.commands]
 
     @property
     def headings(self) -> list[tuple[int, str]]:

@@ -31,6 +31,6 @@ def rerank_as_tei(asked: ChatRequest) -> Reply:
 
 
 def score_of(text: str) -> float:
-    """Return the score of a text, 0 when it states no grade."""
+    """Return the score of a text: by the grade that it states, else 0.9 about Paris and 0 otherwise."""
     match = re.search(r"grade=(\d)", text)
-    return int(match[1]) / 4 + 0.1 if match else 0.0
+    return int(match[1]) / 4 + 0.1 if match else 0.9 if "Paris" in text else 0.0
