@@ -6,7 +6,7 @@ pairs of its engines: those that the plan does not compare count as not signific
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -89,8 +89,9 @@ def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: Huma
         )
     draws = [_make_draw(run, plans, people, measure, number) for number in range(len(first.engines) - 1)]
     rounds = max(first.rounds, len(plans))
-    comparisons = _compare(first, [(draw, estimate_difference(draw)) for draw in draws], ALPHA / rounds)
-    warnings = tuple(_warn(plans, people, len(labelled), len(drawn)))
+    estimates = [(draw, estimate_difference(draw)) for draw in draws]
+    comparisons = _compare(first, estimates, ALPHA / rounds)
+    warnings = (*_warn(plans, people, len(labelled), len(drawn)), *_explain_open(comparisons, estimates))
     return PlannedComparison(
         SCHEMA_VERSION, first.measure, len(first.queries), len(labelled), comparisons, warnings
     )
@@ -135,6 +136,29 @@ def _warn(plans: Sequence[PairPlan], people: HumanLabels, labelled: int, drawn: 
             )
         )
     return warnings
+
+
+def _explain_open(
+    comparisons: Sequence[PlannedDifference], estimates: Sequence[tuple[LabelledDraw, EstimatedDifference]]
+) -> Iterator[Message]:
+    """Yield why an order is open where that is not the width of an interval which more labels narrow."""
+    for row, (draw, estimate) in zip(comparisons, estimates, strict=True):
+        if row.outcome == "open" and estimate.different < MIN_DIFFERENT:
+            yield Message(
+                "{a}, {b}: open, because people's labels tell them apart on {different:,} queries, and an"
+                " order needs {least}",
+                a=row.a,
+                b=row.b,
+                different=estimate.different,
+                least=MIN_DIFFERENT,
+            )
+        elif row.outcome == "open" and draw.labelled.all():
+            yield Message(
+                "{a}, {b}: open, although every pair that can change their difference has a label: only more"
+                " queries can decide the order",
+                a=row.a,
+                b=row.b,
+            )
 
 
 def _check_rounds(plans: Sequence[PairPlan]) -> None:

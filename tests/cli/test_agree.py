@@ -858,3 +858,27 @@ def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> Non
     graded = label_plan(plan, lambda row: 3 * int(says(row["snippet"])))
     (pair,) = judge.decide_order(run, graded, [plan], "graded").comparisons
     assert pair.difference == pytest.approx(pair.assessor)
+
+
+@check_each(
+    ("queries", "reason"),
+    [
+        (4, "a, b: open, because people's labels tell them apart on 4 queries, and an order needs 6"),
+        (
+            7,
+            "a, b: open, although every pair that can change their difference has a label: only more queries",
+        ),
+    ],
+)
+def test_an_open_order_has_a_reason_where_more_labels_do_not_help(
+    queries: int, reason: str, tmp_path: Path
+) -> None:
+    rows = rows_of(
+        {f"q{number}": {"a": (f"a {number}",), "b": (f"b {number}",)} for number in range(queries)}
+    )
+    run, plan = tmp_path / "run", tmp_path / "plan.csv"
+    judge.run(rows, "lexical", out=str(run))
+    agree(run, "--plan-pairs", 50, "--measure", "P@1", "--out", plan)
+    # People prefer a and b in turn.
+    people = label_plan(plan, lambda row: 3 * ((row["snippet"][0] == "a") == int(row["query_id"][1:]) % 2))
+    assert reason in agree(run, "--qrels", people, "--plan", plan)

@@ -16,28 +16,33 @@ from judge.messages import Translator
 # Control characters, which a terminal may obey. Rich adds its own, from styles, after this.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
+#: Names longer than this fold where a table is too wide.
+_NAME_WIDTH = 20
+
 
 def make_table(first: str, *others: str) -> Table:
     """Return a table without lines: a column of names, then columns of numbers."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first, no_wrap=True)
+    table.add_column(first, overflow="fold")
     for name in others:
         table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
 def measure_width(table: Table, console: Console) -> int:
-    """Return how many columns of a terminal the names and numbers of a table need."""
-    return console.measure(table, options=console.options.update(max_width=10_000)).maximum
+    """Return how many columns of a terminal the numbers of a table and its names, folded, need."""
+    options = console.options.update(max_width=10_000)
+    names = table.columns[0]
+    longest = max(console.measure(cell, options=options).maximum for cell in (names.header, *names.cells))
+    return console.measure(table, options=options).maximum - max(0, longest - _NAME_WIDTH)
 
 
 def print_table(table: Table, console: Console) -> None:
-    """Print a table at least as wide as its names and numbers.
+    """Print a table at least as wide as its numbers; long names fold where it is too wide.
 
     In a narrower terminal its lines break; rich would drop whole columns, the names first.
     """
-    needed = measure_width(table, console)
-    if needed > console.width:
+    if (needed := measure_width(table, console)) > console.width:
         table.width = needed
     console.print(table, crop=False)
 

@@ -40,6 +40,20 @@ def test_the_tables_of_the_demo_fit_into_eighty_columns(demo: RunResult, t: Tran
         assert line.split() == means.split() + came_back.split()[1:]
 
 
+@pytest.mark.parametrize("t", [ENGLISH, CHINESE])
+def test_long_names_fold_where_numbers_would_not_fit(t: Translator, tmp_path: Path) -> None:
+    text = (
+        example.path().read_text(encoding="utf-8").replace('"magpie"', '"a search engine with a long name"')
+    )
+    (tmp_path / "data.jsonl").write_text(text, encoding="utf-8")
+    data, out = str(tmp_path / "data.jsonl"), str(tmp_path / "run")
+    result = judge.run(data, "lexical", out=out, costs=["lantern=5"], diversity=True, freshness=True)
+    file = io.StringIO()
+    print_run(result, Console(file=file, width=80, highlight=False), t)
+    assert max(map(cell_len, file.getvalue().splitlines())) <= 80
+    assert re.search(r"^a search engine[ a-z]+0\.6357 .*\n[ a-z]*long name *$", file.getvalue(), re.MULTILINE)
+
+
 def test_the_demo_has_no_english_word_in_chinese(demo: RunResult) -> None:
     file = io.StringIO()
     print_run(demo, Console(file=file, width=1000, highlight=False), CHINESE)
