@@ -354,6 +354,8 @@ class RateEstimator:
         requests = [permit for permit in self._sent if permit.number >= self._rate_start]
         throttled = [permit.throttled for permit in requests]
         if self.slow_start:
+            while throttled and not throttled[-1]:  # the latest may not have been answered
+                throttled.pop()
             most = any(sum(throttled[-latest:]) >= least for latest, least in _NO_CHANCE)
             return most or (len(throttled) > 1 and all(throttled))
         count, share, at_once = _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE

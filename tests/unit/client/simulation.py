@@ -19,9 +19,6 @@ from tests.fault_injection.servers import Limited, Request
 from tests.support import virtual_time
 from tests.support.fake_server import ChatRequest, Reply
 
-#: Seconds after which a server turns a request away.
-_REFUSES_IN = 0.002
-
 
 class CallList:
     """A log that keeps the calls of a pair in a list."""
@@ -44,13 +41,14 @@ class Simulated:
     name = endpoint = "simulated"
     params: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, server: Callable[[ChatRequest], Reply]) -> None:
+    def __init__(self, server: Callable[[ChatRequest], Reply], refuses_in: float) -> None:
         self._server = server
+        self._refuses_in = refuses_in
 
     async def complete(self, prompt: Prompt) -> Completion:
         """What the server answers to the user's part of `prompt`."""
         reply = self._server(ChatRequest("", {}, None, prompt.user, 0, 0))
-        await asyncio.sleep(_REFUSES_IN + reply.delay)
+        await asyncio.sleep(self._refuses_in + reply.delay)
         if reply.status != 200 or reply.reset:
             kind = "rate_limit" if reply.status == 429 else "server_error"
             raise RetryableError(kind, "simulated", retry_after=read_retry_after(reply.headers))
@@ -86,13 +84,16 @@ def prompt(text: str) -> Prompt:
     return Prompt("", text, {}, "graded/en", "", "", "en", GRADED)
 
 
-def simulate(server: Limited, pairs: int, limits: Limits) -> Story:
-    """What becomes of `pairs` at `server`, of which as many are asked about at once as in a real run."""
+def simulate(server: Limited, pairs: int, limits: Limits, refuses_in: float = 0.002) -> Story:
+    """What becomes of `pairs` at `server`, of which as many are asked about at once as in a real run.
+
+    It turns a request away after `refuses_in` seconds.
+    """
 
     async def judged() -> Story:
         loop = asyncio.get_running_loop()
         server.clock = loop.time
-        client = ModelClient(Simulated(server), limits, CancelToken())
+        client = ModelClient(Simulated(server, refuses_in), limits, CancelToken())
         lost: Counter[str] = Counter()
         left = iter(range(pairs))
 

@@ -77,6 +77,12 @@ def test_a_limited_rate_is_used_to_nine_tenths_with_few_requests_too_many(
         assert sum(at > 1 for at in refused) <= (0.02 if rate >= 100 else 0.03) * len(story.log)
 
 
+def test_refusals_that_come_late_slow_the_first_burst_down() -> None:
+    story = simulate(Limited(Capacity(rate=10), at_once), 300, LIMITS, refuses_in=0.05)
+    # No more than are in flight before the first refusal is known.
+    assert sum(request.what == "refused" and request.at < 1 for request in story.log) <= 64
+
+
 @pytest.mark.parametrize("latency", [half_a_second, unevenly])
 def test_a_limited_number_at_once_is_found(latency: object) -> None:
     assert callable(latency)
