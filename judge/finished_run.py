@@ -22,17 +22,14 @@ from judge.selftest import stored_results
 
 def measure_run(path: Path, run: LoadedRun, summary: Summary | None = None) -> RunResult:
     """Return the scores of a run and its `summary`, which is computed where it is None."""
-    if summary is None:
-        scores, summary = analyse(run)
-    else:
-        scores = score_run(run, run.spec.measures)
+    scores, summary = analyse(run) if summary is None else (None, summary)
     summary = replace(summary, dimensions={name: each.summary for name, each in run.dimensions.items()})
     return RunResult(
         path,
         run.data,
         run.pool,
         run.judgments,
-        scores,
+        lambda: scores or score_run(run, run.spec.measures),
         run.spec.scale,
         summary,
         members=run.members,

@@ -75,7 +75,8 @@ class LoadedRun:
 
 
 #: Judgments whose values are Python objects at once.
-_CHUNK = 1 << 16
+_CHUNK = 1 << 13
+_dump_text = json.JSONEncoder().encode
 
 
 def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale: Scale) -> str:
@@ -86,18 +87,19 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
     rows = judgments.rows
     grades = np.where(rows["is_graded"], rows["grade"], -1)
     order = np.lexsort((grades, rows["repeat"], rows["pair"]))
-    names = [json.dumps(query) for query in results.queries]
+    names = [_dump_text(query) for query in results.queries]
     queries = results.pair_query.tolist()
     digest = hashlib.sha256(f"[{scale.relevant_from}, [".encode())
-    separator = ""
-    for chunk in np.array_split(order, len(order) // _CHUNK + 1):
+    for number, chunk in enumerate(np.array_split(order, len(order) // _CHUNK + 1)):
         columns = (rows["pair"][chunk], rows["repeat"][chunk], grades[chunk])
-        for pair, repeat, grade in zip(*(column.tolist() for column in columns), strict=True):
-            # A pair that no engine returned stands without its name.
-            query = names[queries[pair]] if pair >= 0 else "null"
-            snippet_id = json.dumps(results.snippet_ids[pair]) if pair >= 0 else "null"
-            digest.update(f"{separator}[{query}, {snippet_id}, {repeat}, {grade}]".encode())
-            separator = ", "
+        # A pair that no engine returned stands without its name.
+        entries = [
+            f"[{names[queries[pair]]}, {_dump_text(results.snippet_ids[pair])}, {repeat}, {grade}]"
+            if pair >= 0
+            else f"[null, null, {repeat}, {grade}]"
+            for pair, repeat, grade in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+        digest.update(f"{', ' if number else ''}{', '.join(entries)}".encode())
     digest.update(b"]]")
     return digest.hexdigest()[:16]
 

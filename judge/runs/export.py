@@ -9,7 +9,6 @@ import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -32,7 +31,8 @@ from judge.runs.record_json import summary_from_json, to_json
 from judge.runs.result import RunResult
 
 _CHUNK = 1 << 16
-_get_fields = attrgetter(*Judgment.__slots__)
+#: How the line of a judgment ends that has no id of another snippet.
+_NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
 _JUDGMENTS = ("judgments.jsonl", "members.jsonl")
 #: The files that the tables, the report and results.json follow from, beside the dataset.
 _INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "labelled_order.json", "night.json")
@@ -117,25 +117,29 @@ def list_queries(
 def _members(members: PanelMembers) -> Iterator[str]:
     """Yield the lines of the judgments of each member of a panel."""
     for name, judgments in members.items():
-        yield from _dump_judgments(judgments, {"member": name})
+        yield from _dump_judgments(judgments, f'{{"member": {dump_json(name)}, ')
 
 
-def _dump_judgments(judgments: Sequence[Judgment], first: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield a line for each judgment, with the fields `first` in front, as `dump_json` writes it."""
-    params: dict[int, msgspec.Raw] = {}  # by id, which is that of one mapping while the judgments live
+def _dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[str]:
+    """Yield a line for each judgment, which begins with `start`, as `dump_json` writes it."""
+    is_same: dict[int, bool] = {}  # by id, which is that of one mapping while the judgments live
     for judgment in judgments:
-        fields = {**(first or {}), **dict(zip(Judgment.__slots__, _get_fields(judgment), strict=True))}
-        if judgment.judged_snippet_id is None:
-            del fields["judged_snippet_id"]
-        key = id(judgment.params)
+        params = judgment.params
         try:
             # The encoders write small and large numbers in two ways, and only parameters can hold such.
-            if key not in params:
-                params[key] = msgspec.Raw(dump_json(judgment.params).encode())
-            line = msgspec.json.format(msgspec.json.encode({**fields, "params": params[key]}), indent=0)
-            yield f"{escape_fragile(line.decode())}\n"
+            if id(params) not in is_same:
+                is_same[id(params)] = _encode(params) == dump_json(params)
+            line = escape_fragile(_encode(judgment)) if is_same[id(params)] else dump_json(asdict(judgment))
         except (UnicodeEncodeError, msgspec.DecodeError):  # half a surrogate pair
-            yield f"{dump_json(fields | {'usage': judgment.usage and asdict(judgment.usage)})}\n"
+            line = dump_json(asdict(judgment))
+        # Most judgments have no such field in the file.
+        line = f"{line.removesuffix(_NO_JUDGED_SNIPPET)}}}" if line.endswith(_NO_JUDGED_SNIPPET) else line
+        yield f"{start}{line[1:]}\n"
+
+
+def _encode(value: object) -> str:
+    """Return a value on one line of JSON."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
 
 
 def _scores(scores: Scores) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 class RunResult:
     """A finished run.
 
-    `summary` is what summary.json holds. `incomplete` says why pairs are unjudged and what to do, else it
-    is None. `calls_made` counts the calls of this execution alone. `members` holds the judgments of each
-    member of a panel, and is empty without a panel. `dimensions` has the values of each query, by name.
+    `summary` is what summary.json holds. `make_scores` computes or returns the scores. `incomplete` says why
+    pairs are unjudged and what to do, else it is None. `calls_made` counts the calls of this execution
+    alone. `members` holds the judgments of each member of a panel, and is empty without a panel.
+    `dimensions` has the values of each query, by name.
     """
 
     folder: Path
     data: Dataset
     pool: Pool
     judgments: Sequence[Judgment]
-    scores: Scores
+    make_scores: Callable[[], Scores] = field(compare=False)
     scale: Scale
     summary: Summary
     warnings: tuple[str, ...] = ()
@@ -42,6 +43,11 @@ class RunResult:
     incomplete: RunIncomplete | None = None
     members: PanelMembers = field(default_factory=dict)
     dimensions: Mapping[str, DimensionResult] = field(default_factory=dict)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The scores of each engine on each query; computed when they are used, if the summary was cached."""
+        return self.make_scores()
 
     @cached_property
     def engines(self) -> pd.DataFrame:
