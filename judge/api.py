@@ -36,6 +36,7 @@ from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import Summary
 from judge.dataset import trec
+from judge.dataset.feedback import read_feedback
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels, select_labellable
 from judge.dimensions import DimensionOptions
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
@@ -104,23 +105,27 @@ def score(
     *,
     dimensions: Iterable[str] = (),
     embeddings: str | None = None,
+    feedback: str | Path | None = None,
     save: bool = False,
 ) -> RunResult:
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
     `dimensions` such as "diversity" are measured beside relevance, without a call; with `embeddings`, such as
-    "lsa", also "diversity_embeddings", which only those of a server need calls for. With `save` the run's
-    files change, and the first measure decides from then on. Raises InputError when `run` is no finished run,
-    or its files do not fit together.
+    "lsa", also "diversity_embeddings", which only those of a server need calls for; with a file of `feedback`
+    also "feedback". With `save` the run's files change, and the first measure decides from then on. Raises
+    InputError when `run` is no finished run, or its files do not fit together.
     """
     chosen = list(measures) if measures is not None else None
-    options = None
+    options = DimensionOptions()
     if embeddings is not None:
         from judge.factory import build_embedder
 
         embed = build_embedder(embeddings, RunFolder(Path(run)).store_path)
-        options = DimensionOptions(diversity_embeddings=embeddings, embed=embed)
+        options = replace(options, diversity_embeddings=embeddings, embed=embed)
         dimensions = (*dimensions, "diversity_embeddings")
+    if feedback is not None:
+        options = replace(options, feedback=read_feedback(Path(feedback)))
+        dimensions = (*dimensions, "feedback")
     return rescore(Path(run), chosen, dimensions=dimensions, options=options, save=save)
 
 

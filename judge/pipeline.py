@@ -26,6 +26,7 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.completeness import check_run
 from judge.config.run import Config
+from judge.dataset.feedback import read_feedback
 from judge.dataset.pooled_dataset import PooledDataset
 from judge.dimensions import DIMENSIONS, DimensionOptions, forecast_questions, measure_dimensions
 from judge.errors import InputError
@@ -84,6 +85,7 @@ def run(
         run_identity.create_or_resume(folder, config, identity)
         selection = select_pairs(config, pooled, labels)
         store_file = run_identity.store_path(config, folder)
+        chosen = _choose_dimensions(config, store_file)
         identities = selftest_run.identify_assessors(assessors, config)
         selftests = stored_results.look_up_results(store_file, identities)
         with VerdictStore(store_file) as store:
@@ -99,7 +101,7 @@ def run(
         )
         export.write_judgments(folder, loaded)
         client = None if judging.stopped else clients[0][1]
-        loaded, asker = _measure_dimensions(config, loaded, client, store_file, listener)
+        loaded, asker = _measure_dimensions(config, chosen, loaded, client, store_file, listener)
         loaded = replace(loaded, dimensions={**_load_other_dimensions(folder, loaded), **loaded.dimensions})
         cost = make_run_cost(add_costs([judging.cost, *(asker.costs if asker else ())]), price)
         added = (each.summary.cost for each in loaded.dimensions.values())
@@ -138,16 +140,17 @@ def _make_run(
 
 def _measure_dimensions(
     config: Config,
+    chosen: tuple[list[str], DimensionOptions],
     run: LoadedRun,
     client: ModelClient | None,
     store_file: Path,
     progress: ProgressListener,
 ) -> tuple[LoadedRun, TextAsker | None]:
-    """Return the run with its dimensions, and what asked their questions.
+    """Return the run with the `chosen` dimensions, and what asked their questions.
 
     Without a `client`, dimensions that ask are left out.
     """
-    names, options = _choose_dimensions(config, store_file)
+    names, options = chosen
     if client is None or not any(DIMENSIONS[name].asks for name in names):
         return replace(run, dimensions=measure_dimensions(run, names, None, options)), None
     with VerdictStore(store_file) as store:
@@ -159,7 +162,10 @@ def _choose_dimensions(config: Config, store_file: Path) -> tuple[list[str], Dim
     names = [name for name in DIMENSIONS if getattr(config, name)]
     name = config.diversity_embeddings
     embed = factory.build_embedder(name, store_file, config.base_url) if name else None
-    return names, DimensionOptions(config.explain_queries, config.costs, config.weights, name, embed)
+    feedback = read_feedback(Path(config.feedback)) if config.feedback else None
+    return names, DimensionOptions(
+        config.explain_queries, config.costs, config.weights, name, embed, feedback
+    )
 
 
 def _load_other_dimensions(folder: RunFolder, run: LoadedRun) -> Mapping[str, DimensionResult]:

@@ -30,6 +30,7 @@ def score(
     """Score a run again, free, with any measures. --save rewrites the run's files."""
     from judge.cli.render import run_tables
     from judge.config.text_forms import split_prices, split_weights
+    from judge.dataset.feedback import read_feedback
     from judge.dimensions import DimensionOptions
     from judge.factory import build_embedder
     from judge.finished_run import rescore
@@ -42,6 +43,7 @@ def score(
         costs=split_prices(typed.get("costs", ())),
         weights=split_weights(typed.get("weights", ())),
         diversity_embeddings=name,
+        feedback=read_feedback(Path(typed["feedback"])) if "feedback" in typed else None,
         embed=build_embedder(name, RunFolder(run).store_path) if name else None,
     )
     result = rescore(run, names, dimensions=list(typed), options=dimension_options, save=save)

@@ -200,6 +200,14 @@ class Config:
         for_datasets=True,
         for_scores=True,
     )
+    feedback: TextValue | None = option(
+        "Also compare the verdicts with feedback of users: CSV (query_id, snippet_id, feedback: up, down,"
+        " click, skip); free.",
+        DIMENSIONS,
+        example='"feedback.csv"',
+        for_datasets=True,
+        for_scores=True,
+    )
     costs: Prices = option(
         "Also measure what relevant results cost: ENGINE=USD per 1,000 queries, e.g. a=5,b=0.3, or list for"
         " list prices only; free.",

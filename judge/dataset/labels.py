@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, starmap
 from pathlib import Path
 
 from judge.dataset.clean import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
@@ -79,7 +80,11 @@ def read_labels(path: Path) -> tuple[Label, ...]:
         raise InputError("{file}: is empty; {formats}", file=path, formats=_LABEL_FORMATS)
     separator = detect_separator(text)
     labels = tuple(
-        _drop_duplicates(_read_csv(path, text, separator) if separator else _read_qrels(path, text))
+        _drop_duplicates(
+            chain.from_iterable(starmap(_parse_label, read_label_rows(path, text, separator)))
+            if separator
+            else _read_qrels(path, text)
+        )
     )
     if not labels:
         raise InputError(
@@ -139,10 +144,13 @@ def _read_qrels(path: Path, text: str) -> Iterator[Label]:
             yield from _parse_label(location, query_id, docno, "0" if _JUNK.fullmatch(grade) else grade)
 
 
-def _read_csv(path: Path, text: str, separator: str) -> Iterator[Label]:
+def read_label_rows(
+    path: Path, text: str, separator: str, value: str = "grade"
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the location, the query id, the item and the column `value` of each row of a CSV."""
     rows = read_records(path, text, separator)
     location, header = next(rows)
-    columns = _find_columns(location, [normalise_column_name(cell) for cell in header])
+    columns = _find_columns(location, [normalise_column_name(cell) for cell in header], value)
     for location, cells in rows:
         if any(cells[len(header) :]):
             raise InputError(
@@ -156,31 +164,37 @@ def _read_csv(path: Path, text: str, separator: str) -> Iterator[Label]:
         # Spreadsheets leave out empty cells at a row's end.
         padded = cells + [""] * (len(header) - len(cells))
         query_id, item, grade = (padded[column] for column in columns.values())
-        for name, value in zip(columns, (query_id, item), strict=False):
-            if grade and not value:
+        for name, cell in zip(columns, (query_id, item), strict=False):
+            if grade and not cell:
                 raise InputError(
-                    "{place}: field {name!r} is {value!r} and the row has the grade {grade!r:.80}; fill in"
+                    "{place}: field {name!r} is {value!r} and the row has the {column} {grade!r:.80}; fill in"
                     " {name!r}",
                     place=location,
                     name=name,
-                    value=value,
+                    value=cell,
+                    column=value,
                     grade=grade,
                 )
-        yield from _parse_label(location, query_id, item, grade)
+        yield location, query_id, item, grade
 
 
-def _find_columns(location: str, header: Sequence[str]) -> dict[str, int]:
-    """Return the indexes of query, item and grade by column name, in this order."""
+def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str, int]:
+    """Return the indexes of query, item and `value` by column name, in this order."""
     item = next((name for name in ITEM_COLUMNS if name in header), None)
-    if item is None or "grade" not in header:
-        missing = "grade" if item else join_messages(ITEM_COLUMNS, "{left} or {right}")
+    if value == "grade" and "feedback" in header and "grade" not in header:
+        raise InputError(
+            "{place}: feedback of users is no label of people; compare it: judge score RUN --feedback FILE",
+            place=location,
+        )
+    if item is None or value not in header:
+        missing = value if item else join_messages(ITEM_COLUMNS, "{left} or {right}")
         raise InputError(
             "{place}: there is no column {missing}; the columns are {columns!r:.160}",
             place=location,
             missing=missing,
             columns=list(header),
         )
-    wanted = ("query_id", item, "grade")
+    wanted = ("query_id", item, value)
     for name in wanted:
         if header.count(name) > 1:
             raise InputError("{place}: column {name!r} is given twice; rename one", place=location, name=name)

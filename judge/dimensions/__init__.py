@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.loaded_run import LoadedRun
+from judge.dataset.feedback import Feedback
 from judge.measure.formulas import Floats
 from judge.messages import Message
 from judge.records import Dataset, Judgment, Pool
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DimensionOptions:
-    """The options of the dimensions: how many queries are explained, ENGINE=USD, NAME=WEIGHT, and embeddings.
+    """The options of the dimensions: how many queries are explained, ENGINE=USD, NAME=WEIGHT, and others.
 
     `embed` returns the (texts, dimensions) embeddings called `diversity_embeddings`.
     """
@@ -32,6 +33,7 @@ class DimensionOptions:
     weights: tuple[str, ...] = ()
     diversity_embeddings: str | None = None
     embed: Callable[[Sequence[str]], Floats] | None = None
+    feedback: Feedback | None = None
 
 
 #: Measures a judged run without a call.
@@ -86,6 +88,12 @@ def _load_freshness() -> Measure:
     return measure_freshness
 
 
+def _load_feedback() -> OptionDimension:
+    from judge.dimensions.feedback import measure_feedback
+
+    return OptionDimension(measure_feedback)
+
+
 def _load_costs() -> OptionDimension:
     from judge.dimensions.costs import measure_costs
 
@@ -134,6 +142,7 @@ _ROWS = (
     Dimension(Message("diversity_embeddings"), _load_diversity_embeddings),
     Dimension(Message("sites"), _load_sites),
     Dimension(Message("freshness"), _load_freshness),
+    Dimension(Message("feedback"), _load_feedback),
     Dimension(Message("costs"), _load_costs),
     Dimension(Message("site_grades"), _load_site_grades, asks=True),
     Dimension(Message("points"), _load_points, asks=True),

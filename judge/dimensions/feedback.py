@@ -1,0 +1,66 @@
+"""User feedback on the results, beside the assessor's verdicts. It makes no call, and changes no grade.
+
+Feedback is no label: a click says that a title looked promising, not that the page was relevant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+
+from judge.analysis.dimension_result import DimensionResult, summarise_dimension
+from judge.analysis.loaded_run import LoadedRun
+from judge.dataset.feedback import FeedbackKind
+from judge.dataset.labels import Label, match_labels
+from judge.dimensions import DimensionOptions
+from judge.errors import InputError
+from judge.measure.agreement import measure_agreement, median_grades, pair_grades
+from judge.messages import Message
+from judge.records import BINARY
+
+
+def measure_feedback(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
+    """Return the share of positive feedback in each list, and how often the verdict is the same."""
+    values: dict[tuple[str, str], dict[str, float | None]] = {
+        (ranking.engine, ranking.query_id): {} for ranking in run.data.rankings if ranking.error is None
+    }
+    remarks = [_measure_kind(run, kind, labels, values) for kind, labels in (options.feedback or {}).items()]
+    shares = dict.fromkeys((name for row in values.values() for name in row), (0.0, 1.0))
+    return summarise_dimension(values, run.data.engines, tuple(remarks), ranges=shares)
+
+
+def _measure_kind(
+    run: LoadedRun,
+    kind: FeedbackKind,
+    labels: tuple[Label, ...],
+    values: Mapping[tuple[str, str], dict[str, float | None]],
+) -> Message:
+    """Add the values of a kind of feedback to `values`; return how far the assessor agrees with it."""
+    try:
+        matched = match_labels(labels, run.data, run.pool)
+    except InputError as error:
+        return error.message
+    depth, least, typical = run.pool.depth, run.spec.scale.relevant_from, median_grades(run.judgments)
+    for ranking in run.data.rankings:
+        if ranking.error is not None:
+            continue
+        keys = [(ranking.query_id, snippet.id) for snippet in ranking.snippets[:depth]]
+        known = [key for key in keys if key in matched.grades]
+        same = [(typical[key] >= least) == matched.grades[key] for key in known if key in typical]
+        values[ranking.engine, ranking.query_id] |= {
+            f"positive {kind}@{depth}": fmean(matched.grades[key] for key in known) if known else None,
+            f"with {kind}@{depth}": len(known) / len(keys) if keys else None,
+            f"agrees with {kind}@{depth}": fmean(same) if same else None,
+        }
+    agreement = measure_agreement(pair_grades(matched.grades, typical), BINARY, run.spec.scale)
+    same_share, kappa = agreement.same_verdict.value, agreement.kappa_relevant.value
+    return Message(
+        "{kind}: {pairs:,} judged pairs of {queries:,} queries have them; the assessor's verdict is the same"
+        " on {same}, kappa {kappa}; {unmatched:,} more are about no result of this run",
+        kind=kind,
+        pairs=agreement.pairs,
+        queries=agreement.queries,
+        same="–" if same_share is None else f"{same_share:.1%}",
+        kappa="–" if kappa is None else f"{kappa:.2f}",
+        unmatched=len(matched.unmatched),
+    )

@@ -1,0 +1,127 @@
+"""`--feedback`: thumbs and clicks beside the verdicts, and never as labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import judge
+from judge.dataset.feedback import read_feedback
+from judge.dataset.labels import Label
+from judge.errors import InputError
+from tests.support.cases import check_each
+from tests.support.command_line import command
+from tests.support.factories import write_rows
+
+EVENTS = """query_id,document,feedback
+q,d1,up
+q,d1,up
+q,d1,down
+q,d2,踩
+q,d3,up
+q,d3,down
+q,d4,UP
+q,d1,click
+q,d3,skip
+q,elsewhere,click
+q,d2,
+"""
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    path = tmp_path / "feedback.csv"
+    path.write_text(EVENTS, encoding="utf-8")
+    return path
+
+
+def test_the_sum_of_the_events_decides_by_kind(events: Path) -> None:
+    assert read_feedback(events) == {
+        "thumbs": (
+            Label("q", "d1", 1, f"{events}:2"),
+            Label("q", "d2", 0, f"{events}:5"),
+            Label("q", "d4", 1, f"{events}:8"),
+        ),
+        "clicks": (
+            Label("q", "d1", 1, f"{events}:9"),
+            Label("q", "d3", 0, f"{events}:10"),
+            Label("q", "elsewhere", 1, f"{events}:11"),
+        ),
+    }
+
+
+@check_each(
+    ("text", "message"),
+    [
+        ("query_id,document,feedback\nq,d,3\n", ":2: field 'feedback' is '3'; write one of up, down"),
+        (
+            "query_id,document,feedback\nq,,up\n",
+            ":2: field 'document' is '' and the row has the feedback 'up'",
+        ),
+        ("query_id,document,feedback\nq,d,\n", "holds no feedback"),
+        ("query_id,document,grade\nq,d,1\n", "there is no column feedback"),
+        ("q 0 d 1\n", "user feedback is a CSV whose header names"),
+    ],
+)
+def test_other_files_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "feedback.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_feedback(path)
+    assert message in str(error.value)
+
+
+def test_feedback_stands_beside_the_verdicts_and_is_no_label(tmp_path: Path, events: Path) -> None:
+    lists = {"a": ("d1", "d2", "d3"), "b": ("d2", "d4")}
+    rows = [
+        {"query_id": "q", "query": "x", "engine": e, "docno": d, "snippet": d, "expected": ["d1", "d2"]}
+        for e, documents in lists.items()
+        for d in documents
+    ]
+    out = tmp_path / "out"
+    data = write_rows(tmp_path / "data.jsonl", rows)
+    run = command("run", data, "-m", "expected", "--out", out, "--feedback", events)
+    assert run.returncode == 0, run.stderr
+    summary = json.loads((out / "summary.json").read_text())
+    means = {
+        engine: {name: mean["mean"] for name, mean in values.items()}
+        for engine, values in summary["dimensions"]["feedback"]["engines"].items()
+    }
+    # d1 and d2 are relevant; the thumbs are d1 up, d2 down, d4 up; the clicks are d1, and d3 is skipped.
+    assert means["a"] == pytest.approx(
+        {
+            "positive thumbs@10": 1 / 2,
+            "with thumbs@10": 2 / 3,
+            "agrees with thumbs@10": 1 / 2,
+            "positive clicks@10": 1 / 2,
+            "with clicks@10": 2 / 3,
+            "agrees with clicks@10": 1,
+        }
+    )
+    assert means["b"] == {
+        "positive thumbs@10": 0.5,
+        "with thumbs@10": 1.0,
+        "agrees with thumbs@10": 0.0,
+        "positive clicks@10": None,
+        "with clicks@10": 0.0,
+        "agrees with clicks@10": None,
+    }
+    # 1 of 3 is the same, 5 / 9 by chance: (1/3 - 5/9) / (1 - 5/9).
+    text = " ".join(run.stdout.split())
+    assert "thumbs: 3 judged pairs of 1 queries have them" in text
+    assert "the assessor's verdict is the same on 33.3%, kappa -0.50; 0 more are about no result" in text
+    assert "100.0%, kappa 1.00; 1 more are about no result" in text
+    dimension = judge.score(out, feedback=events).summary.dimensions["feedback"]
+    assert dimension.find_mean("b", "with thumbs@10").mean == 1
+    done = command("run", data, "-m", "lexical", "--qrels", events)
+    assert done.returncode == 2
+    assert "feedback of users is no label of people" in done.stderr
+
+
+def test_a_bad_file_ends_the_run_before_a_call(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "data.jsonl", [{"query": "x", "engine": "a", "snippet": "x"}])
+    words = ("run", data, "-m", "lexical", "--feedback", tmp_path / "none.csv", "--out", tmp_path / "out")
+    assert command(*words).returncode == 2
+    assert not (tmp_path / "verdicts.sqlite").exists()
