@@ -34,6 +34,11 @@ settings.register_profile("any speed", deadline=None, max_examples=count_example
 settings.load_profile("any speed")
 
 
+def pytest_collection_finish() -> None:
+    """Leave what was made until now out of further garbage collections."""
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _only_loopback() -> Iterator[None]:
     """Refuses every connection that would leave the machine."""

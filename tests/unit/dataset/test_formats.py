@@ -262,9 +262,9 @@ def test_a_packed_file_may_not_unpack_without_end(tmp_path: Path) -> None:
 def test_a_line_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     with path.open("wb") as file:
-        os.truncate(file.fileno(), 400 << 20)  # a hole of 400 MiB
+        os.truncate(file.fileno(), 300 << 20)  # a hole of 300 MiB
     script = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (400 << 20, 400 << 20));"
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (300 << 20, 300 << 20));"
         "from judge.cli.main import main; sys.exit(main(['run', sys.argv[1], '-m', 'lexical']))"
     )
     done = subprocess.run(
