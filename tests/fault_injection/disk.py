@@ -196,25 +196,33 @@ def vanish(folder: Path, asked: Provider, what: str) -> Iterator[Figure]:
 
 
 def synced(folder: Path, asked: Provider, _: int) -> Iterator[Figure]:
-    """One call at a time under strace: no request leaves while a commit is not on disk yet."""
+    """One call at a time under strace: no request leaves before its own lease is on disk."""
     if not shutil.which("strace"):
         yield Figure("syncs", "skipped", "needs strace", ok=True)
         return
     here, pairs = killing.run_setup(folder / "synced", asked.url, 20, concurrency=1), 20
     trace = folder / "trace"
     subprocess.run(
-        ["strace", "-f", "-y", "-e", "trace=pwrite64,fdatasync,fsync,sendto,write", "-o", trace,
-         sys.executable, "-m", "judge", *here.words], check=True, capture_output=True, timeout=300,
+        ["strace", "-f", "-y", "-s", str(2 * PAGE), "-e", "trace=pwrite64,fdatasync,fsync,sendto,write",
+         "-o", trace, sys.executable, "-m", "judge", *here.words],
+        check=True, capture_output=True, timeout=300,
     )  # fmt: skip
-    unsynced = requests = syncs = early = 0
+    keys = killing.held(here.store).keys
+    # A pair waits while the next one is leased, so its request may leave during another's commit.
+    written, durable, syncing = set[str](), set[str](), dict[str, set[str]]()
+    requests = syncs = early = 0
     for line in trace.read_text(errors="replace").splitlines():
+        thread = line.split()[0]
         if re.search(r"pwrite64\(\d+<[^>]*-wal>", line):
-            unsynced += 1
-        elif re.search(r"fdatasync\(\d+<[^>]*-wal>|fsync\(\d+<[^>]*-wal>", line):
-            unsynced, syncs = 0, syncs + 1
-        elif '"POST ' in line:
+            written |= set(re.findall(r"[0-9a-f]{64}", line))
+        elif re.search(r"f(data)?sync\(\d+<[^>]*-wal>", line):
+            syncs += 1
+            syncing[thread] = set(written)
+        elif '"POST ' in line and (pair := re.search(r"text (\d+\.\d+\.\d+)", line)):
             requests += 1
-            early += unsynced > 0
+            early += keys[pair[1]] not in durable
+        if "sync" in line and "<unfinished" not in line:
+            durable |= syncing.pop(thread, set())
     yield Figure("requests under strace", requests, f"{pairs}", requests == pairs)
     yield Figure("syncs of the log", syncs, f">= {2 * pairs}, one a batch", syncs >= 2 * pairs)
     yield Figure("requests before a sync", early, "0", early == 0)
