@@ -140,6 +140,7 @@ class AdaptiveLimiter:
         """The server answered, with a success or an error of this request alone."""
         self._outage_since, self.has_answer = None, True
         self._answered_at = _now()
+        self._estimator.record_outcome(permit)
         if not self.probing:
             self._failures = 0
             self._estimator.record_answer()
@@ -156,6 +157,7 @@ class AdaptiveLimiter:
         now = _now()
         wait = min(retry_after or 0.0, MAX_RETRY_AFTER)
         permit.throttled = throttled
+        self._estimator.record_outcome(permit)
         if self._outage_since is None:
             self._outage_since, self._only_throttled = now, True
         self._only_throttled &= throttled
@@ -295,6 +297,8 @@ class RateEstimator:
         self._answers = 0.0
         self._answers_since = 0
         self._sent: deque[Permit] = deque()
+        #: When the latest request was sent whose outcome is known.
+        self._known_until = -inf
         #: The first requests of the current rate, and since the circuit closed.
         self._rate_start = self._circuit_start = 0
         #: Whether every request was throttled at this rate.
@@ -321,7 +325,9 @@ class RateEstimator:
         """A request is sent."""
         self.next_at = max(self.next_at, permit.sent_at - _CATCH_UP) + 1 / self.rate
         self._sent.append(permit)
-        while len(self._sent) > _WINDOW_REQUESTS and self._sent[0].sent_at < permit.sent_at - _WINDOW_SECONDS:
+        # Slow outcomes keep requests longer: those that were sent shortly before the last known one.
+        oldest = min(permit.sent_at, self._known_until + _WINDOW_SECONDS / 2) - _WINDOW_SECONDS
+        while len(self._sent) > _WINDOW_REQUESTS and self._sent[0].sent_at < oldest:
             self._sent.popleft()
 
     def remove(self, permit: Permit) -> None:
@@ -329,6 +335,10 @@ class RateEstimator:
         if permit in self._sent:
             self._sent.remove(permit)
             self.next_at -= 1 / self.rate if permit.number >= self._rate_start else 0.0
+
+    def record_outcome(self, permit: Permit) -> None:
+        """A request ended, in whatever way."""
+        self._known_until = max(self._known_until, permit.sent_at)
 
     def record_answer(self) -> None:
         """The server answered a request: grow."""
@@ -351,11 +361,11 @@ class RateEstimator:
 
     def is_throttled(self) -> bool:
         """Return whether the server throttles too many of the latest requests at this rate."""
-        requests = [permit for permit in self._sent if permit.number >= self._rate_start]
+        # How later requests end is not known yet: they are not accepted ones.
+        known = (permit for permit in self._sent if permit.sent_at <= self._known_until)
+        requests = [permit for permit in known if permit.number >= self._rate_start]
         throttled = [permit.throttled for permit in requests]
         if self.slow_start:
-            while throttled and not throttled[-1]:  # the latest may not have been answered
-                throttled.pop()
             most = any(sum(throttled[-latest:]) >= least for latest, least in _NO_CHANCE)
             return most or (len(throttled) > 1 and all(throttled))
         count, share, at_once = _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE

@@ -169,7 +169,7 @@ def month(folder: Path, queries: int, seed: int) -> Iterator[tuple[int, str, dic
     """Thirty nights through `judge nightly`: the number, what happened and the night's record."""
     moved = 0.0
     # A night of another judge becomes the baseline, so all of it is judged.
-    with nightly_project(folder, {"judge_on_drift": "all"}, queries, seed) as here:
+    with nightly_project(folder, {"judge_on_drift": "all"}, queries, seed, wire=True) as here:
         for number in range(1, NIGHTS + 1):
             event, _ = EVENTS.get(number, ("quiet", "fine"))
             yield number, event, one_night(here, event)

@@ -83,6 +83,16 @@ def test_refusals_that_come_late_slow_the_first_burst_down() -> None:
     assert sum(request.what == "refused" and request.at < 1 for request in story.log) <= 64
 
 
+@check_each("seconds", [0.5, 1.0])
+@check_each("burst", [None, 10])
+def test_a_server_that_refuses_late_is_asked_little_more(burst: int | None, seconds: float) -> None:
+    server = Limited(Capacity(rate=10, burst=burst), lambda _: 0.0)
+    story = simulate(server, 500, LIMITS, refuses_in=seconds)
+    assert story.rate >= 0.9 * 10
+    # 64 requests are sent before the first refusal is known.
+    assert story.requests <= 1.3
+
+
 @pytest.mark.parametrize("latency", [half_a_second, unevenly])
 def test_a_limited_number_at_once_is_found(latency: object) -> None:
     assert callable(latency)
