@@ -232,7 +232,7 @@ def compare_lists(
     if model is None:
         model = read_model(Path(run), options.get("base_url"))
     options["model"] = model
-    compare = partial(list_comparison.compare_lists, Config.load(None, **options), Path(run), a, b)
+    compare = partial(list_comparison.add_comparison, Config.load(None, **options), Path(run), a, b)
     if not _loop_is_running():
         return compare()
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor:

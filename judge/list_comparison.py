@@ -25,7 +25,7 @@ from judge.runs.load import load_run
 from judge.store.store import VerdictStore
 
 
-def plan_comparison(
+def forecast_comparison(
     config: Config, path: Path, a: str, b: str
 ) -> tuple[LoadedRun, ListComparison, estimating.QuestionEstimate]:
     """Return the run in the folder `path`, the comparison of two of its engines, and what it would cost."""
@@ -55,7 +55,7 @@ def _store_path(config: Config, folder: RunFolder) -> Path:
     return Path(config.store) if config.store else folder.store_path
 
 
-def compare_lists(
+def add_comparison(
     config: Config, path: Path, a: str, b: str, progress: ProgressListener | None = None
 ) -> DimensionSummary:
     """Compare the whole lists of two engines of the run in folder `path`, and add that to its files.
@@ -69,7 +69,7 @@ def compare_lists(
         with VerdictStore(_store_path(config, folder)) as store:
             asker = factory.build_text_asker(config, store, progress or NullProgress())
             asker.dimension = Message("sidebyside")
-            result = side_by_side.compare_lists(loaded, plan, asker)
+            result = side_by_side.measure_win_rates(loaded, plan, asker)
         judgments = asker.judgments.get(asker.dimension, [])
         if stopped := asker.stopped or check_answers(asker.dimension, judgments, config.min_coverage):
             raise stopped

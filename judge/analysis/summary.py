@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import sqrt
 from typing import Final, Literal
 
 from judge.analysis.dimension_result import DimensionMean, DimensionSummary
@@ -16,7 +15,7 @@ from judge.measure.bias import SharedVendor
 from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import EngineResult
 from judge.measure.panel_agreement import PanelResult, ServedModelGrades
-from judge.measure.resampling import Interval, StatisticValue
+from judge.measure.resampling import CountedShare, StatisticValue
 from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
 from judge.measure.stability import RepeatStability
@@ -25,35 +24,6 @@ from judge.records import ScaleName
 
 #: The version of the layout of summary.json, results.json and agreement.json.
 SCHEMA_VERSION: Final = 2
-
-
-#: The normal quantile of a 95 % interval.
-_Z = 1.959963984540054
-
-
-@dataclass(frozen=True, slots=True)
-class CountedShare:
-    """`count` of `of` pairs, as a share with its 95 % interval."""
-
-    count: int
-    of: int
-    value: float | None
-    ci95: Interval | None
-
-
-def measure_share(count: int, of: int) -> CountedShare:
-    """Return the share `count` of `of`; value and interval are None when `of` is 0.
-
-    The 95 % interval (Wilson 1927) is valid for a share of 0 or 1, too.
-    """
-    if not of:
-        return CountedShare(count, of, None, None)
-    share = count / of
-    middle = share + _Z**2 / (2 * of)
-    reach = _Z * sqrt(share * (1 - share) / of + _Z**2 / (4 * of**2))
-    low, high = ((middle + sign * reach) / (1 + _Z**2 / of) for sign in (-1, 1))
-    # Rounding would leave a limit just above 0 or below 1.
-    return CountedShare(count, of, share, (low if count else 0.0, high if count < of else 1.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,8 +167,8 @@ def sidebyside(
         typed = {**typed, "model": api.read_model(run, typed.get("base_url"))}
     settings = to_config(typed, config)
     console, t = make_console(), ui_translator()
-    *_unused, estimate = list_comparison.plan_comparison(settings, run, a, b)
+    *_unused, estimate = list_comparison.forecast_comparison(settings, run, a, b)
     assessor_tables.print_question_estimate("sidebyside", estimate, console, t)
     with raise_on_signals():
-        summary = list_comparison.compare_lists(settings, run, a, b, make_progress_listener())
+        summary = list_comparison.add_comparison(settings, run, a, b, make_progress_listener())
     dimension_tables.print_dimension(Message("sidebyside"), summary, (a, b), console, t)

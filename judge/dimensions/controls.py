@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge.analysis.summary import Controls, measure_share
+from judge.analysis.summary import Controls
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import make_pair
+from judge.measure.resampling import measure_share
 from judge.models.lexical import extract_terms
 from judge.records import Dataset, Judgment, Pair, Pool, Ranking, Scale
 

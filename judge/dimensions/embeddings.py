@@ -21,8 +21,8 @@ from judge.models.chat_messages import parse_response
 from judge.models.endpoint import DASHSCOPE_URL, OPENAI_URL, Endpoint, proxy_secrets, public_part
 from judge.models.error_mapping import ErrorResponse, classify, transport_error
 from judge.models.http_connections import HttpConnections
-from judge.models.local_models import check_sentence_transformers, load_sentence_transformer
 from judge.models.redaction import redact_logs
+from judge.models.rerank import check_sentence_transformers, load_sentence_transformer
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -50,14 +50,14 @@ def explain_run(run: LoadedRun, asker: TextAsker, options: DimensionOptions) -> 
     means = nan_mean(values, axis=0)
     order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
     rankings = {(each.engine, each.query_id): each for each in run.data.rankings}
-    reasons = _collect_reasons(run.judgments)
+    judgments = _select_judgments(run.judgments)
     asked = []
     for at in order[: options.explain_queries]:
         for row, engine in enumerate(scores.engines):
             ranking = rankings.get((engine, scores.queries[at]))
             if ranking is not None and not np.isnan(values[row, at]):
                 head = f"{scores.measures[0]} = {values[row, at]:.4f}"
-                asked.append((ranking, [head, *_show_grades(ranking, run, reasons)]))
+                asked.append((ranking, [head, *_show_grades(ranking, run, judgments)]))
     pairs = [
         make_question_pair(run.data.queries[ranking.query_id], lines)
         for ranking, lines in asked
@@ -81,7 +81,7 @@ def explain_run(run: LoadedRun, asker: TextAsker, options: DimensionOptions) -> 
     return DimensionResult(DimensionSummary({}, (remark,), tuple(notes)))
 
 
-def _collect_reasons(judgments: Iterable[Judgment]) -> Mapping[tuple[str, str], Judgment]:
+def _select_judgments(judgments: Iterable[Judgment]) -> Mapping[tuple[str, str], Judgment]:
     """Return the first judgment with a grade of each pair."""
     first: dict[tuple[str, str], Judgment] = {}
     for judgment in judgments:

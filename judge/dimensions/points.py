@@ -130,7 +130,9 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
     lists = asker.ask(LIST_POINTS, to_list)
     points = {query.id: answer.points for query, answer in zip(queries, lists, strict=True) if answer}
     to_assign = [pair for query_id in points for pair in relevant[query_id]]
-    assigned = asker.ask(FIND_SUPPORT, [_ask_support(pair, points[pair.query.id]) for pair in to_assign])
+    assigned = asker.ask(
+        FIND_SUPPORT, [_make_support_question(pair, points[pair.query.id]) for pair in to_assign]
+    )
     # Snippets that are not relevant support nothing.
     levels: dict[tuple[str, str], Levels | None] = {
         key: (0.0,) * len(points[key[0]]) for key in _list_graded(run) if key[0] in points
@@ -153,13 +155,13 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
                 for place, each in enumerate(ids)
             ]
             pool = pools[ranking.query_id]
-            values[ranking.engine, ranking.query_id] = measure_list(of_query, row, pool, run.pool.depth)
+            values[ranking.engine, ranking.query_id] = measure_recall(of_query, row, pool, run.pool.depth)
     remarks, notes = _describe_uncovered(run, points, pools)
     ranges = {name: (0.0, 1.0) for row in values.values() for name in row}
     return summarise_dimension(values, run.data.engines, remarks, notes, ranges)
 
 
-def measure_list(
+def measure_recall(
     points: Sequence[Point],
     ranking: Sequence[Levels | None],
     pool: Sequence[Levels | None],
@@ -214,7 +216,7 @@ def _select_relevant(run: LoadedRun) -> dict[str, list[Pair]]:
     return relevant
 
 
-def _ask_support(pair: Pair, points: Sequence[Point]) -> Pair:
+def _make_support_question(pair: Pair, points: Sequence[Point]) -> Pair:
     lines = (f"{number} | {each.point}" for number, each in enumerate(points, start=1))
     return make_question_pair(pair.query, [show_snippet(0, pair.snippet), *lines])
 

@@ -115,7 +115,7 @@ def _show_lists(order: Sequence[Ranking], depth: int) -> list[str]:
     ]
 
 
-def compare_lists(run: LoadedRun, plan: ListComparison, asker: TextAsker) -> DimensionResult:
+def measure_win_rates(run: LoadedRun, plan: ListComparison, asker: TextAsker) -> DimensionResult:
     """Return the win rate of each engine: over queries, 1 where it is preferred, 0.5 for a tie.
 
     An engine that only one of the two orders prefers has 0.75. A query without both answers has no value.
@@ -140,58 +140,56 @@ def compare_lists(run: LoadedRun, plan: ListComparison, asker: TextAsker) -> Dim
     for query_id, value in preferences.items():
         values[plan.a, query_id] = {"win_rate": (1 + value) / 2}
         values[plan.b, query_id] = {"win_rate": (1 - value) / 2}
-    remarks = _describe(run, plan, preferences, contradictions)
+    remarks = (
+        _describe_preferences(plan, preferences, contradictions),
+        _compare_with_measure(run, plan, preferences),
+    )
     engines, ranges = (plan.a, plan.b), {"win_rate": (0.0, 1.0)}
     position = average_values(((1 + value) / 2 for value in positions), most=1.0)
     pairs = (EnginePair(plan.a, plan.b, FIRST_LIST, position),)
     return summarise_dimension(values, engines, remarks, tuple(notes[:_MAX_NOTES]), ranges, pairs)
 
 
-def _describe(
-    run: LoadedRun,
-    plan: ListComparison,
-    preferences: dict[str, float],
-    contradictions: int,
-) -> tuple[Message, ...]:
-    """Return who is preferred, and how far the first measure agrees."""
-    signs = {query_id: float(np.sign(value)) for query_id, value in preferences.items()}
-    wins, losses = list(signs.values()).count(1.0), list(signs.values()).count(-1.0)
+def _describe_preferences(
+    plan: ListComparison, preferences: dict[str, float], contradictions: int
+) -> Message:
+    """Return which engine is preferred, and on how many queries."""
+    wins = sum(value > 0 for value in preferences.values())
+    losses = sum(value < 0 for value in preferences.values())
     mean = average_values(preferences.values(), least=-1.0, most=1.0)
     outcome = Message("not separated")
     # Without an interval, all queries have the same preference.
     low, high = mean.ci95 or (mean.mean or 0.0, mean.mean or 0.0)
     if wins + losses >= _MIN_DECIDED and (low > 0 or high < 0):
         outcome = Message("{engine} is preferred", engine=plan.a if low > 0 else plan.b)
-    remarks = [
-        Message(
-            "{a}, {b}: {outcome}; {wins:,} queries prefer {a}, {losses:,} prefer {b}, {ties:,} are ties, of"
-            " them {equal:,} equal lists and {contradictions:,} where the two orders contradict each other;"
-            " {missing:,} have no answer.",
-            a=plan.a,
-            b=plan.b,
-            outcome=outcome,
-            wins=wins,
-            losses=losses,
-            ties=len(signs) - wins - losses,
-            equal=len(plan.equal),
-            contradictions=contradictions,
-            missing=len(plan.different) + len(plan.equal) - len(signs),
-        )
-    ]
+    return Message(
+        "{a}, {b}: {outcome}; {wins:,} queries prefer {a}, {losses:,} prefer {b}, {ties:,} are ties, of"
+        " them {equal:,} equal lists and {contradictions:,} where the two orders contradict each other;"
+        " {missing:,} have no answer.",
+        a=plan.a,
+        b=plan.b,
+        outcome=outcome,
+        wins=wins,
+        losses=losses,
+        ties=len(preferences) - wins - losses,
+        equal=len(plan.equal),
+        contradictions=contradictions,
+        missing=len(plan.different) + len(plan.equal) - len(preferences),
+    )
+
+
+def _compare_with_measure(run: LoadedRun, plan: ListComparison, preferences: dict[str, float]) -> Message:
+    """Return on how many queries the first measure prefers the same engine."""
     scores = score_run(run, run.spec.measures[:1])
     values = scores.average_repeats()[0][:, :, 0]
     differences = values[scores.engines.index(plan.a)] - values[scores.engines.index(plan.b)]
-    both = [
-        np.sign(difference) == signs[query_id]
+    products = [
+        difference * preferences.get(query_id, 0.0)
         for query_id, difference in zip(scores.queries, differences, strict=True)
-        if signs.get(query_id) and abs(difference) > 0
     ]
-    remarks.append(
-        Message(
-            "{measure} prefers the same engine on {same:,} of the {of:,} queries where both prefer one.",
-            measure=str(scores.measures[0]),
-            same=sum(map(bool, both)),
-            of=len(both),
-        )
+    return Message(
+        "{measure} prefers the same engine on {same:,} of the {of:,} queries where both prefer one.",
+        measure=str(scores.measures[0]),
+        same=sum(product > 0 for product in products),
+        of=sum(abs(product) > 0 for product in products),
     )
-    return tuple(remarks)

@@ -1,6 +1,6 @@
-"""Resampling of queries: randomisation test, BCa bootstrap, and the Holm correction.
+"""Resampling of queries: randomisation test, BCa bootstrap, Holm correction; and the interval of a share.
 
-Three rules hold for all functions. Queries are drawn, never snippets. All columns use the same draws, so
+Three rules hold for resampling. Queries are drawn, never snippets. All columns use the same draws, so
 the result of a column does not depend on the other columns. Sums that are equal in theory are equal in
 floating point: values are rounded to a grid on which addition is exact, and a smaller difference is a tie.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 
@@ -19,6 +20,8 @@ RESAMPLES = 10_000
 SEED = 0
 #: Sums that differ by less, relative to the sum of absolute values, are equal.
 _TIE = 1e-9
+#: The normal quantile of a 95 % interval.
+_Z = 1.959963984540054
 #: Values in one batch: 4 MB, which fit into the cache of a processor.
 BATCH_CELLS = 2**19
 
@@ -244,3 +247,28 @@ def _make_estimate(value: float, interval: Interval | None, why: str, queries: i
     if interval is None:
         return StatisticValue(value, None, _ONE_QUERY if queries < 2 else _RARELY_DEFINED)
     return StatisticValue(value, interval)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedShare:
+    """`count` of `of` pairs, as a share with its 95 % interval."""
+
+    count: int
+    of: int
+    value: float | None
+    ci95: Interval | None
+
+
+def measure_share(count: int, of: int) -> CountedShare:
+    """Return the share `count` of `of`; value and interval are None when `of` is 0.
+
+    The 95 % interval (Wilson 1927) is valid for a share of 0 or 1, too.
+    """
+    if not of:
+        return CountedShare(count, of, None, None)
+    share = count / of
+    middle = share + _Z**2 / (2 * of)
+    reach = _Z * sqrt(share * (1 - share) / of + _Z**2 / (4 * of**2))
+    low, high = ((middle + sign * reach) / (1 + _Z**2 / of) for sign in (-1, 1))
+    # Rounding would leave a limit just above 0 or below 1.
+    return CountedShare(count, of, share, (low if count else 0.0, high if count < of else 1.0))

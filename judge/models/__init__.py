@@ -67,7 +67,7 @@ def open_model(
 
         return Lexical()
     if spec == EXPECTED:
-        from judge.models.expected_documents import ExpectedDocuments
+        from judge.models.lexical import ExpectedDocuments
 
         return ExpectedDocuments()
     provider, name = find_provider(spec)

@@ -1,4 +1,4 @@
-"""The offline model `lexical`: grades by shared terms, a lower bound for models that understand text."""
+"""The models that call nothing: `lexical` grades by shared terms, a lower bound, and `expected` by labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from judge.characters import HAN
-from judge.records import Completion, Lang, Prompt, Usage
+from judge.errors import CallError
+from judge.records import EXPECTED, Completion, Lang, Prompt, Usage
 
 _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _HAN_RUN = re.compile(f"[{HAN}]+")
@@ -77,3 +78,18 @@ def _reason(matched: list[str], missing: list[str], lang: Lang) -> str:
         return f"只看词面重合：命中 {'、'.join(matched) or '无'}；缺少 {'、'.join(missing) or '无'}。"
     hits, misses = (", ".join(terms) or "nothing" for terms in (matched, missing))
     return f"Term overlap only: matched {hits}; missing {misses}."
+
+
+class ExpectedDocuments:
+    """The name of the assessor of a run whose labels are the expected documents."""
+
+    name = EXPECTED
+    endpoint = ""
+    params: Mapping[str, Any] = MappingProxyType({})
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Raise CallError: every pair has a label."""
+        raise CallError("no_model", "expected documents are not a model")
+
+    async def aclose(self) -> None:
+        """Do nothing: there are no connections."""

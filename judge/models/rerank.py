@@ -7,22 +7,24 @@ into grades.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from math import isfinite
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
-from judge.errors import ParametersRejected, RequestRejected
+from judge.errors import ParametersRejected, RequestRejected, SetupError
 from judge.models.chat_messages import parse_response
 from judge.models.endpoint import DASHSCOPE_URL, Endpoint, proxy_secrets, public_part
 from judge.models.error_mapping import ErrorResponse, classify, shorten, transport_error
 from judge.models.http_connections import HttpConnections
-from judge.models.local_models import check_sentence_transformers, load_sentence_transformer
 from judge.models.redaction import redact, redact_logs
 from judge.records import Completion, Prompt, Usage
 
+_LIBRARY = "sentence_transformers"
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -158,3 +160,30 @@ def _load_cross_encoder(name: str) -> Callable[[str, str], float]:
         return float(encoder.predict([(query, text)], activation_fn=torch.nn.Sigmoid())[0])
 
     return score
+
+
+def check_sentence_transformers(form: str, library: str = _LIBRARY) -> None:
+    """Raise SetupError when the library of local models, which are written as `form`, is not installed."""
+    if find_spec(library) is None:
+        raise SetupError(
+            "{form}: models need an extra: pip install 'search-judge[rerank]' (in a checkout: uv pip install"
+            " sentence-transformers)",
+            form=form,
+        )
+
+
+def load_sentence_transformer(kind: Literal["CrossEncoder", "SentenceTransformer"], name: str) -> Any:  # noqa: ANN401 - a class of the library
+    """Return the model called `name`: a folder, or a model in the cache of Hugging Face.
+
+    Nothing is downloaded, and weights in Python's pickle format are refused. Raises SetupError when the model
+    cannot be loaded.
+    """
+    model_class = getattr(importlib.import_module(_LIBRARY), kind)
+    try:
+        return model_class(name, local_files_only=True, model_kwargs={"use_safetensors": True})
+    except (OSError, ValueError) as error:
+        raise SetupError(
+            "{model}: cannot be loaded ({error}); download it first: hf download {model}",
+            model=name,
+            error=shorten(str(error)),
+        ) from error

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from judge.analysis.summary import CountedShare, SelfTestFigures, Summary
+from judge.analysis.summary import SelfTestFigures, Summary
 from judge.measure.bias import SharedVendor
 from judge.measure.panel_agreement import Member, MemberPair, PanelResult
-from judge.measure.resampling import StatisticValue
+from judge.measure.resampling import CountedShare, StatisticValue
 from judge.measure.stability import MeasureStability, RepeatStability, VarianceComponents
 from judge.messages import Translator
 from judge.report import sentences

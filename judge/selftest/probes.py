@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Literal, get_args
 
-from judge.analysis.summary import CountedShare, measure_share
 from judge.dataset import clean
 from judge.dataset.language import detect_text_language
 from judge.errors import PARSE_ERROR_KINDS
+from judge.measure.resampling import CountedShare, measure_share
 from judge.records import GRADED, Judgment, Lang, LangChoice, Pair, Pool, Query, Scale
 
 ProbeKind = Literal[

@@ -83,7 +83,7 @@ ALLOWED: dict[str, set[str]] = {
     }
     | {"client", "store", "run_identity", "dimensions"},
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
-    | {"client", "store", "pricing", "factory", "run_identity"},
+    | {"client", "store", "pricing", "factory", "run_identity", "measure"},
 }
 ALLOWED["finished_run"] = {
     "records",

@@ -7,9 +7,9 @@ from math import floor, log10
 
 from rich.console import Console
 
-from judge.analysis.summary import CountedShare
 from judge.assess.estimate import QuestionEstimate, RunEstimate
 from judge.cli.render.cells import escape_line, make_table, print_table
+from judge.measure.resampling import CountedShare
 from judge.messages import Translator
 from judge.pipeline import RunForecast
 from judge.pricing.cost import Cost, add_costs

@@ -11,8 +11,7 @@ import pytest
 
 from judge.errors import CallError, RequestRejected, SetupError
 from judge.models import Model, open_model
-from judge.models.local_models import check_sentence_transformers
-from judge.models.rerank import LocalReranker
+from judge.models.rerank import LocalReranker, check_sentence_transformers
 from judge.records import Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply

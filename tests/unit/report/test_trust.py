@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from judge.analysis.summary import CountedShare, SelfTestEntry, SelfTestFigures, Summary
+from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary
+from judge.measure.resampling import CountedShare
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
 from judge.messages import ENGLISH, Text, each_in_both, in_both
 from judge.report.assessor_sentences import describe_selftests

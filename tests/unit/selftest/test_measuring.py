@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from judge.analysis.summary import measure_share
 from judge.dataset.language import detect_text_language
+from judge.measure.resampling import measure_share
 from judge.records import BINARY, GRADED, Judgment, Lang, Scale
 from judge.selftest.probes import Probe, ProbeKind, SelfTestMetrics, compute_metrics
 from tests.support.cases import check_each
