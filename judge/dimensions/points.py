@@ -243,8 +243,8 @@ def _describe_uncovered(
             notes.append((len(missing), make_note(run.data.queries[query_id], None, "; ".join(missing))))
     notes.sort(key=lambda note: -note[0])
     remark = Message(
-        "{queries:,} of {of:,} queries have {points:,} points, {vital:,} of them vital; no engine's results"
-        " support {uncovered:,} of the vital points.",
+        "{queries:,} of {of:,} queries have {points:,} points, {vital:,} of them vital; {uncovered:,} of the"
+        " vital points have no support in any engine's results.",
         points=sum(map(len, points.values())),
         queries=len(points),
         of=len(run.data.queries),
