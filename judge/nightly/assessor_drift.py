@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
+from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
 from judge.dataset.validation import short_hash
 from judge.errors import ASSESSOR_ERRORS
 from judge.measure.formulas import Floats
 from judge.messages import Message
 from judge.nightly.record import CanaryResults
-from judge.nightly.run_figures import RunFigures
 from judge.records import Judgment
 from judge.runs.result import RunResult
 
@@ -91,13 +91,12 @@ class CanaryCheck:
     """What this night's canaries show: the last run of them, and how it compares with the baseline.
 
     `reasons` say why the assessor is another one than at the baseline, by any run of the night; empty when
-    it is not. `accepted` are new served model names that the options accept. `figures` are those of the
-    run, `earlier` those of the night's runs before it.
+    it is not. `accepted` are new served model names that the options accept. `earlier` are the summaries of
+    the night's runs before it.
     """
 
     run: RunResult
-    figures: RunFigures
-    earlier: tuple[RunFigures, ...]
+    earlier: tuple[Summary, ...]
     canary_grades: CanaryGrades
     comparison: GradeComparison | None
     reasons: tuple[str, ...]
@@ -258,7 +257,7 @@ def summarise_canaries(check: CanaryCheck) -> CanaryResults:
     return CanaryResults(
         id=short_hash([part for pair in pairs for part in pair], 8),
         pairs=len(run.pool.pairs),
-        repeats=check.figures.repeats,
+        repeats=run.summary.repeats,
         judged=canary_grades.judged,
         failed=canary_grades.requested - canary_grades.judged,
         mean_grade=sum(means) / len(means) if means else None,

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -19,9 +19,11 @@ from pydantic import AfterValidator, TypeAdapter
 from pydantic_core import PydanticCustomError
 
 from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError, StoreError, explain_os_error
 from judge.filesystem import file_name, make_folder, read_text
+from judge.measure.measures import parse_measure
 from judge.messages import Message, NameList
 from judge.nightly.assessor_drift import CanaryGrades, collect_grades
 from judge.nightly.decision import join_reasons
@@ -29,11 +31,11 @@ from judge.nightly.record import (
     NIGHT_FILE,
     EngineSettings,
     NightEngineResult,
+    NightMean,
     NightRecord,
     parse_record,
     read_record_if_there,
 )
-from judge.nightly.run_figures import read_figures
 from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder, dump_json
 
@@ -302,18 +304,41 @@ def command_to_set(nights: Path) -> str:
 
 def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
     folder = RunFolder(parent / pointer.id)
-    figures = read_figures(saved_run.load_summary(folder))
+    summary = saved_run.load_summary(folder)
     identity = folder.read("config.json")["identity"]
     canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None
     return Baseline(
         id=pointer.id,
         name=pointer.name,
         run=saved_run.load_run(folder),
-        engines=figures.engines,
+        engines=read_engine_results(summary),
         identity=identity,
         prompts=identity["prompts"],
-        served=figures.served | (canaries.served if canaries else frozenset()),
+        served=list_served_models(summary) | (canaries.served if canaries else frozenset()),
         canaries=canaries,
         quarantined_store=pointer.quarantined_store,
         engine_settings=read_collection(folder).engine_settings,
     )
+
+
+def read_engine_results(summary: Summary) -> dict[str, NightEngineResult]:
+    """Return the results of each engine that a night records, from a run's summary."""
+    names = [each.name for each in fields(NightEngineResult) if each.name != "measures"]
+    return {
+        engine: NightEngineResult(
+            **{name: getattr(result, name) for name in names},
+            measures={
+                name: NightMean(
+                    mean=mean.mean, ci95=mean.ci95, n=mean.n, pool_free=parse_measure(name).pool_free
+                )
+                for name, mean in result.measures.items()
+            },
+        )
+        for engine, result in summary.engines.items()
+    }
+
+
+def list_served_models(summary: Summary) -> frozenset[str]:
+    """Return the names of the models that answered, as far as servers gave one."""
+    members = summary.panel.members if summary.panel else ()
+    return frozenset(filter(None, [*summary.served, *(name for member in members for name in member.served)]))

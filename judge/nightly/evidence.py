@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judge import factory
 from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import compute_no_snippet_shares
 from judge.messages import Message, format_count
 from judge.nightly.assessor_drift import CanaryCheck
-from judge.nightly.baseline import Baseline
+from judge.nightly.baseline import Baseline, list_served_models
 from judge.nightly.context import NightContext
 from judge.nightly.decision import (
     Evidence,
@@ -30,13 +31,13 @@ from judge.nightly.decision import (
     find_without_text,
 )
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
+from judge.nightly.record import NightEngineResult
 from judge.nightly.regression_test import (
     combine_with_baseline,
     describe_comparison,
     run_regression_test,
     to_loaded_run,
 )
-from judge.nightly.run_figures import RunFigures
 from judge.runs.result import RunResult
 
 #: A limit in the message of a run; it is less by what the canaries used.
@@ -51,10 +52,10 @@ _NO_CANARIES = Message(
 
 @dataclass(frozen=True, slots=True)
 class NightRun:
-    """The run of this night, its figures and, when its assessor had drifted, the store of its verdicts."""
+    """The run of this night, its engines and, when its assessor had drifted, the store of its verdicts."""
 
     result: RunResult
-    figures: RunFigures
+    engines: Mapping[str, NightEngineResult]
     quarantined_store: Path | None
 
 
@@ -88,7 +89,7 @@ def gather_evidence(
     )
     if baseline is None or run is None:
         if run is not None:
-            missing = [*missing, *find_silent(run.figures.engines, rules.max_missing)]
+            missing = [*missing, *find_silent(run.engines, rules.max_missing)]
         elif not missing:
             command = Message(
                 'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
@@ -103,11 +104,11 @@ def gather_evidence(
         )
     loaded = to_loaded_run(run.result)
     query_drift = measure_query_drift(loaded, baseline.run)
-    engines = run.figures.engines, baseline.engines
+    engines = run.engines, baseline.engines
     evidence = Evidence(
         has_baseline=True,
         set_baseline_command=command,
-        assessor_changes=[*assessor_changes, *_find_new_models(run.figures, baseline, check, rules)],
+        assessor_changes=[*assessor_changes, *_find_new_models(run.result.summary, baseline, check, rules)],
         missing=missing,
         query_changes=tuple(find_query_changes(query_drift, rules, command)),
         setting_changes=setting_changes,
@@ -152,10 +153,10 @@ def _compare(
 
 
 def _find_new_models(
-    figures: RunFigures, baseline: Baseline, check: CanaryCheck | None, rules: NightlyConfig
+    summary: Summary, baseline: Baseline, check: CanaryCheck | None, rules: NightlyConfig
 ) -> list[str]:
     """Return a sentence when models graded tonight whose names are not in the baseline."""
-    new = figures.served - baseline.served
+    new = list_served_models(summary) - baseline.served
     if check and not check.reasons:
         new = frozenset(name for name in new if not rules.accepts(name))
     if not new or not baseline.served:
@@ -173,7 +174,7 @@ def collect_remarks(
         for ranking in run.result.data.rankings:
             if ranking.error:
                 errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
-        yield from describe_unanswered(run.figures.engines, errors)
+        yield from describe_unanswered(run.engines, errors)
     yield from evidence.remarks
     if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
         yield _NO_CANARIES
@@ -221,9 +222,9 @@ def subtract_canaries(config: Config, check: CanaryCheck | None) -> Config:
     calls_made = check.run.calls_made if check else 0
     if check is None or not calls_made:
         return config
-    cost = check.figures.cost
     # The cost is that of all canary calls of the night, some of which an earlier start may have made.
-    usd = (cost.usd or 0.0) * calls_made / (cost.calls or calls_made)
+    cost = check.run.summary.cost
+    usd = (cost.usd or 0.0) * calls_made / (cost.calls or calls_made) if cost else 0.0
     return replace(
         config,
         max_calls=None if config.max_calls is None else max(0, config.max_calls - calls_made),

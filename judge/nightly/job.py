@@ -7,7 +7,7 @@ night is left as it is. One process at a time works on a folder of nights.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from os.path import relpath
 from pathlib import Path
@@ -39,8 +39,10 @@ from judge.nightly.baseline import (
     canary_runs,
     command_to_set,
     freeze_baseline,
+    list_served_models,
     load_baseline,
     load_canary_grades,
+    read_engine_results,
     read_pointer,
 )
 from judge.nightly.context import (
@@ -62,7 +64,7 @@ from judge.nightly.evidence import (
     gather_evidence,
     subtract_canaries,
 )
-from judge.nightly.night_cost import add_costs, count_calls, start_counting
+from judge.nightly.night_cost import add_costs, count_calls, read_cost, start_counting
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     NIGHT_FILE,
@@ -72,7 +74,6 @@ from judge.nightly.record import (
     read_record_if_there,
     write_record,
 )
-from judge.nightly.run_figures import read_figures
 from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_summary
@@ -206,7 +207,7 @@ def run_night(
         update_identity(context.folder, identity)
         options = replace(subtract_canaries(config, check), store=str(store))
         result = pipeline.run(options, progress=progress)
-        run = NightRun(result, read_figures(result.summary), store if drifted else None)
+        run = NightRun(result, read_engine_results(result.summary), store if drifted else None)
         missing = explain_incomplete(config, result, check)
     evidence = gather_evidence(context, run, missing, setting_changes, check)
     cost_total = count_calls(context.folder, *_priced_configs(context))
@@ -294,8 +295,7 @@ def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
     A run that was configured differently, before judge.toml was corrected, is of another assessor.
     """
     baseline, rules = context.baseline, context.rules
-    figures = read_figures(run.summary)
-    tonight = collect_grades(run.judgments, figures.judgments)
+    tonight = collect_grades(run.judgments, run.summary.judgments)
     earlier = [RunFolder(folder) for folder in canary_runs(run.folder.parent) if folder != run.folder]
     identity = RunFolder(run.folder).read("config.json")["identity"]
     past = [
@@ -312,8 +312,7 @@ def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
     accepted = tonight.served - before.served if before and before.served and not reasons else ()
     return CanaryCheck(
         run=run,
-        figures=figures,
-        earlier=tuple(read_figures(load_summary(folder)) for folder in earlier),
+        earlier=tuple(map(load_summary, earlier)),
         canary_grades=tonight,
         comparison=comparison,
         reasons=tuple(reasons),
@@ -338,9 +337,9 @@ def _make_record(
         measures=tuple(map(str, context.measures)),
         rows=tuple(evidence.outcomes),
     )
-    figures = run.figures if run else None
-    all_figures = [figures] if figures else []
-    all_figures += [check.figures, *check.earlier] if check else []
+    summary = run.result.summary if run else None
+    summaries = [summary] if summary else []
+    summaries += [check.run.summary, *check.earlier] if check else []
     store = run.quarantined_store if run else None
     return NightRecord(
         date=date.fromisoformat(context.day),
@@ -350,26 +349,26 @@ def _make_record(
         finished=decision.finished,
         complete=decision.complete,
         remarks=tuple(collect_remarks(context, run, evidence, check)),
-        assessor=all_figures[0].assessor if all_figures else config.model,
+        assessor=summaries[0].assessor if summaries else config.model,
         prompts=dict(identity["prompts"]),
-        served=tuple(sorted(frozenset().union(*(part.served for part in all_figures)))),
+        served=tuple(sorted(frozenset().union(*map(list_served_models, summaries)))),
         scale=scale.name,
         relevant_from=scale.relevant_from,
         depth=config.depth,
         repeats=config.repeats,
-        queries=figures.queries if figures else 0,
-        judgments=figures.judgments if figures else None,
-        judged=figures.judged if figures else None,
-        coverage=figures.coverage if figures else None,
-        failures=figures.failures if figures else {},
-        engines=figures.engines if figures else {},
+        queries=summary.queries if summary else 0,
+        judgments=summary.judgments if summary else None,
+        judged=summary.judged if summary else None,
+        coverage=summary.coverage if summary else None,
+        failures=dict(summary.failures) if summary else {},
+        engines=dict(run.engines) if run else {},
         baseline=_refer_to_baseline(context),
         regression_test=test if evidence.query_drift else None,
         canaries=summarise_canaries(check) if check else None,
         query_drift=evidence.query_drift,
         engine_settings=context.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
-        cost=add_costs(part.cost for part in all_figures),
+        cost=add_costs(read_cost(asdict(part.cost) if part.cost else {}) for part in summaries),
     )
 
 
