@@ -92,7 +92,9 @@ def agree(
             "--seed, --out, --engines and --rounds are for --plan and --plan-pairs, which draw what people"
             " label, without --qrels"
         )
-    scale = _scale_name(labels_scale)
+    if labels_scale not in (None, "graded", "binary"):
+        raise InputError("--labels-scale is {value!r}; it is graded or binary", value=labels_scale)
+    scale = cast("ScaleName | None", labels_scale)
     if plan and (measure or is_of_files or run.is_file()):
         raise InputError(
             "--qrels with --plan takes a run folder and the measure of the plan; leave out --measure, --run"
@@ -217,9 +219,3 @@ def _plan_pairs(
             design=name_design(path),
         )
     )
-
-
-def _scale_name(text: str | None) -> ScaleName | None:
-    if text not in (None, "graded", "binary"):
-        raise InputError("--labels-scale is {value!r}; it is graded or binary", value=text)
-    return cast("ScaleName | None", text)

@@ -147,18 +147,10 @@ def _run(arguments: Sequence[str]) -> int:
         interrupted = next((each for each in iterate_causes(error) if isinstance(each, Interrupted)), None)
         if interrupted is not None:
             return _report(interrupted)
-        if isinstance(error, OSError) and error.errno in _REFUSED:
-            return _report(
-                StoreError(
-                    "{file}: {error}", file=error.filename or Message("a file"), error=explain_os_error(error)
-                )
-            )
-        if isinstance(error, OSError) and error.errno in _BAD_PATH:
-            return _report(
-                InputError(
-                    "{file}: {error}", file=error.filename or Message("a file"), error=explain_os_error(error)
-                )
-            )
+        if isinstance(error, OSError) and error.errno in _REFUSED | _BAD_PATH:
+            reported = StoreError if error.errno in _REFUSED else InputError
+            file = error.filename or Message("a file")
+            return _report(reported("{file}: {error}", file=file, error=explain_os_error(error)))
         from judge.models.redaction import mask, secrets_in
 
         print(mask(traceback.format_exc(), *secrets_in(environment())), file=sys.stderr)  # noqa: T201

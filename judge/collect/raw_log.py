@@ -108,25 +108,24 @@ class RawLog:
 
     def add(self, entry: RawLogEntry) -> None:
         """Append `entry`; raise StoreError when it cannot be written."""
-        if self._file is None:
+        file = self._file
+        if file is None:
             raise RuntimeError("the raw log is not open")
+        line = memoryview(f"{dump_json(asdict(entry))}\n".encode())
         with self._lock:
-            self._append(self._file, memoryview(f"{dump_json(asdict(entry))}\n".encode()))
-
-    def _append(self, file: IO[bytes], line: memoryview) -> None:
-        end = file.seek(0, os.SEEK_END)
-        try:
-            while line:
-                line = line[file.write(line) :]
-            os.fsync(file.fileno())
-        except OSError as error:
-            with suppress(OSError):
-                file.truncate(end)  # half a line would damage the next one
-            raise StoreError(
-                "{file}: cannot be written: {error}; what is in it is kept",
-                file=self._path,
-                error=explain_os_error(error),
-            ) from error
+            end = file.seek(0, os.SEEK_END)
+            try:
+                while line:
+                    line = line[file.write(line) :]
+                os.fsync(file.fileno())
+            except OSError as error:
+                with suppress(OSError):
+                    file.truncate(end)  # half a line would damage the next one
+                raise StoreError(
+                    "{file}: cannot be written: {error}; what is in it is kept",
+                    file=self._path,
+                    error=explain_os_error(error),
+                ) from error
 
     @staticmethod
     def _drop_torn_line(file: IO[bytes]) -> None:

@@ -129,13 +129,14 @@ def _answer(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
     yield from _describe_kappa(agreement, t)
     side = _clear_side(agreement.bias_relevant)
     if side:
-        people, assessor = _relevant_shares(agreement)
+        people = sum(map(sum, agreement.confusion[agreement.people_relevant_from :]))
+        assessor = sum(sum(row[agreement.relevant_from :]) for row in agreement.confusion)
         yield t(
             "The assessor is more {kind} than people: it calls {assessor:.1%} of the pairs relevant, people"
             " {people:.1%}.",
             kind=t("generous") if side > 0 else t("strict"),
-            assessor=assessor,
-            people=people,
+            assessor=assessor / agreement.pairs,
+            people=people / agreement.pairs,
         )
 
 
@@ -160,13 +161,6 @@ def _clear_side(statistic: StatisticValue) -> int:
     """Return 1 or -1 when the whole interval is above or below 0, else 0."""
     low, high = statistic.ci95 or (0.0, 0.0)
     return (low > 0) - (high < 0)
-
-
-def _relevant_shares(agreement: LabelAgreement) -> tuple[float, float]:
-    """Return the shares of the pairs that people and the assessor call relevant."""
-    people = sum(map(sum, agreement.confusion[agreement.people_relevant_from :]))
-    assessor = sum(sum(row[agreement.relevant_from :]) for row in agreement.confusion)
-    return people / agreement.pairs, assessor / agreement.pairs
 
 
 def _favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
