@@ -56,9 +56,13 @@ class Result(NamedTuple):
 
 
 def make(folder: Path) -> Path:
-    """Make a run with labels in `folder`/run, and nights in `folder`/nights; return the run."""
+    """Make a labelled run with dimensions in `folder`/run and nights in `folder`/nights; return the run."""
     data, out = write_rows(folder / "d.jsonl", numbered(4, 2, 3)), folder / "run"
-    pipeline.run(Config(data=str(data), model="lexical", out=str(out), repeats=2, store=str(folder / "s")))
+    store = str(folder / "s")
+    config = Config(
+        data=str(data), model="lexical", out=str(out), repeats=2, store=store, diversity=True, sites=True
+    )
+    pipeline.run(config)
     shutil.copy(out / "qrels.txt", folder / "labels.txt")
     api.agree(out, folder / "labels.txt")
     for day in (_DAY, "2026-05-02"):
