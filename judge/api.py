@@ -224,7 +224,8 @@ def compare_lists(
 
     `model` None takes the first model of the run, at the address `base_url` if the run names one; `options`
     are those of `judge.Config`. The result becomes a dimension of the run, in its files. Raises InputError
-    for a folder that cannot be read, and RunIncomplete when not every question is asked.
+    for a folder that cannot be read, and RunIncomplete when asking stopped or too few
+    questions have an answer.
     """
     from judge import list_comparison
     from judge.config.run import Config

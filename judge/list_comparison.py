@@ -28,7 +28,7 @@ from judge.store.store import VerdictStore
 def forecast_comparison(
     config: Config, path: Path, a: str, b: str
 ) -> tuple[LoadedRun, ListComparison, estimating.QuestionEstimate]:
-    """Return the run in the folder `path`, the comparison of two of its engines, and what it would cost."""
+    """Return the run in the folder `path`, the plan of the comparison, and what it would cost."""
     loaded, plan = _plan(config, path, a, b)
     kind, known, calls = side_by_side.COMPARE_LISTS, 0, len(plan.to_ask)
     store_file = _store_path(config, RunFolder(path))
@@ -60,7 +60,8 @@ def add_comparison(
 ) -> DimensionSummary:
     """Compare the whole lists of two engines of the run in folder `path`, and add that to its files.
 
-    Raises InputError when `path` is no finished run, and the reason when not every question is asked.
+    Raises InputError when `path` is no finished run, and the reason when asking stopped or too few questions
+    have an answer.
     """
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's

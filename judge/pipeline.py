@@ -1,7 +1,7 @@
 """A run on one page: read, pool, assess, analyse, export. Data goes one way.
 
 dataset ─► rankings ─► pool of pairs ─► judgments ─► scores, comparisons, stability ─► files, report
-                                      │ assessing costs money; the rest is free and repeatable
+                                      │ assessing and questions of dimensions cost money
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from judge.store.store import VerdictStore
 class RunForecast:
     """What a run would need now: its results, pairs and repeats, and an estimate for each assessor.
 
-    `dimensions` are the estimates of those that ask the first model.
+    `dimensions` has an estimate for each dimension that asks the first model.
     """
 
     results: int
@@ -146,7 +146,7 @@ def _measure_dimensions(
     store_file: Path,
     progress: ProgressListener,
 ) -> tuple[LoadedRun, TextAsker | None]:
-    """Return the run with the `chosen` dimensions, and what asked their questions.
+    """Return the run with the `chosen` dimensions, and the asker, None if there was no question.
 
     Without a `client`, dimensions that ask are left out.
     """
@@ -233,7 +233,7 @@ def estimate(config: Config) -> RunForecast:
         names, options = _choose_dimensions(config, store_file)
         names = [name for name in names if DIMENSIONS[name].asks]
         asker = None
-        # The questions depend on the grades.
+        # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
             asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
             judgings = asyncio.run(judge_with_panel(pairs, clients, store, config.repeats, NullProgress()))

@@ -64,7 +64,7 @@ def split_weights(value: object) -> tuple[str, ...]:
             raise InputError(
                 "weights is {value!r}; it is NAME=WEIGHT with weights above 0, each of these names at most"
                 " once: {names}",
-                value=each,
+                value=each if isinstance(value, Mapping | Sequence) else value,
                 names=", ".join(WEIGHTED_DIMENSIONS),
             )
     return weights

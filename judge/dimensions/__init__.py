@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DimensionOptions:
-    """The options of the dimensions: how many queries are explained, ENGINE=USD, NAME=WEIGHT, and others.
+    """The options of the dimensions.
 
-    `embed` returns the (texts, dimensions) embeddings called `diversity_embeddings`.
+    `explain_queries` is the number of queries to explain. `costs` are ENGINE=USD, `weights` NAME=WEIGHT.
+    `embed` returns the (texts, dimensions) embeddings called `diversity_embeddings`. `feedback` is that of
+    users.
     """
 
     explain_queries: int = 20
@@ -36,13 +38,13 @@ class DimensionOptions:
     feedback: Feedback | None = None
 
 
-#: Measures a judged run without a call.
+#: Measures a judged run without asking a language model.
 Measure = Callable[[LoadedRun], DimensionResult]
 
 
 @dataclass(frozen=True, slots=True)
 class OptionDimension:
-    """A dimension that makes no call and has an option."""
+    """A dimension that asks no language model and has an option."""
 
     measure: Callable[[LoadedRun, DimensionOptions], DimensionResult]
 
@@ -57,7 +59,7 @@ class AskedDimension:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """A row of the table: `load` imports the module; with `asks` it measures by asking a model."""
+    """A row of the table: `load` imports the module; `asks` is true where it returns an AskedDimension."""
 
     name: str
     load: Callable[[], Measure | OptionDimension | AskedDimension]

@@ -1,6 +1,6 @@
 """Grades of sites by the first model, and a class for the sites that site_classes.toml does not name.
 
-The dimensions of a site are those of SourceBench (Jin et al. 2026) that do not depend on a query. A site is
+The grades are those of SourceBench (Jin et al. 2026) that do not depend on a query. A site is
 asked about once: its answer is stored under its name, whatever examples of its results were shown.
 """
 

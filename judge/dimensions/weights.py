@@ -1,6 +1,6 @@
 """Weighted total of relevance and other dimensions, for those who give weights. It makes no call.
 
-Each part is a value from 0 to 1 of a list, and the total is their mean by the weights. Relevance is the first
+Each part is a value from 0 to 1 of a list, and the total is their weighted mean. Relevance is the first
 measure of the run. A list where a part is unknown has no total.
 """
 
@@ -30,7 +30,7 @@ Values = Mapping[tuple[str, str], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The measure of a dimension that enters the total; its value `worst` becomes 0, and `best` 1."""
+    """The measure of a dimension that enters the total; `worst` is scaled to 0, `best` to 1."""
 
     measure: str
     worst: float
@@ -112,7 +112,9 @@ def _compare_totals(
     run: LoadedRun, values: Mapping[tuple[str, str], Mapping[str, float | None]], a: str, b: str
 ) -> EnginePair:
     """Return the mean difference of the totals of two engines, over the queries where both have one."""
-    pairs = [(values.get((a, query_id)), values.get((b, query_id))) for query_id in run.data.queries]
-    totals = [(of_a[TOTAL], of_b[TOTAL]) for of_a, of_b in pairs if of_a and of_b]
-    differences = [of_a - of_b for of_a, of_b in totals if of_a is not None and of_b is not None]
+    rows = [(values.get((a, query_id)), values.get((b, query_id))) for query_id in run.data.queries]
+    totals = [(row_a[TOTAL], row_b[TOTAL]) for row_a, row_b in rows if row_a and row_b]
+    differences = [
+        total_a - total_b for total_a, total_b in totals if total_a is not None and total_b is not None
+    ]
     return EnginePair(a, b, "total, difference", average_values(differences, -1.0, 1.0))

@@ -1,4 +1,4 @@
-"""How the queries of a night differ from those of the baseline: others cannot be compared."""
+"""How the queries of a night differ from those of the baseline: only shared ones can be compared."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from judge.records import Query
 #: How often the texts of queries are assigned to two nights at random.
 _RANDOM_SPLITS = 200
 _SEED = 0
+#: Distances that differ by less are equal.
 _TIE = 1e-12
 #: Below this p the texts of the queries differ by more than chance explains.
 _TEXT_ALPHA = 0.01
-#: From this cosine on, a query of the baseline covers another one: on logs of real queries, 96 % of reworded
+#: A query of the baseline covers one with at least this cosine: on logs of real queries, 96 % of reworded
 #: queries and 1 % of other ones have it.
 _COVERING = 0.5
 #: Below this coverage there is a remark, which shows the first `_SHOWN` queries that are not covered.
@@ -58,7 +59,8 @@ def measure_coverage(tonight: Sequence[str], baseline: Sequence[str]) -> tuple[f
     """Return the share of tonight's queries that the baseline's cover, and those that they do not.
 
     A query is covered by one whose set of character 2-grams and 3-grams has a cosine of `_COVERING` or more
-    with its own. The share is None where a side has no query.
+    with its own. Of more than `_MAX_COMPARED` new queries, a random sample is compared, and the second value
+    is from it. The share is None where a side has no query.
     """
     from scipy import sparse
 
@@ -73,9 +75,9 @@ def measure_coverage(tonight: Sequence[str], baseline: Sequence[str]) -> tuple[f
     sets = sparse.csr_array((np.ones(len(grams)), (text_of_gram, grams)))
     sets.data[:] = 1.0
     units = sparse.csr_array(sparse.diags_array(1 / np.sqrt(sets.sum(1))) @ sets)
-    theirs = units[len(compared) :].T
+    baseline_units = units[len(compared) :].T
     nearest = [
-        (units[start : min(start + _CHUNK, len(compared))] @ theirs).max(axis=1).toarray().ravel()
+        (units[start : min(start + _CHUNK, len(compared))] @ baseline_units).max(axis=1).toarray().ravel()
         for start in range(0, len(compared), _CHUNK)
     ]
     is_covered = np.concatenate([np.zeros(0), *nearest]) >= _COVERING - _TIE
@@ -119,7 +121,8 @@ def describe_coverage(drift: QueryDrift) -> Iterator[str]:
         yield share
         return
     yield Message(
-        "{share}, so it says little about the others, such as {examples}: make a night of them the baseline",
+        "{share}. The comparison says little about the others, such as {examples}: make a night of them the"
+        " baseline",
         share=share,
         examples=", ".join(f"{text!r:.80}" for text in drift.uncovered),
     )

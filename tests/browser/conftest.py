@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Return the browser of this folder's tests; its event loop would be in the way of others."""
+    """Return the browser of a module; its event loop would be in the way of tests of other folders."""
     with chromium() as started:
         yield started
 
