@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -36,9 +37,7 @@ from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import Summary
 from judge.dataset import trec
-from judge.dataset.feedback import read_feedback
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels, select_labellable
-from judge.dimensions import DimensionOptions
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.errors import InputError, Interrupted
 from judge.finished_run import rescore
@@ -104,29 +103,33 @@ def score(
     measures: Iterable[str] | None = None,
     *,
     dimensions: Iterable[str] = (),
+    costs: Mapping[str, float] | Iterable[str] | None = None,
+    weights: Mapping[str, float] | Iterable[str] | None = None,
     embeddings: str | None = None,
     feedback: str | Path | None = None,
     save: bool = False,
 ) -> RunResult:
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
-    `dimensions` such as "diversity" are measured beside relevance, without a call; with `embeddings`, such as
-    "lsa", also "diversity_embeddings", which only those of a server need calls for; with a file of `feedback`
-    also "feedback". With `save` the run's files change, and the first measure decides from then on. Raises
-    InputError when `run` is no finished run, or its files do not fit together.
+    `dimensions` such as "diversity" are measured beside relevance, without a call. Those that have an option
+    are named by it: `costs` {engine: USD per 1,000 queries}, `weights` {part: weight}, `embeddings` such as
+    "lsa", of which only those of a server need calls, and a file of `feedback`. With `save` the run's files
+    change, and the first measure decides from then on. Raises InputError when `run` is no finished run, its
+    files do not fit together, or an option or a dimension is unknown.
     """
-    chosen = list(measures) if measures is not None else None
-    options = DimensionOptions()
-    if embeddings is not None:
-        from judge.factory import build_embedder
+    from judge.factory import build_dimension_options
 
-        embed = build_embedder(embeddings, RunFolder(Path(run)).store_path)
-        options = replace(options, diversity_embeddings=embeddings, embed=embed)
-        dimensions = (*dimensions, "diversity_embeddings")
-    if feedback is not None:
-        options = replace(options, feedback=read_feedback(Path(feedback)))
-        dimensions = (*dimensions, "feedback")
-    return rescore(Path(run), chosen, dimensions=dimensions, options=options, save=save)
+    chosen = list(measures) if measures is not None else None
+    by_option = {"costs": costs, "weights": weights, "diversity_embeddings": embeddings, "feedback": feedback}
+    names = {*dimensions, *(name for name, value in by_option.items() if value is not None)}
+    options = build_dimension_options(
+        RunFolder(Path(run)).store_path,
+        costs=costs or (),
+        weights=weights or (),
+        embeddings=embeddings,
+        feedback=feedback,
+    )
+    return rescore(Path(run), chosen, dimensions=names, options=options, save=save)
 
 
 def compare(*runs: str | Path) -> Summary:
@@ -258,12 +261,18 @@ def read_model(run: Path, base_url: object = None) -> str:
             advice=DAMAGED_FILE_ADVICE,
         )
     if "@http" in model:
-        raise InputError("{file}: the model of the run is {model!r}; add -m {model}", file=place, model=model)
+        raise InputError(
+            "{file}: the model of the run is {model!r}; add -m {words}",
+            file=place,
+            model=model,
+            words=shlex.quote(model),
+        )
     if address and base_url is None:
         raise InputError(
-            "{file}: the server of the run is {address!r}; add --base-url {address} if it may get your key",
+            "{file}: the server of the run is {address!r}; add --base-url {words} if it may get your key",
             file=place,
             address=address,
+            words=shlex.quote(str(address)),
         )
     return model
 

@@ -9,7 +9,7 @@ from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from judge.analysis.loaded_run import RunLabels, draw_sample
 from judge.assess.assessor import Assessor
@@ -47,6 +47,9 @@ from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Dataset, LangChoic
 from judge.run_identity import store_path
 from judge.runs.folder import RunFolder
 from judge.store.store import VerdictStore
+
+if TYPE_CHECKING:
+    from judge.dimensions import DimensionOptions
 
 #: Tokens that a reply to another question than a grade may take, at least.
 _TEXT_TOKENS = 2_048
@@ -312,12 +315,41 @@ def build_text_asker(
     return TextAsker(open_client, store, progress, stored_only=stored_only)
 
 
+def build_dimension_options(
+    store: Path,
+    *,
+    explain_queries: int = 20,
+    costs: object = (),
+    weights: object = (),
+    embeddings: str | None = None,
+    base_url: str | None = None,
+    feedback: str | Path | None = None,
+) -> DimensionOptions:
+    """Return the options of dimensions; embeddings are cached beside `store`.
+
+    `base_url` is the server of the embeddings. Raises InputError for a bad value or file, SetupError for
+    embeddings without their key or library.
+    """
+    from judge.config.text_forms import split_prices, split_weights
+    from judge.dataset.feedback_events import read_feedback
+    from judge.dimensions import DimensionOptions
+
+    return DimensionOptions(
+        explain_queries,
+        split_prices(costs),
+        split_weights(weights),
+        embeddings,
+        build_embedder(embeddings, store, base_url) if embeddings else None,
+        read_feedback(Path(feedback)) if feedback else None,
+    )
+
+
 def build_embedder(spec: str, store: Path, base_url: str | None = None) -> Callable[[Sequence[str]], Floats]:
     """Return what embeds texts by the embeddings called `spec`, cached beside `store`."""
-    from judge.dimensions.embeddings import CONCURRENCY, TIMEOUT, embed_texts
+    from judge.dimensions.embeddings import CONCURRENCY, TIMEOUT, open_embedder
 
     access = Endpoint(base_url, environment(), timeout=TIMEOUT, concurrency=CONCURRENCY)
-    return partial(embed_texts, spec, access=access, store=store)
+    return open_embedder(spec, access, store)
 
 
 def _build_deepeval_assessor(config: Config, model: Model) -> Assessor:

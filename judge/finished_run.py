@@ -77,12 +77,9 @@ def rescore(
         chosen = resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with reading_run(path):
             selftests = stored_results.update_results(folder, loaded.spec.selftest)
-            spec = replace(loaded.spec, measures=chosen, selftest=selftests)
-            loaded = replace(
-                loaded,
-                spec=spec,
-                dimensions=measure_dimensions(loaded, dimensions, None, options or DimensionOptions()),
-            )
+            loaded = replace(loaded, spec=replace(loaded.spec, measures=chosen, selftest=selftests))
+            measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())
+            loaded = replace(loaded, dimensions=measured)
             result = measure_run(path, loaded)
         if save:
             export.write_judgments(folder, result)

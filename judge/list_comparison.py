@@ -36,7 +36,7 @@ def forecast_comparison(
         with VerdictStore(store_file) as store:
             asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
             asker.ask(kind, plan.to_ask)
-            known, calls = asker.count_stored("", kind.name, calls)
+            known, calls = asker.count_stored(kind, calls)
     assessor = factory.build_text_assessor(config, kind, calls=False)
     shown = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask) / max(len(plan.to_ask), 1)
     price = factory.build_limits(config, assessor.model).price
@@ -69,16 +69,16 @@ def add_comparison(
         loaded, plan = _plan(config, path, a, b)
         with VerdictStore(_store_path(config, folder)) as store:
             asker = factory.build_text_asker(config, store, progress or NullProgress())
-            asker.dimension = Message("sidebyside")
             result = side_by_side.measure_win_rates(loaded, plan, asker)
-        judgments = asker.judgments.get(asker.dimension, [])
-        if stopped := asker.stopped or check_answers(asker.dimension, judgments, config.min_coverage):
+        dimension = side_by_side.COMPARE_LISTS.dimension
+        judgments = asker.judgments.get(dimension, [])
+        if stopped := asker.stopped or check_answers(dimension, judgments, config.min_coverage):
             raise stopped
         price = factory.look_up_price(config, factory.build_model(config, calls=False))
         cost = make_run_cost(add_costs(asker.costs), price)
-        remarks = (*result.summary.remarks, _describe_spending(cost))
+        remarks = (*result.summary.remarks, _describe_spending(cost, loaded.spec.cost))
         if any(judgment.grade is None for judgment in judgments):
-            remarks = (*remarks, describe_unanswered(asker.dimension, judgments))
+            remarks = (*remarks, describe_unanswered(dimension, judgments))
         result = replace(result, summary=replace(result.summary, remarks=remarks, cost=cost))
         export_run(folder, measure_run(path, _add_comparison(loaded, plan, result)))
     return result.summary
@@ -99,11 +99,14 @@ def _add_comparison(run: LoadedRun, plan: ListComparison, result: DimensionResul
     return replace(run, dimensions={**run.dimensions, name: result}, spec=replace(run.spec, cost=cost))
 
 
-def _describe_spending(cost: Cost) -> Message:
-    """Return what the questions of a dimension cost that is added to a finished run."""
-    return Message(
-        "The questions took {calls:,} calls and {tokens:,} tokens{cost}; the cost of the run contains them.",
+def _describe_spending(cost: Cost, of_run: Cost | None) -> Message:
+    """Return what was spent on the questions; the cost `of_run` contains it, if that is known."""
+    spent = Message(
+        "The questions took {calls:,} calls and {tokens:,} tokens{cost}",
         calls=cost.calls,
         tokens=cost.prompt_tokens + cost.completion_tokens,
         cost="" if cost.usd is None else f", ${cost.usd:.4f}",
     )
+    if of_run is None:
+        return Message("{spent}; the run's files do not say what the run cost.", spent=spent)
+    return Message("{spent}; the cost of the run contains them.", spent=spent)

@@ -26,7 +26,6 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.completeness import check_run
 from judge.config.run import Config
-from judge.dataset.feedback import read_feedback
 from judge.dataset.pooled_dataset import PooledDataset
 from judge.dimensions import DIMENSIONS, DimensionOptions, forecast_questions, measure_dimensions
 from judge.errors import InputError
@@ -85,7 +84,7 @@ def run(
         run_identity.create_or_resume(folder, config, identity)
         selection = select_pairs(config, pooled, labels)
         store_file = run_identity.store_path(config, folder)
-        chosen = _choose_dimensions(config, store_file)
+        options = _build_dimension_options(config, store_file)
         identities = selftest_run.identify_assessors(assessors, config)
         selftests = stored_results.look_up_results(store_file, identities)
         with VerdictStore(store_file) as store:
@@ -101,7 +100,7 @@ def run(
         )
         export.write_judgments(folder, loaded)
         client = None if judging.stopped else clients[0][1]
-        loaded, asker = _measure_dimensions(config, chosen, loaded, client, store_file, listener)
+        loaded, asker = _measure_dimensions(config, options, loaded, client, store_file, listener)
         loaded = replace(loaded, dimensions={**_load_other_dimensions(folder, loaded), **loaded.dimensions})
         cost = make_run_cost(add_costs([judging.cost, *(asker.costs if asker else ())]), price)
         added = (each.summary.cost for each in loaded.dimensions.values())
@@ -140,17 +139,17 @@ def _make_run(
 
 def _measure_dimensions(
     config: Config,
-    chosen: tuple[list[str], DimensionOptions],
+    options: DimensionOptions,
     run: LoadedRun,
     client: ModelClient | None,
     store_file: Path,
     progress: ProgressListener,
 ) -> tuple[LoadedRun, TextAsker | None]:
-    """Return the run with the `chosen` dimensions, and the asker, None if there was no question.
+    """Return the run with the dimensions of the options, and the asker, None if there was no question.
 
     Without a `client`, dimensions that ask are left out.
     """
-    names, options = chosen
+    names = _list_dimensions(config)
     if client is None or not any(DIMENSIONS[name].asks for name in names):
         return replace(run, dimensions=measure_dimensions(run, names, None, options)), None
     with VerdictStore(store_file) as store:
@@ -158,13 +157,21 @@ def _measure_dimensions(
         return replace(run, dimensions=measure_dimensions(run, names, asker, options)), asker
 
 
-def _choose_dimensions(config: Config, store_file: Path) -> tuple[list[str], DimensionOptions]:
-    names = [name for name in DIMENSIONS if getattr(config, name)]
-    name = config.diversity_embeddings
-    embed = factory.build_embedder(name, store_file, config.base_url) if name else None
-    feedback = read_feedback(Path(config.feedback)) if config.feedback else None
-    return names, DimensionOptions(
-        config.explain_queries, config.costs, config.weights, name, embed, feedback
+def _list_dimensions(config: Config) -> list[str]:
+    return [name for name in DIMENSIONS if getattr(config, name)]
+
+
+def _build_dimension_options(config: Config, store_file: Path) -> DimensionOptions:
+    provider = (config.diversity_embeddings or "").partition(":")[0]
+    return factory.build_dimension_options(
+        store_file,
+        explain_queries=config.explain_queries,
+        costs=config.costs,
+        weights=config.weights,
+        embeddings=config.diversity_embeddings,
+        # The server of one provider must not get the key of another one.
+        base_url=config.base_url if config.model.startswith(f"{provider}:") else None,
+        feedback=config.feedback,
     )
 
 
@@ -220,7 +227,9 @@ def estimate(config: Config) -> RunForecast:
             "{name} embeds up to {count:,} texts (about {tokens:,.0f} tokens), which no cost here contains.",
             name=config.diversity_embeddings,
             count=len(pooled.pool.pairs),
-            tokens=sum(estimate_tokens(pair.snippet.text) for pair in pooled.pool.pairs),
+            tokens=sum(
+                estimate_tokens(f"{pair.snippet.title}\n{pair.snippet.text}") for pair in pooled.pool.pairs
+            ),
         )
         remarks.append(message)
     store_file = run_identity.store_path(config, folder)
@@ -230,8 +239,8 @@ def estimate(config: Config) -> RunForecast:
             assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, client.limits)
             for assessor, client in clients
         }
-        names, options = _choose_dimensions(config, store_file)
-        names = [name for name in names if DIMENSIONS[name].asks]
+        options = DimensionOptions(explain_queries=config.explain_queries)
+        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].asks]
         asker = None
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
@@ -247,7 +256,7 @@ def estimate(config: Config) -> RunForecast:
         assessor = factory.build_text_assessor(config, forecast.kind, calls=False)
         known, calls = 0, forecast.questions
         if asker:
-            known, calls = asker.count_stored(name, forecast.kind.name, calls)
+            known, calls = asker.count_stored(forecast.kind, calls)
         each = estimating.estimate_questions(
             assessor,
             known,

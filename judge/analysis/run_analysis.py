@@ -43,6 +43,21 @@ def score_run(run: LoadedRun, measures: Sequence[Measure]) -> Scores:
     return score_columns(*run.tabulate(), measures, run.spec.scale)
 
 
+def score_lists(run: LoadedRun, measure: Measure) -> dict[tuple[str, str], float | None]:
+    """Return the mean of `measure` over the repeats by (engine, query_id), None where it is not defined.
+
+    Lists of engines that failed on the query are left out.
+    """
+    scores = score_run(run, [measure])
+    value, _, _ = scores.average_repeats()
+    return {
+        (engine, query_id): finite_or_none(value[row, column, 0])
+        for row, engine in enumerate(scores.engines)
+        for column, query_id in enumerate(scores.queries)
+        if not scores.coverage.missing[row, column]
+    }
+
+
 def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
     """Return the scores of a run and its summary; `among` names the pairs of engines to compare, None all."""
     data, pool, spec = run.data, run.pool, run.spec

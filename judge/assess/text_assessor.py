@@ -33,12 +33,13 @@ Answer = TypeVar("Answer")
 class QuestionKind(Generic[Answer]):
     """A kind of question: the prompt file `name`, the record type of an answer and its JSON `properties`.
 
-    `topic` is what progress calls the answers. `fits` says whether an answer fits the lines that were shown.
-    Where `is_keyed_by_query`, the lines are examples: an answer is stored under the query alone, and is that
-    of other lines, too.
+    `dimension` is the one that asks, `topic` is what progress calls the answers. `fits` says whether an
+    answer fits the lines that were shown. Where `is_keyed_by_query`, the lines are examples: an answer is
+    stored under the query alone, and is that of other lines, too.
     """
 
     name: str
+    dimension: str
     topic: str
     answer: type[Answer]
     properties: Mapping[str, Any]
@@ -81,10 +82,10 @@ class TextAsker:
 
     `costs` are those of the answers, whether they were asked for now or earlier. `stopped` is the reason when
     questions have no answer because the asking ended early; no further question is asked then. `judgments`
-    are those of the questions by `dimension`, the one that asks; without a grade there is no answer.
+    are those of the questions by dimension; without a grade there is no answer.
 
     With `stored_only` no question is asked, and only answers in the store are returned. `counts` are then the
-    numbers of questions with and without one, by dimension and kind.
+    numbers of questions with and without one, by dimension and name of the kind.
     """
 
     open_client: Callable[[QuestionKind[Any]], tuple[TextAssessor, ModelClient]]
@@ -92,7 +93,6 @@ class TextAsker:
     progress: ProgressListener
     costs: list[Cost] = field(default_factory=list)
     stopped: JudgeError | None = None
-    dimension: str = ""
     judgments: dict[str, list[Judgment]] = field(default_factory=dict)
     stored_only: bool = False
     counts: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
@@ -107,13 +107,13 @@ class TextAsker:
             keys = {id_: client[0].make_questions(pair, 1)[0].key for id_, pair in distinct.items()}
             stored = self.store.find_verdicts(keys.values())
             answered = {id_: pair for id_, pair in distinct.items() if keys[id_] in stored}
-            self.counts[self.dimension, kind.name] = len(answered), len(distinct) - len(answered)
+            self.counts[kind.dimension, kind.name] = len(answered), len(distinct) - len(answered)
             distinct = answered
         pool = Pool(depth=0, results=len(distinct), pairs=tuple(distinct.values()), documents={})
         [result] = asyncio.run(judge_with_panel(pool, [client], self.store, 1, self.progress))
         self.costs.append(result.cost)
         self.stopped = result.stopped
-        self.judgments.setdefault(self.dimension, []).extend(result.judgments)
+        self.judgments.setdefault(kind.dimension, []).extend(result.judgments)
         answers: dict[tuple[str, str], Answer] = {}
         for each in result.judgments:
             key = each.query_id, each.snippet_id
@@ -123,15 +123,15 @@ class TextAsker:
                     answers[key] = kind.parse(each.reply, distinct[key].snippet.text)
         return [answers.get((pair.query.id, pair.snippet.id)) for pair in pairs]
 
-    def count_stored(self, dimension: str, kind: str, most: int) -> tuple[int, int]:
+    def count_stored(self, kind: QuestionKind[Any], most: int) -> tuple[int, int]:
         """Return how many of at most `most` questions of a kind have a stored answer, and how many need one.
 
         The second is an upper bound where answers that a dimension needs for these questions are missing.
         """
-        stored, missing = self.counts.get((dimension, kind), (0, 0))
-        for earlier, (_, unanswered) in self.counts.items():
-            if earlier == (dimension, kind):
+        stored, missing = self.counts.get((kind.dimension, kind.name), (0, 0))
+        for (dimension, name), (_, unanswered) in self.counts.items():
+            if (dimension, name) == (kind.dimension, kind.name):
                 break
-            if earlier[0] == dimension and unanswered:
+            if dimension == kind.dimension and unanswered:
                 missing = max(most - stored, 0)
         return stored, missing

@@ -28,25 +28,21 @@ def score(
     ] = False,
 ) -> None:
     """Score a run again, free, with any measures. --save rewrites the run's files."""
+    from judge import api
     from judge.cli.render import run_tables
-    from judge.config.text_forms import split_prices, split_weights
-    from judge.dataset.feedback import read_feedback
-    from judge.dimensions import DimensionOptions
-    from judge.factory import build_embedder
-    from judge.finished_run import rescore
-    from judge.runs.folder import RunFolder, reading_run
+    from judge.runs.folder import reading_run
 
     typed = typed_options(context)
-    names = parse_measure_names(typed.pop("measures", None))
-    name = typed.get("diversity_embeddings")
-    dimension_options = DimensionOptions(
-        costs=split_prices(typed.get("costs", ())),
-        weights=split_weights(typed.get("weights", ())),
-        diversity_embeddings=name,
-        feedback=read_feedback(Path(typed["feedback"])) if "feedback" in typed else None,
-        embed=build_embedder(name, RunFolder(run).store_path) if name else None,
+    result = api.score(
+        run,
+        parse_measure_names(typed.pop("measures", None)),
+        costs=typed.pop("costs", None),
+        weights=typed.pop("weights", None),
+        embeddings=typed.pop("diversity_embeddings", None),
+        feedback=typed.pop("feedback", None),
+        dimensions=typed,
+        save=save,
     )
-    result = rescore(run, names, dimensions=list(typed), options=dimension_options, save=save)
     with reading_run(run):
         if run_tables.has_grades(result):
             run_tables.print_run(result, make_console(), ui_translator(), saved=save)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.loaded_run import LoadedRun
-from judge.dataset.feedback import Feedback
+from judge.dataset.feedback_events import Feedback
+from judge.errors import InputError
 from judge.measure.formulas import Floats
 from judge.messages import Message
 from judge.records import Dataset, Judgment, Pool
@@ -38,15 +39,8 @@ class DimensionOptions:
     feedback: Feedback | None = None
 
 
-#: Measures a judged run without asking a language model.
-Measure = Callable[[LoadedRun], DimensionResult]
-
-
-@dataclass(frozen=True, slots=True)
-class OptionDimension:
-    """A dimension that asks no language model and has an option."""
-
-    measure: Callable[[LoadedRun, DimensionOptions], DimensionResult]
+#: What measures a judged run without asking a language model.
+FreeDimension = Callable[[LoadedRun, DimensionOptions], DimensionResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,47 +53,52 @@ class AskedDimension:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """A row of the table: `load` imports the module; `asks` is true where it returns an AskedDimension."""
+    """A row of the table: `load` imports the module.
+
+    `asks` is true where it returns an AskedDimension, `needs_option` where nothing is measured without the
+    field of DimensionOptions that has the name of the dimension.
+    """
 
     name: str
-    load: Callable[[], Measure | OptionDimension | AskedDimension]
+    load: Callable[[], FreeDimension | AskedDimension]
     asks: bool = False
+    needs_option: bool = False
 
 
-def _load_diversity() -> Measure:
+def _load_diversity() -> FreeDimension:
     from judge.dimensions.diversity import measure_diversity
 
     return measure_diversity
 
 
-def _load_diversity_embeddings() -> OptionDimension:
+def _load_diversity_embeddings() -> FreeDimension:
     from judge.dimensions.diversity import measure_embedding_diversity
 
-    return OptionDimension(measure_embedding_diversity)
+    return measure_embedding_diversity
 
 
-def _load_sites() -> Measure:
+def _load_sites() -> FreeDimension:
     from judge.dimensions.sites import measure_sites
 
     return measure_sites
 
 
-def _load_freshness() -> Measure:
+def _load_freshness() -> FreeDimension:
     from judge.dimensions.freshness import measure_freshness
 
     return measure_freshness
 
 
-def _load_feedback() -> OptionDimension:
+def _load_feedback() -> FreeDimension:
     from judge.dimensions.feedback import measure_feedback
 
-    return OptionDimension(measure_feedback)
+    return measure_feedback
 
 
-def _load_costs() -> OptionDimension:
+def _load_costs() -> FreeDimension:
     from judge.dimensions.costs import measure_costs
 
-    return OptionDimension(measure_costs)
+    return measure_costs
 
 
 def _load_explain() -> AskedDimension:
@@ -132,26 +131,26 @@ def _load_answers() -> AskedDimension:
     return AskedDimension(measure_answers, forecast_answers)
 
 
-def _load_weights() -> OptionDimension:
+def _load_weights() -> FreeDimension:
     from judge.dimensions.weights import measure_total
 
-    return OptionDimension(measure_total)
+    return measure_total
 
 
 # The weighted total is the last: it reads the others.
 _ROWS = (
     Dimension(Message("diversity"), _load_diversity),
-    Dimension(Message("diversity_embeddings"), _load_diversity_embeddings),
+    Dimension(Message("diversity_embeddings"), _load_diversity_embeddings, needs_option=True),
     Dimension(Message("sites"), _load_sites),
     Dimension(Message("freshness"), _load_freshness),
-    Dimension(Message("feedback"), _load_feedback),
+    Dimension(Message("feedback"), _load_feedback, needs_option=True),
     Dimension(Message("costs"), _load_costs),
     Dimension(Message("site_grades"), _load_site_grades, asks=True),
     Dimension(Message("points"), _load_points, asks=True),
     Dimension(Message("answers"), _load_answers, asks=True),
     Dimension(Message("failures"), _load_failures, asks=True),
     Dimension(Message("explain"), _load_explain, asks=True),
-    Dimension(Message("weights"), _load_weights),
+    Dimension(Message("weights"), _load_weights, needs_option=True),
 )
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}
 
@@ -164,18 +163,24 @@ def measure_dimensions(
 ) -> dict[str, DimensionResult]:
     """Return the dimensions of the run by name: those that it has, and those of `names`, measured anew.
 
-    Without an `asker`, those that ask a model are left out.
+    Without an `asker`, those that ask a model are left out. Raises InputError for an unknown name, and for a
+    dimension that lacks its option.
     """
+    names = set(names)
+    if unknown := sorted(names - DIMENSIONS.keys()):
+        raise InputError(
+            "unknown dimension {name!r}; write one of {names}", name=unknown[0], names=", ".join(DIMENSIONS)
+        )
     results = dict(run.dimensions)
-    for name in sorted(names, key=list(DIMENSIONS).index):
+    for name in (each for each in DIMENSIONS if each in names):
+        if DIMENSIONS[name].needs_option and not getattr(options, name):
+            raise InputError("the dimension {name!r} needs the option of its name", name=name)
         measure = DIMENSIONS[name].load()
-        if isinstance(measure, OptionDimension):
-            results[name] = measure.measure(replace(run, dimensions=results), options)
-        elif not isinstance(measure, AskedDimension):
-            results[name] = measure(run)
+        if not isinstance(measure, AskedDimension):
+            results[name] = measure(replace(run, dimensions=results), options)
         elif asker is not None:
-            asker.dimension = name
-            results[name] = _add_remark(measure.measure(run, asker, options), asker.judgments.get(name, ()))
+            result = measure.measure(run, asker, options)
+            results[name] = _add_remark(result, asker.judgments.get(name, ()))
     return results
 
 

@@ -72,9 +72,10 @@ def _has_reason(answer: GradedAnswer, _: object) -> bool:
 
 
 _STRING = {"type": "string"}
-ANSWER = QuestionKind("answer", Message("answers"), TextAnswer, {"answer": _STRING}, _is_short)
+ANSWER = QuestionKind("answer", "answers", Message("answers"), TextAnswer, {"answer": _STRING}, _is_short)
 GRADE_ANSWER = QuestionKind(
     "answer_grade",
+    "answers",
     Message("grades of answers"),
     GradedAnswer,
     {"reason": _STRING, "grade": {**_STRING, "enum": list(VALUES)}},

@@ -12,9 +12,8 @@ from judge.analysis.dimension_result import (
     summarise_dimension,
 )
 from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.run_analysis import score_run
+from judge.analysis.run_analysis import score_lists
 from judge.dimensions import DimensionOptions
-from judge.measure.formulas import finite_or_none
 from judge.measure.measures import Measure
 from judge.messages import Message
 from judge.pricing.prices import LISTED_RESULTS, ListPrice, read_list_prices
@@ -37,15 +36,9 @@ def measure_costs(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
     prices = {**{name: each.usd for name, each in listed.items()}, **typed}
     cutoff = min(_CUTOFF, run.pool.depth)
     relevant = f"relevant@{cutoff}"
-    scores = score_run(run, [Measure("P", cutoff)])
-    value, _, _ = scores.average_repeats()
     values = {
-        (engine, query_id): {
-            relevant: None if (mean := finite_or_none(value[row, column, 0])) is None else mean * cutoff
-        }
-        for row, engine in enumerate(scores.engines)
-        for column, query_id in enumerate(scores.queries)
-        if not scores.coverage.missing[row, column]
+        key: {relevant: None if share is None else share * cutoff}
+        for key, share in score_lists(run, Measure("P", cutoff)).items()
     }
     remarks = tuple(_describe_prices(run, prices, listed))
     result = summarise_dimension(values, run.data.engines, remarks, ranges={relevant: (0.0, float(cutoff))})

@@ -25,11 +25,11 @@ from judge.analysis.dimension_result import (
     summarise_dimension,
 )
 from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.run_analysis import score_run
+from judge.analysis.run_analysis import score_lists
 from judge.dimensions import DimensionOptions
 from judge.dimensions.sites import find_site
 from judge.errors import InputError
-from judge.measure.formulas import Floats, finite_or_none, largest_value
+from judge.measure.formulas import Floats, largest_value
 from judge.measure.rank_correlation import rbo
 from judge.messages import Message
 from judge.records import Snippet
@@ -40,7 +40,7 @@ NEAR_DUPLICATE = 0.8
 TRADE_OFF = 0.5
 
 
-def measure_diversity(run: LoadedRun) -> DimensionResult:
+def measure_diversity(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
     """Return the diversity of each list, down to the depth of the run, and the overlap of the lists."""
     depth, values, similarities = run.pool.depth, dict[tuple[str, str], QueryValues](), {}
     ranges = {f"{name}@{depth}": (0.0, 1.0) for name in ("near-duplicates", "similarity")}
@@ -54,7 +54,7 @@ def measure_diversity(run: LoadedRun) -> DimensionResult:
 
 
 def measure_embedding_diversity(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
-    """Return similarity and MMR by the cosine of embeddings; a text without letters is similar to none.
+    """Return similarity and MMR by the cosine of embeddings; a result without text enters no similarity.
 
     Raises RunIncomplete when the server of the embeddings fails.
     """
@@ -76,13 +76,14 @@ def measure_embedding_diversity(run: LoadedRun, options: DimensionOptions) -> Di
         return summarise_dimension({}, run.data.engines, (error.message,))
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     units = dict(zip(texts, vectors, strict=True))
-    nowhere = np.zeros(vectors.shape[1])
+    nowhere = np.full(vectors.shape[1], np.nan)
     values: dict[tuple[str, str], QueryValues] = {}
     similarities = {}
     for key, snippets in lists.items():
         rows = np.array([units.get(each.id, nowhere) for each in snippets]).reshape(-1, len(nowhere))
-        similarities[key] = rows @ rows.T
-        values[key] = {f"similarity@{depth}": _average_pairs(similarities[key])}
+        similarities[key] = np.nan_to_num(rows @ rows.T)
+        embedded = rows[~np.isnan(rows[:, 0])]
+        values[key] = {f"similarity@{depth}": _average_pairs(embedded @ embedded.T)}
     ranges = {f"similarity@{depth}": (-1.0, 1.0)}
     _add_mmr(run, similarities, values, ranges)
     remark = Message("the embeddings are {name}", name=options.diversity_embeddings)
@@ -110,7 +111,8 @@ def compare_snippets(snippets: Sequence[Snippet]) -> Floats:
     grams = [_split_grams(f"{snippet.title} {snippet.text}") for snippet in snippets]
     similarity = np.eye(len(grams))
     for a, b in combinations(range(len(grams)), 2):
-        similarity[a, b] = similarity[b, a] = resemblance(grams[a], grams[b])
+        both = len(grams[a] & grams[b])
+        similarity[a, b] = similarity[b, a] = both / (len(grams[a]) + len(grams[b]) - both)
     return similarity
 
 
@@ -148,12 +150,8 @@ def _add_mmr(
             rankings.append(replace(ranking, snippets=tuple(ranking.snippets[place] for place in order)))
             documents[key] = tuple(run.pool.documents[key][place] for place in order)
     data, pool = replace(run.data, rankings=tuple(rankings)), replace(run.pool, documents=documents)
-    scores = score_run(replace(run, data=data, pool=pool), [measure])
-    value, _, _ = scores.average_repeats()
-    for row, engine in enumerate(scores.engines):
-        for column, query_id in enumerate(scores.queries):
-            if (key := (engine, query_id)) in documents:
-                values[key] = {**values[key], f"MMR {measure}": finite_or_none(value[row, column, 0])}
+    for key, value in score_lists(replace(run, data=data, pool=pool), measure).items():
+        values[key] = {**values[key], f"MMR {measure}": value}
     ranges[f"MMR {measure}"] = 0.0, largest_value(measure, run.spec.scale, run.pool.depth)
 
 
@@ -170,13 +168,7 @@ def _compare_engines(run: LoadedRun) -> Iterator[EnginePair]:
 
 
 def _split_grams(text: str) -> frozenset[str]:
-    """Return the character 3-grams of a text, the text itself where it is shorter."""
+    """Return the character 3-grams of a text, the text itself where it is shorter: never no gram."""
     if len(text) < 3:
         return frozenset((text,))
     return frozenset(map(add, map(add, text, text[1:]), text[2:]))
-
-
-def resemblance(a: frozenset[str], b: frozenset[str]) -> float:
-    """Return the Jaccard index of two sets that are not both empty."""
-    both = len(a & b)
-    return both / (len(a) + len(b) - both)

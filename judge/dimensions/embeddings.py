@@ -6,7 +6,8 @@ import asyncio
 import base64
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,20 +37,25 @@ CONCURRENCY, TIMEOUT = 8, 60.0
 _ATTEMPTS, _MAX_WAIT = 5, 600.0
 
 
-def embed_texts(spec: str, texts: Sequence[str], access: Endpoint, store: Path) -> Floats:
-    """Return the (texts, dimensions) embeddings called `spec`; those of a server are cached beside `store`.
+def open_embedder(spec: str, access: Endpoint, store: Path) -> Callable[[Sequence[str]], Floats]:
+    """Return what embeds texts as `spec` says: (texts, dimensions). A server's are cached beside `store`.
 
-    Raises InputError for an unknown form or a model that cannot be loaded, CallError when the server fails.
+    It raises InputError for a model that cannot be loaded, RunIncomplete when the server fails. Raises
+    InputError for an unknown form, SetupError without a key or a library.
     """
     check_embeddings(spec)
     form, _, name = spec.partition(":")
     if spec == "lsa":
-        return compute_lsa(texts)
+        return compute_lsa
     if form == "local":
         check_sentence_transformers("local")
-        model = load_sentence_transformer("SentenceTransformer", name)
-        return np.asarray(model.encode(list(texts)), dtype=np.float64)
-    return _embed_with_cache(form, name, texts, access, FileCache(cache_folder(store)))
+        return partial(_embed_locally, name)
+    return partial(_embed_with_cache, _EmbeddingClient(form, name, access), FileCache(cache_folder(store)))
+
+
+def _embed_locally(name: str, texts: Sequence[str]) -> Floats:
+    model = load_sentence_transformer("SentenceTransformer", name)
+    return np.asarray(model.encode(list(texts)), dtype=np.float64)
 
 
 def compute_lsa(texts: Sequence[str], dimensions: int = LSA_DIMENSIONS) -> Floats:
@@ -93,11 +99,8 @@ def _compute_tf_idf(texts: Sequence[str]) -> sparse.csr_array[Any]:
     return sparse.csr_array(sparse.diags_array(1 / np.maximum(norms, 1e-12)) @ weighted)
 
 
-def _embed_with_cache(
-    provider: str, name: str, texts: Sequence[str], access: Endpoint, cache: FileCache
-) -> Floats:
-    client = _EmbeddingClient(provider, name, access)
-    key = make_key("embeddings", provider, name, client.endpoint, list(texts))
+def _embed_with_cache(client: _EmbeddingClient, cache: FileCache, texts: Sequence[str]) -> Floats:
+    key = make_key("embeddings", client.provider, client.name, client.endpoint, list(texts))
     lines = cache.read(key)
     if lines is None:
         vectors = asyncio.run(client.embed(texts)).astype(np.float32)
@@ -118,7 +121,7 @@ class _EmbeddingClient:
             url = access.url("OPENAI_BASE_URL", default=OPENAI_URL)
         key = access.key(f"{provider.upper()}_API_KEY", url)
         self.endpoint = public_part(url, *access.secrets)
-        self._name = name
+        self.provider, self.name = provider, name
         self._batch_size = _BATCH_SIZES[provider]
         self._secrets = (key, *proxy_secrets(url))
         redact_logs(*self._secrets)
@@ -138,11 +141,18 @@ class _EmbeddingClient:
         except* CallError as errors:
             error = errors.exceptions[0]
             raise RunIncomplete(
-                "{model} at {server}: {error}", model=self._name, server=self.endpoint, error=error
+                "{model} at {server}: {error}", model=self.name, server=self.endpoint, error=error
             ) from None
         finally:
             await self._connections.aclose()
-        return np.concatenate([task.result() for task in tasks])
+        batches = [task.result() for task in tasks]
+        if len({batch.shape[1] for batch in batches}) > 1:
+            raise RunIncomplete(
+                "{model} at {server}: the embeddings have different lengths",
+                model=self.name,
+                server=self.endpoint,
+            )
+        return np.concatenate(batches)
 
     async def _embed_batch(self, texts: Sequence[str], free: asyncio.Semaphore) -> Floats:
         async with free:
@@ -152,7 +162,7 @@ class _EmbeddingClient:
         return vectors
 
     async def _request(self, texts: Sequence[str]) -> Floats:
-        body = json.dumps({"model": self._name, "input": list(texts), "encoding_format": "float"})
+        body = json.dumps({"model": self.name, "input": list(texts), "encoding_format": "float"})
         response = await self._connections.post(body)
         answer = parse_response(response.status, response.content, response.headers, *self._secrets)
         if isinstance(answer, ErrorResponse):

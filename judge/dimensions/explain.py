@@ -33,7 +33,7 @@ def _fits(answer: Explanation, _: object) -> bool:
 
 
 EXPLAIN = QuestionKind(
-    "explain", Message("explanations"), Explanation, {"explanation": {"type": "string"}}, _fits
+    "explain", "explain", Message("explanations"), Explanation, {"explanation": {"type": "string"}}, _fits
 )
 
 

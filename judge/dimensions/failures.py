@@ -42,6 +42,7 @@ def _fits_reasons(answer: ReasonClasses, lines: Sequence[str]) -> bool:
 
 CLASSIFY_REASONS = QuestionKind(
     "failures",
+    "failures",
     Message("classes of reasons"),
     ReasonClasses,
     {"classes": {"type": "array", "items": {"type": "string", "enum": list(CLASSES)}}},

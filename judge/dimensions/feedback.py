@@ -1,4 +1,4 @@
-"""User feedback on the results, beside the assessor's verdicts. It makes no call, and changes no grade.
+"""User feedback on the results, beside the verdicts of the run. It makes no call, and changes no grade.
 
 Feedback is no label: a click says that a title looked promising, not that the page was relevant.
 """
@@ -10,7 +10,7 @@ from statistics import fmean
 
 from judge.analysis.dimension_result import DimensionResult, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
-from judge.dataset.feedback import FeedbackKind
+from judge.dataset.feedback_events import FeedbackKind
 from judge.dataset.labels import Label, match_labels
 from judge.dimensions import DimensionOptions
 from judge.errors import InputError
@@ -35,12 +35,16 @@ def _measure_kind(
     labels: tuple[Label, ...],
     values: Mapping[tuple[str, str], dict[str, float | None]],
 ) -> Message:
-    """Add the values of a kind of feedback to `values`; return how far the assessor agrees with it."""
+    """Add the values of a kind of feedback to `values`; return how far the verdicts agree with it."""
     try:
         matched = match_labels(labels, run.data, run.pool)
     except InputError as error:
         return error.message
-    depth, least, typical = run.pool.depth, run.spec.scale.relevant_from, median_grades(run.judgments)
+    depth, least, typical = (
+        run.pool.depth,
+        run.spec.scale.relevant_from,
+        median_grades(run.judgments),
+    )
     for ranking in run.data.rankings:
         if ranking.error is not None:
             continue
@@ -55,7 +59,7 @@ def _measure_kind(
     agreement = measure_agreement(pair_grades(matched.grades, typical), BINARY, run.spec.scale)
     same_share, kappa = agreement.same_verdict.value, agreement.kappa_relevant.value
     return Message(
-        "{kind}: {pairs:,} judged pairs of {queries:,} queries have them; the assessor's verdict is the same"
+        "{kind}: {pairs:,} judged pairs of {queries:,} queries have them; the verdict of the run is the same"
         " on {same}, kappa {kappa}; {unmatched:,} more are about no result of this run",
         kind=kind,
         pairs=agreement.pairs,

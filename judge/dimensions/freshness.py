@@ -15,6 +15,7 @@ from statistics import median
 
 from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
+from judge.dimensions import DimensionOptions
 from judge.messages import Message
 
 #: The column of queries that need fresh results, and its values that say no.
@@ -30,7 +31,7 @@ _AGO = re.compile(
 _DAYS = {"day": 1, "天": 1, "week": 7, "周": 7, "month": 30, "个月": 30, "year": 365, "年": 365}
 
 
-def measure_freshness(run: LoadedRun) -> DimensionResult:
+def measure_freshness(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
     """Return the ages of each list for the queries that count, down to the depth of the run."""
     queries, depth = run.data.queries, run.pool.depth
     marks = {query.id: query.extra[COLUMN] for query in queries.values() if COLUMN in query.extra}

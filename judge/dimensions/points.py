@@ -88,6 +88,7 @@ _POINT_SCHEMA = {
 }
 LIST_POINTS = QuestionKind(
     "points",
+    "points",
     Message("information points"),
     PointList,
     {"points": {"type": "array", "items": _POINT_SCHEMA}},
@@ -95,6 +96,7 @@ LIST_POINTS = QuestionKind(
 )
 FIND_SUPPORT = QuestionKind(
     "support",
+    "points",
     Message("support of information points"),
     SnippetSupport,
     {"support": {"type": "array", "items": _enumeration("support", "partial", "not")}},

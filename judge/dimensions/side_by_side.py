@@ -51,6 +51,7 @@ def _has_reason(answer: Preference, _: object) -> bool:
 
 COMPARE_LISTS = QuestionKind(
     "sidebyside",
+    Message("sidebyside"),
     Message("comparisons of lists"),
     Preference,
     {"reason": {"type": "string"}, "better": {"type": "string", "enum": ["A", "B", "tie"]}},

@@ -15,7 +15,6 @@ from typing import Literal, get_args
 from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
 from judge.assess.text_assessor import QuestionKind, TextAsker
-from judge.dataset.language import find_majority_language
 from judge.dimensions import DimensionOptions
 from judge.dimensions.questions import QuestionForecast, make_question_pair
 from judge.dimensions.sites import UNKNOWN, find_domain, find_site, list_hosts, load_classes, measure_classes
@@ -68,6 +67,7 @@ def _fits(_: SiteGrades, __: object) -> bool:
 _GRADE = {"type": ["integer", "null"], "enum": [*get_args(Grade), None]}
 GRADE_SITE = QuestionKind(
     "site_grades",
+    "site_grades",
     Message("grades of sites"),
     SiteGrades,
     {
@@ -82,7 +82,7 @@ GRADE_SITE = QuestionKind(
 
 def forecast_site_grades(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionForecast]:
     """Return the most questions: one a site, of which those in the store are not asked again."""
-    sites = {find_domain(host) for hosts in list_hosts(data, pool.depth).values() for host in hosts}
+    sites = {find_domain(host) for hosts in list_hosts(data, pool.depth).values() for host in hosts if host}
     return [QuestionForecast(GRADE_SITE, len(sites), _EXAMPLES * _EXAMPLE_CHARS / 3, 50)]
 
 
@@ -97,7 +97,7 @@ def measure_site_grades(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -
         if site := find_site(pair.snippet.url):
             examples.setdefault(site, []).append(pair.snippet)
     hosts_by_list = list_hosts(run.data, depth)
-    counts = Counter(find_domain(host) for hosts in hosts_by_list.values() for host in hosts)
+    counts = Counter(find_domain(host) for hosts in hosts_by_list.values() for host in hosts if host)
     sites = sorted(counts)
     answers = asker.ask(GRADE_SITE, [_ask_site(site, examples.get(site, ())) for site in sites])
     grades = {site: answer for site, answer in zip(sites, answers, strict=True) if answer}
@@ -109,9 +109,13 @@ def measure_site_grades(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -
 
     values = measure_classes(hosts_by_list, classify, depth)
     for key, hosts in hosts_by_list.items():
-        of_list = [grades.get(find_domain(host)) for host in hosts]
-        row = {**_average_grades(of_list, depth), **values[key]}
-        values[key] = dict.fromkeys(row) if None in of_list else row
+        ranked = [find_domain(host) if host else None for host in hosts]
+        row = {
+            **_average_grades([grades.get(site) if site else None for site in ranked], depth),
+            **values[key],
+        }
+        has_answers = all(site in grades for site in ranked if site)
+        values[key] = row if has_answers else dict.fromkeys(row)
     ranges = dict.fromkeys((name for row in values.values() for name in row), (0.0, 1.0))
     ranges |= {name: (1.0, 5.0) for name in ranges if name.partition("@")[0] in ("quality", *GRADES)}
     return summarise_dimension(
@@ -121,20 +125,22 @@ def measure_site_grades(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -
 
 def _ask_site(site: str, examples: Sequence[Snippet]) -> Pair:
     """Return the question about a site: its name as the query, and its first results as lines."""
-    query = Query(site, site, site, find_majority_language(examples))
+    # The language follows from the site, so that runs in both languages have one question.
+    query = Query(site, site, site, "zh" if site.endswith(".cn") else "en")
     lines = [f"{each.date} | {each.title} | {each.text}"[:_EXAMPLE_CHARS] for each in examples[:_EXAMPLES]]
     return make_question_pair(query, lines or ["-"])
 
 
 def _average_grades(ranked: Sequence[SiteGrades | None], depth: int) -> QueryValues:
-    """Return the mean quality of the first results, and the mean of each grade, None where none is known."""
+    """Return the mean quality of the first results, and the mean of each grade, None where none is known.
+
+    `ranked` has None for a result without a URL: it keeps its rank.
+    """
+    cutoffs = [("quality", cutoff) for cutoff in (*_CUTOFFS, depth) if cutoff <= depth]
     values: dict[str, float | None] = {}
-    for name, cutoff in [
-        *(("quality", each) for each in (*_CUTOFFS, depth)),
-        *((name, depth) for name in GRADES),
-    ]:
-        known = [grade for site in ranked[:cutoff] if site and (grade := getattr(site, name)) is not None]
-        values[f"{name}@{cutoff}"] = fmean(known) if known else None
+    for name, cutoff in [*cutoffs, *((name, depth) for name in GRADES)]:
+        grades = [grade for site in ranked[:cutoff] if site and (grade := getattr(site, name)) is not None]
+        values[f"{name}@{cutoff}"] = fmean(grades) if grades else None
     return values
 
 

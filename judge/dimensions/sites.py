@@ -14,6 +14,7 @@ from publicsuffixlist import PublicSuffixList
 
 from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
+from judge.dimensions import DimensionOptions
 from judge.messages import Message
 from judge.records import Dataset
 
@@ -51,11 +52,11 @@ def load_classes() -> SiteClasses:
     return SiteClasses(by_name, frozenset(table["low_quality"]))
 
 
-def measure_sites(run: LoadedRun) -> DimensionResult:
+def measure_sites(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
     """Return the share of each class in each list, down to the depth of the run."""
     hosts_by_list = list_hosts(run.data, run.pool.depth)
     classes = load_classes()
-    counts = Counter(host for hosts in hosts_by_list.values() for host in hosts)
+    counts = Counter(host for hosts in hosts_by_list.values() for host in hosts if host)
     values = measure_classes(hosts_by_list, classes.classify, run.pool.depth)
     unknown: Counter[str] = Counter()
     for host, count in counts.items():
@@ -65,23 +66,21 @@ def measure_sites(run: LoadedRun) -> DimensionResult:
     return summarise_dimension(values, run.data.engines, tuple(_describe_unknown(unknown)), ranges=shares)
 
 
-def list_hosts(data: Dataset, depth: int) -> dict[tuple[str, str], list[str]]:
-    """Return the hosts of the results that have one, by (engine, query_id), of each list without an error."""
+def list_hosts(data: Dataset, depth: int) -> dict[tuple[str, str], list[str | None]]:
+    """Return the hosts of the results, None without one, by (engine, query_id), of lists without an error."""
     return {
-        (ranking.engine, ranking.query_id): [
-            host for snippet in ranking.snippets[:depth] if (host := read_host(snippet.url))
-        ]
+        (ranking.engine, ranking.query_id): [read_host(snippet.url) for snippet in ranking.snippets[:depth]]
         for ranking in data.rankings
         if ranking.error is None
     }
 
 
 def measure_classes(
-    hosts_by_list: Mapping[tuple[str, str], Sequence[str]], classify: Callable[[str], str], depth: int
+    hosts_by_list: Mapping[tuple[str, str], Sequence[str | None]], classify: Callable[[str], str], depth: int
 ) -> dict[tuple[str, str], QueryValues]:
     """Return the shares of low quality, of `UNKNOWN` and of each class that occurs, None without a host."""
     table = load_classes()
-    counts = {key: Counter(map(classify, hosts)) for key, hosts in hosts_by_list.items()}
+    counts = {key: Counter(classify(host) for host in hosts if host) for key, hosts in hosts_by_list.items()}
     occurring = {name for count in counts.values() for name in count}
     columns = [UNKNOWN, *(name for name in dict.fromkeys(table.by_name.values()) if name in occurring)]
     values: dict[tuple[str, str], QueryValues] = {}
@@ -110,7 +109,7 @@ def find_site(url: str) -> str | None:
 def read_host(url: str) -> str | None:
     """Return the host of a URL, None without one."""
     try:
-        return urlsplit(url).hostname
+        return urlsplit(url).hostname or None
     except ValueError:
         return None
 

@@ -10,16 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
+import numpy as np
+
 from judge.analysis.dimension_result import (
+    DimensionMean,
     DimensionResult,
     EnginePair,
     average_values,
     summarise_dimension,
 )
 from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.run_analysis import score_run
+from judge.analysis.run_analysis import score_lists
 from judge.dimensions import DimensionOptions
-from judge.measure.formulas import finite_or_none, largest_value
+from judge.measure.formulas import largest_value
 from judge.messages import Message
 from judge.records import RELEVANCE, WEIGHTED_DIMENSIONS
 
@@ -60,61 +63,45 @@ def measure_total(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
         )
         return summarise_dimension({}, run.data.engines, (remark,))
     parts = {name: _read_part(run, name) for name in weights}
-    values = {
-        key: {TOTAL: _average([(part[key], weights[name]) for name, part in parts.items()])}
-        for key in next(iter(parts.values()))
-        if all(key in part for part in parts.values())
-    }
-    pairs = [_compare_totals(run, values, a, b) for a, b in combinations(run.data.engines, 2)]
-    shares = ", ".join(f"{name} {weight / sum(weights.values()):.3g}" for name, weight in weights.items())
+    totals: dict[tuple[str, str], float | None] = {}
+    for key in set.intersection(*(set(part) for part in parts.values())):
+        of_list = [value for part in parts.values() if (value := part[key]) is not None]
+        is_known = len(of_list) == len(parts)
+        totals[key] = float(np.average(of_list, weights=list(weights.values()))) if is_known else None
+    pairs = [
+        EnginePair(a, b, "total, difference", _average_differences(run, totals, a, b))
+        for a, b in combinations(run.data.engines, 2)
+    ]
+    names = {**dict(zip(weights, weights, strict=True)), RELEVANCE: f"{RELEVANCE} ({run.spec.measures[0]})"}
+    shares = ", ".join(
+        f"{names[name]} {weight / sum(weights.values()):.3g}" for name, weight in weights.items()
+    )
+    values = {key: {TOTAL: total} for key, total in totals.items()}
     remark = Message("shares: {shares}", shares=shares)
     return summarise_dimension(
         values, run.data.engines, (remark,), ranges={TOTAL: (0.0, 1.0)}, pairs=tuple(pairs)
     )
 
 
+def _average_differences(
+    run: LoadedRun, totals: Mapping[tuple[str, str], float | None], a: str, b: str
+) -> DimensionMean:
+    """Return the mean difference of the totals of two engines, over the queries where both have one."""
+    both = [(totals.get((a, query_id)), totals.get((b, query_id))) for query_id in run.data.queries]
+    differences = [one - other for one, other in both if one is not None and other is not None]
+    return average_values(differences, -1.0, 1.0)
+
+
 def _read_part(run: LoadedRun, name: str) -> Values:
     """Return the values of a part, from 0 to 1."""
     if name == RELEVANCE:
-        return _score_relevance(run)
+        measure = run.spec.measures[0]
+        largest = largest_value(measure, run.spec.scale, run.pool.depth)
+        scores = score_lists(run, measure)
+        return {key: None if value is None else value / largest for key, value in scores.items()}
     part, rows = _PARTS[name], run.dimensions[WEIGHTED_DIMENSIONS[name]].values
     known = {key: row.get(f"{part.measure}@{run.pool.depth}") for key, row in rows.items()}
     return {
         key: None if value is None else (value - part.worst) / (part.best - part.worst)
         for key, value in known.items()
     }
-
-
-def _score_relevance(run: LoadedRun) -> Values:
-    """Return the values of the first measure, divided by the largest one that it can have."""
-    measure = run.spec.measures[0]
-    scores = score_run(run, [measure])
-    value, _, _ = scores.average_repeats()
-    largest = largest_value(measure, run.spec.scale, run.pool.depth)
-    return {
-        (engine, query_id): finite_or_none(value[row, column, 0] / largest)
-        for row, engine in enumerate(scores.engines)
-        for column, query_id in enumerate(scores.queries)
-    }
-
-
-def _average(parts: list[tuple[float | None, float]]) -> float | None:
-    """Return the mean of values by their weights, None where one is unknown."""
-    total = 0.0
-    for value, weight in parts:
-        if value is None:
-            return None
-        total += value * weight
-    return total / sum(weight for _, weight in parts)
-
-
-def _compare_totals(
-    run: LoadedRun, values: Mapping[tuple[str, str], Mapping[str, float | None]], a: str, b: str
-) -> EnginePair:
-    """Return the mean difference of the totals of two engines, over the queries where both have one."""
-    rows = [(values.get((a, query_id)), values.get((b, query_id))) for query_id in run.data.queries]
-    totals = [(row_a[TOTAL], row_b[TOTAL]) for row_a, row_b in rows if row_a and row_b]
-    differences = [
-        total_a - total_b for total_a, total_b in totals if total_a is not None and total_b is not None
-    ]
-    return EnginePair(a, b, "total, difference", average_values(differences, -1.0, 1.0))

@@ -36,7 +36,7 @@ def measure_query_drift(tonight: LoadedRun, baseline: LoadedRun) -> QueryDrift:
         [query.text for query in now.values()], [query.text for query in before.values()]
     )
     texts = (sorted(query.text for query in queries.values()) for queries in (now, before))
-    distance, by_chance, p = text_distance(*texts)
+    distance, by_chance, p = measure_text_distance(*texts)
     return QueryDrift(
         tonight=len(now),
         baseline=len(before),
@@ -56,7 +56,7 @@ def measure_query_drift(tonight: LoadedRun, baseline: LoadedRun) -> QueryDrift:
 
 
 def measure_coverage(tonight: Sequence[str], baseline: Sequence[str]) -> tuple[float | None, tuple[str, ...]]:
-    """Return the share of tonight's queries that the baseline's cover, and those that they do not.
+    """Return the share of the night's queries that the baseline's cover, and those that they do not.
 
     A query is covered by one whose set of character 2-grams and 3-grams has a cosine of `_COVERING` or more
     with its own. Of more than `_MAX_COMPARED` new queries, a random sample is compared, and the second value
@@ -111,11 +111,11 @@ def describe_query_drift(drift: QueryDrift) -> Iterator[str]:
 
 
 def describe_coverage(drift: QueryDrift) -> Iterator[str]:
-    """Yield which share of tonight's queries has a similar one in the baseline, where some have none."""
+    """Yield which share of the night's queries has a similar one in the baseline, where some have none."""
     if drift.coverage is None or not drift.uncovered:
         return
     share = Message(
-        "{drift.coverage:.0%} of tonight's queries are in the baseline or similar to one in it", drift=drift
+        "{drift.coverage:.1%} of the night's queries are in the baseline or similar to one in it", drift=drift
     )
     if drift.coverage >= _MIN_COVERAGE:
         yield share
@@ -140,7 +140,7 @@ def _no_relevant_share(run: LoadedRun) -> float | None:
     return sum(id_ not in relevant for id_ in queries) / len(queries) if queries else None
 
 
-def text_distance(
+def measure_text_distance(
     one: Sequence[str], other: Sequence[str]
 ) -> tuple[float, float, float] | tuple[None, None, None]:
     """Return the distance of the texts, its mean by chance, and the p value of the distance.

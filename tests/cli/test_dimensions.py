@@ -103,6 +103,30 @@ def test_similarity_and_mmr_by_embeddings_equal_a_worked_example(tmp_path: Path)
     assert "the embeddings are openai:vectors" in run.stdout
 
 
+def test_embeddings_of_another_provider_have_a_server_of_their_own(tmp_path: Path) -> None:
+    texts = ("pale gums", "pale gums too", "")
+    rows = [{"query": "signs", "engine": "a", "snippet": text} for text in texts]
+    data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "out"
+    with LoopbackServer(embeds) as server, LoopbackServer(embeds) as other:
+        words = (*asking(data, server), "--diversity-embeddings", "dashscope:vectors", "--out", out)
+        run = command(*words, DASHSCOPE_BASE_URL=other.openai_url)
+        assert run.returncode == 0, run.stderr
+        assert [asked.path for asked in server.asked if "embeddings" in asked.path] == []
+        assert [asked.path for asked in other.asked] == ["/v1/embeddings"]
+    means = json.loads((out / "summary.json").read_text())["dimensions"]["diversity_embeddings"]["engines"]
+    # A result without text enters no similarity.
+    assert means["a"]["similarity@10"]["mean"] == pytest.approx(0.8)
+
+
+def test_embeddings_without_a_key_end_the_run_before_a_call(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", [{"query": "x", "engine": "a", "snippet": "x"}])
+    with LoopbackServer(embeds) as server:
+        words = (*asking(data, server), "--diversity-embeddings", "dashscope:m", "--out", tmp_path / "out")
+        run = command(*words, DASHSCOPE_API_KEY="")
+        assert (run.returncode, "DASHSCOPE_API_KEY" in run.stderr) == (2, True)
+        assert server.asked == []
+
+
 def test_lsa_needs_no_server_and_two_texts(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("-m", "lexical", "--diversity-embeddings", "lsa")

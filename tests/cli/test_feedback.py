@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.dataset.feedback import read_feedback
+from judge.dataset.feedback_events import read_feedback
 from judge.dataset.labels import Label
 from judge.errors import InputError
 from tests.support.cases import check_each
@@ -111,7 +111,7 @@ def test_feedback_stands_beside_the_verdicts_and_is_no_label(tmp_path: Path, eve
     # 1 of 3 is the same, 5 / 9 by chance: (1/3 - 5/9) / (1 - 5/9).
     text = " ".join(run.stdout.split())
     assert "thumbs: 3 judged pairs of 1 queries have them" in text
-    assert "the assessor's verdict is the same on 33.3%, kappa -0.50; 0 more are about no result" in text
+    assert "the verdict of the run is the same on 33.3%, kappa -0.50; 0 more are about no result" in text
     assert "100.0%, kappa 1.00; 1 more are about no result" in text
     dimension = judge.score(out, feedback=events).summary.dimensions["feedback"]
     assert dimension.find_mean("b", "with thumbs@10").mean == 1

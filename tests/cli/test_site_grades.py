@@ -78,3 +78,23 @@ def test_grades_are_averaged_by_list_and_paid_for_once(tmp_path: Path) -> None:
     )
     assert "content of 1 sites may be made by AI, such as bad.example" in run.stdout
     assert "1 of 4 questions have no answer" in run.stdout
+
+
+def test_a_result_without_a_url_keeps_its_rank_and_a_site_has_one_question_in_both_languages(
+    tmp_path: Path,
+) -> None:
+    english = rows({"q1": ["", "good.example", "bad.example"]}, "a text")
+    english[0]["url"] = ""
+    chinese = [{**row, "query": "小狗贫血", "snippet": f"狗狗牙龈发白 {row['rank']}"} for row in english]
+    store = ("--store", tmp_path / "verdicts.sqlite", "--site-grades", "--depth", 2)
+    with LoopbackServer(grades_sites) as server:
+        for name, of_run in (("en", english), ("zh", chinese)):
+            data = write_rows(tmp_path / f"{name}.jsonl", of_run)
+            run = command(*asking(data, server), *store, "--out", tmp_path / name)
+            assert run.returncode == 0, run.stderr
+        assert sum("Grade a web site" in asked.prompt for asked in server.asked) == 1
+        assert len(server.asked) == 2 + 1 + 2  # the pairs of each run, and the one site
+    means = json.loads((tmp_path / "zh" / "summary.json").read_text())["dimensions"]["site_grades"]["engines"]
+    assert means["e"]["quality@1"]["mean"] is None
+    assert means["e"]["quality@2"]["mean"] == 2.5
+    assert "quality@3" not in means["e"]

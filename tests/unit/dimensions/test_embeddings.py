@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judge.dimensions.embeddings import compute_lsa, embed_texts
+from judge.dimensions.embeddings import compute_lsa, open_embedder
 from judge.errors import InputError, RunIncomplete
 from judge.models.endpoint import Endpoint
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -62,8 +62,8 @@ def test_texts_without_a_common_letter_have_no_lsa() -> None:
 def test_a_server_is_asked_once_in_batches(form: str, path: str, sizes: list[int], tmp_path: Path) -> None:
     texts = ["a" * (at + 1) for at in range(23)]
     with LoopbackServer(embed) as server:
-        first = embed_texts(f"{form}:m", texts, access(server), tmp_path / "v.sqlite")
-        again = embed_texts(f"{form}:m", texts, access(server), tmp_path / "v.sqlite")
+        first = open_embedder(f"{form}:m", access(server), tmp_path / "v.sqlite")(texts)
+        again = open_embedder(f"{form}:m", access(server), tmp_path / "v.sqlite")(texts)
         asked = server.asked
     assert sorted(len((each.body or {})["input"]) for each in asked) == sizes
     assert {(each.path, each.headers["Authorization"]) for each in asked} == {(path, f"Bearer {CANARY}")}
@@ -75,17 +75,30 @@ def test_a_request_is_retried_and_then_given_up(tmp_path: Path) -> None:
         return Reply(status=429, headers={"retry-after": "0"}) if asked.number == 1 else embed(asked)
 
     with LoopbackServer(refuse_first) as server:
-        assert embed_texts("openai:m", ["abc"], access(server), tmp_path / "v.sqlite").tolist() == [
+        assert open_embedder("openai:m", access(server), tmp_path / "v.sqlite")(["abc"]).tolist() == [
             [3.0, 1.0]
         ]
     with (
         LoopbackServer(lambda _: Reply(status=401, body="{}")) as server,
         pytest.raises(RunIncomplete, match="m at"),
     ):
-        embed_texts("openai:m", ["abc"], access(server), tmp_path / "v.sqlite")
+        open_embedder("openai:m", access(server), tmp_path / "v.sqlite")(["abc"])
+
+
+def test_embeddings_of_different_lengths_are_refused(tmp_path: Path) -> None:
+    def answer(asked: ChatRequest) -> Reply:
+        rows = [
+            {"index": at, "embedding": [1.0] * asked.number} for at in range(len((asked.body or {})["input"]))
+        ]
+        return Reply(body=json.dumps({"data": rows}))
+
+    with LoopbackServer(answer) as server, pytest.raises(RunIncomplete, match="have different lengths"):
+        open_embedder("dashscope:m", access(server), tmp_path / "v.sqlite")(
+            [f"text {at}" for at in range(11)]
+        )
 
 
 @pytest.mark.parametrize("spec", ["tfidf", "openai:", "lsa:128", "local", "cohere:m"])
 def test_an_unknown_form_lists_the_forms(spec: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="write openai:NAME, dashscope:NAME, local:NAME or lsa"):
-        embed_texts(spec, TEXTS, Endpoint(None, {}, 1, 1), tmp_path / "v.sqlite")
+        open_embedder(spec, Endpoint(None, {}, 1, 1), tmp_path / "v.sqlite")(TEXTS)

@@ -62,7 +62,7 @@ def test_the_total_is_the_mean_of_the_parts_by_their_weights(tmp_path: Path) -> 
     differences = {(pair.a, pair.b): pair.mean.mean for pair in total.pairs}
     assert differences["a", "b"] == pytest.approx(of_a - of_b)
     assert differences["a", "c"] is None
-    assert total.remarks == ("shares: relevance 0.5, recall 0.125, quality 0.125, diversity 0.25",)
+    assert total.remarks == ("shares: relevance (RR@2) 0.5, recall 0.125, quality 0.125, diversity 0.25",)
 
 
 def test_the_total_of_a_finished_run_takes_the_dimensions_that_it_has(tmp_path: Path) -> None:
@@ -75,6 +75,25 @@ def test_the_total_of_a_finished_run_takes_the_dimensions_that_it_has(tmp_path: 
     # DCG is 1/log2(3), and its largest value 1 + 1/log2(3): (0.3869 + 1) / 2.
     [of_b] = [line for line in scored.stdout.split("weights")[1].splitlines() if line[:2] == "b "]
     assert of_b.split()[1] == "0.6934"
+    # The first measure is the one of this command, not of the run.
+    total = judge.score(out, ["RR@2"], weights={"relevance": 3}).summary.dimensions["weights"]
+    assert total.find_mean("b", "total").mean == 0.5
+    assert total.remarks == ("shares: relevance (RR@2) 1",)
+
+
+@check_each(
+    ("name", "message"),
+    [
+        ("weights", "the dimension 'weights' needs the option of its name"),
+        ("feedback", "needs the option of its name"),
+        ("diversity_embeddings", "needs the option of its name"),
+        ("variety", "unknown dimension 'variety'; write one of diversity, "),
+    ],
+)
+def test_a_dimension_is_not_measured_without_its_option(name: str, message: str, tmp_path: Path) -> None:
+    judge.run(rows(), "expected", out=str(tmp_path / "run"), depth=2)
+    with pytest.raises(InputError, match=message):
+        judge.score(tmp_path / "run", dimensions=[name])
 
 
 @check_each(

@@ -11,8 +11,8 @@ import pytest
 from judge.nightly.query_drift import (
     describe_query_drift,
     measure_coverage,
+    measure_text_distance,
     shared_query_ids,
-    text_distance,
 )
 from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.records import Query
@@ -36,23 +36,23 @@ def test_a_query_is_shared_when_both_ask_the_same_under_one_id() -> None:
 
 
 def test_the_same_texts_are_at_no_distance() -> None:
-    seen, by_chance, p = text_distance(COOKING, COOKING[::-1])
+    seen, by_chance, p = measure_text_distance(COOKING, COOKING[::-1])
     assert (seen, p) == (0.0, 1.0)
     assert by_chance is not None
     assert by_chance > 0
 
 
 def test_texts_without_a_common_character_are_one_bit_apart() -> None:
-    assert text_distance(["abab"], ["小狗贫血"])[0] == pytest.approx(1.0)
+    assert measure_text_distance(["abab"], ["小狗贫血"])[0] == pytest.approx(1.0)
 
 
 def test_nothing_is_at_no_distance_that_could_be_told() -> None:
-    assert text_distance([], COOKING) == (None, None, None)
-    assert text_distance(COOKING, []) == (None, None, None)
+    assert measure_text_distance([], COOKING) == (None, None, None)
+    assert measure_text_distance(COOKING, []) == (None, None, None)
 
 
 def test_texts_of_another_kind_are_further_apart_than_chance_puts_them() -> None:
-    seen, by_chance, p = text_distance(COOKING, TRAINS)
+    seen, by_chance, p = measure_text_distance(COOKING, TRAINS)
     assert seen is not None
     assert by_chance is not None
     assert seen > 2 * by_chance
@@ -64,7 +64,7 @@ def test_two_draws_of_one_kind_are_as_far_apart_as_chance_puts_them() -> None:
     small = 0
     for _ in range(10):
         drawn = rng.permutation([*COOKING, *TRAINS]).tolist()
-        p = text_distance(drawn[:9], drawn[9:])[2]
+        p = measure_text_distance(drawn[:9], drawn[9:])[2]
         small += p is not None and p < 0.05
     assert small <= 2
 
@@ -79,7 +79,7 @@ def test_the_distance_is_that_of_independent_libraries(one: Sequence[str], two: 
     count = CountVectorizer(analyzer="char", ngram_range=(2, 3), lowercase=True)
     table = count.fit_transform([f" {text} " for text in (*one, *two)]).toarray()
     told = jensenshannon(table[: len(one)].sum(0), table[len(one) :].sum(0), base=2) ** 2
-    assert text_distance(one, two)[0] == pytest.approx(told, abs=1e-9)
+    assert measure_text_distance(one, two)[0] == pytest.approx(told, abs=1e-9)
 
 
 def test_a_similar_query_covers_another() -> None:
@@ -127,7 +127,7 @@ def test_a_low_coverage_is_a_remark_with_examples() -> None:
     same = drift(10, 10, 9, 0.0, 1.0)
     assert len(list(describe_query_drift(replace(same, coverage=1.0)))) == 1
     _, said = describe_query_drift(replace(same, coverage=0.9, uncovered=("x",)))
-    assert said == "90% of tonight's queries are in the baseline or similar to one in it"
+    assert said == "90.0% of the night's queries are in the baseline or similar to one in it"
     _, said = describe_query_drift(replace(same, coverage=0.7, uncovered=("x", "y")))
-    assert said.startswith("70% of tonight's queries")
+    assert said.startswith("70.0% of the night's queries")
     assert "says little about the others, such as 'x', 'y': make a night" in said

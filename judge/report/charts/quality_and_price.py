@@ -37,7 +37,7 @@ class _Point:
         return f"{engine}: ${self.usd:,.2f}, {svg.name_mean(measure)} {value}"
 
 
-def draw_prices(summary: Summary) -> Chart | None:
+def draw_quality_and_price(summary: Summary) -> Chart | None:
     """Return the first measure against the price of 1,000 queries, best first; None without a price."""
     costs = summary.dimensions.get("costs")
     measure = sentences.find_main_measure(summary)
