@@ -38,9 +38,9 @@ def forecast_comparison(
             asker.ask(kind, plan.to_ask)
             known, calls = asker.count_stored(kind, calls)
     assessor = factory.build_text_assessor(config, kind, calls=False)
-    shown = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask) / max(len(plan.to_ask), 1)
+    tokens = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask) / max(len(plan.to_ask), 1)
     price = factory.build_limits(config, assessor.model).price
-    estimate = estimating.estimate_questions(assessor, known, calls, shown, side_by_side.REPLY_TOKENS, price)
+    estimate = estimating.estimate_questions(assessor, known, calls, tokens, side_by_side.REPLY_TOKENS, price)
     return loaded, plan, estimate
 
 

@@ -84,34 +84,41 @@ async def judge_with_panel(
                 results.append(await judge_pool(pool, assessor, client, window, repeats, progress, api))
             await asyncio.sleep(0.01)  # for a signal that came while the loop did not wait
     if isinstance(token.reason, Interrupted):
-        grades = sum(judgment.grade is not None for result in results for judgment in result.judgments)
-        usd = combine_results(results).cost.usd
-        spent = f", ${usd:.4f}" if usd else ""
         total = len(clients) * repeats * len(pool.pairs)
-        waiting = sum(result.in_batches for result in results)
-        if topic := clients[0][0].topic:
-            raise Interrupted(
-                "{reason}: {topic}: {answers:,} of {total:,} questions answered{spent}",
-                reason=token.reason,
-                topic=topic,
-                answers=grades,
-                total=total,
-                spent=spent,
-            )
-        raise Interrupted(
-            "{reason}: {grades:,} of {total:,} judged{spent}; {waiting:,} are in batches, which go on at the"
-            " server"
-            if waiting
-            else "{reason}: {grades:,} of {total:,} judged{spent}",
-            reason=token.reason,
-            grades=grades,
-            total=total,
-            spent=spent,
-            waiting=waiting,
-        )
+        raise _describe_interrupt(token.reason, clients[0][0].topic, results, total)
     if isinstance(token.reason, StoreError):
         raise token.reason
     return results
+
+
+def _describe_interrupt(
+    reason: Interrupted, topic: str, results: Sequence[JudgingResult], total: int
+) -> Interrupted:
+    """Return the interrupt with how many of `total` pairs, or of the questions on `topic`, have an answer."""
+    answers = sum(judgment.grade is not None for result in results for judgment in result.judgments)
+    usd = combine_results(results).cost.usd
+    spent = f", ${usd:.4f}" if usd else ""
+    if topic:
+        return Interrupted(
+            "{reason}: {topic}: {answers:,} of {total:,} questions answered{spent}",
+            reason=reason,
+            topic=topic,
+            answers=answers,
+            total=total,
+            spent=spent,
+        )
+    waiting = sum(result.in_batches for result in results)
+    return Interrupted(
+        "{reason}: {grades:,} of {total:,} judged{spent}; {waiting:,} are in batches, which go on at the"
+        " server"
+        if waiting
+        else "{reason}: {grades:,} of {total:,} judged{spent}",
+        reason=reason,
+        grades=answers,
+        total=total,
+        spent=spent,
+        waiting=waiting,
+    )
 
 
 async def judge_pool(

@@ -65,9 +65,11 @@ def read_queries(path: Path) -> list[QueryRow]:
 def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
     text = row.get("query")
     if not isinstance(text, str) or not clean.clean_query(text):
-        shown = Message("missing") if text is None else f"{text!r:.80}"
+        description = Message("missing") if text is None else f"{text!r:.80}"
         raise InputError(
-            "{place}: field 'query' is {value}; every query needs visible text", place=place, value=shown
+            "{place}: field 'query' is {value}; every query needs visible text",
+            place=place,
+            value=description,
         )
     if _SURROGATE.search(text):
         raise InputError(

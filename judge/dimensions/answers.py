@@ -90,8 +90,8 @@ def forecast_answers(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable
     tokens = [
         estimate_tokens("".join(snippet.text for snippet in ranking.snippets[:TOP])) for ranking in lists
     ]
-    shown = sum(tokens) / max(len(lists), 1)
-    kinds = ((ANSWER, shown), (GRADE_ANSWER, 100.0))
+    tokens_a_list = sum(tokens) / max(len(lists), 1)
+    kinds = ((ANSWER, tokens_a_list), (GRADE_ANSWER, 100.0))
     return [QuestionForecast(kind, len(lists), tokens, _REPLY_TOKENS) for kind, tokens in kinds]
 
 
@@ -104,17 +104,17 @@ def measure_answers(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Di
     """Return the grade of the answer from each list. An empty list, and an empty answer, is missing."""
     lists = _select_lists(run.data)
     queries = run.data.queries
-    shown = [ranking for ranking in lists if ranking.snippets]
+    lists_with_results = [ranking for ranking in lists if ranking.snippets]
     to_answer = [
         # The model that answers does not see the reference.
         make_question_pair(
             replace(queries[ranking.query_id], reference=None),
             [show_snippet(rank, snippet) for rank, snippet in enumerate(ranking.snippets[:TOP], start=1)],
         )
-        for ranking in shown
+        for ranking in lists_with_results
     ]
     replies = asker.ask(ANSWER, to_answer)
-    answers = dict(zip(map(_key, shown), replies, strict=True))
+    answers = dict(zip(map(_key, lists_with_results), replies, strict=True))
     texts = {key: answer.answer for key, answer in answers.items() if answer and answer.answer.strip()}
     to_grade = [make_question_pair(queries[query_id], [text]) for (_, query_id), text in texts.items()]
     grades = asker.ask(GRADE_ANSWER, to_grade)

@@ -27,13 +27,15 @@ def measure_costs(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
 
     The prices are those of `options`, in US dollars per 1,000 queries, else list prices, if there are any.
     """
-    typed = {
+    own_prices = {
         name: float(price) for name, _, price in (each.rpartition("=") for each in options.costs) if name
     }
     # A longer list can take further calls.
     shipped = read_list_prices() if run.pool.depth <= LISTED_RESULTS else {}
-    listed = {name: each for name, each in shipped.items() if name in run.data.engines and name not in typed}
-    prices = {**{name: each.usd for name, each in listed.items()}, **typed}
+    listed = {
+        name: each for name, each in shipped.items() if name in run.data.engines and name not in own_prices
+    }
+    prices = {**{name: each.usd for name, each in listed.items()}, **own_prices}
     cutoff = min(_CUTOFF, run.pool.depth)
     relevant = f"relevant@{cutoff}"
     values = {

@@ -51,21 +51,21 @@ def explain_run(run: LoadedRun, asker: TextAsker, options: DimensionOptions) -> 
     order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
     rankings = {(each.engine, each.query_id): each for each in run.data.rankings}
     judgments = _select_judgments(run.judgments)
-    asked = []
+    lists_with_lines = []
     for at in order[: options.explain_queries]:
         for row, engine in enumerate(scores.engines):
             ranking = rankings.get((engine, scores.queries[at]))
             if ranking is not None and not np.isnan(values[row, at]):
                 head = f"{scores.measures[0]} = {values[row, at]:.4f}"
-                asked.append((ranking, [head, *_show_grades(ranking, run, judgments)]))
+                lists_with_lines.append((ranking, [head, *_show_grades(ranking, run, judgments)]))
     pairs = [
         make_question_pair(run.data.queries[ranking.query_id], lines)
-        for ranking, lines in asked
+        for ranking, lines in lists_with_lines
         if ranking.snippets
     ]
     answers = asker.ask(EXPLAIN, pairs)
     notes = []
-    for ranking, _ in asked:
+    for ranking, _ in lists_with_lines:
         query = run.data.queries[ranking.query_id]
         answer = answers.pop(0) if ranking.snippets else Explanation(_NO_RESULT[query.lang])
         if answer:
@@ -74,7 +74,7 @@ def explain_run(run: LoadedRun, asker: TextAsker, options: DimensionOptions) -> 
         "{count:,} of {total:,} lists are explained: those of the {queries:,} queries with the lowest mean"
         " {measure}.",
         count=len(notes),
-        total=len(asked),
+        total=len(lists_with_lines),
         queries=min(len(order), options.explain_queries),
         measure=str(scores.measures[0]),
     )

@@ -54,8 +54,8 @@ def forecast_failures(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterabl
     """Return the most questions: all results of a query are not relevant, with reasons of 60 tokens."""
     pairs = Counter(pair.query.id for pair in pool.pairs)
     questions = sum(-(-count // _MAX_SHOWN) for count in pairs.values())
-    shown = 60.0 * len(pool.pairs) / max(questions, 1)
-    return [QuestionForecast(CLASSIFY_REASONS, questions, shown, 5 * _MAX_SHOWN)]
+    tokens = 60.0 * len(pool.pairs) / max(questions, 1)
+    return [QuestionForecast(CLASSIFY_REASONS, questions, tokens, 5 * _MAX_SHOWN)]
 
 
 def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
@@ -130,6 +130,6 @@ def _describe_engines(
     """Yield the number of results in each class, the most frequent first, for each engine."""
     for engine in run.data.engines:
         counts = Counter({name: len(examples.get((engine, name), ())) for name in CLASSES})
-        shown = ", ".join(f"{name} {count:,}" for name, count in counts.most_common() if count)
-        if shown:
-            yield Message("not relevant at {engine}: {classes}", engine=engine, classes=shown)
+        classes = ", ".join(f"{name} {count:,}" for name, count in counts.most_common() if count)
+        if classes:
+            yield Message("not relevant at {engine}: {classes}", engine=engine, classes=classes)

@@ -49,11 +49,11 @@ def _measure_kind(
         if ranking.error is not None:
             continue
         keys = [(ranking.query_id, snippet.id) for snippet in ranking.snippets[:depth]]
-        known = [key for key in keys if key in matched.grades]
-        same = [(typical[key] >= least) == matched.grades[key] for key in known if key in typical]
+        labelled = [key for key in keys if key in matched.grades]
+        same = [(typical[key] >= least) == matched.grades[key] for key in labelled if key in typical]
         values[ranking.engine, ranking.query_id] |= {
-            f"positive {kind}@{depth}": fmean(matched.grades[key] for key in known) if known else None,
-            f"with {kind}@{depth}": len(known) / len(keys) if keys else None,
+            f"positive {kind}@{depth}": fmean(matched.grades[key] for key in labelled) if labelled else None,
+            f"with {kind}@{depth}": len(labelled) / len(keys) if keys else None,
             f"agrees with {kind}@{depth}": fmean(same) if same else None,
         }
     agreement = measure_agreement(pair_grades(matched.grades, typical), BINARY, run.spec.scale)

@@ -108,9 +108,9 @@ def forecast_points(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[
     """Return the most questions: one a query, and one a pair, of which only relevant ones are asked."""
     texts = [estimate_tokens(pair.snippet.text) for pair in pool.pairs] or [0.0]
     queries = len(data.queries)
-    shown = fmean(texts) * min(_MAX_SHOWN, len(pool.pairs) / max(queries, 1))
+    tokens_a_query = fmean(texts) * min(_MAX_SHOWN, len(pool.pairs) / max(queries, 1))
     return [
-        QuestionForecast(LIST_POINTS, queries, shown, MAX_POINTS * _POINT_TOKENS),
+        QuestionForecast(LIST_POINTS, queries, tokens_a_query, MAX_POINTS * _POINT_TOKENS),
         QuestionForecast(
             FIND_SUPPORT, len(pool.pairs), fmean(texts) + MAX_POINTS * _POINT_TOKENS, 6 * MAX_POINTS
         ),
@@ -124,11 +124,14 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
     """
     relevant = _select_relevant(run)
     queries = list(run.data.queries.values())
-    shown = [
+    lines_by_query = [
         [show_snippet(number, pair.snippet) for number, pair in enumerate(relevant[query.id][:_MAX_SHOWN], 1)]
         for query in queries
     ]
-    to_list = [make_question_pair(query, lines or ["-"]) for query, lines in zip(queries, shown, strict=True)]
+    to_list = [
+        make_question_pair(query, lines or ["-"])
+        for query, lines in zip(queries, lines_by_query, strict=True)
+    ]
     lists = asker.ask(LIST_POINTS, to_list)
     points = {query.id: answer.points for query, answer in zip(queries, lists, strict=True) if answer}
     to_assign = [pair for query_id in points for pair in relevant[query_id]]
@@ -174,12 +177,12 @@ def measure_recall(
     `vital_RR` is 1 / the first rank at which all vital points are supported, 0 where they never are.
     alpha-nDCG is None where a result of the pool is unknown: its ideal order could be better.
     """
-    known = [levels for levels in ranking if levels is not None]
+    rows = [levels for levels in ranking if levels is not None]
     vital = np.array([each.importance == "vital" for each in points])
-    best = np.array(known).max(axis=0) if known else np.zeros(len(points))
+    best = np.array(rows).max(axis=0) if rows else np.zeros(len(points))
     strict = best == 1.0
     weights = np.where(vital, 1.0, 0.5)
-    covered = np.logical_or.accumulate(np.array(known) == 1.0)[:, vital].all(axis=1) if known else np.zeros(0)
+    covered = np.logical_or.accumulate(np.array(rows) == 1.0)[:, vital].all(axis=1) if rows else np.zeros(0)
     ranks = np.flatnonzero(covered)
     stated = [np.array(levels) == 1.0 for levels in pool if levels and 1.0 in levels]
     values = {
@@ -191,7 +194,7 @@ def measure_recall(
         "vital_RR": (1.0 / float(ranks[0] + 1) if len(ranks) else 0.0) if vital.any() else None,
         f"alpha_nDCG@{depth}": None
         if None in pool
-        else compute_alpha_ndcg([np.array(levels) == 1.0 for levels in known], stated, depth),
+        else compute_alpha_ndcg([np.array(levels) == 1.0 for levels in rows], stated, depth),
     }
     return values if None not in ranking else dict.fromkeys(values)
 
@@ -233,8 +236,10 @@ def _describe_uncovered(
     These are only points of queries whose results are all known.
     """
     notes, total = [], 0
-    known = {query_id: [row for row in pool if row] for query_id, pool in pools.items() if None not in pool}
-    for query_id, pool in known.items():
+    complete = {
+        query_id: [row for row in pool if row] for query_id, pool in pools.items() if None not in pool
+    }
+    for query_id, pool in complete.items():
         missing = [
             each.point
             for place, each in enumerate(points[query_id])
@@ -254,7 +259,7 @@ def _describe_uncovered(
         uncovered=total,
     )
     remarks = [remark]
-    if unknown := len(points) - len(known):
+    if unknown := len(points) - len(complete):
         remarks.append(
             Message(
                 "{queries:,} queries have results without a grade or an answer: whether the results support"

@@ -98,8 +98,10 @@ def plan_comparison(run: LoadedRun, a: str, b: str) -> ListComparison:
         first, second = rankings.get((a, query_id)), rankings.get((b, query_id))
         if first is None or second is None:
             continue
-        shown = [[snippet.id for snippet in each.snippets[: run.pool.depth]] for each in (first, second)]
-        if shown[0] == shown[1]:
+        ids_by_list = [
+            [snippet.id for snippet in each.snippets[: run.pool.depth]] for each in (first, second)
+        ]
+        if ids_by_list[0] == ids_by_list[1]:
             equal.append(query_id)
             continue
         different.append(query_id)

@@ -100,8 +100,8 @@ def _read_part(run: LoadedRun, name: str) -> Values:
         scores = score_lists(run, measure)
         return {key: None if value is None else value / largest for key, value in scores.items()}
     part, rows = _PARTS[name], run.dimensions[WEIGHTED_DIMENSIONS[name]].values
-    known = {key: row.get(f"{part.measure}@{run.pool.depth}") for key, row in rows.items()}
+    values = {key: row.get(f"{part.measure}@{run.pool.depth}") for key, row in rows.items()}
     return {
         key: None if value is None else (value - part.worst) / (part.best - part.worst)
-        for key, value in known.items()
+        for key, value in values.items()
     }

@@ -66,12 +66,11 @@ def measure_coverage(tonight: Sequence[str], baseline: Sequence[str]) -> tuple[f
 
     if not tonight or not baseline:
         return None, ()
-    known = set(baseline)
-    new = [text for text in tonight if text not in known]
+    baseline_texts = set(baseline)
+    new = [text for text in tonight if text not in baseline_texts]
     drawn = np.random.default_rng(_SEED).permutation(len(new))[:_MAX_COMPARED]
     compared = [new[at] for at in sorted(drawn)]
-    known_texts = sorted(known)
-    grams, text_of_gram = _count_grams([*compared, *known_texts])
+    grams, text_of_gram = _count_grams([*compared, *sorted(baseline_texts)])
     sets = sparse.csr_array((np.ones(len(grams)), (text_of_gram, grams)))
     sets.data[:] = 1.0
     units = sparse.csr_array(sparse.diags_array(1 / np.sqrt(sets.sum(1))) @ sets)

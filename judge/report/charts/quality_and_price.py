@@ -85,9 +85,9 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
 
 
 def _draw_picture(points: Sequence[_Point], measure: str) -> Iterator[Markup]:
-    shown = points[:MAX_ENGINES]
-    across = svg.make_axis([0.0, *(point.usd for point in shown)])
-    up = svg.make_axis(number for point in shown for number in point.mean.numbers)
+    drawn_points = points[:MAX_ENGINES]
+    across = svg.make_axis([0.0, *(point.usd for point in drawn_points)])
+    up = svg.make_axis(number for point in drawn_points for number in point.mean.numbers)
     yield svg.draw_text(svg.name_mean(measure), "head", 0, 12)
     yield svg.draw_legend(32, (0.0, svg.DOT, text("mean")), (70.0, svg.WHISKER, text("95 % interval")))
     for tick in up.ticks:
@@ -99,7 +99,7 @@ def _draw_picture(points: Sequence[_Point], measure: str) -> Iterator[Markup]:
         yield svg.draw_text(across.format_tick(tick), "tick", x, _BOTTOM + 16, "middle")
     yield svg.draw_text(text("USD per 1,000 queries"), "note", _LEFT + _WIDTH, _BOTTOM + 32, "end")
     placed: list[tuple[float, float]] = []
-    for point in shown:
+    for point in drawn_points:
         x, y = _LEFT + _WIDTH * across.locate(point.usd), _locate(up, point.mean.value)
         marks = [svg.draw_dot(x, y, "dot")]
         if point.mean.interval:
