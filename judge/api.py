@@ -233,22 +233,22 @@ def compare_lists(
     from judge import list_comparison
     from judge.config.run import Config
 
-    if model is None:
-        model = read_model(Path(run), options.get("base_url"))
-    options["model"] = model
-    compare = partial(list_comparison.add_comparison, Config.load(None, **options), Path(run), a, b)
+    config = add_model(Config.load(None, model=model, **options), Path(run))
+    compare = partial(list_comparison.add_comparison, config, Path(run), a, b)
     if not _loop_is_running():
         return compare()
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor:
         return executor.submit(compare).result()
 
 
-def read_model(run: Path, base_url: object = None) -> str:
-    """Return the first model of the run in a folder, empty where its files name none.
+def add_model(config: Config, run: Path) -> Config:
+    """Return the options with the first model of the run in a folder, if they name none and its files do.
 
-    Raises InputError when the run names its server and `base_url` is None: the folder can come from another
+    Raises InputError when the run names its server and the options don't: the folder can come from another
     person, who must not choose the server that gets a key.
     """
+    if config.model:
+        return config
     with reading_run(run):
         options = (RunFolder(run).read_if_there("config.json") or {}).get("options", {})
         model, address = options.get("model") or "", options.get("base_url")
@@ -267,14 +267,14 @@ def read_model(run: Path, base_url: object = None) -> str:
             model=model,
             words=shlex.quote(model),
         )
-    if address and base_url is None:
+    if address and config.base_url is None:
         raise InputError(
             "{file}: the server of the run is {address!r}; add --base-url {words} if it may get your key",
             file=place,
             address=address,
             words=shlex.quote(str(address)),
         )
-    return model
+    return replace(config, model=model)
 
 
 def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> LabellingPlan:

@@ -155,17 +155,14 @@ def sidebyside(
 ) -> None:
     """Ask a model which of two engines' whole lists is better, query by query and in both orders.
 
-    Without -m it is the first model of the run; --base-url is never that of the run. The result is added to
-    the run's files.
+    Without a model in -m or --config it is the first model of the run; --base-url is never that of the run.
+    The result is added to the run's files.
     """
     from judge import api, list_comparison
     from judge.cli.render import assessor_tables, dimension_tables
     from judge.client.cancel import raise_on_signals
 
-    typed = typed_options(context)
-    if not typed.get("model"):
-        typed = {**typed, "model": api.read_model(run, typed.get("base_url"))}
-    settings = to_config(typed, config)
+    settings = api.add_model(to_config(typed_options(context), config), run)
     console, t = make_console(), ui_translator()
     *_unused, estimate = list_comparison.forecast_comparison(settings, run, a, b)
     assessor_tables.print_question_estimate("sidebyside", estimate, console, t)

@@ -158,6 +158,16 @@ def test_a_run_in_the_same_folder_keeps_the_comparison_of_the_same_grades(
     assert list(json.loads((run / "summary.json").read_text())["dimensions"]) == ["sites"]
 
 
+def test_a_model_in_the_file_of_options_is_used_before_that_of_the_run(
+    run: Path, server: LoopbackServer, tmp_path: Path
+) -> None:
+    options = tmp_path / "judge.toml"
+    options.write_text(f'model = "openai:fake"\nbase_url = "{server.openai_url}"\n')
+    done = command("sidebyside", run, "x", "y", "--config", options)
+    assert done.returncode == 0, done.stderr
+    assert len(server.asked) == 14
+
+
 def test_a_folder_of_another_person_chooses_no_server_and_no_new_store(
     run: Path, server: LoopbackServer
 ) -> None:
