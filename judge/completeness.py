@@ -25,7 +25,8 @@ def check_run(
     incomplete = _check_pairs(summary, judging, least)
     if incomplete is None and asker and asker.stopped is not None:
         incomplete = RunIncomplete(
-            "the pairs are judged, but not every question besides is answered: {reason}", reason=asker.stopped
+            "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
+            reason=asker.stopped,
         )
     if incomplete is None and (failures := _describe_failures(judging.judgments)):
         warnings.append(Message("not every pair has a grade{failures}", failures=failures))

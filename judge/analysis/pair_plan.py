@@ -189,7 +189,7 @@ def _weigh_pairs(
     weights: dict[_Key, Floats] = {}
     for ranking in run.data.rankings:
         if ranking.engine in engines:
-            for snippet_id, weight in zip(_list_firsts(ranking, run.pool), of_rank, strict=False):
+            for snippet_id, weight in zip(list_firsts(ranking, run.pool), of_rank, strict=False):
                 key = ranking.query_id, snippet_id
                 if key in labellable:
                     of_engine = weights.setdefault(key, np.zeros(len(engines)))
@@ -208,7 +208,7 @@ def _weigh_pairs(
     return units
 
 
-def _list_firsts(ranking: Ranking, pool: Pool) -> list[str]:
+def list_firsts(ranking: Ranking, pool: Pool) -> list[str]:
     """Return the snippet id at each rank, "" for a document that the list has already shown."""
     documents = pool.documents.get((ranking.engine, ranking.query_id), ())
     return [
@@ -283,7 +283,7 @@ def _hash_lists(run: LoadedRun, engines: Sequence[str], measure: Measure) -> str
     """Return a hash of what the weights depend on: the lists of the engines down to the cutoff."""
     cutoff = measure.effective_cutoff(run.pool.depth)
     lists = sorted(
-        (each.engine, each.query_id, each.error is not None, _list_firsts(each, run.pool)[:cutoff])
+        (each.engine, each.query_id, each.error is not None, list_firsts(each, run.pool)[:cutoff])
         for each in run.data.rankings
         if each.engine in engines
     )

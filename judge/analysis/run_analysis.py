@@ -114,17 +114,25 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
         cost=spec.cost,
         labels=spec.labels,
-        controls=_add_ideal_means(spec, results, columns),
+        controls=_add_ideal_means(spec, results, columns, scores.largest),
         near_duplicates=len(np.unique(columns.rows["pair"][columns.rows["is_near_duplicate"]])),
     )
 
 
-def _add_ideal_means(spec: RunSpec, results: ResultColumns, judgments: JudgmentColumns) -> Controls | None:
-    """Return the controls with the means of the pool's best order; None without controls."""
+def _add_ideal_means(
+    spec: RunSpec, results: ResultColumns, judgments: JudgmentColumns, largest: Sequence[float]
+) -> Controls | None:
+    """Return the controls with the means of the pool's best order; None without controls.
+
+    `largest` are the largest possible values of the measures.
+    """
     if spec.controls is None:
         return None
     values = score_ideal_order(results, judgments, spec.measures, spec.scale)
-    means = {name: average_values(map(finite_or_none, of_queries)) for name, of_queries in values.items()}
+    means = {
+        name: average_values(map(finite_or_none, of_queries), most=most)
+        for (name, of_queries), most in zip(values.items(), largest, strict=True)
+    }
     return replace(spec.controls, ideal=means)
 
 

@@ -32,7 +32,7 @@ class ConsecutiveFailures:
         self._only_thinking = self._only_thinking + 1 if answer.thinking else 0
         if self._failed >= MAX_CONSECUTIVE_FAILURES:
             return RunIncomplete(
-                "{count} pairs in a row failed with {error!r} at {endpoint}, the last one: {detail}; check"
+                "{count} requests in a row failed with {error!r} at {endpoint}, the last one: {detail}; check"
                 " the server, then run the same command again: what was judged is kept",
                 count=MAX_CONSECUTIVE_FAILURES,
                 error=answer.error,
@@ -41,15 +41,14 @@ class ConsecutiveFailures:
             )
         if self._only_thinking >= _MAX_ONLY_THINKING:
             return RunIncomplete(
-                "{count} pairs in a row have no grade by {model}: {advice}",
+                "{count} requests to {model} in a row have no answer: {advice}",
                 count=_MAX_ONLY_THINKING,
                 model=self._model.name,
                 advice=answer.advice,
             )
         if self._unreadable >= MAX_CONSECUTIVE_FAILURES:
             return RunIncomplete(
-                "the replies of {model} to {count} pairs in a row hold no grade that can be read, {reply};"
-                " {advice}",
+                "{count} replies of {model} in a row hold no answer that can be read, {reply}; {advice}",
                 model=self._model.name,
                 count=MAX_CONSECUTIVE_FAILURES,
                 reply=_describe_reply(answer),

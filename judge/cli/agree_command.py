@@ -27,8 +27,9 @@ def agree(
     more: Annotated[
         list[str] | None, typer.Argument(help="After --engines: more engines.", show_default=False)
     ] = None,
-    qrels: Annotated[
-        Path | None, make_option("People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).")
+    qrels_files: Annotated[
+        list[Path] | None,
+        make_option("People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).", "--qrels"),
     ] = None,
     plan: Annotated[
         list[str] | None,
@@ -57,7 +58,10 @@ def agree(
     labels_scale: Annotated[
         str | None, make_option("Scale of the labels: graded or binary (default: detected).")
     ] = None,
-    measure: Annotated[str | None, make_option("Measure to show (default: the first).")] = None,
+    measure: Annotated[
+        str | None,
+        make_option("Measure to show (default: the first), or to draw pairs for (default: sDCG@10)."),
+    ] = None,
     trec_runs: Annotated[
         list[Path] | None,
         make_option("Without a run folder: the TREC run of an engine; repeatable.", "--run"),
@@ -83,6 +87,7 @@ def agree(
     is_of_files = bool(trec_runs) or depth is not None
     if is_of_files and not run.is_file():
         raise InputError("--run and --depth are for two files of grades; {run} is a run folder", run=run)
+    qrels = _choose_labels(qrels_files)
     if qrels is None:
         size = DrawSize(plan_pairs, half_width, seed or 0, rounds or 1)
         _draw_for_labelling(run, plan, size, names, measure, out)
@@ -116,6 +121,15 @@ def agree(
             agreement_tables.print_decision(result, make_console(), ui_translator())
         else:
             agreement_tables.print_agreement(result, make_console(), ui_translator(), measure)
+
+
+def _choose_labels(files: Sequence[Path] | None) -> Path | None:
+    """Return the file of --qrels; raise InputError for more than one, of which the last would count."""
+    if files and len(files) > 1:
+        raise InputError(
+            "--qrels takes one file, and there are {count}; put all labels in one", count=len(files)
+        )
+    return files[0] if files else None
 
 
 def _draw_for_labelling(
@@ -219,3 +233,5 @@ def _plan_pairs(
             design=name_design(path),
         )
     )
+    if plan.labels == len(plan.units):
+        typer.echo(t("These are all pairs whose grade can change the order."))

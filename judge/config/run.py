@@ -200,6 +200,13 @@ class Config:
         for_datasets=True,
         for_scores=True,
     )
+    expected_gains: bool = option(
+        "Also score by the probabilities of a decision model: nDCG, DCG, sDCG and P by expected gains; free.",
+        DIMENSIONS,
+        False,
+        for_datasets=True,
+        for_scores=True,
+    )
     feedback: TextValue | None = option(
         "Also compare the verdicts with feedback of users: CSV (query_id, snippet_id, feedback: up, down,"
         " click, skip); free.",

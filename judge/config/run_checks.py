@@ -33,6 +33,7 @@ def check_together(config: Config) -> None:
     _check_expected(config)
     if config.assessor == "deepeval":
         _check_deepeval(config)
+    _check_thinking(config)
     _check_thresholds(config)
     _check_weights(config)
     for name in ("site_grades", "points", "answers", "failures", "explain"):
@@ -44,11 +45,19 @@ def check_text_model(config: Config, option: str) -> None:
     """Raise InputError when the first model, which `option` asks, answers with no texts."""
     if config.model.startswith(("lexical", EXPECTED, RERANKER, DECISION_MODEL)):
         raise InputError(
-            "{option} asks a language model, and {model} gives no texts; omit {option}, or name another"
-            " model first",
+            "{option} asks a language model, and {model} gives no texts; name a language model first,"
+            " such as -m openai:NAME",
             option=option,
             model=config.model,
         )
+
+
+def _check_thinking(config: Config) -> None:
+    for name in (config.model, *config.panel):
+        if config.thinking and name.startswith((RERANKER, DECISION_MODEL)):
+            raise InputError(
+                "{model} gives no reasons, so it cannot reason first; omit --thinking", model=name
+            )
 
 
 def _check_thresholds(config: Config) -> None:

@@ -89,6 +89,12 @@ def _load_freshness() -> FreeDimension:
     return measure_freshness
 
 
+def _load_expected_gains() -> FreeDimension:
+    from judge.dimensions.expected_gains import measure_expected_gains
+
+    return measure_expected_gains
+
+
 def _load_feedback() -> FreeDimension:
     from judge.dimensions.feedback import measure_feedback
 
@@ -143,6 +149,7 @@ _ROWS = (
     Dimension(Message("diversity_embeddings"), _load_diversity_embeddings, needs_option=True),
     Dimension(Message("sites"), _load_sites),
     Dimension(Message("freshness"), _load_freshness),
+    Dimension(Message("expected_gains"), _load_expected_gains),
     Dimension(Message("feedback"), _load_feedback, needs_option=True),
     Dimension(Message("costs"), _load_costs),
     Dimension(Message("site_grades"), _load_site_grades, asks=True),
@@ -163,8 +170,8 @@ def measure_dimensions(
 ) -> dict[str, DimensionResult]:
     """Return the dimensions of the run by name: those that it has, and those of `names`, measured anew.
 
-    Without an `asker`, those that ask a model are left out. Raises InputError for an unknown name, and for a
-    dimension that lacks its option.
+    Without an `asker`, those that ask a model are left out, and so are the next ones when it has stopped.
+    Raises InputError for an unknown name, and for a dimension that lacks its option.
     """
     names = set(names)
     if unknown := sorted(names - DIMENSIONS.keys()):
@@ -178,7 +185,7 @@ def measure_dimensions(
         measure = DIMENSIONS[name].load()
         if not isinstance(measure, AskedDimension):
             results[name] = measure(replace(run, dimensions=results), options)
-        elif asker is not None:
+        elif asker is not None and asker.stopped is None:
             result = measure.measure(run, asker, options)
             results[name] = _add_remark(result, asker.judgments.get(name, ()))
     return results

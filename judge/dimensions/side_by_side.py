@@ -136,7 +136,8 @@ def measure_win_rates(run: LoadedRun, plan: ListComparison, asker: TextAsker) ->
         contradictions += first * second > 0
         winner = plan.a if first > second else plan.b if first < second else None
         shown_first, answer = (plan.a, one) if first == np.sign(first - second) else (plan.b, two)
-        text = f"A = {shown_first}: {answer.reason.strip()}"
+        shown_last = plan.b if shown_first == plan.a else plan.a
+        text = f"(A = {shown_first}, B = {shown_last}) {answer.reason.strip()}"
         notes.append(make_note(run.data.queries[query_id], winner, text))
     notes.sort(key=lambda note: -abs(preferences[note.query_id]))
     values: dict[tuple[str, str], QueryValues] = {}
@@ -166,7 +167,7 @@ def _describe_preferences(
     if wins + losses >= _MIN_DECIDED and (low > 0 or high < 0):
         outcome = Message("{engine} is preferred", engine=plan.a if low > 0 else plan.b)
     return Message(
-        "{a}, {b}: {outcome}; {wins:,} queries prefer {a}, {losses:,} prefer {b}, {ties:,} are ties, of"
+        "{outcome}; {wins:,} queries prefer {a}, {losses:,} prefer {b}, {ties:,} are ties, of"
         " them {equal:,} equal lists and {contradictions:,} where the two orders contradict each other;"
         " {missing:,} have no answer.",
         a=plan.a,

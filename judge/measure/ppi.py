@@ -357,12 +357,12 @@ def _advise_more_labels(sample: LabelledSample) -> Message:
 def _check_enough_labels(sample: LabelledSample, have: Message, more: Message) -> None:
     """Raise `InputError` when too few queries are labelled, or too few of these have a value."""
     labelled = sample.human.size
-    if labelled < MIN_LABELLED and not sample.rest.size:
+    if labelled + sample.rest.size < MIN_LABELLED:
         raise InputError(
-            "correcting the assessor needs {least} wholly labelled queries, and this run has only {labelled},"
-            " all labelled; judge more queries",
+            "correcting the assessor needs {least} wholly labelled queries, and this run has only {queries};"
+            " judge more queries",
             least=MIN_LABELLED,
-            labelled=labelled,
+            queries=labelled + sample.rest.size,
         )
     if labelled < MIN_LABELLED:
         raise InputError(

@@ -40,11 +40,10 @@ class DecisionModel:
         tokens = TOKENS[prompt.scale.name]
         probabilities = read_probabilities(completion.logprobs, tokens)
         if probabilities is None:
-            raise RequestRejected(
-                "bad_request",
-                f"the first token, {completion.text[:20]!r}, is no grade with a log-probability",
-                usage=completion.usage,
-            )
+            detail = f"the first token, {completion.text[:20]!r}, is no grade with a log-probability"
+            if not as_mapping(completion.logprobs).get("content"):
+                detail = "the server returned no log-probabilities; omit 'decision:', or take another server"
+            raise RequestRejected("bad_request", detail, usage=completion.usage)
         grade = probabilities.index(max(probabilities))
         shares = ", ".join(f"{at}: {share:.1%}" for at, share in enumerate(probabilities))
         verdict = {"verdict": tokens[grade]} if prompt.scale.name == "binary" else {"grade": grade}

@@ -55,7 +55,7 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
         pairs=summary.pairs,
     )
     if labels.unmatched:
-        yield t("{labels.unmatched:,} labels match no pair and are not used.", labels=labels)
+        yield t("Labels that match no pair and are not used: {labels.unmatched:,}.", labels=labels)
     check = labels.check
     if check is None:
         return
@@ -66,8 +66,9 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
         return
     yield t(
         "On a sample of {check.judged:,} labelled pairs, the assessor gives the grade of the person to"
-        " {same:.1%}{interval}; the mean of assessor - person is {bias:+.2f}.",
+        " {same:.1%}{interval}, kappa {kappa}; the mean of assessor - person is {bias:+.2f}.",
         check=check,
+        kappa=t("unknown") if check.kappa.value is None else f"{check.kappa.value:.3f}",
         same=check.same_grade.value,
         interval=format_interval(t, check.same_grade.ci95, ".1%"),
         bias=check.bias.value or 0.0,
@@ -235,7 +236,12 @@ def _describe_vendor(t: Translator, shared: SharedVendor, summary: Summary) -> s
 
 
 def describe_selftests(t: Translator, summary: Summary) -> Iterator[str]:
-    """Yield how each assessor of the run did in its self-test, or that it never had one."""
+    """Yield how each assessor of the run did in its self-test, or that it never had one.
+
+    Where people gave all grades, that does not matter.
+    """
+    if summary.labels and summary.labels.pairs == summary.pairs and summary.labels.check is None:
+        return
     for name, entry in summary.selftest.items():
         if entry.figures is None:
             yield t(

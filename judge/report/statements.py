@@ -112,7 +112,9 @@ def _describe_dataset(t: Translator, summary: Summary) -> str:
         " pair once)",
         queries=count_queries(t, summary.queries),
         engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
-        pairs=t.plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs),
+        pairs=t.plural("{count:,} pair", "{count:,} pairs", summary.pairs)
+        if summary.labels
+        else t.plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs),
         run=summary,
     )
 
@@ -326,7 +328,7 @@ def make_engines_table(summary: Summary) -> PageTable:
         cells += [format_cell(getattr(row, key), form) for key, (_, form) in columns.items()]
         if timed:
             latency, tokens = row.latency_ms, row.tokens
-            p95 = f"95 %: {latency.p95:,.0f}" if latency else ""
+            p95 = f"p95: {latency.p95:,.0f}" if latency else ""
             cells.append(format_cell(latency.median if latency else None, ",.0f", p95))
             cells.append(format_cell(tokens.mean if tokens else None, ",.0f"))
         if scored:

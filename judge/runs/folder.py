@@ -30,7 +30,7 @@ DAMAGED_FILE_ADVICE = Message("the judge run that made it writes it anew, withou
 #: Parts of a run's identity that are hashes of content, which tell a reader nothing.
 _HASHED = {
     "dataset": Message("the dataset changed"),
-    "labels": Message("the labels changed"),
+    "labels": Message("the labels or the sample of --check changed"),
     "prompts": Message("the prompts changed"),
 }
 #: What code raises on a value of another type or shape than judge writes.

@@ -254,6 +254,8 @@ def test_what_was_asked_wrongly_is_refused(plain: Path, unfair: Path, tmp_path: 
     assert "no measure 'foo'" in refusal(plain, "--qrels", path, "--measure", "foo")
     assert "measures that do: nDCG@10" in refusal(plain, "--qrels", path, "--measure", "nDCG@7")
     assert "finished run" in refusal(tmp_path / "none", "--qrels", path)
+    said = refusal(plain, "--qrels", path, "--qrels", high)
+    assert said == "--qrels takes one file, and there are 2; put all labels in one"
     assert refusal(plain, "--qrels", tmp_path / "none") == f"{tmp_path / 'none'}: no such file"
     for count in (0, -1, 7):
         assert f"a plan of {count} queries can't be drawn: the run has 6" in refusal(plain, "--plan", count)

@@ -133,6 +133,18 @@ def test_mismatched_pairs_share_no_term_and_a_larger_draw_contains_a_smaller_one
     assert draw_mismatched_pairs(shuffled, build_pool(shuffled, 10), 60).pairs.keys() == drawn.keys()
 
 
+def test_the_interval_of_the_ideal_order_ends_at_the_largest_value(tmp_path: Path) -> None:
+    some = [row for row in rows(4) if row["query_id"] != "apple" or row["rank"] == 1]
+    data = write_rows(tmp_path / "d.jsonl", some)
+    with LoopbackServer(says_its_grade) as server:
+        done = command(*asking(data, server), "--out", tmp_path / "run", "--controls", "--control-pairs", 10)
+    assert done.returncode == 0, done.stderr
+    ideal = json.loads((tmp_path / "run" / "summary.json").read_text())["controls"]["ideal"]["P@5"]
+    # 2 of 5 on one query and 1.0 on seven: 0.925 ± 2.365 * 0.2121 / sqrt(8) is cut at 1.
+    assert ideal["mean"] == pytest.approx(0.925)
+    assert ideal["ci95"] == pytest.approx([0.7477, 1.0], abs=1e-4)
+
+
 def test_one_query_has_no_mismatched_pair(tmp_path: Path) -> None:
     done = command(
         "run",

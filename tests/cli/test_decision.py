@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from math import log
+from math import log, log2
 from pathlib import Path
 
 import pytest
 
 from judge.models.decision_model import TOKENS, read_probabilities
 from tests.support.command_line import command
-from tests.support.factories import fenced, numbered, results, write_rows
+from tests.support.factories import fenced, numbered, results, rows_of, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, decide
 
 #: Other tokens of a reply, by the grade that the snippet states.
@@ -67,6 +67,76 @@ def test_a_binary_verdict_is_yes_or_no(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (tmp_path / "run" / "judgments.jsonl").read_text().splitlines()]
     assert [line["grade"] for line in lines] == [1, 1]
     assert json.loads(lines[0]["reply"])["probabilities"] == pytest.approx([0.25, 0.75])
+
+
+def test_expected_gains_are_means_over_the_possible_grades(tmp_path: Path) -> None:
+    rows = rows_of({"q": {"a": ("a grade=3", "a grade=0"), "b": ("b grade=0", "b grade=3")}})
+    data = write_rows(tmp_path / "d.jsonl", rows)
+    with LoopbackServer(graded) as server:
+        words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
+        done = command("run", data, *words, "--measures", "nDCG@10 sDCG@10 P@5 AP@10", "--expected-gains")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    means = {
+        engine: {name: row["mean"] for name, row in of_engine.items()}
+        for engine, of_engine in summary["dimensions"]["expected_gains"]["engines"].items()
+    }
+    # A stated grade has 5/8, the other three 1/8 each: 3 has a mean of 18/8, 0 one of 6/8.
+    high, low, second = 18 / 8, 6 / 8, 1 / log2(3)
+    ideal = high + high * second + low / 2 + low / log2(5)
+    top = 3 * sum(1 / log2(1 + rank) for rank in range(1, 11))
+    for engine, dcg in {"a": high + low * second, "b": low + high * second}.items():
+        assert means[engine] == pytest.approx(
+            {
+                "expected nDCG@10": dcg / ideal,
+                "expected sDCG@10": dcg / top,
+                # Relevant from grade 2: 6/8 of one snippet, 2/8 of the other.
+                "expected P@5": 1 / 5,
+                "probability of the grade@10": 5 / 8,
+            }
+        )
+    assert command("score", tmp_path / "run", "--expected-gains").returncode == 0
+
+
+def test_certain_grades_have_the_gains_of_the_run_and_no_probability(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(3, 2, 4))
+    done = command("run", data, "-m", "lexical", "--out", tmp_path / "run", "--expected-gains")
+    assert done.returncode == 0, done.stderr
+    assert "no grade of this run has probabilities" in done.stdout
+    qrels = (tmp_path / "run" / "qrels.txt").read_text().splitlines()
+    (tmp_path / "labels.txt").write_text("\n".join(qrels[1:]))
+    with LoopbackServer(lambda asked: decide(asked, {"2": 1.0})) as server:
+        words = (
+            "-m",
+            "decision:openai:m",
+            "--base-url",
+            server.openai_url,
+            "--qrels",
+            tmp_path / "labels.txt",
+        )
+        done = command("run", data, *words, "--out", tmp_path / "labelled", "--expected-gains")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "labelled" / "summary.json").read_text())
+    for engine, of_engine in summary["dimensions"]["expected_gains"]["engines"].items():
+        for measure in ("nDCG@10", "P@5"):
+            own = summary["engines"][engine]["measures"][measure]["mean"]
+            assert of_engine[f"expected {measure}"]["mean"] == pytest.approx(own)
+
+
+def test_a_model_without_reasons_cannot_think(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    done = command("run", data, "-m", "decision:openai:m", "--thinking")
+    assert done.returncode == 2
+    assert "omit --thinking" in done.stderr
+
+
+def test_a_server_without_log_probabilities_is_named_as_the_reason(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    with LoopbackServer(lambda _: Reply(text="2")) as server:
+        words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
+        assert command("run", data, *words).returncode == 3
+    line = json.loads((tmp_path / "run" / "judgments.jsonl").read_text().splitlines()[0])
+    assert line["detail"].startswith("the server returned no log-probabilities")
 
 
 @pytest.mark.parametrize("shares", [{"The": 0.6, "2": 0.4}, {}])

@@ -52,7 +52,7 @@ def test_the_worst_queries_are_explained_and_paid_once(tmp_path: Path) -> None:
         assert len(explained) == 4
         assert "explanations: 4 questions" in run.stderr
         known = command("estimate", *words[1:], "--out", out).stdout
-        assert "explain: 4 answers known, at most 0 calls besides, about 0 tokens in" in known
+        assert "explain: 4 answers known, at most 0 calls, about 0 tokens in" in known
         again = command(*words, "--out", out)
         assert again.returncode == 0
         assert len(server.asked) == calls
@@ -119,7 +119,7 @@ def test_an_unreadable_reply_is_asked_again_once_and_then_missing(tmp_path: Path
 def test_a_budget_that_ends_keeps_the_grades(tmp_path: Path) -> None:
     out, code, output = run_explained(tmp_path, explains, "--max-calls", 19)
     assert code == 3
-    assert "the pairs are judged, but not every question besides is answered" in output
+    assert "the pairs are judged, but not all questions of the dimensions are answered" in output
     assert json.loads((out / "summary.json").read_text())["judged"] == 18
 
 

@@ -100,6 +100,9 @@ def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eva
             assert scores["nDCG@10"] == pytest.approx(values["ndcg_cut_10"], abs=1e-12)
             assert scores["AP@10"] == pytest.approx(values["map_cut_10"], abs=1e-12)
     assert _summary(tmp_path / "out")["cost"]["calls"] == 0
+    # No grade comes from the model, so it needs no self-test.
+    assert "never self-tested" not in command("score", tmp_path / "out").stdout
+    assert "never self-tested" in command("score", tmp_path / "plain").stdout
 
 
 def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: Path) -> None:
@@ -121,9 +124,13 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
     assert (check["pairs"], check["judged"]) == (8, 8)
     assert check["same_grade"]["value"] == pytest.approx(grades.count(3) / 8)
     assert check["bias"]["value"] == pytest.approx(sum(grades) / 8 - 3)
+    refused = command(*asking(data, server), "--out", out, "--qrels", labels, "--check", "9")
+    assert "the labels or the sample of --check changed" in refused.stderr
     printed = command("score", out).stdout
+    assert f"{PAIRS} pairs (" in printed
     assert f"{PAIRS} of {PAIRS} pairs have the grade of a person (labels.txt)." in printed
     assert f"the assessor gives the grade of the person to {grades.count(3) / 8:.1%}" in printed
+    assert f", kappa {check['kappa']['value']:.3f}; " in printed
     assert f"the mean of assessor - person is {sum(grades) / 8 - 3:+.2f}." in printed
     agreed = command("agree", out, "--qrels", labels)
     assert agreed.returncode == 2
@@ -167,7 +174,7 @@ def test_other_labels_are_another_run(tmp_path: Path) -> None:
             "--qrels", _write_labels(tmp_path / "labels.txt", every[:10], grade=2),
         )  # fmt: skip
     assert done.returncode == 2
-    assert "holds another run: the labels changed" in done.stderr
+    assert "holds another run: the labels or the sample of --check changed" in done.stderr
 
 
 @pytest.mark.parametrize(

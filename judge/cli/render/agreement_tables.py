@@ -65,10 +65,7 @@ def print_decision(decision: PlannedComparison, console: Console, t: Translator)
             labels=decision.labels,
         )
     ]
-    table = _make_folding_table(
-        name, t("assessor"), t("corrected"), t("95 % range"), t("p (adjusted)"), t("labels")
-    )
-    table.add_column(t("assessor's order"), no_wrap=True)
+    table = _make_order_table(name, t("labels"), t=t)
     for row in decision.comparisons:
         table.add_row(
             Text(escape_controls(f"{row.a} - {row.b}")),
@@ -123,6 +120,11 @@ def _answer(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
             "ignored: {count:,} pair without text, which have grade 0 by rule",
             "ignored: {count:,} pairs without text, which have grade 0 by rule",
             agreement.empty_pairs,
+        )
+    if not agreement.wholly_labelled_queries:
+        yield t(
+            "No query is wholly labelled, so the figures hold for the labelled pairs alone; for labels on the"
+            " pairs of --plan-pairs, add --plan with its file"
         )
     if graded and agreement.highest_label in (0, 1):
         yield t("no label is above 1; if people said yes or no, add --labels-scale binary")
@@ -234,6 +236,14 @@ def _make_folding_table(first: str, *others: str) -> Table:
     """Return a table whose first column folds its names in a narrow terminal."""
     table = make_table(first, *others)
     table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
+    return table
+
+
+def _make_order_table(name: str, *others: str, t: Translator) -> Table:
+    """Return a table of differences of engines, which fits 80 columns by headings of two lines."""
+    p_value, order = (heading.replace(" ", "\n") for heading in (t("p (adjusted)"), t("assessor's order")))
+    table = _make_folding_table(name, t("assessor"), t("corrected"), t("95 % range"), p_value, *others)
+    table.add_column(order, no_wrap=True)
     return table
 
 
@@ -366,8 +376,7 @@ def _name_outcomes(t: Translator) -> Mapping[CorrectedOutcome, str]:
 
 def _corrections(calibration: MeasureCalibration, name: str, t: Translator) -> Table:
     outcomes = _name_outcomes(t)
-    table = _make_folding_table(name, t("assessor"), t("corrected"), t("95 % range"), t("p (adjusted)"))
-    table.add_column(t("assessor's order"), no_wrap=True)
+    table = _make_order_table(name, t=t)
     for engine, row in calibration.engines.items():
         means = f"{row.assessor:.4f}", f"{row.corrected:.4f}", format_range(t, row.ci95)
         table.add_row(Text(escape_controls(engine)), *means)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -68,7 +69,13 @@ class Screen(Console):
     """A console that shows control characters in texts as escapes: a text may come from an untrusted file."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the segments of `renderable`, those of text without control characters."""
+        """Yield the segments of `renderable`, those of text without control characters.
+
+        The other lines of a text that starts with spaces are indented as its first one.
+        """
+        if isinstance(renderable, Text) and renderable.plain.startswith(" "):
+            indent = len(renderable.plain) - len(renderable.plain.lstrip(" "))
+            renderable = Padding(renderable[indent:], (0, 0, 0, indent), expand=False)
         for segment in super().render(renderable, options):
             if segment.control is None and _CONTROL.search(segment.text):
                 text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", segment.text)

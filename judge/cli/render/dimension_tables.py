@@ -84,12 +84,14 @@ def _fit_columns(
 def _make_table(
     name: str, dimension: DimensionSummary, engines: Sequence[str], measures: Sequence[str], t: Translator
 ) -> Table:
-    first, *others = measures
-    table = make_table(name, first, t("95 % interval"), t("queries"), *others)
+    main = dimension.measures[0]
+    has_main = measures[0] == main
+    others = measures[1:] if has_main else measures
+    table = make_table(name, *((main, t("95 % interval"), t("queries")) if has_main else ()), *others)
     for engine in engines:
-        mean = dimension.find_mean(engine, first)
+        mean = dimension.find_mean(engine, main)
         rest = (_format_other(dimension.find_mean(engine, other), mean.queries) for other in others)
-        table.add_row(escape_line(engine), *_format_mean(mean, t), *rest)
+        table.add_row(escape_line(engine), *(_format_mean(mean, t) if has_main else ()), *rest)
     return table
 
 

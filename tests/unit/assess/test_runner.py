@@ -141,7 +141,7 @@ MANY = build_pool(read_dataset(numbered(20, 1, 10), lang="auto", max_chars=4000)
         ),
         (Replying('{"reason": "it', finish_reason="length"), 80, "raise --max-tokens (now 512)"),
         (Replying("yes"), 80, "instead of a grade: add --scale binary"),
-        (Replying("", reasoning=True), 24, "5 pairs in a row have no grade by openai:m"),
+        (Replying("", reasoning=True), 24, "5 requests to openai:m in a row have no answer"),
         (Replying("<think>let me", finish_reason="length"), 24, "add --thinking, which raises --max-tokens"),
     ],
 )

@@ -241,12 +241,19 @@ def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled()
 
 @pytest.mark.parametrize(
     ("queries", "advice"),
-    [(40, "`judge agree RUN --plan 40` draws"), (19, "has only 19, all labelled; judge more queries")],
+    [(40, "`judge agree RUN --plan 40` draws"), (19, "has only 19; judge more queries")],
 )
 def test_no_more_queries_are_advised_than_there_are(queries: int, advice: str) -> None:
     names, labelled, human, assessor = engines_world(MIN_LABELLED - 1)
     some = [*np.flatnonzero(labelled), *np.flatnonzero(~labelled)][:queries]
     with pytest.raises(InputError, match=advice):
+        correct_engines(names, labelled[some], human[:, some], assessor[:, some])
+
+
+def test_a_run_with_too_few_queries_is_not_told_to_label_more_than_it_has() -> None:
+    names, labelled, human, assessor = engines_world(MIN_LABELLED - 1)
+    some = [*np.flatnonzero(labelled)[:6], *np.flatnonzero(~labelled)[:9]]
+    with pytest.raises(InputError, match="has only 15; judge more queries"):
         correct_engines(names, labelled[some], human[:, some], assessor[:, some])
 
 

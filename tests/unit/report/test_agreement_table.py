@@ -11,7 +11,8 @@ import pytest
 from rich.console import Console
 
 from judge.analysis.label_agreement import LabelAgreement
-from judge.cli.render.agreement_tables import print_agreement
+from judge.analysis.planned_order import PlannedComparison, PlannedDifference
+from judge.cli.render.agreement_tables import print_agreement, print_decision
 from judge.errors import InputError
 from judge.measure.agreement import PUBLISHED_AGREEMENT
 from judge.messages import ENGLISH
@@ -320,6 +321,27 @@ def test_a_narrow_terminal_keeps_every_number_whole(unfair: dict[str, Any]) -> N
     for key in ("kappa", "precision", "recall"):
         assert f"{unfair[key]['value']:.4f}  {unfair[key]['ci95'][0]:.3f} to" in narrow
     assert "…" not in narrow
+
+
+def test_labels_on_single_pairs_are_said_to_be_no_sample_of_queries() -> None:
+    shown, truth, assessor = favouring(30)
+    run = held(shown, assessor, measures="P@1")
+    single = {key: grade for key, grade in truth.items() if key[1].endswith("0")}
+    text = printed(agreement_of(run, people(run, single)))
+    assert "No query is wholly labelled" in text
+    assert "add --plan with its file" in text
+
+
+def test_the_order_by_drawn_pairs_fits_into_eighty_columns() -> None:
+    ends = (0.08, 0.292)
+    row = PlannedDifference(
+        "first engine", "second", 0.1341, 0.1861, ends, ends, 0.001, 0.002, 1234, 0, "confirmed"
+    )
+    decision = PlannedComparison(2, "sDCG@10", 15, 60, (row,), ())
+    file = io.StringIO()
+    print_decision(decision, Console(file=file, width=80, highlight=False), ENGLISH)
+    assert max(map(len, file.getvalue().splitlines())) <= 80
+    assert "first       +0.1341    +0.1861  +0.080 to +0.292" in file.getvalue()
 
 
 def test_what_others_measured_is_named_with_its_source(unfair: dict[str, Any]) -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
 import judge
 from judge import example
+from judge.cli.render.cells import Screen
 from judge.cli.render.run_tables import print_run
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.runs.result import RunResult
@@ -38,6 +40,15 @@ def test_the_tables_of_the_demo_fit_into_eighty_columns(demo: RunResult, t: Tran
     assert max(map(cell_len, narrow)) <= 80
     for line, means, came_back in zip(wide, narrow[:3], narrow[3:], strict=True):
         assert line.split() == means.split() + came_back.split()[1:]
+
+
+def test_a_long_line_keeps_its_indentation() -> None:
+    file = io.StringIO()
+    Screen(file=file, width=30).print(Text("  a > b: ahead on 11 of 15 queries, behind on 3"))
+    assert file.getvalue().splitlines() == [
+        "  a > b: ahead on 11 of 15    ",
+        "  queries, behind on 3        ",
+    ]
 
 
 @pytest.mark.parametrize("t", [ENGLISH, CHINESE])

@@ -1,0 +1,115 @@
+"""Expected gains: measures with the mean gain of each result over the probabilities of its grades.
+
+A grade that is nearly as probable as the next one counts with both. It makes no call.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import numpy as np
+
+from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.pair_plan import list_firsts
+from judge.dimensions import DimensionOptions
+from judge.measure.formulas import Floats, apply_formula, compute_gains, dcg, largest_value
+from judge.measure.measures import Measure
+from judge.messages import Message
+from judge.records import Ranking
+
+#: Measures that are sums over ranks, so that their mean over grades follows from the mean gains.
+_SUMS = ("nDCG", "sDCG", "DCG", "P")
+
+_Key = tuple[str, str]
+
+
+def measure_expected_gains(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
+    """Return the sums over ranks among the run's measures by expected gains, and how certain the grades are.
+
+    A grade without probabilities, such as that of a person, is certain. A list with an open grade has no
+    value, and no query with one in its pool an nDCG.
+    """
+    scale, depth = run.spec.scale, run.pool.depth
+    shares, certain = _average_shares(run)
+    measures = [each for each in run.spec.measures if each.name in _SUMS and each.compares_engines]
+    measures = measures or [Measure("sDCG", depth)]
+    values: dict[_Key, dict[str, float | None]] = defaultdict(dict)
+    rankings = [each for each in run.data.rankings if each.error is None]
+    for measure in measures:
+        gains = compute_gains(measure, scale)
+        expected = {key: float(share @ gains) for key, share in shares.items()}
+        ideals = _sum_ideals(run, expected, measure) if measure.name == "nDCG" else {}
+        for ranking in rankings:
+            gain = _list_gains(run, ranking, expected, measure.effective_cutoff(depth))
+            value = None if gain is None else float(apply_formula(measure, gain, gains[-1]))
+            if measure.name == "nDCG" and value is not None:
+                ideal = ideals.get(ranking.query_id)
+                value = value / ideal if ideal else None
+            values[ranking.engine, ranking.query_id][f"expected {measure}"] = value
+    ranges = {f"expected {measure}": (0.0, largest_value(measure, scale, depth)) for measure in measures}
+    name = f"probability of the grade@{depth}"
+    for ranking in rankings:
+        ids = [snippet.id for snippet in ranking.snippets[:depth]]
+        known = [certain[key] for snippet_id in ids if (key := (ranking.query_id, snippet_id)) in certain]
+        values[ranking.engine, ranking.query_id][name] = sum(known) / len(known) if known else None
+    remarks: tuple[str, ...] = ()
+    if not certain:
+        remarks = (Message("no grade of this run has probabilities; those of -m decision:openai:NAME have"),)
+    rows: dict[_Key, QueryValues] = {**values} if certain else {}
+    return summarise_dimension(rows, run.data.engines, remarks, ranges={**ranges, name: (0.0, 1.0)})
+
+
+def _average_shares(run: LoadedRun) -> tuple[dict[_Key, Floats], dict[_Key, float]]:
+    """Return the (grades,) mean probabilities of each graded pair, and the mean probability of its grade.
+
+    The second has only pairs whose grades have probabilities.
+    """
+    top = run.spec.scale.top
+    rows: dict[_Key, list[Floats]] = defaultdict(list)
+    certain: dict[_Key, list[float]] = defaultdict(list)
+    for judgment in run.judgments:
+        if judgment.grade is None:
+            continue
+        key, shares = (judgment.query_id, judgment.snippet_id), judgment.probabilities
+        if len(shares) == top + 1:
+            rows[key].append(np.array(shares))
+            certain[key].append(shares[judgment.grade])
+        else:
+            rows[key].append(np.eye(top + 1)[judgment.grade])
+    return (
+        {key: np.mean(each, axis=0) for key, each in rows.items()},
+        {key: sum(each) / len(each) for key, each in certain.items()},
+    )
+
+
+def _list_gains(
+    run: LoadedRun, ranking: Ranking, expected: Mapping[_Key, float], cutoff: int
+) -> Floats | None:
+    """Return the gains down to `cutoff`, 0 where a document comes again; None where one is unknown."""
+    gains = [
+        expected.get((ranking.query_id, snippet_id)) if snippet_id else 0.0
+        for snippet_id in list_firsts(ranking, run.pool)[:cutoff]
+    ]
+    known = [gain for gain in gains if gain is not None]
+    if len(known) < len(gains):
+        return None
+    return np.array(known + [0.0] * (cutoff - len(known)))
+
+
+def _sum_ideals(run: LoadedRun, expected: Mapping[_Key, float], measure: Measure) -> dict[str, float]:
+    """Return the DCG of the best order of each query's documents; not where a gain of its pool is unknown."""
+    best: dict[str, dict[str, float]] = defaultdict(dict)
+    for ranking in run.data.rankings:
+        documents = run.pool.documents.get((ranking.engine, ranking.query_id), ())
+        for snippet, document in zip(ranking.snippets, documents, strict=False):
+            gain = expected.get((ranking.query_id, snippet.id), np.nan)
+            of_query = best[ranking.query_id]
+            of_query[document] = float(np.maximum(of_query.get(document, 0.0), gain))
+    cutoff = measure.effective_cutoff(run.pool.depth)
+    return {
+        query_id: float(dcg(-np.sort(-np.array(list(gains.values())))[:cutoff]))
+        for query_id, gains in best.items()
+        if not np.isnan(list(gains.values())).any()
+    }
