@@ -44,7 +44,8 @@ def test_the_worst_queries_are_explained_and_paid_once(tmp_path: Path) -> None:
     with LoopbackServer(explains) as server:
         words = (*asking(data, server), "--explain", "--explain-queries", 2)
         estimate = command("estimate", *words[1:])
-        assert "explain: at most 4 calls besides" in estimate.stdout
+        assert "explain: at most 4 calls" in estimate.stdout
+        assert "together: 22 calls, about 8,388 tokens in and 1,920 out, price unknown\n" in estimate.stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         calls = len(server.asked)

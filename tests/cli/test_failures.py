@@ -26,7 +26,7 @@ def test_shares_counts_and_examples(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
     with LoopbackServer(sorts_reasons) as server:
         words = (*asking(data, server), "--failures", "--min-coverage", 0.5)
-        assert "failures: at most 3 calls besides" in command("estimate", *words[1:]).stdout
+        assert "failures: at most 3 calls" in command("estimate", *words[1:]).stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         assert len(server.asked) == 7 + 1 + 2  # 7 pairs; q1 once; q3 twice

@@ -72,8 +72,8 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     assert (run / "summary.json").read_text() == before
     assert json.loads(before)["cost"]["calls"] == 16 + 14
     assert (
-        "x, y: not separated; 5 queries prefer x, 1 prefer y, 2 are ties, of them 1 equal lists and 1 where"
-        " the two orders contradict each other; 0 have no answer." in first.stdout
+        "sidebyside: not separated; 5 queries prefer x, 1 prefer y, 2 are ties, of them 1 equal lists"
+        " and 1 where the two orders contradict each other; 0 have no answer." in first.stdout
     )
     dimension = json.loads((run / "summary.json").read_text())["dimensions"]["sidebyside: x, y"]
     x, y = (dimension["engines"][engine]["win_rate"] for engine in "xy")

@@ -38,10 +38,10 @@ def _lines(forecast: RunForecast, t: Translator) -> Iterator[str]:
         if several:
             yield t("{name}:", name=name)
         yield from _describe_estimate(estimate, t)
-    if several:
-        yield _total(list(forecast.assessors.values()), t)
     for name, questions in forecast.dimensions.items():
         yield _describe_questions(name, questions, t)
+    if several or forecast.dimensions:
+        yield _total(forecast, t)
 
 
 def print_question_estimate(name: str, questions: QuestionEstimate, console: Console, t: Translator) -> None:
@@ -63,18 +63,21 @@ def _describe_questions(name: str, questions: QuestionEstimate, t: Translator) -
     )
 
 
-def _total(estimates: Sequence[RunEstimate], t: Translator) -> str:
-    """Return the sum over the members of a panel, which judge one after the other."""
+def _total(forecast: RunForecast, t: Translator) -> str:
+    """Return the sum over the members of a panel, which judge one after the other, and the questions."""
+    members = list(forecast.assessors.values())
+    estimates: list[RunEstimate | QuestionEstimate] = [*members, *forecast.dimensions.values()]
     prices = [estimate.usd for estimate in estimates if estimate.usd is not None]
     has_all_prices = len(prices) == len(estimates)
+    # How long questions take is not known.
+    seconds = None if forecast.dimensions else sum(estimate.seconds for estimate in members)
     return t(
-        "together: {calls:,} calls, about {prompt:,} tokens in and {completion:,} out, {price}, about"
-        " {duration}",
+        "together: {calls:,} calls, about {prompt:,} tokens in and {completion:,} out, {price}{duration}",
         calls=sum(estimate.calls for estimate in estimates),
         prompt=sum(estimate.prompt_tokens for estimate in estimates),
         completion=sum(estimate.completion_tokens for estimate in estimates),
         price=t("about {amount}", amount=_usd(sum(prices), t)) if has_all_prices else t("price unknown"),
-        duration=_duration(sum(estimate.seconds for estimate in estimates), t),
+        duration="" if seconds is None else t(", about {duration}", duration=_duration(seconds, t)),
     )
 
 
