@@ -310,16 +310,17 @@ def plan_pair_labels(
 def decide_order(
     run: str | Path,
     qrels: str | Path,
-    plans: Sequence[str | Path],
+    plans: str | Path | Sequence[str | Path],
     labels_scale: ScaleName | None = None,
 ) -> PlannedComparison:
     """Return the order of engines by the labels in the file `qrels` of the pairs that `plans` drew.
 
-    `plans` are files of `judge agree --plan-pairs`, several where pairs were drawn in rounds. Raises
+    `plans` is a file of `judge agree --plan-pairs`, or several where pairs were drawn in rounds. Raises
     InputError when a file cannot be read, a plan is not about this run, or too few pairs have a label. The
     result is also written to labelled_order.json and shown in report.html, unless the folder is read-only.
     """
     folder = RunFolder(Path(run))
+    plans = [plans] if isinstance(plans, str | Path) else plans
     loaded = _load_without_labels(folder)
     designs = [labelling_plan.read_design(Path(plan), loaded) for plan in plans]
     people = _match_people(loaded, Path(qrels), labels_scale)

@@ -19,7 +19,7 @@ from judge.characters import estimate_tokens
 from judge.client.retry import Limits
 from judge.models.batch_api import MAX_REQUESTS, BatchModel
 from judge.pricing.prices import Price
-from judge.records import Pool, Prompt, Usage
+from judge.records import RERANKER, Pool, Prompt, Usage
 from judge.store.store import UsageHistory, VerdictStore
 
 #: Tokens that a reason of one or two sentences and its verdict take.
@@ -124,7 +124,8 @@ def estimate_run(
     learned = _select_versions(past)
     unknown = [question.pair for question in todo if question.prompt_version not in learned]
     again = sum(_expect_extra_calls(learned, version, n) for version, n in versions.items())
-    max_reply = assessor.model.params.get("max_tokens", _REPLY_TOKENS)
+    is_reranker = assessor.model.name.startswith(RERANKER)
+    max_reply = 0 if is_reranker else assessor.model.params.get("max_tokens", _REPLY_TOKENS)
     usages = (
         *_estimate_from_history(learned, versions),
         *(_estimate_by_rule(assessor.render_prompt(pair), max_reply) for pair in unknown),

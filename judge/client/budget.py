@@ -55,7 +55,7 @@ class SpendLimit:
             if spent + (self._in_flight + 1) * self._highest_cost > ceiling:
                 raise RunIncomplete(
                     "--budget {budget:g} USD would be exceeded: {spent:.4g} spent, {in_flight} requests in"
-                    " flight; rerun to use what is left, or raise --budget",
+                    " flight; the limit holds for one command, and the next one begins at 0",
                     budget=self._budget,
                     spent=spent,
                     in_flight=self._in_flight,

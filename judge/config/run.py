@@ -295,10 +295,10 @@ class Config:
         Message("Seconds that calls under way get after Ctrl-C."), LIMITS, 5.0, place="file"
     )
     budget: NonNegativeNumber | None = option(
-        "Stop when this many USD are spent; needs a known price.", LIMITS, example="5.0"
+        "Stop when the command has spent this many USD; needs a known price.", LIMITS, example="5.0"
     )
     max_calls: Annotated[int, Field(ge=0)] | None = option(
-        "Stop after this many calls.", LIMITS, example="20000"
+        "Stop when the command has made this many calls.", LIMITS, example="20000"
     )
     batch: bool = option(
         "Judge through the provider's Batch API: half the price, within 24 hours; the same command again"

@@ -68,7 +68,8 @@ class JudgedPool:
 class AlignedMeasure:
     """The means of a measure before and after the map, and the mean `difference` after - before.
 
-    `ci95` is a simultaneous interval over queries, as for two engines; `outcome` says if it excludes 0.
+    `ci95` is a simultaneous interval over queries, as for two engines, None where too few queries differ;
+    `outcome` says if it excludes 0.
     """
 
     before: float | None
@@ -171,6 +172,9 @@ def _measure_rankings(pool: JudgedPool, rankings: Sequence[Ranking]) -> dict[str
     for pair in compare_engines(scores):
         sign = 1 if pair.a == AFTER else -1
         ends = sorted(sign * end for end in pair.ci95) if pair.ci95 else None
+        # Where few queries differ, the interval is the whole range, which says nothing.
+        if ends and ends[0] <= -1 and ends[1] >= 1:
+            ends = None
         outcomes: Mapping[str | None, Effect] = {AFTER: "helps", BEFORE: "harms"}
         measures[pair.measure] = AlignedMeasure(
             before=means[BEFORE][pair.measure].mean,

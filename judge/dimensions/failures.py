@@ -85,11 +85,22 @@ def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> D
             text = f"{classes[key]}: {failed[key].reason}"
             note = make_note(run.data.queries[ranking.query_id], ranking.engine, text)
             examples.setdefault((ranking.engine, classes[key]), []).append(note)
+    remarks = list(_describe_engines(run, examples))
+    if without := sum(not judgment.reason for judgment in failed.values()):
+        remarks.append(
+            Message(
+                "{count:,} of {failed:,} pairs that are not relevant have no reason, such as those that"
+                " people labelled. A list with one has no value, so the shares are over lists with fewer"
+                " failures.",
+                count=without,
+                failed=len(failed),
+            )
+        )
     most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
     return summarise_dimension(
         values,
         run.data.engines,
-        tuple(_describe_engines(run, examples)),
+        tuple(remarks),
         tuple(notes[0] for notes in most_frequent),
         dict.fromkeys(map(str, CLASSES), (0.0, 1.0)),
     )

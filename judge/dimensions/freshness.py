@@ -47,7 +47,9 @@ def measure_freshness(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
     }
     days = (parse_day(text) for texts in dates_by_list.values() for text in texts)
     newest = max((day for day in days if day), default=None)
-    if newest:
+    if newest is None:
+        remarks.append(Message("no result has a date that can be read"))
+    else:
         remarks.append(
             Message(
                 "ages are on {day}, the newest date of a result, unless {column!r} names a day",

@@ -17,7 +17,15 @@ from judge.analysis.loaded_run import LoadedRun
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.dimensions import DimensionOptions
 from judge.dimensions.questions import QuestionForecast, make_question_pair
-from judge.dimensions.sites import UNKNOWN, find_domain, find_site, list_hosts, load_classes, measure_classes
+from judge.dimensions.sites import (
+    NO_URL,
+    UNKNOWN,
+    find_domain,
+    find_site,
+    list_hosts,
+    load_classes,
+    measure_classes,
+)
 from judge.messages import Message
 from judge.records import Dataset, Pair, Pool, Query, Snippet
 
@@ -118,9 +126,8 @@ def measure_site_grades(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -
         values[key] = row if has_answers else dict.fromkeys(row)
     ranges = dict.fromkeys((name for row in values.values() for name in row), (0.0, 1.0))
     ranges |= {name: (1.0, 5.0) for name in ranges if name.partition("@")[0] in ("quality", *GRADES)}
-    return summarise_dimension(
-        values, run.data.engines, tuple(_describe_sites(grades, counts)), ranges=ranges
-    )
+    remarks = tuple(_describe_sites(grades, counts)) if sites else (NO_URL,)
+    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges)
 
 
 def _ask_site(site: str, examples: Sequence[Snippet]) -> Pair:

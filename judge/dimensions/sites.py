@@ -21,6 +21,7 @@ from judge.records import Dataset
 _CLASSES_FILE = Path(__file__).with_name("site_classes.toml")
 #: The class of a host that no name fits.
 UNKNOWN = "unknown"
+NO_URL = Message("no result has a URL")
 #: How many sites without a class a remark names.
 _NAMED = 5
 
@@ -63,7 +64,8 @@ def measure_sites(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
         if classes.classify(host) == UNKNOWN:
             unknown[find_domain(host)] += count
     shares = dict.fromkeys((name for row in values.values() for name in row), (0.0, 1.0))
-    return summarise_dimension(values, run.data.engines, tuple(_describe_unknown(unknown)), ranges=shares)
+    remarks = tuple(_describe_unknown(unknown)) if counts else (NO_URL,)
+    return summarise_dimension(values, run.data.engines, remarks, ranges=shares)
 
 
 def list_hosts(data: Dataset, depth: int) -> dict[tuple[str, str], list[str | None]]:

@@ -43,11 +43,13 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
     if labels is None:
         return
     if labels.unreturned is not None:
-        yield t(
-            "Every grade comes from the column 'expected' of the dataset. No engine returned"
-            " {labels.unreturned:,} of the expected documents; nDCG, AP and R count them.",
-            labels=labels,
-        )
+        yield t("Every grade comes from the column 'expected' of the dataset.")
+        if labels.unreturned:
+            yield t(
+                "Expected documents that no engine returned: {labels.unreturned:,}; nDCG, AP and R count"
+                " them.",
+                labels=labels,
+            )
         return
     yield t(
         "{labels.pairs:,} of {pairs:,} pairs have the grade of a person ({labels.source}).",

@@ -599,7 +599,7 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     # No list repeats another's snippets: each pair weighs a third, for or against baidu.
     assert {weight for unit in design["units"] for weight in unit["weights"]} == {1 / 3, -1 / 3}
 
-    found = judge.decide_order(unfair, label_plan(plan, lambda row: says(row["snippet"])), [plan])
+    found = judge.decide_order(unfair, label_plan(plan, lambda row: says(row["snippet"])), plan)
     truth = [
         (says(row["snippet"]) >= "2") * (1 if row["engine"] == "baidu" else -1) for row in unfair_rows(120)
     ]

@@ -45,7 +45,7 @@ def test_answers_are_graded_by_the_reference(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
     with LoopbackServer(answers_and_grades) as server:
         words = (*asking(data, server), "--answers", "--min-coverage", 0.5)
-        assert "answers: at most 12 calls" in command("estimate", *words[1:]).stdout
+        assert "answers: at most 12 questions" in command("estimate", *words[1:]).stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         # 7 pairs; 6 answers; 5 grades, of them one asked again.

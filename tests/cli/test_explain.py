@@ -44,7 +44,7 @@ def test_the_worst_queries_are_explained_and_paid_once(tmp_path: Path) -> None:
     with LoopbackServer(explains) as server:
         words = (*asking(data, server), "--explain", "--explain-queries", 2)
         estimate = command("estimate", *words[1:])
-        assert "explain: at most 4 calls" in estimate.stdout
+        assert "explain: at most 4 questions" in estimate.stdout
         assert "together: 22 calls, about 8,388 tokens in and 1,920 out, price unknown\n" in estimate.stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
@@ -53,7 +53,7 @@ def test_the_worst_queries_are_explained_and_paid_once(tmp_path: Path) -> None:
         assert len(explained) == 4
         assert "explanations: 4 questions" in run.stderr
         known = command("estimate", *words[1:], "--out", out).stdout
-        assert "explain: 4 answers known, at most 0 calls, about 0 tokens in" in known
+        assert "explain: 4 answers known, at most 0 questions, about 0 tokens in" in known
         again = command(*words, "--out", out)
         assert again.returncode == 0
         assert len(server.asked) == calls

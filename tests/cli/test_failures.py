@@ -26,7 +26,7 @@ def test_shares_counts_and_examples(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
     with LoopbackServer(sorts_reasons) as server:
         words = (*asking(data, server), "--failures", "--min-coverage", 0.5)
-        assert "failures: at most 3 calls" in command("estimate", *words[1:]).stdout
+        assert "failures: at most 3 questions" in command("estimate", *words[1:]).stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         assert len(server.asked) == 7 + 1 + 2  # 7 pairs; q1 once; q3 twice
@@ -36,3 +36,35 @@ def test_shares_counts_and_examples(tmp_path: Path) -> None:
     assert (x["off_topic"]["mean"], y["off_topic"]["mean"], y["off_topic"]["queries"]) == (0.0, 0.5, 1)
     assert "not relevant at y: off_topic 1, outdated 1" in run.stdout
     assert {note["text"] for note in dimension["notes"]} == {"outdated: stale", "off_topic: else"}
+
+
+def test_results_that_people_labelled_are_said_to_have_no_reason(tmp_path: Path) -> None:
+    data, out, labels = (
+        write_rows(tmp_path / "data.jsonl", rows_of(TEXTS)),
+        tmp_path / "out",
+        tmp_path / "l.csv",
+    )
+    with LoopbackServer(sorts_reasons) as server:
+        assert command(*asking(data, server), "--out", tmp_path / "plain").returncode == 0
+        lines = (tmp_path / "plain" / "qrels.txt").read_text().splitlines()
+        stale = next(line for line in lines if line.startswith("q1") and line.endswith(" 1"))
+        labels.write_text(stale + "\n")
+        run = command(*asking(data, server), "--failures", "--qrels", labels, "--out", out)
+    assert run.returncode == 0, run.stderr
+    assert "1 of 2 pairs that are not relevant have no reason" in run.stdout
+
+
+def test_after_questions_that_stop_the_next_dimensions_are_left_out(tmp_path: Path) -> None:
+    rows = rows_of({f"q{number}": {"x": ("good",), "y": (f"else {number}",)} for number in range(32)})
+    data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
+
+    def answer(asked: ChatRequest) -> Reply:
+        is_grade = "grade" in asked.prompt and "information point" not in asked.prompt
+        return sorts_reasons(asked) if is_grade else Reply(text="no object")
+
+    with LoopbackServer(answer) as server:
+        run = command(*asking(data, server), "--points", "--failures", "--out", out)
+    assert run.returncode == 3
+    assert "not all questions of the dimensions are answered" in run.stderr
+    dimensions = json.loads((out / "summary.json").read_text())["dimensions"]
+    assert list(dimensions) == ["points"]

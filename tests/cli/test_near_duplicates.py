@@ -26,7 +26,7 @@ def test_a_near_duplicate_costs_no_call_and_names_the_judged_snippet(tmp_path: P
         assert "1 of 3 pairs are near-duplicates" in estimate.stdout
         assert "2 judgments: 0 known, 2 calls to pay" in estimate.stdout
         # A near-duplicate may state other points: 1 query and 3 pairs.
-        assert "points: at most 4 calls" in command("estimate", *words[1:], "--points").stdout
+        assert "points: at most 4 questions" in command("estimate", *words[1:], "--points").stdout
         run = command(*words, "--out", out, "--repeats", 2)
         assert run.returncode == 0, run.stderr
         assert len(server.asked) == 4

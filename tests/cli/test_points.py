@@ -39,7 +39,7 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
     with LoopbackServer(states_points) as server:
         words = (*asking(data, server), "--points", "--weights", "recall=2")
         estimate = command("estimate", *words[1:])
-        assert "points: at most 12 calls" in estimate.stdout  # 3 queries and 9 pairs
+        assert "points: at most 12 questions" in estimate.stdout  # 3 queries and 9 pairs
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         calls = len(server.asked)

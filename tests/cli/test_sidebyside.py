@@ -56,7 +56,7 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     first = command(*words)
     assert first.returncode == 0, first.stderr
     assert len(server.asked) == 14
-    assert "at most 14 calls, about" in first.stdout
+    assert "at most 14 questions, about" in first.stdout
     assert "comparisons of lists: 14 questions" in first.stderr
     before = (run / "summary.json").read_text()
     again = command(*words)

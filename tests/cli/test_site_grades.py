@@ -56,7 +56,7 @@ def test_grades_are_averaged_by_list_and_paid_for_once(tmp_path: Path) -> None:
     store = ("--store", tmp_path / "verdicts.sqlite", "--site-grades", "--min-coverage", 0.5)
     with LoopbackServer(grades_sites) as server:
         words = (*asking(data, server), *store)
-        assert "site_grades: at most 4 calls" in command("estimate", *words[1:]).stdout
+        assert "site_grades: at most 4 questions" in command("estimate", *words[1:]).stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         assert len(server.asked) == 5 + 3 + 2  # 5 pairs; 3 sites once, the strange one twice

@@ -29,6 +29,8 @@ def print_alignment(summary: AlignmentSummary, run: Path, console: Console, t: T
         difference = format_number(measure.difference, "+.4f")
         table.add_row(name_mean(name), *numbers, difference, format_range(t, measure.ci95, "+.4f"))
     print_table(table, console)
+    if any(measure.ci95 is None for measure in summary.measures.values()):
+        console.print(t("There is no interval where too few queries differ."))
     name, measure = next(iter(summary.measures.items()))
     mean = name_mean(name)
     sentence = {

@@ -54,7 +54,7 @@ def _describe_questions(name: str, questions: QuestionEstimate, t: Translator) -
     if questions.usd is not None:
         price = t("about {amount}", amount=_usd(questions.usd, t))
     return t(
-        "{name}: {known}at most {run.calls:,} calls, about {run.prompt_tokens:,} tokens in and"
+        "{name}: {known}at most {run.calls:,} questions, about {run.prompt_tokens:,} tokens in and"
         " {run.completion_tokens:,} out, {price}",
         known=t("{count:,} answers known, ", count=questions.known) if questions.known else "",
         name=t(name),

@@ -10,6 +10,7 @@ import pytest
 import judge
 from judge.dimensions.sites import find_site, load_classes, measure_classes
 from tests.support.cases import check_each
+from tests.support.factories import rows_of
 
 
 @check_each(
@@ -78,6 +79,14 @@ def test_shares_are_of_the_results_with_a_host() -> None:
         "aggregator@5": 0.25,
     }
     assert set(values["b", "q"].values()) == {None}
+
+
+def test_a_run_without_urls_or_dates_says_so(tmp_path: Path) -> None:
+    rows = rows_of({"q": {"x": ("one", "two")}})
+    result = judge.run(rows, "lexical", out=str(tmp_path / "run"), sites=True, freshness=True)
+    dimensions = result.summary.dimensions
+    assert dimensions["sites"].remarks == ("no result has a URL",)
+    assert dimensions["freshness"].remarks[-1] == "no result has a date that can be read"
 
 
 def test_a_run_shows_the_classes_that_occur_and_names_unknown_sites(tmp_path: Path) -> None:
