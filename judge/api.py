@@ -117,18 +117,20 @@ def score(
     change, and the first measure decides from then on. Raises InputError when `run` is no finished run, its
     files do not fit together, or an option or a dimension is unknown.
     """
-    from judge.factory import build_dimension_options
-
     chosen = list(measures) if measures is not None else None
     by_option = {"costs": costs, "weights": weights, "diversity_embeddings": embeddings, "feedback": feedback}
     names = {*dimensions, *(name for name, value in by_option.items() if value is not None)}
-    options = build_dimension_options(
-        RunFolder(Path(run)).store_path,
-        costs=costs or (),
-        weights=weights or (),
-        embeddings=embeddings,
-        feedback=feedback,
-    )
+    options = None
+    if names:
+        from judge.factory import build_dimension_options  # imports what asks models, too
+
+        options = build_dimension_options(
+            RunFolder(Path(run)).store_path,
+            costs=costs or (),
+            weights=weights or (),
+            embeddings=embeddings,
+            feedback=feedback,
+        )
     return rescore(Path(run), chosen, dimensions=names, options=options, save=save)
 
 

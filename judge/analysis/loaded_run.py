@@ -76,7 +76,6 @@ class LoadedRun:
 
 #: Judgments whose values are Python objects at once.
 _CHUNK = 1 << 13
-_dump_text = json.JSONEncoder().encode
 
 
 def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale: Scale) -> str:
@@ -87,19 +86,18 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
     rows = judgments.rows
     grades = np.where(rows["is_graded"], rows["grade"], -1)
     order = np.lexsort((grades, rows["repeat"], rows["pair"]))
-    names = [_dump_text(query) for query in results.queries]
     queries = results.pair_query.tolist()
     digest = hashlib.sha256(f"[{scale.relevant_from}, [".encode())
     for number, chunk in enumerate(np.array_split(order, len(order) // _CHUNK + 1)):
         columns = (rows["pair"][chunk], rows["repeat"][chunk], grades[chunk])
         # A pair that no engine returned stands without its name.
         entries = [
-            f"[{names[queries[pair]]}, {_dump_text(results.snippet_ids[pair])}, {repeat}, {grade}]"
+            (results.queries[queries[pair]], results.snippet_ids[pair], repeat, grade)
             if pair >= 0
-            else f"[null, null, {repeat}, {grade}]"
+            else (None, None, repeat, grade)
             for pair, repeat, grade in zip(*(column.tolist() for column in columns), strict=True)
         ]
-        digest.update(f"{', ' if number else ''}{', '.join(entries)}".encode())
+        digest.update(f"{', ' if number else ''}{json.dumps(entries)[1:-1]}".encode())
     digest.update(b"]]")
     return digest.hexdigest()[:16]
 

@@ -115,7 +115,7 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         cost=spec.cost,
         labels=spec.labels,
         controls=_add_ideal_means(spec, results, columns, scores.largest),
-        near_duplicates=len(np.unique(columns.rows["pair"][columns.rows["is_near_duplicate"]])),
+        near_duplicates=len(set(columns.rows["pair"][columns.rows["is_near_duplicate"]].tolist())),
     )
 
 

@@ -122,14 +122,15 @@ def _members(members: PanelMembers) -> Iterator[str]:
 
 def _dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[str]:
     """Yield a line for each judgment, which begins with `start`, as `dump_json` writes it."""
-    is_same: dict[int, bool] = {}  # by id, which is that of one mapping while the judgments live
+    params: Mapping[str, object] | None = None
+    is_same = False
     for judgment in judgments:
-        params = judgment.params
         try:
             # The encoders write small and large numbers in two ways, and only parameters can hold such.
-            if id(params) not in is_same:
-                is_same[id(params)] = _encode(params) == dump_json(params)
-            line = escape_fragile(_encode(judgment)) if is_same[id(params)] else dump_json(asdict(judgment))
+            if params is not judgment.params:  # most judgments share one object
+                is_same = _encode(judgment.params) == dump_json(judgment.params)
+                params = judgment.params
+            line = escape_fragile(_encode(judgment)) if is_same else dump_json(asdict(judgment))
         except (UnicodeEncodeError, msgspec.DecodeError):  # half a surrogate pair
             line = dump_json(asdict(judgment))
         # Most judgments have no such field in the file.
