@@ -140,29 +140,23 @@ async def _wait_until_done(work: asyncio.Future[None], stop: CancelToken) -> Non
 
 
 class CollectListener(Protocol):
-    """Is called when an answer is on disk."""
+    """Is called when an answer is on disk; does nothing by default."""
 
     def begin(self, asked: int, done_count: int) -> None:
         """Begin: `asked` answers are wanted, `done_count` of them are in the log already."""
+        return
 
     def answered(self, *, failed: bool) -> None:
         """Count one more query that an engine answered, or failed to answer."""
+        return
 
     def end(self) -> None:
         """End, for whatever reason."""
+        return
 
 
-class NullCollectListener:
+class NullCollectListener(CollectListener):
     """A listener that does nothing."""
-
-    def begin(self, asked: int, done_count: int) -> None:
-        """Do nothing."""
-
-    def answered(self, *, failed: bool) -> None:
-        """Do nothing."""
-
-    def end(self) -> None:
-        """Do nothing."""
 
 
 class RequestPacer:

@@ -6,7 +6,6 @@ The same nights give the same bytes. Names are untrusted: text is escaped where 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path
 from urllib.parse import quote
@@ -68,26 +67,6 @@ _BAND = make_tag("rect", x=1, y=-6, width=16, height=12, class_="band")
 _BASE = make_tag("line", x1=1, x2=17, y1=0, y2=0, class_="base")
 
 
-@dataclass(frozen=True, slots=True)
-class _NightLine:
-    """A night as the table shows it; `link` leads to its report, empty without one.
-
-    `covered` is the share of its queries that the baseline covers.
-    """
-
-    day: str
-    link: str
-    status: Text
-    ok: bool
-    changed: tuple[Text, ...]
-    reasons: tuple[Text, ...]
-    queries: str
-    covered: str
-    coverage: str
-    unchanged: str
-    usd: str
-
-
 def write_trend_page(folder: Path, out: Path | None = None) -> Path:
     """Write trend.html of the nights in `folder`, there or as `out`, and return its path.
 
@@ -115,33 +94,17 @@ def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[st
         reasons=describe_reasons(nights[-1]) if nights else (),
         shown_nights=describe_shown_nights(nights, NIGHTS),
         charts=[chart for chart in (*charts, draw_canaries(nights)) if chart],
-        lines=_night_lines(nights, nights_folder),
+        nights=list(zip(nights, find_changes(nights), strict=True))[::-1],
+        prefix="" if nights_folder == "." else f"{quote(nights_folder)}/",
+        exit_codes=EXIT_CODES,
+        status_texts=STATUS_TEXTS,
+        change_texts=CHANGE_TEXTS,
+        describe_reasons=describe_reasons,
+        format_number=format_number,
         has_stored=any(text.en == text.zh for night in nights for text in describe_reasons(night)),
         damaged=[truncate_with_ellipsis(sentence, SENTENCE_LENGTH) for sentence in history.damaged],
         unfinished=[in_both(describe_unfinished, day) for day in history.begun],
     )
-
-
-def _night_lines(nights: Sequence[NightRecord], folder: str) -> list[_NightLine]:
-    """Return the nights, the last first."""
-    prefix = "" if folder == "." else f"{quote(folder)}/"
-    lines = [
-        _NightLine(
-            day=night.date.isoformat(),
-            link=f"{prefix}{night.date}/report.html" if night.coverage is not None else "",
-            status=STATUS_TEXTS[night.status],
-            ok=EXIT_CODES[night.status] == 0,
-            changed=tuple(CHANGE_TEXTS[change][1] for change in changed),
-            reasons=describe_reasons(night),
-            queries=f"{night.queries:,}",
-            covered=format_number(night.query_drift.coverage if night.query_drift else None, ".1%"),
-            coverage=format_number(night.coverage, ".1%"),
-            unchanged=format_number(night.canaries.unchanged if night.canaries else None, ".1%"),
-            usd=format_number(night.cost_total.usd if night.cost_total else None, ".4f"),
-        )
-        for night, changed in zip(nights, find_changes(nights), strict=True)
-    ]
-    return lines[::-1]
 
 
 # The charts: every engine by a measure, night by night, and the canaries
