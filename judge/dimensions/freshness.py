@@ -70,7 +70,7 @@ def measure_ages(texts: Sequence[str], today: date | None, depth: int) -> QueryV
     days = [day for text in texts if (day := parse_day(text, today))] if today else []
     ages = [max(0, (today - day).days) for day in days] if today else []
     return {
-        f"median age@{depth}": float(median(ages)) if ages else None,
+        f"median age in days@{depth}": float(median(ages)) if ages else None,
         **{
             f"older than {bound} days@{depth}": sum(age > bound for age in ages) / len(ages) if ages else None
             for bound in BOUNDS

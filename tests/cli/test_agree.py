@@ -627,7 +627,8 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     assert later.comparisons[0].labelled > 150
     assert later.comparisons[0].ci95
     assert later.comparisons[0].ci95[0] < sum(truth) / 360 < later.comparisons[0].ci95[1]
-    assert "made for 1 of these 2 rounds" in later.warnings[0]
+    assert "each of 2 looks has 2.50% of the 5 %: intervals are 97.50% intervals" in later.warnings[0]
+    assert "made for 1 of these 2 rounds" in later.warnings[1]
     after = contents(unfair)
     assert json.loads(after.pop("labelled_order.json")) == to_json(later)
     assert "by P@3: −0." in after.pop("report.html").decode()

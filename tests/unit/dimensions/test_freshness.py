@@ -45,7 +45,7 @@ def test_the_values_of_a_list() -> None:
     texts = ["2026-11-19", "2026-10-01", "2020-01-01", "sometime", "2026-12-24"]
     # Ages 1, 50, 2515 and, for a date after the day, 0.
     assert measure_ages(texts, TODAY, 5) == {
-        "median age@5": 25.5,
+        "median age in days@5": 25.5,
         "older than 7 days@5": 0.5,
         "older than 30 days@5": 0.5,
         "older than 365 days@5": 0.25,
@@ -77,7 +77,7 @@ def test_only_marked_queries_count_each_on_its_day(tmp_path: Path) -> None:
     ]
     result = judge.run(rows, "lexical", out=str(tmp_path / "run"), freshness=True)
     dimension = result.summary.dimensions["freshness"]
-    mean = dimension.find_mean("e", "median age@10")
+    mean = dimension.find_mean("e", "median age in days@10")
     assert (mean.mean, mean.queries) == ((4 + 2 + 0) / 3, 3)
     assert dimension.remarks == (
         "ages are on 2026-11-14, the newest date of a result, unless 'fresh' names a day",
