@@ -129,8 +129,8 @@ def _warn(plans: Sequence[PairPlan], people: HumanLabels, labelled: int, drawn: 
     if (rounds := max(plans[0].rounds, len(plans))) > 1:
         warnings.append(
             Message(
-                "each of {rounds} looks has {alpha:.2%} of the 5 %: intervals are {level:.2%} intervals, and an"
-                " order is confirmed where p is below {alpha:.4f}",
+                "each of {rounds} looks has {alpha:.2%} of the 5 %: intervals are {level:.2%} intervals, and"
+                " an order is confirmed where p is below {alpha:.4f}",
                 rounds=rounds,
                 alpha=ALPHA / rounds,
                 level=1 - ALPHA / rounds,
