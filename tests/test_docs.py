@@ -68,7 +68,21 @@ ANSWERS = {
 }
 #: Verdicts on the example of the puppy.
 ANAEMIA = {"reason": "说的是贫血的表现。", "verdict": "yes"}
+ARBITRARY = {
+    "adjective": "The snippet explains the word.",
+    "song": "The snippet is about the song of this name.",
+}
 HUNGER = {"reason": "说的是饥饿，与贫血无关。", "verdict": "no"}
+
+
+def decide_relevance(asked: ChatRequest, text: str) -> dict[str, object]:
+    """Return the verdict on a snippet of the examples, in the form of DeepEval if the prompt asks for it."""
+    if '"verdicts"' in asked.prompt:
+        return {"verdicts": [{"statement": "s", **(HUNGER if "饥饿" in asked.prompt else ANAEMIA)}]}
+    for word, reason in ARBITRARY.items():
+        if f"rbitrary, a {word}" in text or f"({word})" in text:
+            return {"reason": reason, "verdict": "yes"}
+    return {**(HUNGER if "饥饿" in text else ANAEMIA)}
 
 
 def grade(asked: ChatRequest) -> Reply:
@@ -85,8 +99,8 @@ def grade(asked: ChatRequest) -> Reply:
     text = fenced(asked.prompt)
     if asked.prompt.startswith("Answer the query from"):
         return Reply(text=json.dumps({"answer": "Paris" if "Paris" in text else ""}))
-    if '"verdict"' in asked.prompt:
-        return Reply(text=json.dumps(HUNGER if "饥饿" in text else ANAEMIA))
+    if '"verdict"' in asked.prompt or '"verdicts"' in asked.prompt:
+        return Reply(text=json.dumps(decide_relevance(asked, text)))
     stated = re.search(r"grade=(\d)", text)
     value = int(stated[1]) if stated else 0 if "cheese" in text else 2
     return Reply(text=json.dumps({"reason": f"the snippet states {value}", "grade": value}))
@@ -136,7 +150,7 @@ def servers() -> Iterator[tuple[LoopbackServer, EngineServer]]:
 
 
 def with_model(text: str) -> str:
-    return re.sub(r"\b((?:decision:)?openai|dashscope|rerank:server):NAME", r"\1:m", text)
+    return re.sub(r"\b((?:decision:)?openai|dashscope|langchain:tongyi|rerank:server):NAME", r"\1:m", text)
 
 
 def annotate(words: Sequence[str]) -> None:
