@@ -11,6 +11,7 @@ import numpy as np
 
 from judge.dataset.clean import clean_query
 from judge.measure.resampling import Interval, finite_interval
+from judge.measure.student_t import t_quantile
 from judge.pricing.cost import RunCost
 from judge.records import Query
 
@@ -94,15 +95,13 @@ class DimensionResult:
 
 def average_values(values: Iterable[float | None], least: float = 0.0, most: float = inf) -> DimensionMean:
     """Return the mean of the values that are known, with its t interval cut at `least` and `most`."""
-    from scipy.special import stdtrit
-
     numbers = np.array([value for value in values if value is not None], dtype=np.float64)
     if not numbers.size:
         return DimensionMean(None, None, 0)
     mean, interval = float(numbers.mean()), None
     # Equal values say nothing of how far others are from them.
     if numbers.size > 1 and numbers.min() < numbers.max():
-        reach = float(stdtrit(numbers.size - 1, 0.975) * numbers.std(ddof=1) / np.sqrt(numbers.size))
+        reach = float(t_quantile(numbers.size - 1) * numbers.std(ddof=1) / np.sqrt(numbers.size))
         interval = finite_interval(max(mean - reach, least), min(mean + reach, most))
     return DimensionMean(mean, interval, numbers.size)
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from judge.errors import InputError
 from judge.measure.columns import JudgmentColumns, ResultColumns
-from judge.measure.formulas import Bools, Floats, Ints
+from judge.measure.formulas import Bools, Floats, Ints, list_distinct
 from judge.messages import Message
 from judge.records import Scale
 
@@ -241,8 +241,7 @@ def _collect_grades(
 ) -> tuple[tuple[int, ...], Ints]:
     """Return the repeats and the (pairs, repeats) grades; a failed judgment beside a grade does not count."""
     rows = judgments.rows
-    # Without counts, numpy imports numpy.ma, which nothing else needs.
-    repeats = np.unique(rows["repeat"], return_counts=True)[0] if rows.size else np.zeros(1, np.int64)
+    repeats = list_distinct(rows["repeat"]) if rows.size else np.zeros(1, np.int64)
     grades = np.full((len(results.snippet_ids), len(repeats)), NO_GRADE)
     graded = rows[rows["is_graded"] & (rows["pair"] >= 0)]
     place = graded["pair"], np.searchsorted(repeats, graded["repeat"])

@@ -18,6 +18,7 @@ from judge.measure.columns import ResultColumns
 from judge.measure.formulas import Bools, Floats, Ints, divide, finite_or_none
 from judge.measure.resampling import Interval, finite_interval
 from judge.measure.score import Scores, mean_with_bounds, nan_mean
+from judge.measure.student_t import t_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +136,12 @@ def _t_intervals(value: Floats, largest: Floats) -> Floats:
 
     They are cut to the range of the measure, 0 to `largest`. NaN for fewer than 2 queries.
     """
-    from scipy.special import stdtrit
-
     defined: Bools = ~np.isnan(value)
     count = defined.sum(1).astype(np.float64)
     mean = nan_mean(value, axis=1)
     squares = np.where(defined, np.square(value - mean[:, None]), 0.0).sum(1)
     se = np.sqrt(divide(squares, count * (count - 1), np.nan))
-    reach = stdtrit(np.maximum(count - 1, 1), 0.975) * se
+    reach = np.vectorize(t_quantile, otypes=[float])(np.maximum(count - 1, 1).astype(int)) * se
     return np.stack([np.maximum(mean - reach, 0.0), np.minimum(mean + reach, largest)], axis=-1)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from judge.measure.agreement import cohen_kappa, count_confusions
 from judge.measure.columns import JudgmentColumns, ResultColumns
-from judge.measure.formulas import finite_or_none
+from judge.measure.formulas import finite_or_none, list_distinct
 from judge.measure.score import Scores
 from judge.measure.stability import RepeatStability, measure_stability
 from judge.records import Judgment, Scale
@@ -239,7 +239,7 @@ def count_served_models(
     A model is `""` when the server returns no name.
     """
     rows = judgments.rows[judgments.rows["is_graded"] & (judgments.rows["model"] >= 0)]
-    returned = [np.unique(of_engine[of_engine >= 0]) for of_engine in results.pair]
+    returned = [list_distinct(of_engine[of_engine >= 0]) for of_engine in results.pair]
     models = {}
     for number, name in enumerate(judgments.models):
         of_model = rows[rows["model"] == number]
@@ -263,9 +263,9 @@ def find_grading_models(results: ResultColumns, judgments: JudgmentColumns) -> d
     """Return, for each graded query, the name of the model with all its grades, or `MIXED`."""
     rows = judgments.rows
     rows = rows[rows["is_graded"] & (rows["model"] >= 0) & (rows["query"] >= 0)]
-    cells = np.unique(rows["query"] * len(judgments.models) + rows["model"]) if rows.size else ()
+    cells = list_distinct(rows["query"] * len(judgments.models) + rows["model"])
     names: dict[str, str] = {}
-    for cell in map(int, cells):
+    for cell in cells.tolist():
         query = results.queries[cell // len(judgments.models)]
         name = judgments.models[cell % len(judgments.models)] or UNNAMED
         names[query] = name if names.get(query, name) == name else MIXED
