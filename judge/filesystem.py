@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import IO, TextIO
 
 from judge.errors import InputError, explain_os_error
@@ -79,6 +80,67 @@ def open_for_append(path: Path, flags: int = os.O_CREAT, mode: int = 0o666) -> i
         os.close(descriptor)
         raise
     return descriptor
+
+
+class LineLog:
+    """A file of lines that this process alone appends to, from any thread.
+
+    A line is whole and on the disk, or not in the file: one that a kill cut off is removed. `size` is in
+    bytes, `mode` that of a new file.
+    """
+
+    def __init__(self, path: Path, mode: int = 0o666) -> None:
+        self._path = path
+        self._mode = mode
+        self._lock = Lock()
+        check_regular(path)
+        self.size = 0
+        if path.exists():
+            with open_for_read(path) as file:
+                end = file.seek(0, os.SEEK_END)
+                self.size = _find_end_of_lines(file, end)
+            if self.size < end:
+                with os.fdopen(open_for_append(path, 0), "ab") as file:
+                    file.truncate(self.size)
+
+    def append(self, line: bytes) -> None:
+        """Append `line`, which ends with a line break; after an OSError the file is as it was."""
+        with self._lock, os.fdopen(open_for_append(self._path, mode=self._mode), "ab", buffering=0) as file:
+            if file.seek(0, os.SEEK_END) != self.size:
+                raise OSError("another program changed the file; start again")
+            try:
+                rest = memoryview(line)
+                while rest:
+                    rest = rest[file.write(rest) :]
+                os.fsync(file.fileno())
+                if not self.size and os.name == "posix":
+                    _sync_folders(self._path)
+            except OSError:
+                file.truncate(self.size)
+                raise
+            self.size += len(line)
+
+
+def _find_end_of_lines(file: IO[bytes], end: int) -> int:
+    """Return where the last whole line before `end` ends."""
+    while end:
+        start = max(0, end - 65536)
+        file.seek(start)
+        newline = file.read(end - start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        end = start
+    return 0
+
+
+def _sync_folders(path: Path) -> None:
+    """Sync the name of a new file to the disk."""
+    for folder in (path.parent, path.parent.parent):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def open_for_read(path: Path, *, follow: bool = False) -> IO[bytes]:

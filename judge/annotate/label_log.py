@@ -16,7 +16,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.errors import InputError, StoreError, explain_os_error
-from judge.filesystem import check_regular, locked, make_folder, open_for_append, read_bytes
+from judge.filesystem import LineLog, check_regular, locked, make_folder, read_bytes
 from judge.messages import Message
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.labelling_plan import fitting
@@ -102,8 +101,8 @@ class LabelLog:
         self._standing: dict[str, LabelDecision] = {}
         self.sealed: frozenset[PairKey] = frozenset()
         try:
-            self._size = _heal(self.path)
-            entries = read_bytes(self.path).split(b"\n")[:-1] if self._size else []
+            self._file = LineLog(self.path, _MODE)
+            entries = read_bytes(self.path).split(b"\n")[:-1] if self._file.size else []
         except OSError as error:
             raise InputError(
                 "{file}: cannot be read: {error}", file=self.path, error=explain_os_error(error)
@@ -198,58 +197,10 @@ class LabelLog:
             ) from None
 
     def _append(self, entry: Mapping[str, Any]) -> None:
-        """Append a line and sync it to the disk; on failure the file is as it was."""
-        line = dump_json(entry).encode() + b"\n"
+        """Append a line; on failure the file is as it was."""
         try:
-            _append_line(self.path, line, self._size)
+            self._file.append(dump_json(entry).encode() + b"\n")
         except OSError as error:
             raise StoreError(
                 "{file}: not saved: {error}", file=self.path, error=explain_os_error(error)
             ) from error
-        self._size += len(line)
-
-
-def _heal(path: Path) -> int:
-    """Cut off a last line that is not whole and return the size of the rest."""
-    check_regular(path)
-    if not path.exists():
-        return 0
-    content = read_bytes(path)
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        descriptor = open_for_append(path, 0)
-        try:
-            os.ftruncate(descriptor, whole)
-        finally:
-            os.close(descriptor)
-    return whole
-
-
-def _append_line(path: Path, line: bytes, size: int) -> None:
-    """Append a line and sync it to the disk; on failure the file is as it was."""
-    descriptor = open_for_append(path, 0 if size else os.O_CREAT, _MODE)
-    try:
-        if os.fstat(descriptor).st_size != size:
-            raise OSError("another program changed the file; start again")
-        try:
-            rest = memoryview(line)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-            os.fsync(descriptor)
-            if not size:
-                _sync_folders(path)
-        except OSError:
-            os.ftruncate(descriptor, size)
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def _sync_folders(path: Path) -> None:
-    """Sync the name of a new file to the disk where folders can be synced."""
-    for folder in (path.parent, path.parent.parent) if os.name == "posix" else ():
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

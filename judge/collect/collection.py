@@ -75,9 +75,8 @@ def collect(
     busy = Message("another judge is collecting into it; wait for it or name another --out")
     with locked(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written")):
         results = CollectedResults(sources, read_entries(log_path))
-        with RawLog(log_path) as raw_log:
-            watch = watch or NullCollectListener()
-            calls = asyncio.run(_request_missing(config, queries, sources, results, raw_log, watch, stop))
+        raw_log, watch = RawLog(log_path), watch or NullCollectListener()
+        calls = asyncio.run(_request_missing(config, queries, sources, results, raw_log, watch, stop))
         if stop.reason is not None:
             raise stop.reason
         rows = dataset_rows(queries, sources, config.depth, results)

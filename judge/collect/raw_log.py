@@ -9,19 +9,16 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from threading import Lock
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any
 
 from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
 from judge.collect.responses import read_results
 from judge.config.collect import CollectConfig
 from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_os_error
-from judge.filesystem import open_for_append, open_for_read
+from judge.filesystem import LineLog, open_for_append, open_for_read
 from judge.messages import Message, join_messages
 from judge.models.redaction import mask
 from judge.runs.folder import dump_json
@@ -86,60 +83,25 @@ class RawLog:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = Lock()
-        self._file: IO[bytes] | None = None
-
-    def __enter__(self) -> Self:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.fdopen(open_for_append(self._path), "ab+", buffering=0)
-            self._drop_torn_line(self._file)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(open_for_append(path))  # before any request: it can be written
+            self._file = LineLog(path)
         except OSError as error:
             raise StoreError(
-                "{file}: cannot be written: {error}", file=self._path, error=explain_os_error(error)
+                "{file}: cannot be written: {error}", file=path, error=explain_os_error(error)
             ) from error
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._file is not None:
-            self._file.close()
 
     def add(self, entry: RawLogEntry) -> None:
         """Append `entry`; raise StoreError when it cannot be written."""
-        file = self._file
-        if file is None:
-            raise RuntimeError("the raw log is not open")
-        line = memoryview(f"{dump_json(asdict(entry))}\n".encode())
-        with self._lock:
-            end = file.seek(0, os.SEEK_END)
-            try:
-                while line:
-                    line = line[file.write(line) :]
-                os.fsync(file.fileno())
-            except OSError as error:
-                with suppress(OSError):
-                    file.truncate(end)  # half a line would damage the next one
-                raise StoreError(
-                    "{file}: cannot be written: {error}; what is in it is kept",
-                    file=self._path,
-                    error=explain_os_error(error),
-                ) from error
-
-    @staticmethod
-    def _drop_torn_line(file: IO[bytes]) -> None:
-        """Remove a last line that a kill cut off."""
-        end = file.seek(0, os.SEEK_END)
-        while end:
-            start = max(0, end - 65536)
-            file.seek(start)
-            newline = file.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                end = start + newline + 1
-                break
-            end = start
-        file.truncate(end)
+        try:
+            self._file.append(f"{dump_json(asdict(entry))}\n".encode())
+        except OSError as error:
+            raise StoreError(
+                "{file}: cannot be written: {error}; what is in it is kept",
+                file=self._path,
+                error=explain_os_error(error),
+            ) from error
 
 
 # What the log says: the dataset and the tallies; the same log always gives the same bytes

@@ -53,7 +53,8 @@ async def _asked(folder: Path, server: EngineServer, raw_log: RawLog) -> None:
 
 def test_an_engine_is_heard_while_the_disk_keeps_the_answer_of_another(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    with EngineServer(three) as server, SlowDisk(tmp_path / "raw_log") as raw_log:
+    raw_log = SlowDisk(tmp_path / "raw_log")
+    with EngineServer(three) as server:
         asyncio.run(_asked(tmp_path, server, raw_log))
     assert not raw_log.waited_in_vain
     assert {entry.engine for entry in read_entries(tmp_path / "raw_log")} == {"exa", "searxng"}

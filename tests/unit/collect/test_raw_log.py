@@ -33,21 +33,21 @@ def test_what_is_added_is_read_back_equal(
         "exa", "q\u2028", EngineRequest("POST", "http://a", body), "now", status, 0.1, body, error
     )
     for _ in range(2):
-        with RawLog(path) as raw_log:
-            raw_log.add(made)
+        raw_log = RawLog(path)
+        raw_log.add(made)
     assert list(read_entries(path)) == [made, made]
 
 
 @pytest.mark.parametrize("cut", [1, 2, 50, 100])
 def test_a_torn_line_is_no_call_and_the_next_one_begins_a_line(cut: int, tmp_path: Path) -> None:
     path = raw_log_path(tmp_path / "data.jsonl")
-    with RawLog(path) as raw_log:
-        raw_log.add(entry("q1", "x" * 100_000))
-        raw_log.add(entry("q2"))
+    raw_log = RawLog(path)
+    raw_log.add(entry("q1", "x" * 100_000))
+    raw_log.add(entry("q2"))
     path.write_bytes(path.read_bytes()[:-cut])
     assert [each.query_id for each in read_entries(path)] == ["q1"]
-    with RawLog(path) as raw_log:
-        raw_log.add(entry("q3"))
+    raw_log = RawLog(path)
+    raw_log.add(entry("q3"))
     assert [each.query_id for each in read_entries(path)] == ["q1", "q3"]
 
 
@@ -55,16 +55,16 @@ def test_a_first_line_that_is_torn_leaves_an_empty_journal(tmp_path: Path) -> No
     path = tmp_path / "raw_log"
     path.write_bytes(b'{"engine": "br')
     assert list(read_entries(path)) == []
-    with RawLog(path) as raw_log:
-        raw_log.add(entry("q1"))
+    raw_log = RawLog(path)
+    raw_log.add(entry("q1"))
     assert [each.query_id for each in read_entries(path)] == ["q1"]
 
 
 @check_each("line", ["nonsense", "[]", "{}", '{"engine": "brave"}', '{"request": 3}'])
 def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
     path = tmp_path / "raw_log"
-    with RawLog(path) as raw_log:
-        raw_log.add(entry("q1"))
+    raw_log = RawLog(path)
+    raw_log.add(entry("q1"))
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="raw_log:2: is no call"):
         list(read_entries(path))
@@ -72,14 +72,15 @@ def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
 
 def test_a_journal_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "raw_log").mkdir()
-    with pytest.raises(StoreError, match="cannot be written"), RawLog(tmp_path / "raw_log"):
-        pass
+    with pytest.raises(StoreError, match="cannot be written"):
+        RawLog(tmp_path / "raw_log")
 
 
 def test_any_thread_may_add_and_every_line_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "raw_log"
     made = [entry(f"q{number}", "x" * 5_000) for number in range(100)]
-    with RawLog(path) as raw_log, ThreadPoolExecutor(8) as threads:
+    raw_log = RawLog(path)
+    with ThreadPoolExecutor(8) as threads:
         list(threads.map(raw_log.add, made))
     assert sorted(each.query_id for each in read_entries(path)) == sorted(each.query_id for each in made)
 
@@ -87,13 +88,13 @@ def test_any_thread_may_add_and_every_line_is_whole(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "raw_log"
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with RawLog(path) as raw_log:
-        raw_log.add(entry("q1"))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 50, hard))
-        try:
-            with pytest.raises(StoreError, match="what is in it is kept"):
-                raw_log.add(entry("q2"))
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        raw_log.add(entry("q3"))
+    raw_log = RawLog(path)
+    raw_log.add(entry("q1"))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 50, hard))
+    try:
+        with pytest.raises(StoreError, match="what is in it is kept"):
+            raw_log.add(entry("q2"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    raw_log.add(entry("q3"))
     assert [each.query_id for each in read_entries(path)] == ["q1", "q3"]
