@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
 from judge.models.endpoint import public_part
-from judge.models.error_mapping import ErrorResponse, ErrorRule, read_retry_after, shorten
-from judge.models.redaction import mask
+from judge.models.error_mapping import ErrorResponse, ErrorRule
 
 #: The separator of passages that an engine returns as a list.
 _SEPARATOR = " … "
@@ -76,12 +75,8 @@ def classify_response(
     response = ErrorResponse.of(status, _normalise(body), headers)
     rule = next((rule for rule in RULES if rule.fits(response)), _BAD_REQUEST)
     message = _redirect_message(response) or response.message.strip().removeprefix(f"{status}: ")
-    detail = shorten(mask(message, *secrets)) or "no message"
-    code = f" {mask(response.code, *secrets)}" if response.code else ""
-    hint = (hint if rule.kind in _ERRORS_OF_ENGINE else "") or rule.hint
-    hint = f" ({hint})" if hint else ""
-    wait = read_retry_after(headers) if rule.error is RetryableError else None
-    return rule.error(rule.kind, f"HTTP {response.status}{code}: {detail}{hint}", retry_after=wait)
+    response = replace(response, message=message)
+    return rule.make_error(response, *secrets, hint=hint if rule.kind in _ERRORS_OF_ENGINE else "")
 
 
 def _redirect_message(response: ErrorResponse) -> str:

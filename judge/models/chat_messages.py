@@ -128,6 +128,20 @@ def read_completion(
     )
 
 
+def read_chat_completion(
+    answer: Mapping[str, Any], params: Mapping[str, Any], secrets: Sequence[str]
+) -> Completion:
+    """Return the completion in a response of OpenAI's chat completions; see `read_completion`."""
+    return read_completion(
+        answer.get("choices"),
+        model=answer.get("model"),
+        params=params,
+        usage=answer.get("usage"),
+        request_id=answer.get("id"),
+        secrets=secrets,
+    )
+
+
 def _has_reasoning(message: Mapping[str, Any]) -> bool:
     """Return whether `message` holds reasoning beside its content, by the names that servers use."""
     content = message.get("content")

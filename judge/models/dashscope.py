@@ -13,6 +13,7 @@ from judge.models.chat_messages import (
     ACCEPTED,
     BodyRefused,
     LimitedBody,
+    as_mapping,
     body_error,
     build_messages,
     parse_response,
@@ -160,8 +161,7 @@ class DashScope:
         return parse_response(response.status_code, response.content, response.headers, *self._secrets)
 
     def _read(self, answer: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:
-        content = answer.get("output")
-        output = content if isinstance(content, dict) else {}
+        output = as_mapping(answer.get("output"))
         choices = output.get("choices")
         if choices is None:
             text = {"content": output.get("text")}

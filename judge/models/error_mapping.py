@@ -114,6 +114,14 @@ class ErrorRule:
             or (bool(self.says) and re.search(self.says, f"{code} {message}", re.I) is not None)
         )
 
+    def make_error(self, response: ErrorResponse, *secrets: str, hint: str = "") -> CallError:
+        """Return the error of `response`, without `secrets`; `hint` replaces that of the rule."""
+        detail = shorten(mask(response.message, *secrets)) or "no message"
+        code = f" {mask(response.code, *secrets)}" if response.code else ""
+        advice = f" ({hint or self.hint})" if hint or self.hint else ""
+        wait = read_retry_after(response.headers) if self.error is RetryableError else None
+        return self.error(self.kind, f"HTTP {response.status}{code}: {detail}{advice}", retry_after=wait)
+
 
 #: A limit per day, which outlasts a run.
 A_DAY = r"(?:per[ _-]?day|\b[RT]PD\b|daily)"
@@ -254,11 +262,7 @@ def classify(response: ErrorResponse, *secrets: str, endpoint: str = "") -> Call
         # Its compatible mode uses OpenAI's code of an empty account for tokens per minute.
         response = replace(response, code="Throttling.AllocationQuota", message="too many tokens a minute")
     rule = next((rule for rule in RULES if rule.fits(response)), BAD_REQUEST)
-    detail = shorten(mask(response.message, *secrets)) or "no message"
-    code = f" {mask(response.code, *secrets)}" if response.code else ""
-    hint = f" ({rule.hint})" if rule.hint else ""
-    wait = read_retry_after(response.headers) if rule.error is RetryableError else None
-    return rule.error(rule.kind, f"HTTP {response.status}{code}: {detail}{hint}", retry_after=wait)
+    return rule.make_error(response, *secrets)
 
 
 def transport_error(detail: str, *secrets: str) -> NoResponse:

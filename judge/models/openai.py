@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from judge.models.chat_messages import build_messages, parse_response, read_completion
+from judge.models.chat_messages import build_messages, parse_response, read_chat_completion
 from judge.models.endpoint import OPENAI_URL, Endpoint, build_thinking_params, proxy_secrets, public_part
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.http_connections import HttpConnections
@@ -68,14 +68,7 @@ class OpenAI:
             raise self._negotiation.step_down(params, answer) or classify(
                 answer, *self._secrets, endpoint=self.endpoint
             )
-        return read_completion(
-            answer.get("choices"),
-            model=answer.get("model"),
-            params=frame.sent,
-            usage=answer.get("usage"),
-            request_id=answer.get("id"),
-            secrets=self._secrets,
-        )
+        return read_chat_completion(answer, frame.sent, self._secrets)
 
     def open_batch_api(self) -> BatchApi:
         """Return the Batch API of the server, for requests as `complete` sends them."""

@@ -20,10 +20,11 @@ from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTe
 from judge.models.chat_messages import (
     MAX_BYTES,
     BodyRefused,
+    as_mapping,
     body_error,
     build_messages,
     parse_response,
-    read_completion,
+    read_chat_completion,
 )
 from judge.models.endpoint import Endpoint, is_dashscope, proxy_secrets, public_part
 from judge.models.error_mapping import (
@@ -103,14 +104,7 @@ class OpenAIBatchApi:
             raise self._negotiation.step_down(params, answer) or classify(
                 answer, *self._secrets, endpoint=self._endpoint
             )
-        return read_completion(
-            answer.get("choices"),
-            model=answer.get("model"),
-            params=params.with_format(prompt.schema),
-            usage=answer.get("usage"),
-            request_id=answer.get("id"),
-            secrets=self._secrets,
-        )
+        return read_chat_completion(answer, params.with_format(prompt.schema), self._secrets)
 
     async def upload(self, name: str, lines: IO[bytes]) -> str:
         """Upload a file of requests and return its id."""
@@ -221,8 +215,7 @@ class OpenAIBatchApi:
         return name
 
     def _read_status(self, answer: Mapping[str, Any]) -> BatchStatus:
-        counts = answer.get("request_counts")
-        counts = counts if isinstance(counts, Mapping) else {}
+        counts = as_mapping(answer.get("request_counts"))
         files = (answer.get("output_file_id"), answer.get("error_file_id"))
         return BatchStatus(
             id=self._read_id(answer),
@@ -241,9 +234,7 @@ class OpenAIBatchApi:
             return None
         if not isinstance(line, Mapping) or not isinstance(line.get("custom_id"), str):
             return None
-        response, error = line.get("response"), line.get("error")
-        response = response if isinstance(response, Mapping) else {}
-        error = error if isinstance(error, Mapping) else {}
+        response, error = as_mapping(line.get("response")), as_mapping(line.get("error"))
         if error.get("code") in _UNPROCESSED:
             return BatchLine(line["custom_id"], None, {})
         status, body = response.get("status_code"), response.get("body")
@@ -260,8 +251,6 @@ def _count(counts: Mapping[str, Any], name: str) -> int:
 
 def _describe_errors(errors: object) -> str:
     """Return the code and the message of the first error of a batch."""
-    data = errors.get("data") if isinstance(errors, Mapping) else None
-    first = data[0] if isinstance(data, list) and data else None
-    if not isinstance(first, Mapping):
-        return ""
+    data = as_mapping(errors).get("data")
+    first = as_mapping(data[0]) if isinstance(data, list) and data else {}
     return f"{first.get('code') or ''} {first.get('message') or ''}".strip()

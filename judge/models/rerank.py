@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from judge.errors import ParametersRejected, RequestRejected, SetupError
-from judge.models.chat_messages import parse_response
+from judge.models.chat_messages import as_mapping, parse_response
 from judge.models.endpoint import DASHSCOPE_URL, Endpoint, proxy_secrets, public_part
 from judge.models.error_mapping import ErrorResponse, classify, shorten, transport_error
 from judge.models.http_connections import HttpConnections
@@ -98,16 +98,13 @@ class Reranker:
         return {"model": self._model, **({"input": texts} if self._is_dashscope else texts)}
 
     def _read(self, answer: Mapping[str, Any]) -> Completion:
-        source = answer.get("output") if self._is_dashscope else answer
-        results = source.get("results") if isinstance(source, Mapping) else None
-        first = results[0] if isinstance(results, list) and results else None
-        result = first if isinstance(first, Mapping) else {}
+        results = as_mapping(answer.get("output") if self._is_dashscope else answer).get("results")
+        result = as_mapping(results[0]) if isinstance(results, list) and results else {}
         score = result.get("relevance_score", result.get("score"))
         if isinstance(score, bool) or not isinstance(score, int | float) or not isfinite(score):
             body = redact(_encode(answer)[:200], *self._secrets)
             raise transport_error(f"the response holds no relevance score: {body}")
-        usage = answer.get("usage")
-        tokens = usage.get("total_tokens") if isinstance(usage, Mapping) else None
+        tokens = as_mapping(answer.get("usage")).get("total_tokens")
         request_id = answer.get("id") or answer.get("request_id")
         return Completion(
             text=str(score),

@@ -140,7 +140,7 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
 
 
 #: Names of the outcomes of an order by labels.
-_OUTCOMES: Mapping[CorrectedOutcome, Text] = {
+OUTCOMES: Mapping[CorrectedOutcome, Text] = {
     "confirmed": text("confirmed"),
     "reversed": text("reversed"),
     "decided": text("decided"),
@@ -159,7 +159,7 @@ def _describe_order(order: PlannedComparison) -> Iterator[Text]:
             difference=format_number(row.difference, "+.4f"),
             interval=in_both(format_interval, row.ci95),
             labels=row.labelled,
-            outcome=_OUTCOMES[row.outcome],
+            outcome=OUTCOMES[row.outcome],
         )
 
 

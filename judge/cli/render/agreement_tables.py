@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -15,7 +15,7 @@ from judge.cli.render.cells import format_number, format_range, make_table
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
 from judge.measure.measures import parse_measure
-from judge.measure.ppi import MIN_DIFFERENT, CorrectedDifference, CorrectedOutcome, MeasureCalibration
+from judge.measure.ppi import MIN_DIFFERENT, CorrectedDifference, MeasureCalibration
 from judge.measure.rank_correlation import EngineOrders
 from judge.measure.resampling import StatisticValue
 from judge.messages import Message, Translator
@@ -23,6 +23,7 @@ from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_s
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import count_queries, format_interval, format_p_value
 from judge.report.sentences import rank_means
+from judge.report.statements import OUTCOMES
 
 #: How many engines or pairs of them a sentence names.
 _MOST_NAMES = 6
@@ -74,7 +75,7 @@ def print_decision(decision: PlannedComparison, console: Console, t: Translator)
             format_range(t, row.ci95, "+.3f"),
             format_p_value(row.p_adjusted),
             f"{row.labelled:,}",
-            _name_outcomes(t)[row.outcome],
+            t(OUTCOMES[row.outcome].en),
         )
     _print(console, [*lines, table, *_outcomes(decision.comparisons, t), *map(t, decision.warnings)])
 
@@ -365,17 +366,7 @@ def _correction(
     yield from _outcomes(calibration.comparisons, t)
 
 
-def _name_outcomes(t: Translator) -> Mapping[CorrectedOutcome, str]:
-    return {
-        "confirmed": t("confirmed"),
-        "reversed": t("reversed"),
-        "decided": t("decided"),
-        "open": t("open"),
-    }
-
-
 def _corrections(calibration: MeasureCalibration, name: str, t: Translator) -> Table:
-    outcomes = _name_outcomes(t)
     table = _make_order_table(name, t=t)
     for engine, row in calibration.engines.items():
         means = f"{row.assessor:.4f}", f"{row.corrected:.4f}", format_range(t, row.ci95)
@@ -383,33 +374,21 @@ def _corrections(calibration: MeasureCalibration, name: str, t: Translator) -> T
     for pair in calibration.comparisons:
         label = Text(escape_controls(f"{pair.a} - {pair.b}"))
         means = f"{pair.assessor:+.4f}", f"{pair.corrected:+.4f}", format_range(t, pair.ci95, "+.3f")
-        table.add_row(label, *means, format_p_value(pair.p_adjusted), outcomes[pair.outcome])
+        table.add_row(label, *means, format_p_value(pair.p_adjusted), t(OUTCOMES[pair.outcome].en))
     return table
 
 
 def _outcomes(comparisons: Sequence[CorrectedDifference | PlannedDifference], t: Translator) -> Iterator[str]:
     """Yield what becomes of the assessor's order of each pair of engines."""
-    pairs: Mapping[CorrectedOutcome, list[tuple[str, str]]] = {
-        "confirmed": [], "reversed": [], "decided": [], "open": []
-    }  # fmt: skip
-    for row in comparisons:
-        pairs[row.outcome].append((row.b, row.a) if row.outcome == "reversed" else (row.a, row.b))
-    if pairs["confirmed"]:
-        yield t(
-            "People's labels confirm the assessor's order: {pairs}", pairs=_list_pairs(pairs["confirmed"], t)
-        )
-    if pairs["reversed"]:
-        yield t(
-            "People's labels reverse the assessor's order, it should be: {pairs}",
-            pairs=_list_pairs(pairs["reversed"], t),
-        )
-    if pairs["decided"]:
-        yield t(
-            "The assessor saw a tie where people's labels decide: {pairs}",
-            pairs=_list_pairs(pairs["decided"], t),
-        )
-    if pairs["open"]:
-        yield t(
-            "Open, for the labels are too few or the engines too close to say: {pairs}",
-            pairs=_list_pairs(pairs["open"], t, t(" and ")),
-        )
+    sentences = {
+        "confirmed": t("People's labels confirm the assessor's order: {pairs}"),
+        "reversed": t("People's labels reverse the assessor's order, it should be: {pairs}"),
+        "decided": t("The assessor saw a tie where people's labels decide: {pairs}"),
+        "open": t("Open, for the labels are too few or the engines too close to say: {pairs}"),
+    }
+    for outcome, sentence in sentences.items():
+        rows = [row for row in comparisons if row.outcome == outcome]
+        pairs = [(row.b, row.a) if outcome == "reversed" else (row.a, row.b) for row in rows]
+        if pairs:
+            sign = t(" and ") if outcome == "open" else " > "
+            yield sentence.format(pairs=_list_pairs(pairs, t, sign))

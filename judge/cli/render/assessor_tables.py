@@ -8,7 +8,7 @@ from math import floor, log10
 from rich.console import Console
 
 from judge.assess.estimate import QuestionEstimate, RunEstimate
-from judge.cli.render.cells import escape_line, make_table, print_table
+from judge.cli.render.cells import escape_line, make_table, print_lines, print_table
 from judge.measure.resampling import CountedShare
 from judge.messages import Translator
 from judge.pipeline import RunForecast
@@ -22,8 +22,7 @@ _MOST_PROBES = 8
 
 def print_forecast(forecast: RunForecast, console: Console, t: Translator) -> None:
     """Print what a run would ask of each assessor, what it would cost and how long it would take."""
-    for line in _lines(forecast, t):
-        console.print(escape_line(line))
+    print_lines(_lines(forecast, t), console)
 
 
 def _lines(forecast: RunForecast, t: Translator) -> Iterator[str]:
@@ -198,8 +197,7 @@ def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
         _cost(add_costs([prompt.cost for prompt in prompts.values()]), t),
         t("result: {path}", path=selftest.path),
     ]
-    for line in lines:
-        console.print(escape_line(line))
+    print_lines(lines, console)
 
 
 def _rows(prompts: Sequence[PromptResult], t: Translator) -> Iterator[tuple[str, Sequence[CountedShare]]]:

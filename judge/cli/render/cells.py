@@ -53,6 +53,12 @@ def escape_line(text: str) -> Text:
     return Text(escape_controls(text).replace("\n", "\\n"))
 
 
+def print_lines(lines: Iterable[str], console: Console) -> None:
+    """Print each text on one line; see `escape_line`."""
+    for line in lines:
+        console.print(escape_line(line))
+
+
 def format_number(value: float | None, form: str = ".4f") -> str:
     """Return a number, or a dash where it is unknown."""
     return "-" if value is None else format(value, form)

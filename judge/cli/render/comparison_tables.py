@@ -9,7 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.cli.render.cells import escape_line, format_number, format_range, make_table, print_table
+from judge.cli.render.cells import (
+    escape_line,
+    format_number,
+    format_range,
+    make_table,
+    print_lines,
+    print_table,
+)
 from judge.cli.render.run_tables import describe_no_grades, list_count_columns, list_time_columns
 from judge.errors import InputError
 from judge.measure.compare import PairComparison
@@ -39,14 +46,12 @@ def print_comparison(
         console.print(describe_no_grades(summary, t))
         return
     chosen = _choose(summary, measures)
-    for line in _head(summary, chosen[0] if chosen else None, max_pairs, t):
-        console.print(escape_line(line))
+    print_lines(_head(summary, chosen[0] if chosen else None, max_pairs, t), console)
     print_table(_counts(summary, t), console)
     print_table(_means(summary, chosen, t), console)
     for measure in chosen:
         _print_pairs(summary, measure, max_pairs, console, t)
-    for line in _tail(summary, t):
-        console.print(escape_line(line))
+    print_lines(_tail(summary, t), console)
     if summary.stability:
         repeats = summary.stability.measures[sentences.find_main_measure(summary)]
         print_table(_repeats(repeats, t), console)
@@ -157,15 +162,9 @@ def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Consol
         print_table(_pairs(title, pairs[:max_pairs], t), console)
         print_table(_plans(pairs[:max_pairs], t), console)
     if len(pairs) > max_pairs:
-        console.print(
-            Text(
-                t(
-                    "… and {more:,} more pairs: --pairs {count} or --json",
-                    more=len(pairs) - max_pairs,
-                    count=len(pairs),
-                )
-            )
-        )
+        more = len(pairs) - max_pairs
+        text = t("… and {more:,} more pairs: --pairs {count} or --json", more=more, count=len(pairs))
+        console.print(Text(text))
 
 
 def _pairs(title: str, pairs: Iterable[PairComparison], t: Translator) -> Table:

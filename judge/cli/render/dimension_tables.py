@@ -15,6 +15,7 @@ from judge.cli.render.cells import (
     format_range,
     make_table,
     measure_width,
+    print_lines,
     print_table,
 )
 from judge.messages import Translator
@@ -50,8 +51,7 @@ def print_dimension(
             if pair.measure == measure:
                 table.add_row(escape_line(f"{pair.a}, {pair.b}"), *_format_mean(pair.mean, t))
         print_table(table, console)
-    for remark in dimension.remarks:
-        console.print(escape_line(t("{name}: {value}", name=title, value=t(remark))))
+    print_lines((t("{name}: {value}", name=title, value=t(each)) for each in dimension.remarks), console)
     for note in dimension.notes[:_NOTES]:
         about = "  {note.query_id}: {note.text}"
         if note.engine is not None:

@@ -16,6 +16,7 @@ from judge.cli.render.cells import (
     format_range,
     make_table,
     measure_width,
+    print_lines,
     print_table,
 )
 from judge.cli.render.dimension_tables import print_dimensions
@@ -82,14 +83,11 @@ def list_time_columns(summary: Summary, t: Translator) -> list[EngineColumn]:
 def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool = True) -> None:
     """Print what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
     summary = result.summary
-    for line in _before(result, t):
-        console.print(escape_line(line))
+    print_lines(_before(result, t), console)
     _print_engines(summary, console, t)
-    for line in assessor_sentences.describe_controls(t, summary):
-        console.print(escape_line(line))
+    print_lines(assessor_sentences.describe_controls(t, summary), console)
     print_dimensions(summary, console, t)
-    for line in (*_answer(summary, t), *_after(summary, t)):
-        console.print(escape_line(line))
+    print_lines((*_answer(summary, t), *_after(summary, t)), console)
     folder = result.folder
     if not saved:
         console.print(
