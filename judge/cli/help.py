@@ -7,7 +7,7 @@ stand under the headings of their groups.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from inspect import cleandoc
 from string import Formatter
@@ -173,12 +173,9 @@ def split_lines(text: str, width: int) -> Iterator[str]:
     """Yield the text in lines of at most `width` columns, of which a wide character takes two."""
     line = ""
     for word in _UNBROKEN.findall(text):
-        if line and _columns(line + word.rstrip()) > width:
+        columns = sum(2 if east_asian_width(char) in "WF" else 1 for char in line + word.rstrip())
+        if line and columns > width:
             yield line.rstrip()
             line = ""
         line += word if line else word.lstrip()
     yield line.rstrip()
-
-
-def _columns(characters: Iterable[str]) -> int:
-    return sum(2 if east_asian_width(character) in "WF" else 1 for character in characters)

@@ -52,25 +52,20 @@ _GOOGLE = {"he": "iw", "pt-br": "pt-br", "pt-pt": "pt-pt"}
 
 def bing_language(tag: str) -> str:
     """Return the code of Bing's `setLang` and Brave's `search_lang`: zh-CN is zh-hans, zh-TW is zh-hant."""
-    return _chinese_code(tag, "zh-hans", "zh-hant") or _look_up_code(tag, _BING)
+    return _look_up_code(tag, _BING, "zh-hans", "zh-hant")
 
 
 def google_language(tag: str) -> str:
     """Return the code of Google's `hl`, as Serper and SerpApi list it: zh-Hans is zh-cn, zh-HK is zh-tw."""
-    return _chinese_code(tag, "zh-cn", "zh-tw") or _look_up_code(tag, _GOOGLE)
+    return _look_up_code(tag, _GOOGLE, "zh-cn", "zh-tw")
 
 
-def _chinese_code(tag: str, simplified: str, traditional: str) -> str:
-    primary, *others = tag.lower().replace("_", "-").split("-")
-    if primary != "zh":
-        return ""
-    script = [other for other in others if other in ("hans", "hant")]
-    return traditional if _TRADITIONAL.intersection(script or others) else simplified
-
-
-def _look_up_code(tag: str, codes: dict[str, str]) -> str:
+def _look_up_code(tag: str, codes: dict[str, str], simplified: str, traditional: str) -> str:
     tag = tag.lower().replace("_", "-")
-    primary = tag.partition("-")[0]
+    primary, *others = tag.split("-")
+    if primary == "zh":
+        script = [other for other in others if other in ("hans", "hant")]
+        return traditional if _TRADITIONAL.intersection(script or others) else simplified
     return codes.get(tag) or codes.get(primary, primary)
 
 

@@ -149,7 +149,9 @@ def read_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
     An item without text and address is no result. Raises CallError when `body` is no answer of this shape.
     """
     answer = parse_answer(body)
-    if not _has_proof(shape.proof, answer):
+    path, sign, expected = shape.proof.partition("=")
+    value = _follow(path, answer)
+    if value is None or (sign and str(value) != expected):
         raise unusable_answer(answer, f"it has no {shape.proof!r}")
     results = _follow(shape.results, answer)
     if results is None:
@@ -199,12 +201,6 @@ def _without_text(shape: ResponseShape, results: Sequence[Mapping[str, Any]]) ->
     )
 
 
-def _has_proof(proof: str, answer: object) -> bool:
-    path, sign, expected = proof.partition("=")
-    value = _follow(path, answer)
-    return value is not None and (not sign or str(value) == expected)
-
-
 def _follow(path: str, value: object) -> Any:  # noqa: ANN401 - any JSON
     """Return the value that `path` leads to, None if there is none; the empty path leads to the whole."""
     for key in filter(None, path.split(".")):
@@ -213,29 +209,16 @@ def _follow(path: str, value: object) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _row(shape: ResponseShape, result: Mapping[str, Any]) -> dict[str, str]:
-    row = {
-        "title": _first_text(shape.title, result),
-        "url": _first_text(shape.url, result),
-        "snippet": _first_text(shape.snippet, result),
-    }
-    date = _first_text(shape.date, result)
-    return {**row, "date": date} if date else row
-
-
-def _first_text(paths: Sequence[str], result: Mapping[str, Any]) -> str:
-    for path in paths:
-        text = _text(_follow(path, result))
-        if text:
-            return text
-    return ""
+    row = {}
+    for name in ("title", "url", "snippet", "date"):
+        texts = (_text(_follow(path, result)) for path in getattr(shape, name))
+        row[name] = next(filter(None, texts), "")
+    if not row["date"]:
+        del row["date"]
+    return row
 
 
 def _text(value: object) -> str:
     parts = value if isinstance(value, list) else [value]
-    return _SEPARATOR.join(filter(None, map(_simple, parts)))
-
-
-def _simple(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return str(value)
+    simple = (part for part in parts if isinstance(part, str | int | float) and not isinstance(part, bool))
+    return _SEPARATOR.join(filter(None, map(str, simple)))

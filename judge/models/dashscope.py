@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from judge.errors import RequestRejected, SetupError
+from judge.errors import SetupError
 from judge.models.chat_messages import (
     ACCEPTED,
     BodyRefused,
@@ -20,7 +20,13 @@ from judge.models.chat_messages import (
     read_completion,
 )
 from judge.models.endpoint import DASHSCOPE_URL, Endpoint, proxy_for, proxy_secrets, public_part
-from judge.models.error_mapping import ErrorResponse, classify, connection_error, timeout_error
+from judge.models.error_mapping import (
+    ErrorResponse,
+    classify,
+    connection_error,
+    encoding_error,
+    timeout_error,
+)
 from judge.models.negotiation import Negotiation, build_sampling_params
 from judge.models.redaction import redact_logs
 from judge.records import Completion, Prompt, Sampling
@@ -155,9 +161,7 @@ class DashScope:
             never_sent = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
             raise connection_error(cause, self.endpoint, self._key, never_sent=never_sent) from None
         except UnicodeEncodeError as error:
-            raise RequestRejected(
-                "bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}"
-            ) from None
+            raise encoding_error(error) from None
         return parse_response(response.status_code, response.content, response.headers, *self._secrets)
 
     def _read(self, answer: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:

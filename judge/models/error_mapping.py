@@ -270,6 +270,11 @@ def transport_error(detail: str, *secrets: str) -> NoResponse:
     return NoResponse("transport", shorten(mask(detail, *secrets)))
 
 
+def encoding_error(error: UnicodeEncodeError) -> RequestRejected:
+    """Return the error for a prompt that holds half of a surrogate pair."""
+    return RequestRejected("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}")
+
+
 def timeout_error(seconds: float) -> TimedOut:
     """Return the error for a call without a response within `seconds`; it may be billed."""
     return TimedOut("transport", f"no answer within {seconds:g} s", billed=True)

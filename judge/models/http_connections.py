@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from judge.errors import RequestRejected
 from judge.models.chat_messages import ACCEPTED, BodyRefused, body_error
 from judge.models.endpoint import NO_KEY, Endpoint, proxy_for, public_part
-from judge.models.error_mapping import connection_error, timeout_error
+from judge.models.error_mapping import connection_error, encoding_error, timeout_error
 from judge.models.http1 import Http1Connections, HttpResponse, NotConnected
 
 if TYPE_CHECKING:
@@ -68,9 +67,7 @@ class HttpConnections:
                 error, self._server, self._key, never_sent=never_sent
             ) from None
         except UnicodeEncodeError as error:
-            raise RequestRejected(
-                "bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}"
-            ) from None
+            raise encoding_error(error) from None
 
     def _open(self) -> Http1Connections | ProxiedConnections:
         if self._proxy:

@@ -11,7 +11,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from judge.errors import CallError, ParametersRejected, RequestRejected, SetupError
+from judge.errors import CallError, ParametersRejected, SetupError
 from judge.models.chat_messages import build_messages, read_completion
 from judge.models.endpoint import (
     DASHSCOPE_URL,
@@ -23,7 +23,13 @@ from judge.models.endpoint import (
     proxy_secrets,
     public_part,
 )
-from judge.models.error_mapping import ErrorResponse, classify, connection_error, timeout_error
+from judge.models.error_mapping import (
+    ErrorResponse,
+    classify,
+    connection_error,
+    encoding_error,
+    timeout_error,
+)
 from judge.models.negotiation import NEGOTIABLE, build_sampling_params
 from judge.models.redaction import redact_logs
 from judge.records import Completion, Prompt, Sampling
@@ -146,7 +152,7 @@ class LangChainModel:
         if response is not None:
             return classify(response, *self._secrets, endpoint=self.endpoint)
         if isinstance(error, UnicodeEncodeError):
-            return RequestRejected("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}")
+            return encoding_error(error)
         if isinstance(error, TimeoutError):
             return timeout_error(self._timeout)
         # The connection broke, or the package cannot read the reply.

@@ -15,7 +15,7 @@ from typing import IO, Any, Final
 import aiohttp
 import openai
 
-from judge.errors import AccountError, CallError, RequestRejected
+from judge.errors import AccountError, CallError
 from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTerms
 from judge.models.chat_messages import (
     MAX_BYTES,
@@ -31,6 +31,7 @@ from judge.models.error_mapping import (
     ErrorResponse,
     classify,
     connection_error,
+    encoding_error,
     shorten,
     timeout_error,
     transport_error,
@@ -94,8 +95,7 @@ class OpenAIBatchApi:
         try:
             return json.dumps(line, ensure_ascii=False).encode() + b"\n"
         except UnicodeEncodeError as error:
-            reason = f"the prompt cannot be sent as UTF-8: {error.reason}"
-            raise RequestRejected("bad_request", reason) from None
+            raise encoding_error(error) from None
 
     def read_reply(self, line: BatchLine, prompt: Prompt, params: RequestParams) -> Completion:
         """Return the completion in `line`; raise CallError as `Model.complete` does."""

@@ -126,7 +126,11 @@ def read_history(folder: Path) -> History:
             nights.append(record)
         except InputError as error:
             damaged.append(error.message)
-    begun = tuple(_days_without_record(folder))
+    begun = tuple(
+        path.name
+        for path in sorted(folder.glob("????-??-??"))
+        if is_day(path.name) and not (path / NIGHT_FILE).exists() and any(path.glob("[!.]*"))
+    )
     if not nights and not damaged:
         if begun:
             raise InputError(
@@ -138,12 +142,6 @@ def read_history(folder: Path) -> History:
             "{folder}: holds no finished night; judge nightly judge.toml makes one", folder=folder
         )
     return History(tuple(sorted(nights, key=lambda record: record.date)), tuple(damaged), begun)
-
-
-def _days_without_record(folder: Path) -> Iterator[str]:
-    for path in sorted(folder.glob("????-??-??")):
-        if is_day(path.name) and not (path / NIGHT_FILE).exists() and any(path.glob("[!.]*")):
-            yield path.name
 
 
 def make_trend(history: History, engine: str | None = None, measure: str | None = None) -> Trend:

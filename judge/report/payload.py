@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from string import punctuation
@@ -285,7 +285,13 @@ def choose_queries(keys: Sequence[_QueryFigures], budget: PageBudget) -> dict[in
 
     A query that exceeds the budget alone is never taken.
     """
-    orders = _order_queries([key for key in keys if key.size <= budget.size and key.pairs <= budget.pairs])
+    keys = [key for key in keys if key.size <= budget.size and key.pairs <= budget.pairs]
+    # By lowest mean, by largest difference between engines (then most flips), by lot.
+    orders = {
+        "worst": iter(sorted(keys, key=lambda key: (key.mean is None, key.mean or 0.0, key.lot))),
+        "disagreeing": iter(sorted(keys, key=lambda key: (-key.spread, -key.flips, key.lot))),
+        "random": iter(sorted(keys, key=lambda key: key.lot)),
+    }
     chosen: dict[int, str] = {}
     size = pairs = 0
     for kind in cycle(SAMPLE_KINDS):
@@ -297,12 +303,3 @@ def choose_queries(keys: Sequence[_QueryFigures], budget: PageBudget) -> dict[in
             break
         chosen[key.place] = kind
     return chosen
-
-
-def _order_queries(keys: Sequence[_QueryFigures]) -> dict[str, Iterator[_QueryFigures]]:
-    """Return the queries by lowest mean, by largest difference between engines (then most flips), by lot."""
-    return {
-        "worst": iter(sorted(keys, key=lambda key: (key.mean is None, key.mean or 0.0, key.lot))),
-        "disagreeing": iter(sorted(keys, key=lambda key: (-key.spread, -key.flips, key.lot))),
-        "random": iter(sorted(keys, key=lambda key: key.lot)),
-    }

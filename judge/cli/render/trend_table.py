@@ -13,8 +13,9 @@ from judge.cli.render.cells import make_table, measure_width, print_table
 from judge.messages import Translator
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished
 from judge.nightly.record import EXIT_CODES, Status
-from judge.nightly.trend import NightTrend, Trend, TrendRange, TrendValue, value_ranges
-from judge.report.display_text import fit_on_line, format_number, format_range, truncate_with_ellipsis
+from judge.nightly.trend import NightTrend, Trend, TrendRange, value_ranges
+from judge.nightly.trend_drawing import format_value
+from judge.report.display_text import fit_on_line, format_number, truncate_with_ellipsis
 
 #: The most nights that a line shows.
 NIGHTS = 60
@@ -88,7 +89,7 @@ def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str
             format_number(end, "+.3f" if signed else ".3f") for end in (row.first, row.last, row.min, row.max)
         ]
         queries = next((f"{value.n:,}" for value in reversed(row.values) if value), format_number(None))
-        yield fit_on_line(engine), line, [*numbers, queries, _format_change(row.to_baseline)]
+        yield fit_on_line(engine), line, [*numbers, queries, format_value(row.to_baseline, "+.3f")]
     nights = trend.nights[-NIGHTS:]
     yield t("status"), "".join(_SIGNS[night.status] for night in nights), []
     yield t("changed"), "".join("^" if night.changed else " " for night in nights), []
@@ -103,14 +104,6 @@ def sparkline(values: Sequence[float | None], axis: TrendRange) -> str:
     """Return the values as bars of eight heights, with a blank where there is none."""
     top = len(_BARS) - 1
     return "".join(" " if value is None else _BARS[round(top * axis.position(value))] for value in values)
-
-
-def _format_change(change: TrendValue | None) -> str:
-    if change is None:
-        return format_number(None)
-    return format_number(change.value, "+.3f") + (
-        f" ({format_range(change.ci95, '+.3f')})" if change.ci95 else ""
-    )
 
 
 def _notes(trend: Trend, t: Translator) -> Iterator[str]:
