@@ -23,6 +23,9 @@ from judge.cli.terminal import ui_translator
 from judge.messages import Translator
 from judge.records import Judgment, RepeatProgress
 
+#: Seconds between two lines of a log.
+_EVERY = 10.0
+
 
 @dataclass(frozen=True, slots=True)
 class ProgressWords:
@@ -134,14 +137,12 @@ class ProgressLines:
         self,
         stream: TextIO,
         clock: Callable[[], float] = time.monotonic,
-        every: float = 10.0,
         words: ProgressWords = JUDGING,
     ) -> None:
         self._t = ui_translator()
         self._stream = stream
         self._words = words
         self._clock = clock
-        self._every = every
 
     def begin(self, total: int, done: int, topic: str = "") -> None:
         """Print how much there is to do."""
@@ -160,7 +161,7 @@ class ProgressLines:
     def set_status(self, status: str) -> None:
         """Print what the run waits for when ten seconds have passed since the last line."""
         now = self._clock()
-        if status and now - self._printed_at >= self._every:
+        if status and now - self._printed_at >= _EVERY:
             self._printed_at = now
             self._print(self._t(status))
 
@@ -172,7 +173,7 @@ class ProgressLines:
         self._done += 1
         self._failed += failed
         now = self._clock()
-        if now - self._printed_at >= self._every:
+        if now - self._printed_at >= _EVERY:
             self._printed_at = now
             rate = (self._done - self._known) / max(now - self._began, 1e-9)
             t = self._t

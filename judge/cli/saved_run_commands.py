@@ -87,14 +87,14 @@ def align(
     Shows whether it ranks relevant snippets higher on queries that it was not trained on.
     """
     from judge import api
-    from judge.cli.render import alignment_table
+    from judge.cli.render import dimension_tables
     from judge.runs.record_json import to_json
 
     summary = api.align(run, embeddings, seed=seed, **typed_options(context))
     if json:
         print_json(to_json(summary))
         return
-    alignment_table.print_alignment(summary, run, make_console(), ui_translator())
+    dimension_tables.print_alignment(summary, run, make_console(), ui_translator())
 
 
 def annotate(

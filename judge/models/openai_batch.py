@@ -59,21 +59,10 @@ _DASHSCOPE_TERMS = BatchTerms(
 
 
 class OpenAIBatchApi:
-    """The Batch API of the server at `url` for `model`, with the parameters of `negotiation`.
+    """The Batch API of the server at `url` for `model`, with the parameters of `negotiation`."""
 
-    `terms` None takes those of the provider.
-    """
-
-    def __init__(
-        self,
-        model: str,
-        url: str,
-        key: str,
-        endpoint: Endpoint,
-        negotiation: Negotiation,
-        terms: BatchTerms | None = None,
-    ) -> None:
-        self.terms = terms or (_DASHSCOPE_TERMS if is_dashscope(url) else _OPENAI_TERMS)
+    def __init__(self, model: str, url: str, key: str, endpoint: Endpoint, negotiation: Negotiation) -> None:
+        self.terms = _DASHSCOPE_TERMS if is_dashscope(url) else _OPENAI_TERMS
         self._model = model
         self._endpoint = public_part(url, *endpoint.secrets)
         self._timeout = endpoint.timeout
