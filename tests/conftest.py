@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,9 @@ os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # Messages are in English unless a test asks for Chinese, also on a machine with a Chinese locale.
 os.environ["LC_ALL"] = "C.UTF-8"
 os.environ.pop("LANGUAGE", None)
+# `nohup` and the background of a script ignore these signals; the processes that tests start would, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # No test depends on the speed of the machine.
 settings.register_profile("any speed", deadline=None, max_examples=count_examples(30))
 settings.load_profile("any speed")

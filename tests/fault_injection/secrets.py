@@ -5,6 +5,8 @@
 Every server says the key that it was sent in its errors, its replies and its headers, in every spelling.
 Looked through are the standard streams, the
 run's folder, the store with its WAL while it is written, the home and the temporary folder.
+Importing its libraries takes most of a run's time, so the runs of one wire are forked from a process that has
+imported them.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -52,6 +55,39 @@ try:
 except judge.JudgeError as error:
     logging.getLogger("caller").exception("the run failed")
     print(repr(error), error)
+"""
+#: Forks a process for each line of its input, and imports what that process imported before the next.
+_FORK = """
+import gc, importlib, json, os, runpy, signal, sys
+for line in sys.stdin:
+    run = json.loads(line)
+    if child := os.fork():
+        os.waitpid(child, 0)
+        for name in open(run["folder"] + "/modules", encoding="utf-8").read().split():
+            try:
+                importlib.import_module(name)
+            except Exception:
+                pass  # a name that only its library can import
+        gc.freeze()  # the processes share memory, which looking for garbage would copy
+        print("ended", flush=True)
+        continue
+    signal.alarm(120)
+    os.chdir(run["folder"])
+    os.environ.clear()
+    os.environ.update(run["environment"])
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(name, os.O_WRONLY), number)
+    sys.argv = [*run["words"]]
+    try:
+        if sys.argv[0] == "judge":
+            runpy.run_module("judge", run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(sys.argv[0], run_name="__main__")
+    finally:
+        with open("modules", "w", encoding="utf-8") as names:
+            print(*sys.modules, file=names)
+    break
 """
 
 
@@ -185,8 +221,62 @@ def files(world: Path) -> Iterator[tuple[str, bytes]]:
             continue
 
 
+#: Runs a command (`judge`, or a script, and its arguments) in a folder and an environment. Its output goes to
+#: the files `stdout` and `stderr` in the folder.
+Start = Callable[[Sequence[str], Path, Mapping[str, str]], None]
+
+
+def start_process(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    """Run `words` in a process of its own."""
+    program = ["-m", *words] if words[0] == "judge" else words
+    with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
+        subprocess.run(
+            [sys.executable, *program],
+            stdout=stdout,
+            stderr=stderr,
+            timeout=120,
+            check=False,
+            cwd=folder,
+            env=environment,
+        )
+
+
+@contextmanager
+def forking(home: Path, *, loud: bool) -> Iterator[Start]:
+    """A `Start` that forks one process, which lives in `home`, for each run."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _FORK],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=home,
+        env=_environment(home, loud=loud),
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        requests, replies = process.stdin, process.stdout
+
+        def start(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+            for name in ("stdout", "stderr", "modules"):
+                (folder / name).touch()
+            requests.write(
+                json.dumps({"words": words, "folder": str(folder), "environment": dict(environment)}) + "\n"
+            )
+            requests.flush()
+            if not replies.readline():
+                raise ChildProcessError("the process that forks ended")
+
+        yield start
+
+
 def judged(
-    wire: str, answer: Callable[[ChatRequest], Reply], *, python: bool, loud: bool, in_path: bool = False
+    wire: str,
+    answer: Callable[[ChatRequest], Reply],
+    *,
+    python: bool,
+    loud: bool,
+    in_path: bool = False,
+    start: Start = start_process,
 ) -> Looked:
     """Runs judge over `wire`, from Python or by its command, and looks through all that is left of it.
 
@@ -198,6 +288,8 @@ def judged(
             (world / folder).mkdir()
         config = world / "judge.toml"
         config.write_text(_IMPATIENT, encoding="utf-8")
+        script = world / "call.py"
+        script.write_text(_CALL, encoding="utf-8")
         data = write_rows(world / "data.jsonl", numbered(2, 2, 3))
 
         def watched(asked: ChatRequest) -> Reply:
@@ -211,21 +303,15 @@ def judged(
             if in_path:
                 url = url.replace("/v1", f"/{CANARY}/v1")
             asked = (str(data), f"{wire}:fake", url, str(world / "runs" / "x"), str(config))
-            ran = subprocess.run(
-                [sys.executable, *(("-c", _CALL, *asked) if python else _command(*asked))],
-                capture_output=True,
-                timeout=120,
-                check=False,
-                cwd=world,
-                env=_environment(world, loud=loud),
-            )
-        written = [("stdout", ran.stdout), ("stderr", ran.stderr), *files(world)]
+            words = (str(script), *asked) if python else _command(*asked)
+            start(words, world, _environment(world, loud=loud))
+        written = list(files(world))
         seen += [place for path, content in written for place in look(path, content)]
         return Looked(tuple(dict.fromkeys(seen)), sum(len(content) for _, content in written), any(sent))
 
 
 def _command(data: str, model: str, url: str, out: str, config: str) -> tuple[str, ...]:
-    return ("-m", "judge", "run", data, "-m", model, "--base-url", url, "--out", out, "--config", config)
+    return ("judge", "run", data, "-m", model, "--base-url", url, "--out", out, "--config", config)
 
 
 def _environment(world: Path, *, loud: bool) -> dict[str, str]:
@@ -234,20 +320,37 @@ def _environment(world: Path, *, loud: bool) -> dict[str, str]:
     return {**os.environ, **ours, **keys, **(LOUD if loud else {})}
 
 
+def judge_with_each_fault(case: tuple[str, tuple[bool, bool]]) -> list[Looked]:
+    """Run judge over a wire with each fault, from Python or by its command; print where the key is."""
+    wire, (python, loud) = case
+    place = f"{wire}, {'python' if python else 'command'}, loud={loud}"
+    looked = []
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        for folder in ("home", "tmp"):
+            (home / folder).mkdir()
+        with forking(home, loud=loud) as start:
+            for fault, answer in {**FAULTS, **ACCOUNT}.items():
+                looked.append(judged(wire, answer, python=python, loud=loud, start=start))
+                for leak in looked[-1].found:
+                    print(f"FOUND {place}, {fault}: {leak}")
+                if not looked[-1].sent:
+                    print(f"NOT SENT {place}, {fault}")
+        # What a library writes to a place that it chose when it was imported.
+        leaks = [path for path, content in files(home) for _ in look(path, content)]
+        for leak in leaks:
+            print(f"FOUND {place}, after all faults: {leak}")
+        looked.append(Looked(tuple(leaks), 0, True))
+    return looked
+
+
 def main() -> int:
     """Runs the whole matrix and prints where the key was found."""
     table.parser(__doc__).parse_args()
-    cells = list(product(WIRES, {**FAULTS, **ACCOUNT}.items(), ((False, False), (False, True), (True, True))))
-
-    def run(cell: tuple[str, tuple[str, Callable[[ChatRequest], Reply]], tuple[bool, bool]]) -> Looked:
-        wire, (name, answer), (python, loud) = cell
-        found = judged(wire, answer, python=python, loud=loud)
-        for place in found.found:
-            print(f"FOUND {wire}, {name}, {'python' if python else 'command'}, loud={loud}: {place}")
-        return found
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        looked = list(pool.map(run, cells))
+    cases = list(product(WIRES, ((False, False), (False, True), (True, True))))
+    # Most runs wait for a timeout or between two attempts.
+    with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        looked = [each for case in pool.map(judge_with_each_fault, cases) for each in case]
     leaks = sum(len(each.found) for each in looked)
     size = sum(each.size for each in looked)
     sent = sum(each.sent for each in looked)
