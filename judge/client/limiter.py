@@ -14,11 +14,12 @@ Throttling far below the limit refutes it.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass
 from itertools import groupby
 from math import inf
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from judge.client.retry import MAX_RETRY_AFTER
 
@@ -59,10 +60,12 @@ _GROWTH_AT_LIMIT, _ANSWERS_A_SECOND = 6e-5, 5.0
 #: Each confirmation of the limit halves the growth near it, so many times at most.
 _MAX_CONFIRMATIONS = 2
 #: Two throttled rates confirm a limit when their ratio is in this range; throttling below this share of the
-#: limit refutes it.
-_SAME_RATE, _REFUTES_BELOW = (0.6, 1.5), 0.85
+#: highest rate that confirmed it refutes it.
+_SAME_RATE, _LOWEST_SHARE = (0.6, 1.5), 0.5
 #: Seconds of the first pause, at least and at most, and the requests that each later pause leaves out.
 _FIRST_PAUSE, _PAUSE_CALLS = (1.0, 2.0), 5.0
+#: Requests are kept for so many seconds until a first one was throttled, and never longer.
+_LONGEST_DELAY = 10.0
 #: Seconds of unused rate that may be caught up with: timers are late.
 _CATCH_UP = 0.02
 
@@ -140,7 +143,6 @@ class AdaptiveLimiter:
         """The server answered, with a success or an error of this request alone."""
         self._outage_since, self.has_answer = None, True
         self._answered_at = _now()
-        self._estimator.record_outcome(permit)
         if not self.probing:
             self._failures = 0
             self._estimator.record_answer()
@@ -156,8 +158,8 @@ class AdaptiveLimiter:
         """No answer came, or the server throttled the request; it may ask to wait `retry_after` seconds."""
         now = _now()
         wait = min(retry_after or 0.0, MAX_RETRY_AFTER)
-        permit.throttled = throttled
-        self._estimator.record_outcome(permit)
+        if throttled:
+            self._estimator.record_throttled(permit, now)
         if self._outage_since is None:
             self._outage_since, self._only_throttled = now, True
         self._only_throttled &= throttled
@@ -218,7 +220,7 @@ class AdaptiveLimiter:
 
     def _slow_down(self, permit: Permit, wait: float) -> None:
         now, estimator = _now(), self._estimator
-        most = estimator.is_mostly_throttled(now)
+        most = estimator.is_mostly_throttled()
         if not estimator.slow_start:
             estimator.limit_concurrency()
         if most or (permit.number >= self._epoch_start and estimator.is_throttled()):
@@ -294,11 +296,13 @@ class RateEstimator:
         self._limit_rate = inf
         self._last_throttled_rate: float | None = None
         self._confirmations = 0
+        self._peak = 0.0
         self._answers = 0.0
         self._answers_since = 0
         self._sent: deque[Permit] = deque()
-        #: When the latest request was sent whose outcome is known.
-        self._known_until = -inf
+        #: The seconds after which the server throttled a request last, and when the latest of these was sent.
+        #: An earlier request that was not throttled is accepted; of later ones, nothing is known yet.
+        self._delay, self._known_until = _LONGEST_DELAY, -inf
         #: The first requests of the current rate, and since the circuit closed.
         self._rate_start = self._circuit_start = 0
         #: Whether every request was throttled at this rate.
@@ -315,6 +319,7 @@ class RateEstimator:
         if self.slow_start:
             self.rate = self._concurrency / max(_SHORTEST_SPREAD, min(latency / 2, _LONGEST_SPREAD))
         elif self._all_throttled:
+            self._limit_rate = inf  # the server may accept another rate after an outage
             self.rate = min(self.rate, self._successes / max(now - self._closed_at, _WINDOW_SECONDS))
         self.next_at = now + 1 / self.rate
         self._circuit_start = self._rate_start = first
@@ -325,8 +330,7 @@ class RateEstimator:
         """A request is sent."""
         self.next_at = max(self.next_at, permit.sent_at - _CATCH_UP) + 1 / self.rate
         self._sent.append(permit)
-        # Slow outcomes keep requests longer: those that were sent shortly before the last known one.
-        oldest = min(permit.sent_at, self._known_until + _WINDOW_SECONDS / 2) - _WINDOW_SECONDS
+        oldest = permit.sent_at - self._delay - 1.5 * _WINDOW_SECONDS
         while len(self._sent) > _WINDOW_REQUESTS and self._sent[0].sent_at < oldest:
             self._sent.popleft()
 
@@ -336,8 +340,10 @@ class RateEstimator:
             self._sent.remove(permit)
             self.next_at -= 1 / self.rate if permit.number >= self._rate_start else 0.0
 
-    def record_outcome(self, permit: Permit) -> None:
-        """A request ended, in whatever way."""
+    def record_throttled(self, permit: Permit, now: float) -> None:
+        """The server throttled a request."""
+        permit.throttled = True
+        self._delay = min(_LONGEST_DELAY, now - permit.sent_at)
         self._known_until = max(self._known_until, permit.sent_at)
 
     def record_answer(self) -> None:
@@ -361,9 +367,7 @@ class RateEstimator:
 
     def is_throttled(self) -> bool:
         """Return whether the server throttles too many of the latest requests at this rate."""
-        # How later requests end is not known yet: they are not accepted ones.
-        known = (permit for permit in self._sent if permit.sent_at <= self._known_until)
-        requests = [permit for permit in known if permit.number >= self._rate_start]
+        requests = [permit for permit in self._latest() if permit.number >= self._rate_start]
         throttled = [permit.throttled for permit in requests]
         if self.slow_start:
             most = any(sum(throttled[-latest:]) >= least for latest, least in _NO_CHANCE)
@@ -378,12 +382,14 @@ class RateEstimator:
         too_many = sum(throttled) >= max(count, share * len(throttled)) or latest >= at_once
         return too_many or (len(throttled) > 1 and all(throttled))
 
-    def is_mostly_throttled(self, now: float) -> bool:
+    def is_mostly_throttled(self) -> bool:
         """Return whether the server has throttled most requests for some time, at whatever rate."""
-        throttled = self._throttled_since(self._circuit_start)[-_WINDOW_REQUESTS:]
-        accepted_at = max((permit.sent_at for permit in self._sent if not permit.throttled), default=-inf)
-        many = sum(throttled) >= max(_MIN_THROTTLED, _MOST * len(throttled))
-        return many and now - accepted_at >= _WINDOW_SECONDS
+        requests = self._latest()
+        accepted_at = max((permit.sent_at for permit in requests if not permit.throttled), default=-inf)
+        throttled = [permit.throttled for permit in requests if permit.number >= self._circuit_start]
+        latest = throttled[-_WINDOW_REQUESTS:]
+        many = sum(latest) >= max(_MIN_THROTTLED, _MOST * len(latest))
+        return many and self._known_until - accepted_at >= _WINDOW_SECONDS
 
     def decrease(self, now: float, wait: float, first: int) -> float:
         """Fall to the rate that the server accepted lately, from request number `first` on.
@@ -391,15 +397,18 @@ class RateEstimator:
         Return when requests may go on. The first pause is `wait` seconds, because the first burst says little
         of the rate in the long run; later pauses are a few requests long.
         """
-        self._all_throttled = all(self._throttled_since(self._rate_start))
+        requests = self._latest()
+        self._all_throttled = all(
+            permit.throttled for permit in requests if permit.number >= self._rate_start
+        )
         few_calls = min(_PAUSE_CALLS / self.rate, max(_WINDOW_SECONDS, 1 / self.rate))
         shortest, longest = _FIRST_PAUSE
         pause = min(max(wait, shortest), longest) if self.slow_start else 0.0
         if not self._all_throttled:
-            since = self._sent[0].sent_at
-            accepted = max(sum(not permit.throttled for permit in self._sent), 1)
-            self._learn_limit(min(self.rate, len(self._sent) / max(now - since, 1e-3)))
-            accepted_rate = accepted / max(now + pause - since, _WINDOW_SECONDS)
+            seconds = self._known_until - requests[0].sent_at
+            accepted = max(sum(not permit.throttled for permit in requests), 1)
+            self._learn_limit(min(self.rate, len(requests) / max(seconds, 1e-3)))
+            accepted_rate = accepted / max(seconds + pause, _WINDOW_SECONDS)
             self.rate = _DECREASE_FACTOR * min(self.rate, accepted_rate)
         self.slow_start = False
         self._answers = 0.0
@@ -411,17 +420,19 @@ class RateEstimator:
     def _learn_limit(self, rate: float) -> None:
         """Record a throttled rate: it confirms a limit, refutes one, or is the first hint of one."""
         low, high = _SAME_RATE
-        if self._limit_rate < inf:
-            is_limit = rate >= _REFUTES_BELOW * self._limit_rate
-        else:
-            last = self._last_throttled_rate
-            is_limit = last is not None and low < rate / last < high
+        last = self._last_throttled_rate
+        is_limit = last is not None and low < rate / last < high and rate >= _LOWEST_SHARE * self._peak
+        self._peak = max(self._peak, rate) if is_limit else rate
         self._confirmations = min(_MAX_CONFIRMATIONS, self._confirmations + 1) if is_limit else 0
         self._limit_rate = rate if is_limit else inf
         self._last_throttled_rate = rate
 
-    def _throttled_since(self, first: int) -> list[bool]:
-        return [permit.throttled for permit in self._sent if permit.number >= first]
+    def _latest(self) -> list[Permit]:
+        """Return the latest requests that the server accepted or throttled."""
+        until = self._known_until
+        known = [permit for permit in self._sent if permit.sent_at <= until]
+        first = bisect_left(known, until - _WINDOW_SECONDS, key=attrgetter("sent_at"))
+        return known[min(first, max(0, len(known) - _WINDOW_REQUESTS)) :]
 
     def limit_concurrency(self) -> None:
         """Lower `limit` where the server throttles requests beside many others, and not those beside few."""

@@ -21,7 +21,7 @@ from tests.fault_injection.servers import (
     in_seconds,
 )
 from tests.support.cases import check_each
-from tests.support.fake_server import Reply
+from tests.support.fake_server import ChatRequest, Reply
 from tests.unit.client.simulation import Story, simulate
 
 LIMITS = Limits(concurrency=64, attempts=5, max_wait=600, shutdown_timeout=1)
@@ -91,6 +91,20 @@ def test_a_server_that_refuses_late_is_asked_little_more(burst: int | None, seco
     assert story.rate >= 0.9 * 10
     # 64 requests are sent before the first refusal is known.
     assert story.requests <= 1.3
+
+
+class RefusingLate(Limited):
+    """A server that answers in its latency, and refuses only after two seconds."""
+
+    def __call__(self, asked: ChatRequest) -> Reply:
+        reply = super().__call__(asked)
+        return replace(reply, delay=2.0) if reply.status == 429 else reply
+
+
+def test_a_server_that_answers_soon_and_refuses_late_is_asked_little_more() -> None:
+    story = simulate(RefusingLate(Capacity(rate=5, burst=5), half_a_second), 250, LIMITS)
+    assert story.rate >= 0.9 * 5
+    assert story.requests <= 2
 
 
 @pytest.mark.parametrize("latency", [half_a_second, unevenly])
