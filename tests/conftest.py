@@ -27,6 +27,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Clients load the certificates of this folder, which are none: those of the system take 30 ms a client.
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
+# The command sets this while it runs in the process of a test; DeepEval sends when that process ends.
+os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 # Messages are in English unless a test asks for Chinese, also on a machine with a Chinese locale.
 os.environ["LC_ALL"] = "C.UTF-8"
 os.environ.pop("LANGUAGE", None)

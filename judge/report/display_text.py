@@ -227,6 +227,13 @@ def count_queries(t: Translator, count: int) -> str:
     return t.plural("{count:,} query", "{count:,} queries", count)
 
 
+def count_pairs(t: Translator, summary: Summary) -> str:
+    """Return the number of pairs: those to judge, unless people have graded some."""
+    if summary.labels:
+        return t.plural("{count:,} pair", "{count:,} pairs", summary.pairs)
+    return t.plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs)
+
+
 def format_interval(t: Translator, ends: Interval | None, form: str = ".4f") -> str:
     """Return ` (95 %: low to high)`; empty where there is no interval or both ends are equal."""
     if not ends or ends[0] >= ends[1]:

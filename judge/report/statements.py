@@ -20,6 +20,7 @@ from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import (
     NOTHING,
+    count_pairs,
     count_queries,
     escape_hidden,
     fit_on_line,
@@ -112,9 +113,7 @@ def _describe_dataset(t: Translator, summary: Summary) -> str:
         " pair once)",
         queries=count_queries(t, summary.queries),
         engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
-        pairs=t.plural("{count:,} pair", "{count:,} pairs", summary.pairs)
-        if summary.labels
-        else t.plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs),
+        pairs=count_pairs(t, summary),
         run=summary,
     )
 

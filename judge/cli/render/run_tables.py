@@ -26,7 +26,7 @@ from judge.messages import Translator
 from judge.pricing.cost import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
-from judge.report.display_text import count_queries, format_run_cost
+from judge.report.display_text import count_pairs, count_queries, format_run_cost
 from judge.runs.result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -131,11 +131,11 @@ def _judged(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield how much there was to judge, how much of it is judged, and the cost."""
     summary, cost = result.summary, result.summary.cost
     yield t(
-        "{queries}, {engines}; {results}, {pairs} to judge ({saved:.0%} saved by judging a pair once)",
+        "{queries}, {engines}; {results}, {pairs} ({saved:.0%} saved by judging a pair once)",
         queries=count_queries(t, summary.queries),
         engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
         results=t.plural("{count:,} result", "{count:,} results", summary.results),
-        pairs=t.plural("{count:,} pair", "{count:,} pairs", summary.pairs),
+        pairs=count_pairs(t, summary),
         saved=summary.dedup_saving,
     )
     if not summary.judgments:

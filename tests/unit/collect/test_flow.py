@@ -74,9 +74,10 @@ def test_engines_see_a_query_at_the_same_moment(tmp_path: Path) -> None:
 def test_a_rate_is_kept(tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
     with EngineServer(three) as server:
-        collected(tmp_path, server, "brave", rate=10.0)
+        collected(tmp_path, server, "brave", rate=2.5)
     moments = [each.at for each in server.searched]
-    assert moments[-1] - moments[0] >= 0.28  # three intervals, less the jitter of a loopback call
+    # Three intervals of .4 s; on a busy machine the first request may arrive late.
+    assert moments[-1] - moments[0] >= 0.6
 
 
 def test_nobody_is_asked_before_the_time_that_retry_after_names(tmp_path: Path) -> None:
