@@ -43,7 +43,7 @@ TEXTS = {
     "en": Texts(
         measured="Measured on {day}: {processor}, {cores} cores, Python {python}. The load average "
         "of the machine was {load_before} before the run and {load_after} after it. "
-        "All figures are medians; rounds: {rounds}.",
+        "Figures are medians of {rounds} rounds; the other tools ran once.",
         busy="Other programs were running on the machine. The figures of efficiency and time are rough.",
         cell="{pairs} pairs, {concurrency} calls at once, {ms} ms an answer",
         columns=("Client", "Efficiency", "CPU ms a pair", "CPU ms a pair, whole process", "Calls a pair",
@@ -57,7 +57,8 @@ TEXTS = {
     ),
     "zh": Texts(
         measured="测量日期：{day}。机器：{processor}，{cores} 个核心，Python {python}。"
-        "运行前的平均负载为 {load_before}，运行后为 {load_after}。所有数值均为中位数；轮数：{rounds}。",
+        "运行前的平均负载为 {load_before}，运行后为 {load_after}。"
+        "数值为 {rounds} 轮的中位数，其他工具只运行一轮。",
         busy="测量时机器上有其他程序在运行，效率和时间的数值只是粗略值。",
         cell="{pairs} 个查询-摘要对，并发调用 {concurrency} 个，每个答复 {ms} 毫秒",
         columns=("客户端", "效率", "每对 CPU 毫秒", "每对 CPU 毫秒（整个进程）", "每对调用数",

@@ -4,8 +4,9 @@
         [--json FILE] [--docs] [--check FILE] [NAME…]
 
 The server runs on one core, each client in a process of its own on another one, one after the other in each
-round. Peers run in environments of their own, which the first run makes. No client connects to another
-machine. `Figures` in figures.py defines each column.
+round. Peers run in environments of their own, which the first run makes, and in the first round only: the
+slowest one needs minutes for a cell. No client connects to another machine. `Figures` in figures.py defines
+each column. Standard error shows each measurement as it ends.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def measure(client: Client, server: Server, cell: Cell, data: Path, core: int) -
 
 
 def measure_cell(cell: Cell, clients: Sequence[Client], rounds: int, absent: dict[str, str]) -> CellFigures:
-    """Put the clients through `cell`, one after the other in each round.
+    """Put the clients through `cell`, one after the other in each round; peers in the first round only.
 
     A peer that fails is added to `absent`, and has no figures in this cell and later ones.
 
@@ -156,17 +157,19 @@ def measure_cell(cell: Cell, clients: Sequence[Client], rounds: int, absent: dic
         data = Path(folder, "rows.jsonl")
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in make_rows(cell.pairs))
         data.write_text("".join(lines), encoding="utf-8")
-        for _ in range(rounds):
+        for at in range(rounds):
             for client in clients:
-                if client.name in absent:
+                if client.name in PEERS and (at or client.name in absent):
                     continue
                 try:
-                    measurements[client.name].append(measure(client, server, cell, data, cores[-1]))
+                    measurement = measure(client, server, cell, data, cores[-1])
                 except FailedClient as error:
                     if client.name not in PEERS:
                         raise
                     absent[client.name] = f"{cell.name}: {error}"
-                    measurements.pop(client.name, None)
+                else:
+                    measurements[client.name].append(measurement)
+                    print(f"{cell.name} round {at + 1} {client.name}: {measurement}", file=sys.stderr)
     return CellFigures(cell, {name: summarise(cell, each) for name, each in measurements.items()})
 
 
