@@ -134,9 +134,12 @@ def _find_end_of_lines(file: IO[bytes], end: int) -> int:
 
 
 def _sync_folders(path: Path) -> None:
-    """Sync the name of a new file to the disk."""
+    """Sync the name of a new file to the disk, as far as the folders can be read."""
     for folder in (path.parent, path.parent.parent):
-        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            descriptor = os.open(folder, os.O_RDONLY)
+        except PermissionError:  # such as the homes of all users
+            continue
         try:
             os.fsync(descriptor)
         finally:

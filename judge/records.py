@@ -322,12 +322,18 @@ class Judgment:
             shares = tuple(map(float, values)) if isinstance(values, list) else ()
         except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError):
             return ()
-        return shares if all(map(isfinite, shares)) else ()
+        # The file can come from another person.
+        is_distribution = all(share >= 0 for share in shares) and abs(sum(shares) - 1) < _ROUNDING
+        return shares if is_distribution else ()
 
     def __repr__(self) -> str:
         pair = f"query_id={shorten_repr(self.query_id)}, snippet_id={shorten_repr(self.snippet_id)}"
         result = f"grade={self.grade}" if self.error is None else f"error={shorten_repr(self.error)}"
         return f"Judgment({pair}, repeat={self.repeat}, {result}, reason={shorten_repr(self.reason)})"
+
+
+#: How far probabilities of grades may be from adding up to 1.
+_ROUNDING = 1e-6
 
 
 def parse_score(reply: str) -> float | None:

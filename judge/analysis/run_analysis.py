@@ -130,8 +130,9 @@ def _add_ideal_means(
         return None
     values = score_ideal_order(results, judgments, spec.measures, spec.scale)
     means = {
-        name: average_values(map(finite_or_none, of_queries), most=most)
-        for (name, of_queries), most in zip(values.items(), largest, strict=True)
+        str(measure): average_values(map(finite_or_none, values[str(measure)]), most=most)
+        for measure, most in zip(spec.measures, largest, strict=True)
+        if measure.compares_engines
     }
     return replace(spec.controls, ideal=means)
 

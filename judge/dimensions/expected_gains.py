@@ -29,7 +29,8 @@ def measure_expected_gains(run: LoadedRun, _: DimensionOptions) -> DimensionResu
     """Return the sums over ranks among the run's measures by expected gains, and how certain the grades are.
 
     A grade without probabilities, such as that of a person, is certain. A list with an open grade has no
-    value, and no query with one in its pool an nDCG.
+    value. A query has no nDCG with an open grade in its pool, or with nothing but grades of 0: the small
+    gains that are left would count as much as those of other queries.
     """
     scale, depth = run.spec.scale, run.pool.depth
     shares, certain = _average_shares(run)
@@ -56,7 +57,12 @@ def measure_expected_gains(run: LoadedRun, _: DimensionOptions) -> DimensionResu
         values[ranking.engine, ranking.query_id][name] = sum(known) / len(known) if known else None
     remarks: tuple[str, ...] = ()
     if not certain:
-        remarks = (Message("no grade of this run has probabilities; those of -m decision:openai:NAME have"),)
+        remarks = (
+            Message(
+                "no grade of this run has probabilities; those of one decision model have, such as"
+                " -m decision:openai:NAME, but not those of a panel"
+            ),
+        )
     rows: dict[_Key, QueryValues] = {**values} if certain else {}
     return summarise_dimension(rows, run.data.engines, remarks, ranges={**ranges, name: (0.0, 1.0)})
 
@@ -99,8 +105,9 @@ def _list_gains(
 
 
 def _sum_ideals(run: LoadedRun, expected: Mapping[_Key, float], measure: Measure) -> dict[str, float]:
-    """Return the DCG of the best order of each query's documents; not where a gain of its pool is unknown."""
+    """Return the DCG of the best order of the documents of each query that has an nDCG."""
     best: dict[str, dict[str, float]] = defaultdict(dict)
+    relevant = {judgment.query_id for judgment in run.judgments if judgment.grade}
     for ranking in run.data.rankings:
         documents = run.pool.documents.get((ranking.engine, ranking.query_id), ())
         for snippet, document in zip(ranking.snippets, documents, strict=False):
@@ -111,5 +118,5 @@ def _sum_ideals(run: LoadedRun, expected: Mapping[_Key, float], measure: Measure
     return {
         query_id: float(dcg(-np.sort(-np.array(list(gains.values())))[:cutoff]))
         for query_id, gains in best.items()
-        if not np.isnan(list(gains.values())).any()
+        if query_id in relevant and not np.isnan(list(gains.values())).any()
     }

@@ -137,12 +137,16 @@ def test_the_interval_of_the_ideal_order_ends_at_the_largest_value(tmp_path: Pat
     some = [row for row in rows(4) if row["query_id"] != "apple" or row["rank"] == 1]
     data = write_rows(tmp_path / "d.jsonl", some)
     with LoopbackServer(says_its_grade) as server:
-        done = command(*asking(data, server), "--out", tmp_path / "run", "--controls", "--control-pairs", 10)
+        words = (*asking(data, server), "--out", tmp_path / "run", "--controls", "--control-pairs", 10)
+        # Judged and a measure of a list alone compare no engines, and have no ideal order.
+        done = command(*words, "--measures", "nDCG@10 Judged@5 AP(own)@10 P@5 DCG@2")
     assert done.returncode == 0, done.stderr
-    ideal = json.loads((tmp_path / "run" / "summary.json").read_text())["controls"]["ideal"]["P@5"]
+    ideal = json.loads((tmp_path / "run" / "summary.json").read_text())["controls"]["ideal"]
+    assert list(ideal) == ["nDCG@10", "P@5", "DCG@2"]
     # 2 of 5 on one query and 1.0 on seven: 0.925 ± 2.365 * 0.2121 / sqrt(8) is cut at 1.
-    assert ideal["mean"] == pytest.approx(0.925)
-    assert ideal["ci95"] == pytest.approx([0.7477, 1.0], abs=1e-4)
+    assert ideal["P@5"]["mean"] == pytest.approx(0.925)
+    assert ideal["P@5"]["ci95"] == pytest.approx([0.7477, 1.0], abs=1e-4)
+    assert ideal["DCG@2"]["mean"] > 1
 
 
 def test_one_query_has_no_mismatched_pair(tmp_path: Path) -> None:

@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import judge
 from judge.models.decision_model import TOKENS, read_probabilities
+from judge.records import Judgment
+from judge.runs.record_json import to_json
+from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.factories import fenced, numbered, results, rows_of, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, decide
@@ -95,7 +99,33 @@ def test_expected_gains_are_means_over_the_possible_grades(tmp_path: Path) -> No
                 "probability of the grade@10": 5 / 8,
             }
         )
-    assert command("score", tmp_path / "run", "--expected-gains").returncode == 0
+    again = judge.score(tmp_path / "run", dimensions=["expected_gains"]).summary
+    assert to_json(again.dimensions["expected_gains"]) == summary["dimensions"]["expected_gains"]
+
+
+def test_a_query_without_a_relevant_result_has_no_expected_ndcg(tmp_path: Path) -> None:
+    rows = rows_of({"q": {"a": ("a grade=0",)}, "r": {"a": ("b grade=0", "c grade=3")}})
+    data = write_rows(tmp_path / "d.jsonl", rows)
+    with LoopbackServer(graded) as server:
+        words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
+        done = command("run", data, *words, "--measures", "nDCG@10 P@5", "--expected-gains")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    means = summary["dimensions"]["expected_gains"]["engines"]["a"]
+    # As nDCG of the run; 6/8 and 18/8 are the expected gains of the two results of r.
+    assert summary["engines"]["a"]["measures"]["nDCG@10"]["n"] == 1
+    assert means["expected nDCG@10"]["queries"] == 1
+    ideal = 18 / 8 + 6 / 8 / log2(3)
+    assert means["expected nDCG@10"]["mean"] == pytest.approx((6 / 8 + 18 / 8 / log2(3)) / ideal)
+    assert means["expected P@5"]["queries"] == 2
+
+
+@check_each("shares", ["1e308,1e308,1e308,1e308", "-1,0,1,1", "NaN,0,0,1", "0.9,0.9,0.9,0.9", "0,0,1"])
+def test_probabilities_of_another_person_are_probabilities_or_none(shares: str) -> None:
+    reply = f'{{"grade": 2, "probabilities": [{shares}]}}'
+    judgment = Judgment("q", "s", 1, 2, "", None, "decision:openai:m/graded", "", {}, reply, None)
+    assert len(judgment.probabilities) in (0, 3)
+    assert sum(judgment.probabilities) in (0, 1)
 
 
 def test_certain_grades_have_the_gains_of_the_run_and_no_probability(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from judge import api
 from judge.annotate import label_log
 from judge.collect.raw_log import RawLog
 from judge.errors import InputError, JudgeError, StoreError
-from judge.filesystem import file_name, open_for_append, write_file
+from judge.filesystem import LineLog, file_name, open_for_append, write_file
 from judge.nightly import job
 from judge.nightly.baseline import read_pointer
 from judge.runs.export import name_trec_files
@@ -153,6 +153,22 @@ def test_appending_refuses_a_file_of_another_user() -> None:
         finally:
             os.seteuid(0)
         os.close(open_for_append(path))
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root becomes another user")
+def test_a_log_is_written_below_a_folder_that_cannot_be_read() -> None:
+    with tempfile.TemporaryDirectory() as name:  # as /home may be
+        homes = Path(name)
+        homes.chmod(0o711)
+        home = homes / "user"
+        home.mkdir()
+        os.chown(home, 65534, 65534)
+        os.seteuid(65534)
+        try:
+            LineLog(home / "log").append(b"line\n")
+        finally:
+            os.seteuid(0)
+        assert (home / "log").read_bytes() == b"line\n"
 
 
 def test_collecting_writes_through_no_link(tmp_path: Path) -> None:
