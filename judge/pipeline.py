@@ -74,6 +74,7 @@ def run(
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
     pooled = factory.load_pooled_dataset(config, rows)
+    _check_prices(config, pooled)
     labels = factory.load_labels(config, pooled.dataset, pooled.pool)
     assessors = factory.build_assessors(config)
     clients = factory.build_clients(config, assessors, cancel_token or CancelToken())
@@ -115,6 +116,15 @@ def run(
         calls_made=clients[0][1].spend_limit.calls,
         incomplete=incomplete,
     )
+
+
+def _check_prices(config: Config, pooled: PooledDataset) -> None:
+    """Raise InputError for a price of a misspelt engine, before anything is paid."""
+    if config.costs:
+        from judge.dimensions.costs import read_prices
+
+        with config.source.error_context("costs"):
+            read_prices(config.costs, pooled.dataset.engines)
 
 
 def _make_run(
@@ -203,6 +213,7 @@ def estimate(config: Config) -> RunForecast:
     Makes no call.
     """
     pooled = factory.load_pooled_dataset(config)
+    _check_prices(config, pooled)
     labels = factory.load_labels(config, pooled.dataset, pooled.pool)
     assessors = factory.build_assessors(config, calls=False)
     folder, _ = run_identity.open_run_folder(config, pooled, assessors, labels)

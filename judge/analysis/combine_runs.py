@@ -23,7 +23,7 @@ from judge.errors import InputError
 from judge.measure.measures import Measure
 from judge.measure.resampling import compute_randomisation_p, holm
 from judge.messages import ENGLISH, Message, NameList, format_count
-from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
+from judge.records import LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
 
 #: Below this p the assessor counts as changed between runs.
 _ALPHA = 0.05
@@ -285,15 +285,21 @@ def _grades(run: LoadedRun, queries: Mapping[str, Query], repeats: int) -> dict[
     }
 
 
-def _regraded(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int) -> tuple[int, int]:
-    """Return how many pairs have different grades in two runs, and how many two runs graded."""
+def _count_regraded(
+    runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int
+) -> tuple[int, int, int]:
+    """Return how many pairs two runs graded, and how many grades the assessor and people changed."""
     grades: dict[tuple[str, str, int], int] = {}
-    shared = differing = 0
+    shared = by_assessor = by_people = 0
+    labelled: set[tuple[str, str]] = set()
     for run in runs.values():
+        labelled |= {(each.query_id, each.snippet_id) for each in run.judgments if LABEL in each.flags}
         for key, grade in _grades(run, queries, repeats).items():
             shared += key in grades
-            differing += grades.setdefault(key, grade) != grade
-    return differing, shared
+            if grades.setdefault(key, grade) != grade:
+                by_people += key[:2] in labelled
+                by_assessor += key[:2] not in labelled
+    return shared, by_assessor, by_people
 
 
 def _notes(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int) -> Iterator[str]:
@@ -303,12 +309,16 @@ def _notes(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats:
         yield f"compared on the {len(queries):,} queries that all runs have ({by_run})"
     if any(run.spec.repeats != repeats for run in runs.values()):
         yield f"compared on {format_count(repeats, 'repeat')}, which is what every run has"
-    differing, shared = _regraded(runs, queries, repeats)
-    if differing:
-        yield (
-            f"{differing:,} of {shared:,} judgments that two runs have in common differ: the assessor's noise"
-            " is part of every difference"
-        )
+    shared, by_assessor, by_people = _count_regraded(runs, queries, repeats)
+    for differing, whose in (
+        (by_assessor, "the assessor's noise"),
+        (by_people, "a change of people's labels"),
+    ):
+        if differing:
+            yield (
+                f"{differing:,} of {shared:,} judgments that two runs have in common differ: {whose} is part"
+                " of every difference"
+            )
 
 
 def _without_a_pool(unequal: str) -> str:

@@ -29,12 +29,19 @@ from judge.config.option_checks import (
 )
 from judge.config.run_checks import check_together
 from judge.config.text_forms import Columns, Measures, Price, Prices, Thresholds, Weights
+from judge.errors import InputError
 from judge.messages import Message
 from judge.models import FORMS, check_embeddings
 from judge.records import BINARY, EXPECTED, GRADED, RERANKER, LangChoice, Sampling, Scale, ScaleName
 
 #: Tables of a TOML file that hold no options of a run.
 OTHER_TABLES = frozenset({"collect", "nightly"})
+#: Options that only change what another one does, which they need.
+_NEEDED_OPTIONS = {
+    "explain_queries": "explain",
+    "control_pairs": "controls",
+    "max_false_positives": "controls",
+}
 #: Default `max_tokens` without and with thinking.
 MAX_TOKENS, MAX_TOKENS_THINKING = 512, 8192
 
@@ -407,7 +414,17 @@ class Config:
             table = rename_options(table)
             table = {name: value for name, value in table.items() if name not in OTHER_TABLES | given.keys()}
             cls(**_with_scale(table))  # the file alone, so that the message can name it
-        return cls(**_with_scale({**table, **given}), source=source)
+        options = {**table, **given}
+        for name, needed in _NEEDED_OPTIONS.items():
+            # A file may have `controls = false` beside the number of pairs.
+            if name in options and needed not in options:
+                with source.error_context(name):
+                    raise InputError(
+                        "--{option} is for --{needed}; add --{needed}, or omit --{option}",
+                        option=name.replace("_", "-"),
+                        needed=needed,
+                    )
+        return cls(**_with_scale(options), source=source)
 
 
 def _with_scale(options: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 from judge.analysis.dimension_result import (
     PRICE,
@@ -14,22 +15,44 @@ from judge.analysis.dimension_result import (
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_lists
 from judge.dimensions import DimensionOptions
+from judge.errors import InputError
 from judge.measure.measures import Measure
 from judge.messages import Message
 from judge.pricing.prices import LISTED_RESULTS, ListPrice, read_list_prices
 
 #: Relevant results are counted in the first results, which a reader or a language model takes.
 _CUTOFF = 5
+#: From this ratio of difflib on, two names are similar.
+_SIMILAR = 0.8
+
+
+def read_prices(costs: Sequence[str], engines: Sequence[str]) -> dict[str, float]:
+    """Return the prices in texts ENGINE=USD.
+
+    A table may serve several datasets, so it may name other engines. Raise InputError for a name that is much
+    like that of one of the `engines` without a price: it is probably misspelt.
+    """
+    parts = (each.rpartition("=") for each in costs)
+    prices = {name: float(price) for name, _, price in parts if name}
+    unpriced = {name.casefold(): name for name in engines if name not in prices}
+    for name in sorted(prices.keys() - engines):
+        if similar := get_close_matches(name.casefold(), unpriced, 1, _SIMILAR):
+            raise InputError(
+                "costs names {name!r}, which is no engine of the dataset, and engine {engine!r} has no price:"
+                " correct the name, or add the price",
+                name=name,
+                engine=unpriced[similar[0]],
+            )
+    return prices
 
 
 def measure_costs(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
     """Return the relevant results of each list, and the price of queries and of relevant results by engine.
 
     The prices are those of `options`, in US dollars per 1,000 queries, else list prices, if there are any.
+    Raises InputError as `read_prices` does.
     """
-    own_prices = {
-        name: float(price) for name, _, price in (each.rpartition("=") for each in options.costs) if name
-    }
+    own_prices = read_prices(options.costs, run.data.engines)
     # A longer list can take further calls.
     shipped = read_list_prices() if run.pool.depth <= LISTED_RESULTS else {}
     listed = {

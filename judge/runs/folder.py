@@ -7,13 +7,14 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from judge.cache import STORE_ID
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError, StoreError, explain_os_error
-from judge.filesystem import locked, open_text, remove_abandoned, write_file
+from judge.filesystem import locked, open_for_read, open_text, remove_abandoned, write_file
 from judge.messages import Message, join_messages
 
 # Control characters, separators that some readers take for line ends, and lone surrogates would
@@ -100,6 +101,14 @@ def escape_fragile(text: str) -> str:
     return _FRAGILE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+def _is_store(path: Path) -> bool:
+    """Return whether the header of a file is that of a verdict store (sqlite.org/fileformat.html, 1.3)."""
+    with suppress(OSError), open_for_read(path, follow=True) as file:
+        header = file.read(72)
+        return header.startswith(b"SQLite format 3\0") and header[68:] == STORE_ID
+    return False
+
+
 class RunFolder:
     """The folder of one run.
 
@@ -159,12 +168,13 @@ class RunFolder:
     def store_path(self) -> Path:
         """The file of the verdict store that the run was made with; where it is gone, the one beside the run.
 
-        The folder can come from another person, who must not choose where a new file is made.
+        The folder can come from another person, who must not choose where a new file is made: files are made
+        beside a store, so a file that is none does not count.
         """
         with reading_run(self.path):
             store = (self.read_if_there("config.json") or {}).get("options", {}).get("store")
-            is_there = bool(store) and Path(store).is_file()
-        return Path(store) if is_there else self.path.parent / "verdicts.sqlite"
+            is_store = bool(store) and _is_store(Path(store))
+        return Path(store) if is_store else self.path.parent / "verdicts.sqlite"
 
     def read_if_there(self, name: str) -> dict[str, Any] | None:
         """Return the JSON object in file `name`, None when there is no such file."""

@@ -13,12 +13,13 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from judge.cache import STORE_ID
 from judge.errors import StoreError
 from judge.filesystem import check_regular, make_folder
 from judge.messages import Message
 from judge.store.leases import lock_folder
 
-_APPLICATION_ID = 0x6A756467  # "judg": tells our file from any other SQLite file
+_APPLICATION_ID = int.from_bytes(STORE_ID)
 #: The statements that make a file of format N from one of format N - 1; an empty file has format 0.
 _UPGRADES = (
     """
@@ -108,6 +109,8 @@ def _upgrade(connection: sqlite3.Connection, version: int) -> None:
             f"BEGIN IMMEDIATE; PRAGMA application_id={_APPLICATION_ID}; PRAGMA user_version={_FORMAT};"
             f"{statements} COMMIT;"
         )
+        # The header tells others that the file is a store, also while it is open.
+        connection.execute("PRAGMA wal_checkpoint")
 
 
 def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:

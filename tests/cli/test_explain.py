@@ -9,7 +9,13 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import pytest
+
+from judge.config.run import Config
+from judge.errors import InputError
+from tests.support.cases import check_each
 from tests.support.command_line import asking, command
 from tests.support.factories import fenced, numbered, says_its_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -115,6 +121,26 @@ def test_an_unreadable_reply_is_asked_again_once_and_then_missing(tmp_path: Path
     assert sum("An earlier reply was unreadable" in prompt for prompt in replies) == 4
     assert "0 of 4 lists are explained" in output
     assert json.loads((out / "summary.json").read_text())["dimensions"]["explain"].get("notes") is None
+
+
+@check_each("option", ["explain_queries=5", "control_pairs=5", "max_false_positives=0.1"])
+def test_an_option_without_the_one_that_it_changes_is_refused(option: str) -> None:
+    name, _, value = option.partition("=")
+    needed = "explain" if name == "explain_queries" else "controls"
+    flag = f"--{name.replace('_', '-')}"
+    done = command("run", "data.jsonl", "-m", "openai:m", flag, value)
+    assert done.returncode == 2
+    assert f"{flag} is for --{needed}; add --{needed}, or omit {flag}" in done.stderr
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "judge.toml"
+        file.write_text(f"{name} = {value}\n")
+        with pytest.raises(
+            InputError, match=f"judge.toml: {name} is for {needed}; add {needed}, or omit {name}"
+        ):
+            Config.load(file)
+        assert getattr(Config.load(file, **{needed: True}), name) == float(value)
+        file.write_text(f"{name} = {value}\n{needed} = false\n")
+        assert getattr(Config.load(file), name) == float(value)
 
 
 def test_a_budget_that_ends_keeps_the_grades(tmp_path: Path) -> None:

@@ -171,6 +171,20 @@ def test_a_log_is_written_below_a_folder_that_cannot_be_read() -> None:
         assert (home / "log").read_bytes() == b"line\n"
 
 
+def test_only_a_store_is_taken_for_the_store_of_a_folder(tmp_path: Path) -> None:
+    folder = RunFolder(judged(tmp_path / "mine"))
+    beside, shared, other, text = (folder.path.parent / "verdicts.sqlite", *map(tmp_path.joinpath, "abc"))
+    text.write_text(TEXT)
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE notes (text)")
+    config = folder.read("config.json")
+    with VerdictStore(shared):
+        for named, expected in {shared: shared, other: beside, text: beside, tmp_path: beside}.items():
+            config["options"]["store"] = str(named)
+            folder.write("config.json", [json.dumps(config)])
+            assert folder.store_path == expected, named
+
+
 def test_collecting_writes_through_no_link(tmp_path: Path) -> None:
     with EngineServer(three) as server:
         first = tmp_path / "first"

@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from urllib.parse import quote
@@ -139,8 +139,9 @@ def _pages(encode: Callable[[str], str]) -> Callable[[ChatRequest], Reply]:
 
 #: Failures are given up soon: what is said of them is what counts.
 _IMPATIENT = "timeout = 1.0\nattempts = 2\nconcurrency = 4\npatience = 3.0\n"
+Faults = Mapping[str, Callable[[ChatRequest], Reply]]
 #: What goes wrong with a call; those of the account end the run.
-FAULTS: Mapping[str, Callable[[ChatRequest], Reply]] = {
+FAULTS: Faults = {
     "fine": says_its_grade,
     "rate limit": _error(429, "rate_limit_exceeded", **{"retry-after": "0"}),
     "server error": _error(500, "server_error"),
@@ -163,12 +164,13 @@ FAULTS: Mapping[str, Callable[[ChatRequest], Reply]] = {
     "as Base64": _pages(lambda text: base64.b64encode(text.encode()).decode()),
     "no answer": lambda asked: Reply(text=None),
 }
-ACCOUNT: Mapping[str, Callable[[ChatRequest], Reply]] = {
+ACCOUNT: Faults = {
     "unknown key": _error(401, "invalid_api_key"),
     "forbidden": _error(403, "access_denied"),
     "no quota": _error(429, "insufficient_quota"),
     "unknown model": _error(404, "model_not_found"),
 }
+ALL_FAULTS: Faults = {**FAULTS, **ACCOUNT}
 
 
 def all_at_once(asked: ChatRequest) -> Reply:
@@ -320,8 +322,11 @@ def _environment(world: Path, *, loud: bool) -> dict[str, str]:
     return {**os.environ, **ours, **keys, **(LOUD if loud else {})}
 
 
-def judge_with_each_fault(case: tuple[str, tuple[bool, bool]]) -> list[Looked]:
-    """Run judge over a wire with each fault, from Python or by its command; print where the key is."""
+def judge_with_each_fault(case: tuple[str, tuple[bool, bool]], faults: Faults = ALL_FAULTS) -> list[Looked]:
+    """Run judge over a wire with each fault, from Python or by its command; print where the key is.
+
+    Return one entry a run.
+    """
     wire, (python, loud) = case
     place = f"{wire}, {'python' if python else 'command'}, loud={loud}"
     looked = []
@@ -330,7 +335,7 @@ def judge_with_each_fault(case: tuple[str, tuple[bool, bool]]) -> list[Looked]:
         for folder in ("home", "tmp"):
             (home / folder).mkdir()
         with forking(home, loud=loud) as start:
-            for fault, answer in {**FAULTS, **ACCOUNT}.items():
+            for fault, answer in faults.items():
                 looked.append(judged(wire, answer, python=python, loud=loud, start=start))
                 for leak in looked[-1].found:
                     print(f"FOUND {place}, {fault}: {leak}")
@@ -340,7 +345,7 @@ def judge_with_each_fault(case: tuple[str, tuple[bool, bool]]) -> list[Looked]:
         leaks = [path for path, content in files(home) for _ in look(path, content)]
         for leak in leaks:
             print(f"FOUND {place}, after all faults: {leak}")
-        looked.append(Looked(tuple(leaks), 0, True))
+        looked[-1] = replace(looked[-1], found=(*looked[-1].found, *leaks))
     return looked
 
 

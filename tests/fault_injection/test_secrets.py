@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.fault_injection.secrets import ACCOUNT, CANARY, FAULTS, WIRES, all_at_once, judged, look
+from tests.fault_injection.secrets import (
+    ACCOUNT,
+    CANARY,
+    FAULTS,
+    WIRES,
+    all_at_once,
+    judge_with_each_fault,
+    judged,
+    look,
+)
 from tests.support.cases import check_each
 from tests.support.command_line import command
 
@@ -30,6 +39,12 @@ def test_no_key_is_written_while_everything_fails_and_all_is_logged(wire: str) -
 )
 def test_no_key_is_written_that_a_server_says_in_other_words(name: str) -> None:
     looked = judged("openai", FAULTS[name], python=False, loud=False)
+    assert looked.sent
+    assert looked.found == ()
+
+
+def test_a_fault_is_one_run() -> None:
+    (looked,) = judge_with_each_fault(("openai", (False, False)), {"fine": FAULTS["fine"]})
     assert looked.sent
     assert looked.found == ()
 

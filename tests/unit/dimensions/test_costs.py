@@ -44,6 +44,27 @@ def test_a_relevant_result_costs_the_price_by_their_mean_number(tmp_path: Path) 
     assert costs.remarks == ("no engine of this run is called 'd'",)
 
 
+def test_a_misspelt_engine_is_an_error_before_anything_is_paid(tmp_path: Path) -> None:
+    named = [
+        {**row, "engine": {"a": "lantern", "b": "compass", "c": "magpie"}[str(row["engine"])]}
+        for row in rows()
+    ]
+    with pytest.raises(
+        InputError, match="'Lanten', which is no engine of the dataset, and engine 'lantern' has no price"
+    ):
+        judge.run(named, "expected", out=str(tmp_path / "run"), costs=["Lanten=5"])
+    assert not (tmp_path / "run").exists()
+    # The same table serves a dataset with other engines, or with both.
+    result = judge.run(
+        named, "expected", out=str(tmp_path / "run"), costs=["brave=5", "lanterns=1", "lantern=2"]
+    )
+    assert (
+        result.summary.dimensions["costs"].remarks[0] == "no engine of this run is called 'brave', 'lanterns'"
+    )
+    with pytest.raises(InputError, match="correct the name, or add the price"):
+        judge.score(tmp_path / "run", costs=["compas=1"])
+
+
 def test_an_engine_without_a_price_has_no_costs(tmp_path: Path) -> None:
     judge.run(rows(), "expected", out=str(tmp_path / "run"))
     done = command("score", tmp_path / "run", "--costs", "a=6,b=0.5", "--save")

@@ -19,7 +19,7 @@ from judge.measure.engine_summary import average_engines
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
 from judge.pricing.cost import RunCost
-from judge.records import BINARY, GRADED, Judgment, Scale
+from judge.records import BINARY, GRADED, LABEL, Judgment, Scale
 
 Row = Mapping[str, Any]
 
@@ -182,8 +182,27 @@ def test_different_grades_for_a_pair_that_both_have_are_noise_and_said() -> None
     harder = replace(second, judgments=tuple(replace(each, grade=0) for each in second.judgments))
     found = combine_runs({"one": first, "two": harder})
     assert not pool_free(found)
-    assert "2 of 3 judgments that two runs have in common differ" in found.notes[0]
+    assert "2 of 3 judgments that two runs have in common differ: the assessor's noise" in found.notes[0]
     assert means(found.run, "P@5") == {"A (one)": 0.2, "A (two)": 0}
+
+
+def test_different_labels_are_no_noise_of_the_assessor() -> None:
+    first = run(one("A", [3, 1, 0]))
+    people = tuple(replace(each, grade=0, flags=(LABEL,)) for each in first.judgments)
+    for runs in (
+        {"one": first, "two": replace(first, judgments=people)},
+        {"one": replace(first, judgments=people), "two": first},
+    ):
+        (note,) = combine_runs(runs).notes
+        assert note.startswith(
+            "2 of 3 judgments that two runs have in common differ: a change of people's labels"
+        )
+    zeros = [replace(each, grade=0) for each in first.judgments]
+    one_label = tuple(
+        p if f.grade == 3 else z for f, p, z in zip(first.judgments, people, zeros, strict=True)
+    )
+    notes = combine_runs({"one": first, "two": replace(first, judgments=one_label)}).notes
+    assert [note.partition(" judgments")[0] for note in notes] == ["1 of 3", "1 of 3"]
 
 
 def test_of_many_runs_one_whose_grades_moved_by_chance_is_no_change_of_the_assessor() -> None:
