@@ -70,6 +70,18 @@ class Translator:
         """Return the message for `count` things, which stands in it as `{count}`."""
         return self._catalogue.ngettext(one, many, count).format(count=count, **values)
 
+    def name_measure(self, measure: str) -> str:
+        """Return the name of a measure of a dimension, such as `sites@5` or `expected nDCG@5`.
+
+        The cutoff, and names that the catalogue does not hold, such as nDCG, are the same in every language.
+        """
+        name, at, cutoff = measure.partition("@")
+        first, space, others = name.partition(" ")
+        translated = self._catalogue.pgettext("measure", name)
+        if translated == name:
+            translated = f"{self._catalogue.pgettext('measure', first)}{space}{others}"
+        return f"{translated}{at}{cutoff}"
+
     def list_names(self, names: Iterable[str]) -> str:
         """Return the names with what separates them: `a, b, c`."""
         return self._catalogue.pgettext("names", ", ").join(names)

@@ -396,7 +396,7 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
     """Yield the section of each dimension."""
     order = sentences.sort_engines(summary, sentences.find_main_measure(summary))
     for name, dimension in summary.dimensions.items():
-        head = (text("engine"), *map(repeat_in_both, dimension.measures))
+        head = (text("engine"), *(in_both(Translator.name_measure, each) for each in dimension.measures))
         rows = []
         for engine in (name for name in order if name in dimension.engines):
             means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
@@ -408,7 +408,8 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
         for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
             pairs = [pair for pair in dimension.pairs if pair.measure == measure]
             by_pair = tuple((f"{pair.a}, {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs)
-            yield DimensionSection(PageTable(caption, (text("engines"), repeat_in_both(measure)), by_pair))
+            head = (text("engines"), in_both(Translator.name_measure, measure))
+            yield DimensionSection(PageTable(caption, head, by_pair))
 
 
 def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,8 @@ def test_diversity_is_in_every_place_and_is_kept(tmp_path: Path) -> None:
     assert "dimensions" not in json.loads((out / "summary.json").read_text())
     scored = command("score", out, "--diversity")
     assert "diversity  sites@10" in scored.stdout
+    chinese = command("score", out, "--diversity", "--ui-lang", "zh")
+    assert re.search("多样性 +站点数@10 .*近似重复@10 +相似度@10 +MMR nDCG@10", chinese.stdout)
     [of_b] = [line for line in scored.stdout.split("diversity  sites@10")[1].splitlines() if line[:2] == "b "]
     assert "0.0000 (3)" in of_b  # its sites are known in 2 queries
     assert "dimensions" not in json.loads((out / "summary.json").read_text())

@@ -100,7 +100,7 @@ def test_every_message_is_translated_and_no_other_is_there() -> None:
     used = {message for path in MODULES for message in messages_of(path)}
     assert len(used) > 40
     used |= {*messages_of_help(), *SYSTEM_ERRORS} | HEADINGS | BY_VALUE | IN_JOIN
-    assert {english for english, _ in catalogue()} == used
+    assert {english for english, context in catalogue() if context != "measure"} == used
 
 
 @check_each("path", MODULES)
@@ -142,3 +142,23 @@ def test_counts_and_lists_follow_the_language() -> None:
     names = pickle.loads(pickle.dumps(NameList(["a", "b", "c"])))  # noqa: S301 - of this test
     assert (names, CHINESE(names)) == ("a, b and c", "a、b 和 c")
     assert text("not separated") == ("not separated", "分不出高下")
+
+
+def test_measures_of_dimensions_have_the_names_that_their_page_gives() -> None:
+    page = (PACKAGE.parent / "docs" / "zh" / "dimensions.md").read_text(encoding="utf-8")
+    named = dict(re.findall(r"`([^`@]+)(?:@\w+)?`（([^（），]+)）", page.replace("（期望 nDCG 等）", "")))
+    names = {english for english, context in catalogue() if context == "measure"}
+    assert names - named.keys() == {"expected"}
+    for english in names & named.keys():
+        assert CHINESE.name_measure(f"{english}@5") == f"{named[english]}@5"
+        assert ENGLISH.name_measure(f"{english}@5") == f"{english}@5"
+    shown = (
+        "expected nDCG(dcg='exp-log2')@5",
+        "MMR nDCG@5",
+        "r(nDCG@10)",
+        "alpha_nDCG@5",
+        "USD/1000 queries",
+    )
+    assert [*map(CHINESE.name_measure, shown)] == [
+        *("期望 nDCG(dcg='exp-log2')@5", "MMR nDCG@5", "r(nDCG@10)", "alpha_nDCG@5", "美元/千次查询")
+    ]

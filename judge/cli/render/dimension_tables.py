@@ -52,7 +52,7 @@ def print_dimension(
     for measures in _fit_columns(title, dimension, engines, console, t):
         print_table(_make_table(title, dimension, engines, measures, t), console)
     for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
-        table = make_table(t("engines"), measure, t("95 % interval"), t("queries"))
+        table = make_table(t("engines"), t.name_measure(measure), t("95 % interval"), t("queries"))
         for pair in dimension.pairs:
             if pair.measure == measure:
                 table.add_row(escape_line(f"{pair.a}, {pair.b}"), *_format_mean(pair.mean, t))
@@ -93,7 +93,8 @@ def _make_table(
     main = dimension.measures[0]
     has_main = measures[0] == main
     others = measures[1:] if has_main else measures
-    table = make_table(name, *((main, t("95 % interval"), t("queries")) if has_main else ()), *others)
+    head = (t.name_measure(main), t("95 % interval"), t("queries")) if has_main else ()
+    table = make_table(name, *head, *map(t.name_measure, others))
     for engine in engines:
         mean = dimension.find_mean(engine, main)
         rest = (_format_other(dimension.find_mean(engine, other), mean.queries) for other in others)
