@@ -52,10 +52,14 @@ class Page:
 
 
 class EngineServer(ThreadedServer):
-    """Every engine on 127.0.0.1, in a thread of its own; `answer` runs in that thread."""
+    """Every engine on 127.0.0.1, in a thread of its own; `answer` runs in that thread.
 
-    def __init__(self, answer: Callable[[SearchRequest], Page]) -> None:
+    No page is sent before `least` requests have come.
+    """
+
+    def __init__(self, answer: Callable[[SearchRequest], Page], least: int = 0) -> None:
         super().__init__()
+        self._least, self._has_least = least, asyncio.Event()
         self.searched: list[SearchRequest] = []
         self._answer = answer
         self._attempts: Counter[tuple[str, str]] = Counter()
@@ -74,6 +78,9 @@ class EngineServer(ThreadedServer):
         asked = SearchRequest(engine, query, sent, dict(request.headers), self._attempts[engine, query], at)
         self.searched.append(asked)
         page = self._answer(asked)
+        if len(self.searched) >= self._least:
+            self._has_least.set()
+        await self._has_least.wait()
         if page.delay:
             await asyncio.sleep(page.delay)
         body = json.dumps(wire(engine, page.results)) if page.body is None else page.body
