@@ -31,8 +31,7 @@ from judge.config.run import Config
 from judge.dataset.clean import describe_missing
 from judge.dataset.expected import label_expected
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels
-from judge.dataset.pool import describe_differing_dates
-from judge.dataset.pooled_dataset import PooledDataset, dump_pooled, load_pooled, pool_dataset
+from judge.dataset.pool import PooledDataset, describe_differing_dates, dump_pooled, load_pooled, pool_dataset
 from judge.dataset.read import read_dataset, read_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS
 from judge.errors import InputError, SetupError
@@ -331,7 +330,7 @@ def build_dimension_options(
     embeddings without their key or library.
     """
     from judge.config.text_forms import split_prices, split_weights
-    from judge.dataset.feedback_events import read_feedback
+    from judge.dataset.labels import read_feedback
     from judge.dimensions import DimensionOptions
 
     return DimensionOptions(

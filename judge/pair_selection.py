@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from judge.analysis.loaded_run import LoadedRun, RunLabels, RunSpec
 from judge.config.run import Config
 from judge.dataset.near_duplicates import NearDuplicates, find_near_duplicates
-from judge.dataset.pooled_dataset import PooledDataset
+from judge.dataset.pool import PooledDataset
 from judge.dimensions.controls import MismatchedPairs, draw_mismatched_pairs
 from judge.measure.panel_agreement import as_assessor
 from judge.records import Judgment, Pool

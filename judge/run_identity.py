@@ -18,7 +18,7 @@ from judge.config.environment import environment
 from judge.config.option import INPUT
 from judge.config.option_checks import options_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
-from judge.dataset.pooled_dataset import PooledDataset
+from judge.dataset.pool import PooledDataset
 from judge.models import PROVIDERS
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in

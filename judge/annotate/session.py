@@ -17,7 +17,7 @@ from judge.analysis.label_agreement import HumanLabels, compare_with_labels
 from judge.analysis.loaded_run import LoadedRun
 from judge.annotate.label_log import LabelDecision, LabelLog, PairKey
 from judge.dataset.labels import select_labellable
-from judge.dataset.spreadsheet import (
+from judge.dataset.textfile import (
     detect_separator,
     normalise_column_name,
     read_csv_text,

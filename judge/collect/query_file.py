@@ -11,7 +11,7 @@ from typing import Any
 
 from judge.dataset import clean
 from judge.dataset.rows import parse_object, read_nonblank_lines
-from judge.dataset.spreadsheet import read_csv_text, read_records
+from judge.dataset.textfile import read_csv_text, read_records
 from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message

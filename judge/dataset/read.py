@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from judge.characters import detect_query_language, find_majority_language
 from judge.dataset import clean, trec, validation
 from judge.dataset.clean import EMPTY_SNIPPET, mark_missing_text
-from judge.dataset.language import detect_query_language, find_majority_language
 from judge.dataset.readers import read_rows
 from judge.dataset.rows import InputRow, parse_json, read_mappings
 from judge.dataset.validation import make_query_id, normalise_text, parse_identifier

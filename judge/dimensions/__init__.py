@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.loaded_run import LoadedRun
-from judge.dataset.feedback_events import Feedback
+from judge.dataset.labels import Feedback
 from judge.errors import InputError
 from judge.measure.formulas import Floats
 from judge.messages import Message

@@ -10,8 +10,7 @@ from statistics import fmean
 
 from judge.analysis.dimension_result import DimensionResult, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
-from judge.dataset.feedback_events import FeedbackKind
-from judge.dataset.labels import Label, match_labels
+from judge.dataset.labels import FeedbackKind, Label, match_labels
 from judge.dimensions import DimensionOptions
 from judge.errors import InputError
 from judge.measure.agreement import measure_agreement, median_grades, pair_grades

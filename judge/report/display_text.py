@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from judge.analysis.dimension_result import EnginePair
 from judge.analysis.summary import DecidingQueries, Summary
 from judge.characters import escape_controls
-from judge.dataset.text_cleaning import drop_invisible, has_invisible
+from judge.dataset.clean import drop_invisible, has_invisible
 from judge.measure.compare import PairComparison
 from judge.measure.panel_agreement import PanelResult
 from judge.measure.resampling import Interval

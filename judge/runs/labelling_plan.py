@@ -16,7 +16,7 @@ from pathlib import Path
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.pair_plan import PairPlan, check_plan
 from judge.dataset.labels import select_labellable
-from judge.dataset.spreadsheet import escape_cell, protect_cell
+from judge.dataset.textfile import escape_cell, protect_cell
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.records import Dataset, Pool, Snippet

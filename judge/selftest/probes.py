@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Literal, get_args
 
+from judge.characters import detect_text_language
 from judge.dataset import clean
-from judge.dataset.language import detect_text_language
 from judge.errors import PARSE_ERROR_KINDS
 from judge.measure.resampling import CountedShare, measure_share
 from judge.records import GRADED, Judgment, Lang, LangChoice, Pair, Pool, Query, Scale

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from judge import example
+from judge.characters import detect_text_language
 from judge.dataset import injection
 from judge.dataset.clean import clean_snippet
-from judge.dataset.language import detect_text_language
 from judge.dataset.read import read_dataset
 from judge.parsing.any_form import parse_any
 from judge.parsing.verdict import parse_verdict

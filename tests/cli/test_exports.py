@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.dataset.spreadsheet import protect_cell, unescape_candidates
+from judge.dataset.textfile import protect_cell, unescape_candidates
 from judge.errors import InputError
 from judge.runs.folder import dump_json
 from tests.support.cases import check_each

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.dataset.feedback_events import read_feedback
-from judge.dataset.labels import Label
+from judge.dataset.labels import Label, read_feedback
 from judge.errors import InputError
 from tests.support.cases import check_each
 from tests.support.command_line import command

@@ -225,7 +225,7 @@ def test_the_table_reads_back_as_it_was_said(said: dict[tuple[str, str], int | N
         assert content.startswith("query_id,snippet_id,grade,comment\n")
         graded = {key: grade for key, grade in said.items() if grade is not None}
         found = read_labels(path) if graded else ()
-    from judge.dataset.spreadsheet import unescape_candidates
+    from judge.dataset.textfile import unescape_candidates
 
     # Ids may stand with an apostrophe that spreadsheets take off; `match` tries both.
     assert len(found) == len(graded)

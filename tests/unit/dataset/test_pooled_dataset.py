@@ -15,8 +15,7 @@ from judge import factory, pipeline
 from judge.assess.runner import plan_requests
 from judge.cache import FileCache, cache_folder
 from judge.config.run import Config
-from judge.dataset.pool import build_pool
-from judge.dataset.pooled_dataset import PooledDataset, dump_pooled, load_pooled
+from judge.dataset.pool import PooledDataset, build_pool, dump_pooled, load_pooled
 from judge.store import copy
 from judge.store.store import VerdictStore
 from tests.support.cases import check_each

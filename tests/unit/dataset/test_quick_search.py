@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.dataset import clean, injection
-from judge.dataset.text_cleaning import _HIGH_BYTES, _LATIN, looks_misdecoded
+from judge.dataset.clean import _HIGH_BYTES, _LATIN, looks_misdecoded
 from tests.support.cases import check_each
 
 PATTERNS = injection._INJECTION_PATTERNS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.dataset.language import detect_text_language
+from judge.characters import detect_text_language
 from judge.measure.resampling import measure_share
 from judge.records import BINARY, GRADED, Judgment, Lang, Scale
 from judge.selftest.probes import Probe, ProbeKind, SelfTestMetrics, compute_metrics

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset.language import detect_query_language, detect_text_language
+from judge.characters import detect_query_language, detect_text_language
 from judge.dataset.read import read_dataset
 from judge.records import Lang, LangChoice
 from tests.support.cases import check_each
