@@ -27,7 +27,7 @@ from judge.example import path as example
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
 from judge.nightly.notifications import _FORMATS, Webhook
 from judge.nightly.record import EXIT_CODES
-from judge.report.judgment_texts import ERRORS, FLAGS
+from judge.report.payload import ERRORS, FLAGS
 from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.markdown import LANGUAGES, Document, page

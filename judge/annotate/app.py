@@ -22,7 +22,7 @@ from judge.annotate.guard import Guarded, Policy, choose_translator
 from judge.annotate.label_log import LabelDecision
 from judge.annotate.session import AnnotationSession, LabelConflict
 from judge.errors import InputError, StoreError
-from judge.report.shell import hash_for_policy, open_templates, read_own_files
+from judge.report.html import hash_for_policy, open_templates, read_own_files
 from judge.runs.folder import dump_json
 
 _HERE = "judge.annotate"

@@ -15,7 +15,7 @@ from judge.characters import escape_controls
 from judge.cli.render.cells import escape_line
 from judge.cli.terminal import ui_translator
 from judge.errors import InputError
-from judge.report.judgment_texts import ERRORS
+from judge.report.payload import ERRORS
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import read_queries
 from judge.runs.results import CleanedText, EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry

@@ -64,7 +64,6 @@ from judge.nightly.evidence import (
     gather_evidence,
     subtract_canaries,
 )
-from judge.nightly.night_cost import add_costs, count_calls, read_cost, start_counting
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     NIGHT_FILE,
@@ -74,6 +73,7 @@ from judge.nightly.record import (
     read_record_if_there,
     write_record,
 )
+from judge.nightly.stores import add_costs, count_calls, read_cost, start_counting
 from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_summary

@@ -42,7 +42,7 @@ from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, draw_name, draw_text, make_chart, make_tag
 from judge.report.display_text import NOTHING, format_number, format_range, truncate_with_ellipsis
-from judge.report.shell import build_content_policy, open_templates, read_own_files
+from judge.report.html import build_content_policy, open_templates, read_own_files
 from judge.runs.folder import RunFolder
 
 PAGE_FILE = "trend.html"

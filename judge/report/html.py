@@ -1,15 +1,21 @@
 """report.html: one file with the answer, the charts and the queries. It loads nothing from elsewhere.
 
 The same input gives the same bytes. All that is shown is untrusted: the page escapes text where it enters,
-and a script puts the texts of queries and snippets into text nodes.
+and a script puts the texts of queries and snippets into text nodes. All pages share the functions for
+templates, inlined files and the content security policy at the end.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path, PurePath
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from judge.analysis.label_agreement import LabelAgreement
@@ -17,12 +23,11 @@ from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.messages import Text, Translator, each_in_both, in_both, text
-from judge.report import assessor_sentences, judgment_texts, sentences, statements
+from judge.report import assessor_sentences, sentences, statements
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
-from judge.report.display_text import fit_on_line, make_labels, use_display_names
-from judge.report.payload import PageBudget, PayloadSchema, dump_script_json, select_queries
-from judge.report.shell import build_content_policy, open_templates, read_own_files
+from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
+from judge.report.payload import ERRORS, FLAGS, PageBudget, PayloadSchema, dump_script_json, select_queries
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement, load_labelled_order
 from judge.runs.results import ReadQueries
@@ -173,8 +178,42 @@ def _describe_payload(run: str, summary: Summary, deciding: str) -> Markup:
         "deciding": summary.measures.index(deciding),
         "grades": GRADE_NAMES[summary.scale],
         "relevant_from": summary.relevant_from,
-        "errors": judgment_texts.ERRORS,
-        "flags": judgment_texts.FLAGS,
+        "errors": ERRORS,
+        "flags": FLAGS,
         "suspicious": sorted(INJECTION_FLAGS),
     }
     return dump_script_json(header)
+
+
+@cache
+def open_templates(package: str) -> Environment:
+    """Return the templates of `package`; they escape text, and a missing value is an error."""
+    templates = Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters.update(marked=mark_names, fit_on_line=fit_on_line)
+    return templates
+
+
+@cache
+def read_own_files(*names: tuple[str, str]) -> Markup:
+    """Return our own files, each by package and name, to be inlined as they are."""
+    paths = (files(package) / "templates" / name for package, name in names)
+    return Markup("\n".join(name.read_text(encoding="utf-8") for name in paths))  # noqa: S704
+
+
+def build_content_policy(script: str, style: str) -> str:
+    """Return a policy (CSP level 3) that allows the page its own script and style and nothing else."""
+    return (
+        f"default-src 'none'; script-src {hash_for_policy(script)}; style-src {hash_for_policy(style)};"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def hash_for_policy(text: str) -> str:
+    """Return the hash by which a policy allows a script or a style."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -31,8 +31,7 @@ from judge.report.display_text import (
     format_run_cost,
     isolate,
 )
-from judge.report.judgment_texts import ERRORS
-from judge.report.payload import PageData
+from judge.report.payload import ERRORS, PageData
 
 #: How many pairs of engines a table lists; summary.json has them all.
 MAX_PAIRS = 60

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
-from judge.report.charts import differences, grades, means, quality_and_price
+from judge.report.charts import differences, grades, means
 from judge.report.charts.svg import Chart
 from judge.runs.results import QueryEntry
 
@@ -36,7 +36,7 @@ def draw_charts(summary: Summary, data: ChartData, agreement: LabelAgreement | N
     """Return the charts that have data, in the order in which the page shows them."""
     charts = (
         means.draw_means(summary),
-        quality_and_price.draw_quality_and_price(summary),
+        means.draw_quality_and_price(summary),
         differences.draw_pairs(summary),
         data.differences and differences.draw_query_differences(data.differences),
         grades.draw_grade_shares(summary, data.grades),

@@ -8,7 +8,7 @@ from judge.dataset import clean
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.measure.columns import tabulate_results
 from judge.records import Ranking
-from judge.report.judgment_texts import FLAGS
+from judge.report.payload import FLAGS
 from tests.benchmarks.suspicion import is_held_out, recall
 from tests.support import hostile_text
 from tests.support.cases import check_each

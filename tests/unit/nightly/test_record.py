@@ -11,7 +11,6 @@ import pytest
 
 from judge.errors import InputError
 from judge.nightly.baseline import CollectionInfo, read_collection, read_pointer
-from judge.nightly.night_cost import count_calls
 from judge.nightly.record import (
     BannerSentence,
     EngineSettings,
@@ -23,6 +22,7 @@ from judge.nightly.record import (
     record_to_json,
     write_record,
 )
+from judge.nightly.stores import count_calls
 from judge.runs.folder import RunFolder
 from tests.support.cases import check_each
 from tests.unit.nightly.records import drift, month, night, parsed, regression
