@@ -16,7 +16,7 @@ import numpy as np
 
 from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.summary import Controls, LabelCheck, LabelUse, SelfTestEntry
-from judge.dataset.expected import list_unreturned
+from judge.dataset.pool import list_unreturned
 from judge.measure.agreement import (
     GradesByPair,
     convert_to_judgments,

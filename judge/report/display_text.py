@@ -7,20 +7,21 @@ page escapes it as HTML.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
 from markupsafe import Markup, escape
 
-from judge.analysis.dimension_result import EnginePair
+from judge.analysis.dimension_result import DimensionSummary, EnginePair
 from judge.analysis.summary import DecidingQueries, Summary
 from judge.characters import escape_controls
 from judge.dataset.clean import drop_invisible, has_invisible
+from judge.measure.bias import SharedVendor
 from judge.measure.compare import PairComparison
-from judge.measure.panel_agreement import PanelResult
 from judge.measure.resampling import Interval
 from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedWinners, OwnListReversal
+from judge.measure.stability import MeasureStability
 from judge.messages import Translator
 from judge.pricing.cost import RunCost
 
@@ -116,101 +117,58 @@ def _isolate_labels(names: Iterable[str]) -> dict[str, str]:
     return {name: f"{ISOLATE}{label}{END}" for name, label in make_labels(names).items()}
 
 
-_Names = Mapping[str, DisplayName]
-_Value = TypeVar("_Value")
-_Record = TypeVar(
-    "_Record",
-    PairComparison,
-    OwnListReversal,
-    SegmentContrast,
-    FlaggedWinners,
-    DecidingQueries,
-    EnginePair,
-)
+#: The fields that hold an engine, several of them, or values by engine, of each kind of record in a summary.
+_ENGINE_FIELDS: Mapping[type, tuple[str, ...]] = {
+    Summary: ("engines", "flagged"),
+    PairComparison: ("a", "b", "winner"),
+    OwnListReversal: ("better", "worse"),
+    FlaggedEffect: ("engines", "swapped"),
+    FlaggedWinners: ("unchanged", "zeroed", "dropped"),
+    SharedVendor: ("other",),
+    DimensionSummary: ("engines",),
+    EnginePair: ("a", "b"),
+    DecidingQueries: ("a", "b"),
+    SegmentResult: ("engines",),
+    SegmentContrast: ("a", "b"),
+    MeasureStability: ("engines",),
+}
 
 
 def use_display_names(summary: Summary) -> Summary:
     """Return the summary with isolated names of engines, segments and models, for sentences and tables."""
     names = {engine: DisplayName(label, engine) for engine, label in _isolate_labels(summary.engines).items()}
-    reversal, effect, panel = summary.own_list_reversal, summary.flagged_sensitivity, summary.panel
-    deciding = summary.deciding_queries
-    return replace(
-        summary,
-        engines=_rename_keys(summary.engines, names),
-        comparisons=_rename_pairs(summary.comparisons, names),
-        own_list_reversal=reversal and _rename_fields(reversal, names, "better", "worse"),
-        flagged=_rename_keys(summary.flagged, names),
-        flagged_sensitivity=effect and _rename_effect(effect, names),
-        panel=panel and _rename_panel(panel, names),
-        self_preference=tuple(
-            replace(row, other=names.get(row.other, row.other)) for row in summary.self_preference
-        ),
-        served={
-            label if model else "": summary.served[model]
-            for model, label in _isolate_labels(summary.served).items()
-        },
-        dimensions={
-            name: replace(
-                each,
-                engines=_rename_keys(each.engines, names),
-                pairs=tuple(_rename_fields(pair, names, "a", "b") for pair in each.pairs),
-            )
-            for name, each in summary.dimensions.items()
-        },
-        deciding_queries=deciding and _rename_fields(deciding, names, "a", "b"),
-        segments={
-            label: {
-                value_label: _rename_segment(summary.segments[column][value], names)
-                for value, value_label in _isolate_labels(summary.segments[column]).items()
-            }
-            for column, label in _isolate_labels(summary.segments).items()
-        },
-    )
-
-
-def _rename_fields(record: _Record, names: _Names, *fields: str) -> _Record:
-    """Return the record with display names in the fields, each of which holds an engine or None."""
-    engines = {field: getattr(record, field) for field in fields}
-    renamed: dict[str, Any] = {field: engine and names[engine] for field, engine in engines.items()}
-    return replace(record, **renamed)
-
-
-def _rename_keys(values: Mapping[str, _Value], names: _Names) -> dict[str, _Value]:
-    return {names[engine]: value for engine, value in values.items()}
-
-
-def _rename_pairs(rows: Iterable[PairComparison], names: _Names) -> tuple[PairComparison, ...]:
-    return tuple(_rename_fields(row, names, "a", "b", "winner") for row in rows)
-
-
-def _rename_effect(effect: FlaggedEffect, names: _Names) -> FlaggedEffect:
-    return replace(
-        effect,
-        engines=_rename_keys(effect.engines, names),
-        winners=_rename_fields(effect.winners, names, "unchanged", "zeroed", "dropped"),
-        swapped=tuple((names[one], names[other]) for one, other in effect.swapped),
-    )
-
-
-def _rename_panel(panel: PanelResult, names: _Names) -> PanelResult:
-    agreement = panel.agreement
-    if agreement:
-        measures = {
-            measure: replace(row, engines=_rename_keys(row.engines, names))
-            for measure, row in agreement.measures.items()
+    panel = summary.panel
+    if panel:
+        ties_high = {measure: _rename(means, names, True) for measure, means in panel.ties_high.items()}
+        panel = replace(panel, ties_high=ties_high)
+    served = {
+        label if model else "": summary.served[model]
+        for model, label in _isolate_labels(summary.served).items()
+    }
+    segments = {
+        label: {
+            value_label: summary.segments[column][value]
+            for value, value_label in _isolate_labels(summary.segments[column]).items()
         }
-        agreement = replace(agreement, measures=measures)
-    ties_high = {measure: _rename_keys(means, names) for measure, means in panel.ties_high.items()}
-    return replace(panel, agreement=agreement, ties_high=ties_high)
+        for column, label in _isolate_labels(summary.segments).items()
+    }
+    renamed: Summary = _rename(replace(summary, panel=panel, served=served, segments=segments), names)
+    return renamed
 
 
-def _rename_segment(segment: SegmentResult, names: _Names) -> SegmentResult:
-    return replace(
-        segment,
-        engines=_rename_keys(segment.engines, names),
-        comparisons=_rename_pairs(segment.comparisons, names),
-        contrasts=tuple(_rename_fields(row, names, "a", "b") for row in segment.contrasts),
-    )
+def _rename(value: Any, names: Mapping[str, DisplayName], holds_engines: bool = False) -> Any:  # noqa: ANN401
+    """Return a record, or what a field holds, with display names in the fields of `_ENGINE_FIELDS`."""
+    if is_dataclass(value) and not isinstance(value, type):
+        engine_fields = _ENGINE_FIELDS.get(type(value), ())
+        parts = {each.name: getattr(value, each.name) for each in fields(value)}
+        return replace(
+            value, **{name: _rename(part, names, name in engine_fields) for name, part in parts.items()}
+        )
+    if isinstance(value, Mapping):
+        return {names[key] if holds_engines else key: _rename(part, names) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_rename(part, names, holds_engines) for part in value)
+    return names.get(value, value) if holds_engines else value
 
 
 def mark_names(sentence: str) -> Markup:
