@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path, PurePosixPath
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from judge.config.environment import environment
 from judge.config.loader import read_section
@@ -23,8 +24,6 @@ from judge.models import PROVIDERS, find_provider
 from judge.runs.folder import dump_json
 
 KINDS = ("cron", "systemd", "github")
-#: The files of a night that the workflow uploads.
-_ARTIFACTS = ("report.html", "night.json", "summary.md", "junit.xml")
 #: The names that a shell takes for a variable and GitHub for a secret.
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: The providers of LangChain that read the variables of a provider.
@@ -48,88 +47,31 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
         raise InputError(
             "{folder}, {file}: a schedule cannot hold a path with a control character", folder=here, file=toml
         )
-    if toml.exists():
-        read_needs(toml)  # no schedule for a file that every night would refuse
-    env = str(here / "judge.env")
-    text = (files("judge.nightly") / "templates" / "schedules" / f"{kind}.txt").read_text(encoding="utf-8")
-    values = {
-        "cron_here": _quote_for_cron(str(here)),
-        "cron_env": _quote_for_cron(env),
-        "cron_log": _quote_for_cron(str(here / "nightly.log")),
-        "cron_command": " ".join(map(_quote_for_cron, words)),
-        "unit_here": str(here).replace("%", "%%"),
-        "unit_env": env.replace("%", "%%"),
-        "unit_command": " ".join(map(_quote_for_systemd, words)),
-        # A string of JSON is also one of YAML.
-        "yaml_toml": dump_json(str(toml)),
-        **(_workflow_values(toml) if kind == "github" else {}),
-    }
-    values |= _comments(t, env, toml, values.get("secrets", ""))
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text
-
-
-def _comments(t: Translator, env: str, toml: Path, secrets: str) -> dict[str, str]:
-    """Return the comments of all kinds of schedules, each on one line."""
-    return {
-        "cron_heading": t("judge, every night at 02:30 of this machine's clock. Add it with: crontab -e"),
-        "keys": t(
-            "Put keys and addresses (OPENAI_API_KEY=…, JUDGE_WEBHOOK=…) into {env}, one per line; chmod 600"
-            " the file.",
-            env=env,
-        ),
-        "resumed": t(
-            "A night that is still running blocks the next one; one that was killed continues where it"
-            " stopped."
-        ),
-        "systemd_heading": t(
-            "judge, every night at 02:30 of this machine's clock, and twice more for what is missing: two"
-            " files for ~/.config/systemd/user, then"
-        ),
-        "linger": t("it also runs without a login"),
-        "restart": t(
-            "A night that was killed continues. An incomplete night (exit code 3) continues when the timer"
-            " starts again, and a finished night then costs nothing."
-        ),
-        "github_heading": t(
-            "judge, every night: a file for .github/workflows/judge-nightly.yml of the repository that holds"
-            " {toml}.",
-            toml=toml,
-        ),
-        "github_secrets": t(
-            "Set these secrets in that repository, and nothing else: {secrets}. The baseline and all verdicts"
-            " are in its cache,",
-            secrets=secrets or t("none"),
-        ),
-        "github_cache": t(
-            "which GitHub deletes after a week without a run: download the artifacts of the night that is the"
-            " baseline."
-        ),
-    }
-
-
-def _workflow_values(toml: Path) -> dict[str, str]:
-    """Return the values of the workflow that depend on judge.toml."""
-    needs = read_needs(toml)
-    nights = needs.nights
-    if not nights.isprintable() or not needs.store.isprintable():
+    # No schedule for a file that every night would refuse.
+    needs = read_needs(toml) if toml.exists() or kind == "github" else None
+    if kind == "github" and needs and not (needs.nights + needs.store).isprintable():
         raise InputError("{file}: a schedule cannot hold a path with a control character", file=toml)
-    extras = f"[{','.join(needs.extras)}]" if needs.extras else ""
-    artifacts = ("trend.html", *(f"*/{name}" for name in _ARTIFACTS))
-    secrets = "".join(f"          {name}: ${{{{ secrets.{name} }}}}\n" for name in needs.variables)
-    return {
-        "secrets": ", ".join(needs.variables),
-        "secret_env": secrets,
-        "package": f'"search-judge{extras}"',
-        "cached": _yaml_block((nights, *filter(None, [needs.store]))),
-        "artifacts": _yaml_block(f"{nights}/{name}" for name in artifacts),
+    values = {"here": str(here), "env": str(here / "judge.env"), "toml": str(toml), "words": words}
+    return _open_templates().get_template(f"{kind}.jinja").render(values, t=t, needs=needs)
+
+
+def _open_templates() -> Environment:
+    """Return the templates of schedules; values stand in `[[ ]]`, since GitHub has its own in `{{ }}`."""
+    templates = Environment(  # noqa: S701  # no HTML: each place has the quotes of its own language
+        loader=PackageLoader("judge.nightly", "templates/schedules"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        variable_start_string="[[",
+        variable_end_string="]]",
+    )
+    # A string of JSON is also one of YAML.
+    templates.filters |= {
+        "for_cron": _quote_for_cron,
+        "for_systemd": _quote_for_systemd,
+        "as_yaml": dump_json,
     }
-
-
-def _yaml_block(lines: Iterable[str]) -> str:
-    """Return the lines as a block of YAML under a key of a step's `with`."""
-    return "\n".join(f"            {line}" for line in lines)
+    return templates
 
 
 def _quote_for_cron(word: str) -> str:

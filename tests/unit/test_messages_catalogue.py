@@ -13,6 +13,8 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from babel.messages.pofile import read_po
+from jinja2 import Environment
+from jinja2.nodes import Call, Name
 from typer import Context
 from typer.main import get_command
 
@@ -91,6 +93,15 @@ def messages_of_help(command: Any = None) -> Iterator[str]:
         yield from messages_of_help(subcommand)
 
 
+def messages_of_templates() -> Iterator[str]:
+    """Yield the messages that the templates of schedules pass to a translator."""
+    for path in (PACKAGE / "nightly" / "templates" / "schedules").iterdir():
+        text = re.sub(r"\[\[(.*?)\]\]", r"{{ \1 }}", path.read_text(encoding="utf-8").replace("${{", ""))
+        for call in Environment().parse(text).find_all(Call):  # noqa: S701  # nothing is rendered
+            if isinstance(call.node, Name) and call.node.name == "t":
+                yield call.args[0].as_const()
+
+
 def values_in(message: str) -> set[str]:
     """Return the names of the values that stand in a message."""
     return {name for _, name, _, _ in Formatter().parse(message) if name}
@@ -99,7 +110,7 @@ def values_in(message: str) -> set[str]:
 def test_every_message_is_translated_and_no_other_is_there() -> None:
     used = {message for path in MODULES for message in messages_of(path)}
     assert len(used) > 40
-    used |= {*messages_of_help(), *SYSTEM_ERRORS} | HEADINGS | BY_VALUE | IN_JOIN
+    used |= {*messages_of_help(), *messages_of_templates(), *SYSTEM_ERRORS} | HEADINGS | BY_VALUE | IN_JOIN
     assert {english for english, context in catalogue() if context != "measure"} == used
 
 
