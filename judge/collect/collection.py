@@ -27,8 +27,6 @@ from judge.collect.raw_log import (
     CollectResult,
     RawLog,
     RawLogEntry,
-    assemble_answer,
-    dataset_rows,
     raw_log_path,
     read_entries,
     summarise_collection,
@@ -74,14 +72,13 @@ def collect(
         sources = open_engines(config, environment())
     busy = Message("another judge is collecting into it; wait for it or name another --out")
     with locked(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written")):
-        results = CollectedResults(sources, read_entries(log_path))
+        results = CollectedResults(sources, queries, config.depth, read_entries(log_path))
         raw_log, watch = RawLog(log_path), watch or NullCollectListener()
-        calls = asyncio.run(_request_missing(config, queries, sources, results, raw_log, watch, stop))
+        calls = asyncio.run(_request_missing(config, results, raw_log, watch, stop))
         if stop.reason is not None:
             raise stop.reason
-        rows = dataset_rows(queries, sources, config.depth, results)
-        RunFolder(data.parent).write(data.name, (dump_json(row) + "\n" for row in rows))
-    return summarise_collection(config, calls, queries, sources, results)
+        RunFolder(data.parent).write(data.name, (dump_json(row) + "\n" for row in results.rows()))
+    return summarise_collection(data, calls, results)
 
 
 def _check_output(data: Path, log_path: Path, queries: Path) -> None:
@@ -100,8 +97,6 @@ def _check_output(data: Path, log_path: Path, queries: Path) -> None:
 
 async def _request_missing(
     config: CollectConfig,
-    queries: Sequence[QueryRow],
-    sources: Sequence[ResultSource],
     results: CollectedResults,
     raw_log: RawLog,
     watch: CollectListener,
@@ -109,16 +104,16 @@ async def _request_missing(
 ) -> int:
     """Request everything that is missing and return the number of calls; a stop ends it gracefully."""
     limits = Limits(MAX_CONCURRENT_QUERIES, config.attempts, config.max_wait, _SHUTDOWN_TIMEOUT)
-    engines = [EngineSession(source, config.rate, stop) for source in sources]
+    engines = [EngineSession(source, config.rate, stop) for source in results.sources]
     # Bodies are unpacked with a limit on their size (`read_limited`).
     async with aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=config.timeout),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
     ) as http:
-        collector = Collector(raw_log, results, limits, config.depth, stop, http, watch)
+        collector = Collector(raw_log, results, limits, stop, http, watch)
         with stop.handle_signals():
-            await _wait_until_done(asyncio.ensure_future(collector.collect(queries, engines)), stop)
+            await _wait_until_done(asyncio.ensure_future(collector.collect(engines)), stop)
     if isinstance(stop.reason, Interrupted):
         raise Interrupted("interrupted; every answer so far is kept, and the same command resumes")
     return collector.calls
@@ -213,20 +208,20 @@ class EngineSession:
 class Collector:
     """Sends queries to engines and keeps the answers in the raw log and in `results`.
 
-    `depth` results are wanted per query; `calls` counts the requests.
+    `calls` counts the requests.
     """
 
     raw_log: RawLog
     results: CollectedResults
     limits: Limits
-    depth: int
     stop: CancelToken
     http: aiohttp.ClientSession
     listener: CollectListener
     calls: int = 0
 
-    async def collect(self, queries: Sequence[QueryRow], engines: Sequence[EngineSession]) -> None:
+    async def collect(self, engines: Sequence[EngineSession]) -> None:
         """Request whatever is missing, query by query; end early when a stop is requested."""
+        queries = self.results.queries
         done_count = sum(self._missing(query, engine) is None for query in queries for engine in engines)
         self.listener.begin(len(queries) * len(engines), done_count)
         slots = asyncio.Semaphore(MAX_CONCURRENT_QUERIES)
@@ -259,7 +254,7 @@ class Collector:
         return self.stop.reason is None
 
     def _missing(self, query: QueryRow, engine: EngineSession) -> EngineRequest | None:
-        return assemble_answer(engine.source, query, self.depth, self.results).missing
+        return self.results.answer(engine.source, query).missing
 
     async def _query_all(self, query: QueryRow, engines: Sequence[EngineSession]) -> None:
         await asyncio.gather(*(self._query(query, engine) for engine in engines))

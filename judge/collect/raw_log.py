@@ -16,7 +16,6 @@ from typing import Any
 from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
 from judge.collect.responses import read_results
-from judge.config.collect import CollectConfig
 from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_os_error
 from judge.filesystem import LineLog, open_for_append, open_for_read
 from judge.messages import Message, join_messages
@@ -119,20 +118,25 @@ class EngineAnswer:
     missing: EngineRequest | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """The results of one call."""
-
-    results: Sequence[Mapping[str, str]]
-    latency_ms: float
-
-
 class CollectedResults:
-    """Pages and errors of engines, from the entries of a raw log; a later entry replaces an earlier one."""
+    """The answers of `sources` to `queries`, from the entries of a raw log.
 
-    def __init__(self, sources: Iterable[ResultSource], entries: Iterable[RawLogEntry] = ()) -> None:
-        self._sources = {source.name: source for source in sources}
-        self._pages: dict[tuple[str, str, EngineRequest], _Page] = {}
+    `depth` results are wanted per query. A later entry replaces an earlier one.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[ResultSource],
+        queries: Sequence[QueryRow],
+        depth: int,
+        entries: Iterable[RawLogEntry] = (),
+    ) -> None:
+        self.sources = sources
+        self.queries = queries
+        self.depth = depth
+        self._source_of_name = {source.name: source for source in sources}
+        #: The results of each call and its latency in ms, and the reasons of engines without an answer.
+        self._pages: dict[tuple[str, str, EngineRequest], tuple[list[dict[str, str]], float]] = {}
         self._errors: dict[tuple[str, str], str] = {}
         self._latest_errors: dict[str, str] = {}
         for entry in entries:
@@ -140,13 +144,13 @@ class CollectedResults:
 
     def add(self, entry: RawLogEntry) -> CallError | None:
         """Add one call; return the error when its body claims to be an answer and cannot be read as one."""
-        source = self._sources.get(entry.engine)
+        source = self._source_of_name.get(entry.engine)
         if source is None:
             return None
         unreadable, error = None, entry.error
         if error is None:
             try:
-                page = _Page(read_results(source.shape, entry.body), entry.latency_ms)
+                page = read_results(source.shape, entry.body), entry.latency_ms
                 self._pages[entry.engine, entry.query_id, entry.request] = page
             except CallError as failure:
                 unreadable, error = failure, mask(str(failure), *source.secrets)
@@ -154,46 +158,51 @@ class CollectedResults:
             self._errors[entry.engine, entry.query_id] = self._latest_errors[entry.engine] = error
         return unreadable
 
-    def page(self, engine: str, query_id: str, request: EngineRequest) -> _Page | None:
-        """Return the results of `request`, None when it has no answer."""
-        return self._pages.get((engine, query_id, request))
+    def answer(self, source: ResultSource, query: QueryRow) -> EngineAnswer:
+        """Return the answer of `source` to `query` as far as it is known: pages until one is empty."""
+        rows: list[Mapping[str, str]] = []
+        latency = 0.0
+        for request in source.requests(query.text, self.depth):
+            page = self._pages.get((source.name, query.id, request))
+            if page is None:
+                return EngineAnswer(tuple(rows), latency, request)
+            results, latency_of_page = page
+            rows += results
+            latency += latency_of_page
+            if not results or len(rows) >= self.depth:
+                break
+        return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None)
 
-    def error(self, engine: str, query_id: str) -> str:
+    def error(self, source: ResultSource, query: QueryRow) -> str:
         """Return the reason why the engine has no answer to the query."""
-        own = self._errors.get((engine, query_id))
-        return own or f"not asked: {self._latest_errors.get(engine, 'collecting ended before')}"
+        own = self._errors.get((source.name, query.id))
+        return own or f"not asked: {self._latest_errors.get(source.name, 'collecting ended before')}"
 
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the dataset, one row per query in the nested form, engines by name."""
+        for query in self.queries:
+            engines: dict[str, dict[str, Any]] = {}
+            for source in sorted(self.sources, key=lambda source: source.name):
+                answer = self.answer(source, query)
+                if answer.missing is not None:
+                    engines[source.name] = {"error": self.error(source, query)}
+                else:
+                    engines[source.name] = {"results": list(answer.results), "latency_ms": answer.latency_ms}
+            yield {**query.row, "engines": engines}
 
-def assemble_answer(
-    source: ResultSource, query: QueryRow, depth: int, results: CollectedResults
-) -> EngineAnswer:
-    """Return the answer of `source` to `query` as far as it is known: page after page, until one is empty."""
-    rows: list[Mapping[str, str]] = []
-    latency = 0.0
-    for request in source.requests(query.text, depth):
-        page = results.page(source.name, query.id, request)
-        if page is None:
-            return EngineAnswer(tuple(rows), latency, request)
-        rows += page.results
-        latency += page.latency_ms
-        if not page.results or len(rows) >= depth:
-            break
-    return EngineAnswer(tuple(rows[:depth]), round(latency, 1), None)
-
-
-def dataset_rows(
-    queries: Sequence[QueryRow], sources: Sequence[ResultSource], depth: int, results: CollectedResults
-) -> Iterator[dict[str, Any]]:
-    """Yield the dataset, one row per query in the nested form, engines by name."""
-    for query in queries:
-        engines: dict[str, dict[str, Any]] = {}
-        for source in sorted(sources, key=lambda source: source.name):
-            answer = assemble_answer(source, query, depth, results)
-            if answer.missing is not None:
-                engines[source.name] = {"error": results.error(source.name, query.id)}
-            else:
-                engines[source.name] = {"results": list(answer.results), "latency_ms": answer.latency_ms}
-        yield {**query.row, "engines": engines}
+    def tally(self, source: ResultSource) -> EngineTally:
+        """Return the counts of the queries and results of an engine."""
+        answers = [(query, self.answer(source, query)) for query in self.queries]
+        lists = [answer.results for _, answer in answers if answer.missing is None]
+        errors = Counter(self.error(source, query) for query, answer in answers if answer.missing is not None)
+        return EngineTally(
+            answered=len(lists),
+            empty=sum(not rows for rows in lists),
+            errors=dict(errors.most_common()),
+            results=sum(map(len, lists)),
+            no_snippet=sum(not row["snippet"] for rows in lists for row in rows),
+            snippet_fields=source.shape.snippet,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,16 +242,9 @@ class CollectResult:
     remarks: tuple[str, ...] = ()
 
 
-def summarise_collection(
-    config: CollectConfig,
-    calls: int,
-    queries: Sequence[QueryRow],
-    sources: Sequence[ResultSource],
-    results: CollectedResults,
-) -> CollectResult:
-    """Return the outcome of a collection that made `calls` calls, from everything that is in `results`."""
-    data = Path(config.out)
-    engines = {source.name: _tally(source, queries, config.depth, results) for source in sources}
+def summarise_collection(data: Path, calls: int, results: CollectedResults) -> CollectResult:
+    """Return the outcome of a collection into `data` that made `calls` calls."""
+    engines = {source.name: results.tally(source) for source in results.sources}
     incomplete = None
     if any(tally.failed for tally in engines.values()):
         counts = join_messages(
@@ -257,7 +259,7 @@ def summarise_collection(
             "no answer of {counts} of {queries:,} queries, each with its reason in {data}; the same command"
             " requests only these again",
             counts=counts,
-            queries=len(queries),
+            queries=len(results.queries),
             data=data,
         )
     remarks = tuple(
@@ -266,29 +268,9 @@ def summarise_collection(
             " or see its own options",
             engine=source.name,
             most=source.max_results,
-            depth=config.depth,
+            depth=results.depth,
         )
-        for source in sources
-        if source.max_results is not None and source.max_results < config.depth
+        for source in results.sources
+        if source.max_results is not None and source.max_results < results.depth
     )
     return CollectResult(data, raw_log_path(data), calls, engines, incomplete, remarks)
-
-
-def _tally(
-    source: ResultSource, queries: Sequence[QueryRow], depth: int, results: CollectedResults
-) -> EngineTally:
-    answers = {query.id: assemble_answer(source, query, depth, results) for query in queries}
-    lists = [answer.results for answer in answers.values() if answer.missing is None]
-    errors = Counter(
-        results.error(source.name, query_id)
-        for query_id, answer in answers.items()
-        if answer.missing is not None
-    )
-    return EngineTally(
-        answered=len(lists),
-        empty=sum(not rows for rows in lists),
-        errors=dict(errors.most_common()),
-        results=sum(map(len, lists)),
-        no_snippet=sum(not row["snippet"] for rows in lists for row in rows),
-        snippet_fields=source.shape.snippet,
-    )

@@ -43,12 +43,9 @@ async def _asked(folder: Path, server: EngineServer, raw_log: RawLog) -> None:
     stop = CancelToken()
     watch = ProgressLines(StringIO(), words=COLLECTING)
     async with aiohttp.ClientSession() as session:
-        asking = Collector(
-            raw_log, CollectedResults(opened), Limits(8, 1, 0.0, 1.0), 10, stop, session, watch
-        )
-        await asking.collect(
-            read_queries(folder / "queries.tsv"), [EngineSession(source, RATE, stop) for source in opened]
-        )
+        results = CollectedResults(opened, read_queries(folder / "queries.tsv"), 10)
+        asking = Collector(raw_log, results, Limits(8, 1, 0.0, 1.0), stop, session, watch)
+        await asking.collect([EngineSession(source, RATE, stop) for source in opened])
 
 
 def test_an_engine_is_heard_while_the_disk_keeps_the_answer_of_another(tmp_path: Path) -> None:
