@@ -19,7 +19,7 @@ from judge.dimensions import side_by_side
 from judge.dimensions.side_by_side import ListComparison
 from judge.finished_run import export_run, measure_run
 from judge.messages import Message
-from judge.pricing.cost import Cost, add_costs, combine_costs, make_run_cost, subtract_cost
+from judge.pricing import Cost, add_costs, combine_costs, make_run_cost, subtract_cost
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run
 from judge.store.store import VerdictStore

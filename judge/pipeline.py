@@ -32,7 +32,7 @@ from judge.errors import InputError
 from judge.finished_run import export_run, measure_run
 from judge.messages import Message
 from judge.pair_selection import PairSelection, select_pairs
-from judge.pricing.cost import add_costs, combine_costs, make_run_cost
+from judge.pricing import add_costs, combine_costs, make_run_cost
 from judge.pricing.prices import common_price
 from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run

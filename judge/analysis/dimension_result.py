@@ -12,7 +12,7 @@ import numpy as np
 from judge.dataset.clean import clean_query
 from judge.measure.resampling import Interval, finite_interval
 from judge.measure.student_t import t_quantile
-from judge.pricing.cost import RunCost
+from judge.pricing import RunCost
 from judge.records import Query
 
 #: The most characters of a note.

@@ -27,7 +27,7 @@ from judge.measure.agreement import (
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import PanelMembers
-from judge.pricing.cost import RunCost
+from judge.pricing import RunCost
 from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Scale
 
 

@@ -19,7 +19,7 @@ from judge.measure.resampling import CountedShare, StatisticValue
 from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
 from judge.measure.stability import RepeatStability
-from judge.pricing.cost import RunCost
+from judge.pricing import RunCost
 from judge.records import ScaleName
 
 #: The version of the layout of summary.json, results.json and agreement.json.

@@ -16,14 +16,8 @@ from typing import Any
 from judge.analysis.label_agreement import HumanLabels, compare_with_labels
 from judge.analysis.loaded_run import LoadedRun
 from judge.annotate.label_log import LabelDecision, LabelLog, PairKey
+from judge.dataset import textfile
 from judge.dataset.labels import select_labellable
-from judge.dataset.textfile import (
-    detect_separator,
-    normalise_column_name,
-    read_csv_text,
-    read_records,
-    unescape_candidates,
-)
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.measure.ppi import ENOUGH_LABELLED, draw_queries_to_label
@@ -91,8 +85,8 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
     for location, query_cell, snippet_cell in _rows(path):
         names = (
             (query, item)
-            for query in unescape_candidates(query_cell)
-            for item in unescape_candidates(snippet_cell)
+            for query in textfile.unescape_candidates(query_cell)
+            for item in textfile.unescape_candidates(snippet_cell)
         )
         key = next((name for name in names if name in run_pairs), None)
         if key is None:
@@ -136,9 +130,9 @@ def describe_pair(pair: Pair, today: str | None) -> dict[str, Any]:
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
     """Yield the location, query id and snippet id of each row."""
-    text = read_csv_text(path)
-    rows = read_records(path, text, detect_separator(text) or ",")
-    header = [normalise_column_name(cell) for cell in next(rows, ("", []))[1]]
+    text = textfile.read_csv_text(path)
+    rows = textfile.read_records(path, text, textfile.detect_separator(text) or ",")
+    header = [textfile.normalise_column_name(cell) for cell in next(rows, ("", []))[1]]
     if not set(_COLUMNS) <= set(header):
         raise InputError(
             "{file}: is no plan: it needs the columns query_id and snippet_id, and has {columns!r:.160};"

@@ -31,7 +31,7 @@ from judge.client.client import ModelClient, PairPermit
 from judge.errors import AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.messages import Message
 from judge.models.batch_api import BatchApi
-from judge.pricing.cost import Cost, add_costs, total_cost
+from judge.pricing import Cost, add_costs, total_cost
 from judge.records import Completion, Judgment, Pool, Prompt
 from judge.store.batches import split_keys
 from judge.store.leases import Busy

@@ -13,17 +13,8 @@ from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import IO, Any
 
-from judge.dataset import textfile
-from judge.dataset.rows import (
-    InputRow,
-    Warn,
-    expand_record,
-    flat_row,
-    parse_json,
-    parse_object,
-    read_lines,
-    read_nonblank_lines,
-)
+from judge.dataset import rows, textfile
+from judge.dataset.rows import InputRow, Warn
 from judge.errors import InputError, SetupError
 from judge.messages import Message
 
@@ -64,14 +55,14 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[In
 
 
 def _read_jsonl(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
-    for location, text in read_nonblank_lines(path, warn):
-        yield from expand_record(location, parse_object(location, text), columns)
+    for location, text in rows.read_nonblank_lines(path, warn):
+        yield from rows.expand_record(location, rows.parse_object(location, text), columns)
 
 
 def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
     """Yield the rows of a JSON array of records, as test frameworks write it."""
-    text = "".join(text for _, text in read_lines(path, warn))
-    records = parse_json(str(path), text) if text.strip() else []
+    text = "".join(text for _, text in rows.read_lines(path, warn))
+    records = rows.parse_json(str(path), text) if text.strip() else []
     if isinstance(records, dict):
         records = records.get("test_cases", records.get("testCases", [records]))
     if not isinstance(records, list):
@@ -86,12 +77,12 @@ def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[I
                 number=number,
                 value=record,
             )
-        yield from expand_record(f"{path}: record {number}", record, columns)
+        yield from rows.expand_record(f"{path}: record {number}", record, columns)
 
 
 def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
     csv.field_size_limit(1 << 30)
-    texts = (text for _, text in read_lines(path, warn))
+    texts = (text for _, text in rows.read_lines(path, warn))
     first, skipped = _find_header_line(texts)
     delimiter = _detect_delimiter(first, columns)
     reader = csv.reader(chain([first], texts), delimiter=delimiter, strict=True)
@@ -109,7 +100,7 @@ def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[In
             header = _check_header(location, cells, columns)
             skipped += first.count("\n") - 1
         elif cells:
-            yield flat_row(location, _read_cells(location, header, cells, delimiter, columns), columns)
+            yield rows.flat_row(location, _read_cells(location, header, cells, delimiter, columns), columns)
 
 
 def _find_header_line(texts: Iterator[str]) -> tuple[str, int]:
@@ -200,7 +191,7 @@ def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[Inpu
         if any(cells[len(header) :]):
             raise InputError("{place}: has cells to the right of the last named column", place=location)
         padded = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
-        yield flat_row(location, _read_cells(location, header, padded, ",", columns), columns)
+        yield rows.flat_row(location, _read_cells(location, header, padded, ",", columns), columns)
 
 
 def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputRow]:
@@ -224,7 +215,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[I
                     values = {
                         name: value for name, value in record.items() if value is not None or name == snippet
                     }
-                    yield flat_row(f"{path}: row {number}", values, columns)
+                    yield rows.flat_row(f"{path}: row {number}", values, columns)
     except pyarrow.ArrowException as error:
         raise InputError("{file}: is not Parquet: {error}", file=path, error=error) from error
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -239,12 +240,8 @@ def _mean_change(grades: Floats, tonight: int) -> Floats:
 
 def measure_flip_rate(grades: Grades) -> float | None:
     """Return the share of pairs of repeats, over all canaries, that differ; None without a pair."""
-    differing = pairs = 0
-    for repeats in grades.values():
-        for at, grade in enumerate(repeats):
-            pairs += at
-            differing += sum(grade != other for other in repeats[:at])
-    return differing / pairs if pairs else None
+    differs = [one != other for repeats in grades.values() for one, other in combinations(repeats, 2)]
+    return sum(differs) / len(differs) if differs else None
 
 
 def summarise_canaries(check: CanaryCheck) -> CanaryResults:

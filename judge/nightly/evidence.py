@@ -16,28 +16,13 @@ from judge.config.run import Config
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import compute_no_snippet_shares
 from judge.messages import Message, format_count
+from judge.nightly import decision, regression_test
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models
 from judge.nightly.context import NightContext
-from judge.nightly.decision import (
-    Evidence,
-    describe_unanswered,
-    find_dropped,
-    find_engine_setting_changes,
-    find_possible_drops,
-    find_query_changes,
-    find_silent,
-    find_unavailable,
-    find_without_text,
-)
+from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
 from judge.nightly.record import NightEngineResult
-from judge.nightly.regression_test import (
-    combine_with_baseline,
-    describe_comparison,
-    run_regression_test,
-    to_loaded_run,
-)
 from judge.runs.result import RunResult
 
 #: A limit in the message of a run; it is less by what the canaries used.
@@ -65,7 +50,7 @@ def check_texts(context: NightContext) -> list[str]:
     results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
     shares = compute_no_snippet_shares(results)
     return list(
-        find_without_text(
+        decision.find_without_text(
             {engine: share for engine, share in shares.items() if share is not None},
             context.baseline.engines if context.baseline else {},
             context.rules.max_empty_snippets,
@@ -84,12 +69,12 @@ def gather_evidence(
     baseline, rules = context.baseline, context.rules
     command = rules.make_set_command(context.folder.path)
     assessor_changes = [*assessor_setting_changes, *(check.reasons if check else ())]
-    setting_changes = find_engine_setting_changes(
+    setting_changes = decision.find_engine_setting_changes(
         context.engine_settings, baseline.engine_settings if baseline else None
     )
     if baseline is None or run is None:
         if run is not None:
-            missing = [*missing, *find_silent(run.engines, rules.max_missing)]
+            missing = [*missing, *decision.find_silent(run.engines, rules.max_missing)]
         elif not missing:
             command = Message(
                 'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
@@ -102,7 +87,7 @@ def gather_evidence(
             missing=missing,
             setting_changes=setting_changes,
         )
-    loaded = to_loaded_run(run.result)
+    loaded = regression_test.to_loaded_run(run.result)
     query_drift = measure_query_drift(loaded, baseline.run)
     engines = run.engines, baseline.engines
     evidence = Evidence(
@@ -110,10 +95,10 @@ def gather_evidence(
         set_baseline_command=command,
         assessor_changes=[*assessor_changes, *_find_new_models(run.result.summary, baseline, check, rules)],
         missing=missing,
-        query_changes=tuple(find_query_changes(query_drift, rules, command)),
+        query_changes=tuple(decision.find_query_changes(query_drift, rules, command)),
         setting_changes=setting_changes,
-        unavailable=find_unavailable(*engines, rules.max_missing),
-        dropped=tuple(find_dropped(*engines, command)),
+        unavailable=decision.find_unavailable(*engines, rules.max_missing),
+        dropped=tuple(decision.find_dropped(*engines, command)),
         query_drift=query_drift,
     )
     if evidence.query_changes or assessor_setting_changes:
@@ -130,7 +115,7 @@ def _compare(
 ) -> Evidence:
     """Return the evidence with the outcomes of the regression test, or with possible drops."""
     rules = context.rules
-    combined = combine_with_baseline(run, baseline.run, context.measures)
+    combined = regression_test.combine_with_baseline(run, baseline.run, context.measures)
     shift = combined.shift
     if not evidence.assessor_changes and shift is not None and shift.p < rules.canary_alpha:
         change = Message(
@@ -140,14 +125,14 @@ def _compare(
         )
         evidence = replace(evidence, assessor_changes=(change,))
     if not evidence.suspended:
-        outcomes = run_regression_test(combined, evidence.unavailable.keys(), rules)
+        outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
         remarks = list(describe_query_drift(evidence.query_drift)) if evidence.query_drift else []
-        remarks += describe_comparison(combined, outcomes, rules)
+        remarks += regression_test.describe_comparison(combined, outcomes, rules)
         return replace(evidence, outcomes=outcomes, remarks=remarks)
     if evidence.assessor_changes and not evidence.missing and not evidence.setting_changes:
         moved = check.comparison.shift if check and check.comparison else None
-        outcomes = run_regression_test(combined, evidence.unavailable.keys(), rules)
-        drops = tuple(find_possible_drops(outcomes, moved, context.config.grading.top))
+        outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
+        drops = tuple(decision.find_possible_drops(outcomes, moved, context.config.grading.top))
         evidence = replace(evidence, possible_drops=drops)
     return replace(evidence, remarks=(_SUSPENDED,))
 
@@ -174,7 +159,7 @@ def collect_remarks(
         for ranking in run.result.data.rankings:
             if ranking.error:
                 errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
-        yield from describe_unanswered(run.engines, errors)
+        yield from decision.describe_unanswered(run.engines, errors)
     yield from evidence.remarks
     if check is None and any(outcome.verdict == "regression" for outcome in evidence.outcomes):
         yield _NO_CANARIES

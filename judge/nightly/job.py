@@ -23,16 +23,8 @@ from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
 from judge.messages import ENGLISH, Translator
-from judge.nightly import notifications, stores
-from judge.nightly.assessor_drift import (
-    CANARIES_FILE,
-    CANARIES_PER_QUERY,
-    CanaryCheck,
-    collect_grades,
-    compare_grades,
-    find_assessor_changes,
-    summarise_canaries,
-)
+from judge.nightly import assessor_drift, notifications, stores
+from judge.nightly.assessor_drift import CANARIES_FILE, CANARIES_PER_QUERY, CanaryCheck
 from judge.nightly.baseline import (
     CANARIES_FOLDER,
     BaselinePointer,
@@ -295,7 +287,7 @@ def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
     A run that was configured differently, before judge.toml was corrected, is of another assessor.
     """
     baseline, rules = context.baseline, context.rules
-    tonight = collect_grades(run.judgments, run.summary.judgments)
+    tonight = assessor_drift.collect_grades(run.judgments, run.summary.judgments)
     earlier = [RunFolder(folder) for folder in canary_runs(run.folder.parent) if folder != run.folder]
     identity = RunFolder(run.folder).read("config.json")["identity"]
     past = [
@@ -304,11 +296,13 @@ def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
     before = baseline.canaries if baseline else None
     if before is None and past:
         before = past[0]
-    comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate) if before else None
+    comparison = (
+        assessor_drift.compare_grades(tonight.grades, before.grades, rules.max_flip_rate) if before else None
+    )
     reasons: dict[str, None] = {}
     if before:
         for grades in (*past, tonight):
-            reasons |= dict.fromkeys(find_assessor_changes(grades, before, rules))
+            reasons |= dict.fromkeys(assessor_drift.find_assessor_changes(grades, before, rules))
     accepted = tonight.served - before.served if before and before.served and not reasons else ()
     return CanaryCheck(
         run=run,
@@ -364,7 +358,7 @@ def _make_record(
         engines=dict(run.engines) if run else {},
         baseline=_refer_to_baseline(context),
         regression_test=test if evidence.query_drift else None,
-        canaries=summarise_canaries(check) if check else None,
+        canaries=assessor_drift.summarise_canaries(check) if check else None,
         query_drift=evidence.query_drift,
         engine_settings=context.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,

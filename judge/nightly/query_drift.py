@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import log
 
 import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
-from judge.measure.formulas import Floats, Ints
+from judge.measure.formulas import Ints
 from judge.messages import Message
 from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.records import Query
@@ -178,14 +179,11 @@ def _grams(text: str) -> Iterator[str]:
 
 
 def _divergence(grams: Ints, side: Ints) -> float:
+    from scipy.special import rel_entr
+
     kinds = int(grams.max()) + 1
     counts = np.stack([np.bincount(grams[side == which], minlength=kinds) for which in (0, 1)]).astype(float)
     if not counts.sum(1).all():
         return 1.0
     shares = counts / counts.sum(1, keepdims=True)
-    return max(0.0, _entropy(shares.mean(0)) - (_entropy(shares[0]) + _entropy(shares[1])) / 2)
-
-
-def _entropy(shares: Floats) -> float:
-    positive = shares[shares > 0]
-    return float(-(positive * np.log2(positive)).sum())
+    return max(0.0, float(rel_entr(shares, shares.mean(0)).sum()) / (2 * log(2)))

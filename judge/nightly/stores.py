@@ -30,7 +30,7 @@ from judge.nightly.baseline import finished_canary_runs, load_canary_grades
 from judge.nightly.context import NightContext
 from judge.nightly.decision import find_assessor_setting_changes
 from judge.nightly.record import CallCost
-from judge.pricing.cost import total_cost
+from judge.pricing import total_cost
 from judge.pricing.prices import FREE_PRICE, Price, common_price
 from judge.records import Call
 from judge.runs.folder import RunFolder, dump_json

@@ -19,20 +19,8 @@ from judge.messages import Text
 from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import Change, Kind, TrendRange, TrendValue, find_changes
-from judge.report.charts.svg import (
-    Picture,
-    add_tooltip,
-    draw_dot,
-    draw_inset,
-    draw_legend,
-    draw_line,
-    draw_text,
-    format_length,
-    format_percent,
-    join_markup,
-    make_tag,
-    note_omitted_engines,
-)
+from judge.report.charts import svg
+from judge.report.charts.svg import Picture
 from judge.report.display_text import NOTHING, format_number, format_range
 
 #: A break of more than this many usual intervals between nights is a gap.
@@ -137,16 +125,16 @@ def draw_rows(
     parts = [
         # Two keys a line: more do not fit on a narrow screen.
         *(
-            draw_legend(10 + _KEY * (at // 2), (150 * (at % 2), mark, meaning))
+            svg.draw_legend(10 + _KEY * (at // 2), (150 * (at % 2), mark, meaning))
             for at, (mark, meaning) in enumerate(keys)
         ),
-        draw_inset(_LEFT, _WIDTH, *_draw_changes(timeline, top, tops)),
+        svg.draw_inset(_LEFT, _WIDTH, *_draw_changes(timeline, top, tops)),
         *(_draw_row(timeline, row, axis, kind, y) for (row, axis), y in zip(rows, tops, strict=True)),
-        draw_inset(
+        svg.draw_inset(
             _LEFT, _WIDTH, *_draw_dates(timeline.nights[0].date, timeline.nights[-1].date, bottom + 16)
         ),
     ]
-    note = note_omitted_engines(engines, bottom + _DATES + 14)
+    note = svg.note_omitted_engines(engines, bottom + _DATES + 14)
     return Picture(bottom + _DATES + (_KEY if note else 0), [*parts, *note])
 
 
@@ -160,12 +148,12 @@ def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iter
         texts = [CHANGE_TEXTS[change][1] for change in changed]
         en, zh = (f"{night.date}: {', '.join(text[lang] for text in texts)}" for lang in (0, 1))
         # The lines leave out the titles of the rows.
-        parts: list[str] = [draw_line(x, x, y + _TITLE, y + _TITLE + _HEIGHT, "changed") for y in rows]
+        parts: list[str] = [svg.draw_line(x, x, y + _TITLE, y + _TITLE + _HEIGHT, "changed") for y in rows]
         half = _LETTER * len(letters) / 2
         if x - half >= free:
-            parts.append(draw_text(letters, "letter", x, top + 10, "middle"))
+            parts.append(svg.draw_text(letters, "letter", x, top + 10, "middle"))
             free = x + half
-        yield make_tag("g", make_tag("title", f"{en} / {zh}"), *parts)
+        yield svg.make_tag("g", svg.make_tag("title", f"{en} / {zh}"), *parts)
 
 
 def _draw_row(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind, y: float) -> Markup:
@@ -173,16 +161,16 @@ def _draw_row(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind, y
     last = next((value for value in reversed(row.values) if value), None)
     number_text = format_value(last, number_format(kind, 3))
     ticks = [(_y(top, axis.position(tick)), text) for tick, text in axis.ticks(signed=kind == "change")]
-    grid = [draw_line(0, 1, height, height, "grid") for height, _ in ticks]
+    grid = [svg.draw_line(0, 1, height, height, "grid") for height, _ in ticks]
     if kind == "change":
         zero = _y(top, axis.position(0.0))
-        grid.append(draw_line(0, 1, zero, zero, "zero"))
-    return join_markup(
+        grid.append(svg.draw_line(0, 1, zero, zero, "zero"))
+    return svg.join_markup(
         (
-            make_tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
-            draw_text(number_text, "number", 1 - _RIGHT, y + 13, "end"),
-            *(draw_text(number, "tick", _LEFT - 0.015, height + 4, "end") for height, number in ticks),
-            draw_inset(_LEFT, _WIDTH, *grid, *_draw_runs(list(_runs(timeline, row, axis, kind)), top)),
+            svg.make_tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
+            svg.draw_text(number_text, "number", 1 - _RIGHT, y + 13, "end"),
+            *(svg.draw_text(number, "tick", _LEFT - 0.015, height + 4, "end") for height, number in ticks),
+            svg.draw_inset(_LEFT, _WIDTH, *grid, *_draw_runs(list(_runs(timeline, row, axis, kind)), top)),
         )
     )
 
@@ -216,14 +204,14 @@ def _runs(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind) -> It
 
 
 def _draw_runs(runs: Sequence[Sequence[_Point]], top: float) -> Iterator[Markup]:
-    yield make_tag(
+    yield svg.make_tag(
         "svg",
         *(part for run in runs if len(run) > 1 for part in _draw_lines(run)),
         x="0%",
         y=top,
         width="100%",
         height=_HEIGHT,
-        viewBox=f"0 0 {format_length(_UNITS)} {_HEIGHT}",
+        viewBox=f"0 0 {svg.format_length(_UNITS)} {_HEIGHT}",
         preserveAspectRatio="none",
     )
     few = sum(map(len, runs)) <= _MOST_DOTS
@@ -239,18 +227,18 @@ def _draw_lines(run: Sequence[_Point]) -> Iterator[Markup]:
     if bands:
         upper = [(x, high) for x, _, high in bands]
         lower = [(x, low) for x, low, _ in reversed(bands)]
-        yield make_tag("path", d=_path([*upper, *lower]) + "Z", class_="band")
+        yield svg.make_tag("path", d=_path([*upper, *lower]) + "Z", class_="band")
     levels = [(point.x, point.baseline) for point in run if point.baseline is not None]
     if len(levels) > 1:
         # The line is level until the night on which the baseline is another one.
         steps = [corner for (_, before), (x, up) in pairwise(levels) for corner in ((x, before), (x, up))]
-        yield make_tag("path", d=_path([levels[0], *steps]), class_="base")
-    yield make_tag("path", d=_path([(point.x, point.y) for point in run]), class_="trend")
+        yield svg.make_tag("path", d=_path([levels[0], *steps]), class_="base")
+    yield svg.make_tag("path", d=_path([(point.x, point.y) for point in run]), class_="trend")
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(
-        f"{format_length(_UNITS * x)} {format_length(_HEIGHT * (1 - up))}" for x, up in points
+        f"{svg.format_length(_UNITS * x)} {svg.format_length(_HEIGHT * (1 - up))}" for x, up in points
     )
 
 
@@ -258,12 +246,14 @@ def _draw_point(point: _Point, top: float, *, alone: bool) -> Markup:
     y = _y(top, point.y)
     parts: list[str] = []
     if alone and point.band:
-        parts.append(draw_line(point.x, point.x, _y(top, point.band[0]), _y(top, point.band[1]), "whisker"))
-    parts.append(draw_dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
+        parts.append(
+            svg.draw_line(point.x, point.x, _y(top, point.band[0]), _y(top, point.band[1]), "whisker")
+        )
+    parts.append(svg.draw_dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
     if point.alarm:
-        mark = make_tag("path", d="M-6 -14H6L0 -4Z", class_="alarm")
-        parts.append(make_tag("svg", mark, x=format_percent(point.x), y=y, overflow="visible"))
-    return add_tooltip(point.title, *parts)
+        mark = svg.make_tag("path", d="M-6 -14H6L0 -4Z", class_="alarm")
+        parts.append(svg.make_tag("svg", mark, x=svg.format_percent(point.x), y=y, overflow="visible"))
+    return svg.add_tooltip(point.title, *parts)
 
 
 def _draw_dates(first: date, last: date, y: float) -> Iterator[Markup]:
@@ -273,7 +263,7 @@ def _draw_dates(first: date, last: date, y: float) -> Iterator[Markup]:
         middle = first + timedelta(days=days // 2)
         labels.append(((middle - first).days / days, middle, "middle"))
     for x, day, anchor in labels:
-        yield draw_text(day.isoformat(), "tick", x, y, anchor)
+        yield svg.draw_text(day.isoformat(), "tick", x, y, anchor)
 
 
 def number_format(kind: Kind, digits: int = 4) -> str:

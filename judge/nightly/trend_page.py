@@ -14,29 +14,10 @@ from markupsafe import Markup
 
 from judge.errors import InputError
 from judge.messages import Text, in_both, text
-from judge.nightly.night_texts import (
-    CHANGE_TEXTS,
-    SENTENCE_LENGTH,
-    STATUS_TEXTS,
-    describe_letters,
-    describe_reasons,
-    describe_shown_nights,
-    describe_trend,
-    describe_unfinished,
-    headline,
-)
+from judge.nightly import night_texts, trend
+from judge.nightly.night_texts import CHANGE_TEXTS, SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
-from judge.nightly.trend import (
-    History,
-    Kind,
-    TrendValue,
-    all_engines,
-    find_changes,
-    read_history,
-    series,
-    trend_measures,
-    value_ranges,
-)
+from judge.nightly.trend import History, Kind, TrendValue
 from judge.nightly.trend_drawing import Timeline, TrendRow, draw_rows, number_format
 from judge.report import display_text
 from judge.report.charts import svg
@@ -77,33 +58,35 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
         raise InputError(
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
         )
-    text = render_trend_page(read_history(folder), relpath(folder, path.parent))
+    text = render_trend_page(trend.read_history(folder), relpath(folder, path.parent))
     return RunFolder(path.parent).write(path.name, text)
 
 
 def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[str]:
     """Yield the text of trend.html in pieces; `nights_folder` is relative to the page."""
     nights = history.nights
-    charts = [draw_measure(nights, measure, kind) for measure, kind in trend_measures(nights).items()]
+    charts = [draw_measure(nights, measure, kind) for measure, kind in trend.trend_measures(nights).items()]
     template = open_templates("judge.nightly").get_template("trend.html.jinja")
     yield from template.generate(
         policy=build_content_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
         style=read_own_files(*_STYLE),
         script=read_own_files(*SCRIPTS),
-        headline=headline(nights),
-        reasons=describe_reasons(nights[-1]) if nights else (),
-        shown_nights=describe_shown_nights(nights, NIGHTS),
+        headline=night_texts.headline(nights),
+        reasons=night_texts.describe_reasons(nights[-1]) if nights else (),
+        shown_nights=night_texts.describe_shown_nights(nights, NIGHTS),
         charts=[chart for chart in (*charts, draw_canaries(nights)) if chart],
-        nights=list(zip(nights, find_changes(nights), strict=True))[::-1],
+        nights=list(zip(nights, trend.find_changes(nights), strict=True))[::-1],
         prefix="" if nights_folder == "." else f"{quote(nights_folder)}/",
         exit_codes=EXIT_CODES,
         status_texts=STATUS_TEXTS,
         change_texts=CHANGE_TEXTS,
-        describe_reasons=describe_reasons,
+        describe_reasons=night_texts.describe_reasons,
         format_number=format_number,
-        has_stored=any(text.en == text.zh for night in nights for text in describe_reasons(night)),
+        has_stored=any(
+            text.en == text.zh for night in nights for text in night_texts.describe_reasons(night)
+        ),
         damaged=[truncate_with_ellipsis(sentence, SENTENCE_LENGTH) for sentence in history.damaged],
-        unfinished=[in_both(describe_unfinished, day) for day in history.begun],
+        unfinished=[in_both(night_texts.describe_unfinished, day) for day in history.begun],
     )
 
 
@@ -113,7 +96,9 @@ def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[st
 def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Chart | None:
     """Return the chart of every engine's trend by the measure, None when no night has a value."""
     timeline = Timeline(nights[-NIGHTS:])
-    rows = [_engine_row(timeline.nights, engine, measure, kind) for engine in all_engines(timeline.nights)]
+    rows = [
+        _engine_row(timeline.nights, engine, measure, kind) for engine in trend.all_engines(timeline.nights)
+    ]
     rows = [row for row in rows if row.measured]
     if not rows:
         return None
@@ -123,7 +108,7 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
         title = text("{mean}, change from the baseline", mean=mean)
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
     drawn = rows[:MAX_ENGINES]
-    ranges = value_ranges([row.measured for row in drawn], same_span=True, include_zero=is_change)
+    ranges = trend.value_ranges([row.measured for row in drawn], same_span=True, include_zero=is_change)
     pairs = list(zip(drawn, ranges, strict=True))
     picture = draw_rows(_measure_keys(rows, kind), timeline, pairs, kind, len(rows))
     form = number_format(kind)
@@ -132,7 +117,7 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
         (night.date.isoformat(), *(cell for row in rows for cell in _cells(row.values[at], form)))
         for at, night in enumerate(timeline.nights)
     )
-    desc = describe_trend(mean, kind, timeline.changes)
+    desc = night_texts.describe_trend(mean, kind, timeline.changes)
     return make_chart(id_, title, desc, picture, head, table)
 
 
@@ -146,7 +131,7 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     desc = text(
         "The same pairs, graded again every night. When their grades move, the assessor has changed, not an"
         " engine. Above: the share graded as in the baseline; below: the mean grade.{letters}",
-        letters=describe_letters(timeline.changes),
+        letters=night_texts.describe_letters(timeline.changes),
     )
     labels = text("graded as in the baseline"), text("mean grade")
     shares = [night.unchanged if night else None for night in canaries]
@@ -163,7 +148,7 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
         for label, figures in zip(labels, (shares, grades), strict=True)
     ]
     rows = [row for row in rows if row.measured]
-    ranges = value_ranges([row.measured for row in rows], same_span=False, include_zero=False)
+    ranges = trend.value_ranges([row.measured for row in rows], same_span=False, include_zero=False)
     keys = [(_DOT, text("a night")), (_ALARM, STATUS_TEXTS["assessor drift"])]
     picture = draw_rows(keys, timeline, list(zip(rows, ranges, strict=True)), "mean")
     head = (_NIGHT, *labels, text("pairs"), text("drift"))
@@ -185,7 +170,7 @@ def _engine_row(nights: Sequence[NightRecord], engine: str, measure: str, kind: 
     return TrendRow(
         draw_name(engine, 18, "head", 0, 13),
         display_text.fit_on_line(engine),
-        series(nights, engine, measure, kind),
+        trend.series(nights, engine, measure, kind),
         [outcome.baseline if outcome and kind == "mean" else None for outcome in outcomes],
         [bool(outcome and outcome.verdict == "regression") for outcome in outcomes],
     )

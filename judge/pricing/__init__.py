@@ -1,1 +1,104 @@
-"""Prices of models, from the shipped table, a file or an option."""
+"""The cost of a list of calls, and that of a run; `prices` has the prices of models and search engines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from judge.records import ANSWERED, Call, Usage
+
+if TYPE_CHECKING:
+    from judge.pricing.prices import Price
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What calls cost, failed calls included.
+
+    `usd` is None without a price. `uncounted` calls came back without a token count; `maybe_billed` calls
+    did not come back (a timeout, a cut reply, a killed process).
+    """
+
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    usd: float | None
+    uncounted: int
+    maybe_billed: int
+
+
+@dataclass(frozen=True, slots=True)
+class PriceUsed:
+    """The price that the cost is computed with, in US dollars per million tokens."""
+
+    input: float
+    output: float
+    cached: float
+    as_of: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunCost(Cost):
+    """What the judgments of a run cost, failed calls included; `usd` is None where the price is unknown.
+
+    `uncounted` calls returned no token count. `maybe_billed` calls returned no response.
+    """
+
+    price: PriceUsed | None
+
+
+def total_cost(calls: Sequence[Call], price: Price | None) -> Cost:
+    """Return the cost of `calls`; `usd` is None without a price, or where no answer has a token count."""
+    usages = [call.usage for call in calls if call.usage is not None]
+    tokens = Usage(*(sum(map(attrgetter(each.name), usages)) for each in fields(Usage)))
+    uncounted = sum(call.outcome == ANSWERED and call.usage is None for call in calls)
+    usd = None
+    if price is not None and (usages or not uncounted):
+        costs = (price.usd(call.usage, in_batch=call.in_batch) for call in calls if call.usage is not None)
+        usd = round(sum(costs, 0.0), 6)
+    return Cost(
+        calls=len(calls),
+        prompt_tokens=tokens.prompt_tokens,
+        cached_tokens=tokens.cached_tokens,
+        completion_tokens=tokens.completion_tokens,
+        usd=usd,
+        uncounted=uncounted,
+        maybe_billed=sum(call.maybe_billed for call in calls),
+    )
+
+
+def add_costs(costs: Collection[Cost]) -> Cost:
+    """Return the sum of `costs`; `usd` is None where one is unknown."""
+    counts = {
+        column.name: sum(getattr(cost, column.name) for cost in costs)
+        for column in fields(Cost)
+        if column.name != "usd"
+    }
+    usd = [cost.usd for cost in costs]
+    return Cost(**counts, usd=None if None in usd else round(sum(filter(None, usd), 0.0), 6))
+
+
+def make_run_cost(cost: Cost, price: Price | None) -> RunCost:
+    """Return the cost of a run with the price that it is computed with."""
+    used = None
+    if price is not None:
+        used = PriceUsed(price.input, price.output, price.cached, price.as_of, price.source)
+    return RunCost(**asdict(cost), price=used)
+
+
+def combine_costs(cost: RunCost, added: Iterable[RunCost]) -> RunCost:
+    """Return the cost of a run with the costs `added` to it; the price is None where prices differ."""
+    costs = [cost, *added]
+    price = cost.price if all(each.price == cost.price for each in costs) else None
+    return RunCost(**asdict(add_costs(costs)), price=price)
+
+
+def subtract_cost(cost: RunCost, part: Cost) -> RunCost:
+    """Return the cost of a run without a part of it; `usd` is None where one is unknown."""
+    names = [column.name for column in fields(Cost) if column.name != "usd"]
+    usd = None if cost.usd is None or part.usd is None else round(cost.usd - part.usd, 6)
+    return replace(cost, usd=usd, **{name: getattr(cost, name) - getattr(part, name) for name in names})

@@ -23,7 +23,7 @@ from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedWinners, OwnListReversal
 from judge.measure.stability import MeasureStability
 from judge.messages import Translator
-from judge.pricing.cost import RunCost
+from judge.pricing import RunCost
 
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.
 ISOLATE, END = "\u2068", "\u2069"

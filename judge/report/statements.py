@@ -15,7 +15,7 @@ from judge.measure.engine_summary import MeasureMean
 from judge.measure.ppi import CorrectedOutcome
 from judge.measure.segments import SegmentMean, SegmentResult
 from judge.messages import Text, Translator, each_in_both, in_both, text
-from judge.pricing.cost import RunCost
+from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import (

@@ -20,7 +20,7 @@ from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.dataset.validation import short_hash
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
-from judge.pricing.cost import Cost
+from judge.pricing import Cost
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pool, Scale, ScaleName
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.record_json import to_json

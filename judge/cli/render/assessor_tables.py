@@ -12,7 +12,7 @@ from judge.cli.render.cells import escape_line, make_table, print_lines, print_t
 from judge.measure.resampling import CountedShare
 from judge.messages import Translator
 from judge.pipeline import RunForecast
-from judge.pricing.cost import Cost, add_costs
+from judge.pricing import Cost, add_costs
 from judge.report.display_text import format_cost
 from judge.selftest.selftest_run import PromptResult, SelfTest
 

@@ -23,7 +23,7 @@ from judge.cli.render.dimension_tables import print_dimensions
 from judge.measure.engine_summary import EngineResult
 from judge.measure.measures import list_measures
 from judge.messages import Translator
-from judge.pricing.cost import RunCost
+from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import count_pairs, count_queries, format_run_cost

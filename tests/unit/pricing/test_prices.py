@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
-from judge.pricing.cost import total_cost
+from judge.pricing import total_cost
 from judge.pricing.prices import SHIPPED_PRICES, Price, PriceRow, common_price, find_price, read_prices
 from judge.records import ANSWERED, Call, Usage
 from tests.support.cases import check_each

@@ -18,7 +18,7 @@ from judge.errors import InputError
 from judge.measure.engine_summary import average_engines
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
-from judge.pricing.cost import RunCost
+from judge.pricing import RunCost
 from judge.records import BINARY, GRADED, LABEL, Judgment, Scale
 
 Row = Mapping[str, Any]
