@@ -335,7 +335,7 @@ def build_dimension_options(
     `base_url` is the server of the embeddings. Raises InputError for a bad value or file, SetupError for
     embeddings without their key or library.
     """
-    from judge.config.text_forms import split_prices, split_weights
+    from judge.config.option_checks import split_prices, split_weights
     from judge.dataset.labels import read_feedback
     from judge.dimensions import DimensionOptions
 

@@ -10,8 +10,8 @@ from types import MappingProxyType
 import numpy as np
 
 from judge.dataset.clean import clean_query
+from judge.measure.engine_summary import t_quantile
 from judge.measure.resampling import Interval, finite_interval
-from judge.measure.student_t import t_quantile
 from judge.pricing import RunCost
 from judge.records import Query
 

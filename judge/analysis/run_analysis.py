@@ -18,7 +18,6 @@ from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines, find_largest_contributions
 from judge.measure.engine_summary import EngineResult, summarise_engines
 from judge.measure.formulas import finite_or_none
-from judge.measure.ideal import score_ideal_order
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import (
     SERVED_MODEL_COLUMN,
@@ -27,7 +26,7 @@ from judge.measure.panel_agreement import (
     find_grading_models,
     measure_panel_agreement,
 )
-from judge.measure.score import Scores, score_columns
+from judge.measure.score import Scores, score_columns, score_ideal_order
 from judge.measure.segments import compare_segments
 from judge.measure.sensitivity import (
     check_own_lists,

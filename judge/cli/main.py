@@ -21,7 +21,6 @@ from typer.core import TyperGroup
 
 from judge.cli import (
     agree_command,
-    collect_command,
     init_command,
     nightly_commands,
     output_streams,
@@ -94,7 +93,7 @@ _COMMANDS = (
         run_commands.run,
         run_commands.estimate,
         run_commands.selftest,
-        collect_command.collect,
+        run_commands.collect,
     ),
     *(
         saved_run_commands.score,

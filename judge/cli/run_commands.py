@@ -1,4 +1,4 @@
-"""The commands that ask a model: `judge demo`, `judge run`, `judge estimate` and `judge selftest`."""
+"""The commands that ask servers: `judge demo`, `run`, `estimate`, `selftest`, `sidebyside` and `collect`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judge.cli.options import ConfigOption, RunFolderArgument, load_run_options, takes_options, typed_options
+from judge.cli.options import (
+    ConfigOption,
+    RunFolderArgument,
+    load_run_options,
+    make_option,
+    takes_options,
+    typed_options,
+)
 from judge.cli.terminal import (
     make_console,
     make_progress_listener,
@@ -18,11 +25,13 @@ from judge.cli.terminal import (
     ui_translator,
 )
 from judge.config.option import ASSESSOR, FILES, INPUT, Option
-from judge.errors import InputError
+from judge.errors import InputError, JudgeError
 from judge.messages import Message
 from judge.models import FORMS
 
 if TYPE_CHECKING:
+    from judge.collect.raw_log import CollectResult, EngineTally
+    from judge.config.collect import CollectConfig
     from judge.config.run import Config
 
 _SELFTEST_REPEATS = Option(help="Judge the probes N times; the last time counts.", group=ASSESSOR)
@@ -37,6 +46,12 @@ _PANEL = Option(
 )
 #: Options of grades, which have no meaning for a question about whole lists.
 _GRADING_OPTIONS = frozenset({"scale", "lang", "repeats", "out"})
+
+
+_CollectConfigOption = Annotated[
+    Path | None,
+    make_option("TOML file with a table [collect]; the command line overrides it.", "--config", group=FILES),
+]
 
 
 @takes_options(load_run_options, lambda name, _: name == "out")
@@ -84,8 +99,13 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
             run_tables.print_run(result, make_console(), ui_translator())
     if hint:
         typer.echo(hint)
-    if result.incomplete is not None:
-        print_error(result.incomplete)
+    _report_incomplete(result.incomplete)
+
+
+def _report_incomplete(error: JudgeError | None) -> None:
+    """Print why a result is incomplete and end the command with exit code 3; do nothing for None."""
+    if error is not None:
+        print_error(error)
         sys.exit(3)
 
 
@@ -137,9 +157,7 @@ def selftest(context: typer.Context, config: ConfigOption = None) -> None:
     with raise_on_signals():
         result = run_selftest(options, progress=make_progress_listener())
     assessor_tables.print_selftest(result, make_console(), ui_translator())
-    if result.incomplete is not None:
-        print_error(result.incomplete)
-        sys.exit(3)
+    _report_incomplete(result.incomplete)
 
 
 @takes_options(
@@ -169,3 +187,61 @@ def sidebyside(
     with raise_on_signals():
         summary = list_comparison.add_comparison(settings, run, a, b, make_progress_listener())
     dimension_tables.print_dimension(Message("sidebyside"), summary, (a, b), console, t)
+
+
+def _load_collect_options() -> type[CollectConfig]:
+    from judge.config.collect import CollectConfig
+
+    return CollectConfig
+
+
+@takes_options(_load_collect_options)
+def collect(context: typer.Context, config: _CollectConfigOption = None) -> None:
+    """Query search engines and write their results as a dataset. The same command again resumes."""
+    from judge.cli.progress_display import COLLECTING
+    from judge.client.cancel import raise_on_signals
+    from judge.collect import collection
+    from judge.config.collect import CollectConfig
+
+    options = CollectConfig.load(config, **typed_options(context))
+    with raise_on_signals():
+        result = collection.collect(options, watch=make_progress_listener(COLLECTING))
+    _print_result(result)
+    _report_incomplete(result.incomplete)
+
+
+def _print_result(result: CollectResult) -> None:
+    from judge.characters import escape_controls
+
+    t = ui_translator()
+    for name, tally in result.engines.items():
+        typer.echo(escape_controls(f"{name}: {_describe_tally(tally)}"))
+    for remark in result.remarks:
+        typer.echo(escape_controls(t(remark)))
+    typer.echo(t("{calls:,} calls now; raw answers: {file}", calls=result.calls_made, file=result.raw_log))
+    typer.echo(t("dataset: {file}", file=result.data) + f"   (judge run {result.data} -m MODEL)")
+
+
+def _describe_tally(tally: EngineTally) -> str:
+    """Return the counts of an engine in one line."""
+    t = ui_translator()
+    total = tally.answered + tally.failed
+    parts = [t("answered {answered:,} of {asked:,}", answered=tally.answered, asked=total)]
+    if tally.empty:
+        parts[0] += t(", {empty:,} of them without results", empty=tally.empty)
+    if tally.no_snippet:
+        parts.append(
+            t.plural(
+                "{count:,} of {results:,} results has no text except its title (looked for in {names})",
+                "{count:,} of {results:,} results have no text except their title (looked for in {names})",
+                tally.no_snippet,
+                results=tally.results,
+                names=", ".join(map(repr, tally.snippet_fields)),
+            )
+        )
+    for reason, count in [*tally.errors.items()][:1]:
+        share = "" if count == tally.failed else t(", {count:,} of them", count=count)
+        parts.append(
+            t("failed on {failed:,}{share}: {reason}", failed=tally.failed, share=share, reason=reason)
+        )
+    return t("; ").join(parts)

@@ -14,6 +14,7 @@ from judge.config.loader import ConfigSource, did_you_mean, read_section, rename
 from judge.config.option import CALLS, ENGINES, FILES, INPUT
 from judge.config.option_checks import (
     STRICT,
+    Addresses,
     CountValue,
     NonNegativeNumber,
     NumberValue,
@@ -23,7 +24,6 @@ from judge.config.option_checks import (
     option,
     raise_input_errors,
 )
-from judge.config.text_forms import Addresses
 from judge.errors import InputError
 from judge.messages import Message
 

@@ -16,19 +16,24 @@ from judge.config.loader import ConfigSource, read_toml, rename_options
 from judge.config.option import ASSESSOR, DIMENSIONS, FILES, INPUT, LIMITS, MEASURING
 from judge.config.option_checks import (
     STRICT,
+    Columns,
     CountValue,
     DayValue,
+    Measures,
     NonNegativeNumber,
     NumberValue,
+    Price,
+    Prices,
     ShareValue,
     TextList,
     TextValue,
+    Thresholds,
+    Weights,
     option,
     options_of,
     raise_input_errors,
 )
 from judge.config.run_checks import check_together
-from judge.config.text_forms import Columns, Measures, Price, Prices, Thresholds, Weights
 from judge.errors import InputError
 from judge.messages import Message
 from judge.models import FORMS, check_embeddings

@@ -28,7 +28,7 @@ from judge.dataset.clean import clean_query
 from judge.dimensions import DimensionOptions
 from judge.dimensions.questions import QuestionForecast, is_readable, make_question_pair, show_snippet
 from judge.measure.agreement import median_grades
-from judge.measure.alpha_ndcg import compute_alpha_ndcg
+from judge.measure.formulas import compute_alpha_ndcg
 from judge.messages import Message
 from judge.records import Dataset, Pair, Pool
 

@@ -10,12 +10,12 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, count, groupby
+from itertools import chain, count, groupby, islice
 from operator import attrgetter
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,44 @@ import numpy.typing as npt
 from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, Ints
-from judge.measure.stored_records import StoredRecords
 from judge.records import Judgment, Ranking, shorten_repr
+
+Record = TypeVar("Record")
+Columns = TypeVar("Columns")
+
+
+class StoredRecords(Sequence[Record], Generic[Record, Columns]):
+    """Records that `read` yields anew for each use, with the columns that were made of them."""
+
+    def __init__(self, read: Callable[[], Iterator[Record]], length: int, columns: Columns) -> None:
+        self._read = read
+        self._length = length
+        self.columns = columns
+
+    def __iter__(self) -> Iterator[Record]:
+        return self._read()
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
+    def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        place = range(self._length)[index]
+        return next(islice(self, place, None))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"StoredRecords({self._length})"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import aiohttp
 from yarl import URL
 
 from judge.models.chat_messages import read_limited
-from judge.models.http1 import HttpResponse, NotConnected
+from judge.models.http_connections import HttpResponse, NotConnected
 
 #: Seconds for which a connection without a request stays open.
 _KEEP_ALIVE = 30

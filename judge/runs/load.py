@@ -18,9 +18,8 @@ from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError
-from judge.measure.columns import ResultColumns, tabulate_judgments, tabulate_queries
+from judge.measure.columns import ResultColumns, StoredRecords, tabulate_judgments, tabulate_queries
 from judge.measure.measures import parse_measures
-from judge.measure.stored_records import StoredRecords
 from judge.records import (
     BINARY,
     GRADED,

@@ -11,7 +11,7 @@ import pytest
 import judge
 from judge.dataset.pool import build_pool
 from judge.dataset.read import read_dataset
-from judge.dimensions.controls import draw_mismatched_pairs
+from judge.pair_selection import draw_mismatched_pairs
 from tests.support.command_line import asking, command
 from tests.support.factories import says_its_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply

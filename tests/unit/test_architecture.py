@@ -96,7 +96,7 @@ ALLOWED["finished_run"] = {
     "selftest",
 } | {"dimensions"}
 ALLOWED["completeness"] = {"records", "errors", "analysis", "assess"}
-ALLOWED["pair_selection"] = {"records", "config", "dataset", "measure", "analysis", "dimensions"}
+ALLOWED["pair_selection"] = {"records", "config", "dataset", "models", "measure", "analysis"}
 ALLOWED["list_comparison"] = {
     "records",
     "characters",

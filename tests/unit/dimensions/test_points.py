@@ -10,7 +10,7 @@ import pytest
 
 from judge.dimensions.points import FIND_SUPPORT, LIST_POINTS, Point, measure_recall
 from judge.errors import ReplyParseError
-from judge.measure.alpha_ndcg import compute_alpha_ndcg
+from judge.measure.formulas import compute_alpha_ndcg
 from tests.support.cases import check_each
 
 POINTS = (Point("a", "vital"), Point("b", "vital"), Point("c", "okay"))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from judge.measure.columns import tabulate_judgments
-from judge.measure.ideal import score_ideal_order
 from judge.measure.measures import parse_measures
+from judge.measure.score import score_ideal_order
 from tests.support.cases import check_each
 from tests.unit.measure.world import World, one_list, side_by_side
 

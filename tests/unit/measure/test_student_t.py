@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.special import stdtrit
 
-from judge.measure.student_t import t_quantile
+from judge.measure.engine_summary import t_quantile
 
 
 @pytest.mark.parametrize("freedom", [range(1, 1_100), [1_249, 2_000, 9_999, 10**5, 10**6, 10**9]])

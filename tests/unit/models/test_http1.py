@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from judge.models.chat_messages import BodyRefused
-from judge.models.http1 import Http1Connections, HttpResponse, NotConnected
+from judge.models.http_connections import Http1Connections, HttpResponse, NotConnected
 from tests.support.cases import check_each
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
