@@ -85,48 +85,11 @@ class EngineRequest:
     setting: str = ""
 
 
-def build_requests(
-    engine: EngineDefinition, base_url: str, query: str, depth: int, locale: Mapping[str, str | None]
-) -> list[EngineRequest]:
-    """Return the calls for `depth` results of `query`, in order; `locale` holds lang and country.
-
-    An engine without a second page gets one call.
-    """
-    count = min(depth, engine.page)
-    lang, country = locale.get("lang"), locale.get("country")
-    codes = {"lang": lang and engine.language(lang), "country": country and engine.country(country)}
-    requests = []
-    for skipped in range(-(-depth // count)):
-        slots = {
-            **codes,
-            "query": query,
-            "count": count,
-            "count_text": str(count),
-            "page": skipped + 1,
-            "skipped_pages": skipped,
-            "offset": skipped * count,
-            "first": skipped * count + 1,
-        }
-        requests.append(_build_request(engine, base_url, slots))
-    return list(dict.fromkeys(requests))
-
-
 def hash_settings(settings: Mapping[str, Any]) -> str:
     """Return a hash of an engine's settings, which may be secret, "" when there are none."""
     if not settings:
         return ""
     return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-def _build_request(engine: EngineDefinition, base_url: str, slots: Mapping[str, Any]) -> EngineRequest:
-    path = _SLOT.sub(lambda slot: quote(str(slots[slot[1]] or ""), safe=""), engine.path)
-    params = urlencode(fill_template(engine.params, slots))
-    separator = "&" if "?" in path else "?"
-    body = "" if engine.body is None else dump_json(fill_template(engine.body, slots))
-    url = f"{base_url}{path}{separator + params if params else ''}"
-    templates = (*engine.headers.items(), *engine.secrets.items())
-    settings = {name: text for name, text in templates if "{key}" not in text}
-    return EngineRequest(engine.method, url, body, hash_settings(settings))
 
 
 def fill_template(template: Mapping[str, Any], slots: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,7 +171,8 @@ class HttpEngine:
         self.shape = engine.shape
         self.hint = engine.hint
         self._engine = engine
-        self._locale = locale
+        lang, country = locale.get("lang"), locale.get("country")
+        self._codes = {"lang": lang and engine.language(lang), "country": country and engine.country(country)}
         self._base_url = endpoint.url(engine.base_env, default=engine.base_url)
         key = endpoint.key(engine.key, self._base_url) if engine.key else ""
         self.secrets = tuple(dict.fromkeys(filter(None, (key, quote(key, safe="")))))
@@ -225,13 +189,38 @@ class HttpEngine:
         self.max_results = None if has_pages else engine.page
 
     def requests(self, query: str, depth: int) -> list[EngineRequest]:
-        """Return the calls for `depth` results of `query`, in order."""
-        return build_requests(self._engine, self._base_url, query, depth, self._locale)
+        """Return the calls for `depth` results of `query`, in order; one for an engine without pages."""
+        count = min(depth, self._engine.page)
+        requests = [
+            self._make_request(
+                {
+                    **self._codes,
+                    "query": query,
+                    "count": count,
+                    "count_text": str(count),
+                    "page": skipped + 1,
+                    "skipped_pages": skipped,
+                    "offset": skipped * count,
+                    "first": skipped * count + 1,
+                }
+            )
+            for skipped in range(-(-depth // count))
+        ]
+        return list(dict.fromkeys(requests))
+
+    def _make_request(self, slots: Mapping[str, Any]) -> EngineRequest:
+        engine = self._engine
+        path = _SLOT.sub(lambda slot: quote(str(slots[slot[1]] or ""), safe=""), engine.path)
+        params = urlencode(fill_template(engine.params, slots))
+        body = "" if engine.body is None else dump_json(fill_template(engine.body, slots))
+        templates = (*engine.headers.items(), *engine.secrets.items())
+        settings = {name: text for name, text in templates if "{key}" not in text}
+        url = _add_params(f"{self._base_url}{path}", params)
+        return EngineRequest(engine.method, url, body, hash_settings(settings))
 
     async def fetch(self, request: EngineRequest, session: aiohttp.ClientSession) -> Response:
         """Send `request`, return the response; raise RetryableError or RequestRejected if it is not whole."""
-        separator = "&" if "?" in request.url else "?"
-        url = URL(request.url + (separator + self._params if self._params else ""), encoded=True)
+        url = URL(_add_params(request.url, self._params), encoded=True)
         body = request.body.encode() or None
         headers = {**self._headers, **({"Content-Type": "application/json"} if body else {})}
         try:
@@ -264,6 +253,11 @@ class HttpEngine:
             raise transport_error("no answer in time") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise transport_error(f"{type(error).__name__}: {error}", *self.secrets) from None
+
+
+def _add_params(url: str, params: str) -> str:
+    separator = "&" if "?" in url else "?"
+    return f"{url}{separator}{params}" if params else url
 
 
 def _refuse_resending() -> aiohttp.ClientMiddlewareType:
