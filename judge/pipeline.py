@@ -160,7 +160,7 @@ def _measure_dimensions(
     Without a `client`, dimensions that ask are left out.
     """
     names = _list_dimensions(config)
-    if client is None or not any(DIMENSIONS[name].asks for name in names):
+    if client is None or not any(DIMENSIONS[name].forecast for name in names):
         return replace(run, dimensions=measure_dimensions(run, names, None, options)), None
     with VerdictStore(store_file) as store:
         asker = factory.build_text_asker(config, store, progress, client)
@@ -251,7 +251,7 @@ def estimate(config: Config) -> RunForecast:
             for assessor, client in clients
         }
         options = DimensionOptions(explain_queries=config.explain_queries)
-        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].asks]
+        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].forecast]
         asker = None
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):

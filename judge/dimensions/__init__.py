@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from judge.analysis.dimension_result import DimensionResult
@@ -53,111 +54,42 @@ class AskedDimension:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """A row of the table: `load` imports the module.
+    """A row of the table: the module of `judge.dimensions` and the names of its functions.
 
-    `asks` is true where it returns an AskedDimension, `needs_option` where nothing is measured without the
-    field of DimensionOptions that has the name of the dimension.
+    `measure` is a FreeDimension; with `forecast`, the two are those of an AskedDimension. `needs_option` is
+    true where nothing is measured without the field of DimensionOptions that has the name of the dimension.
     """
 
     name: str
-    load: Callable[[], FreeDimension | AskedDimension]
-    asks: bool = False
+    module: str
+    measure: str
+    forecast: str = ""
     needs_option: bool = False
 
-
-def _load_diversity() -> FreeDimension:
-    from judge.dimensions.diversity import measure_diversity
-
-    return measure_diversity
-
-
-def _load_diversity_embeddings() -> FreeDimension:
-    from judge.dimensions.diversity import measure_embedding_diversity
-
-    return measure_embedding_diversity
-
-
-def _load_sites() -> FreeDimension:
-    from judge.dimensions.sites import measure_sites
-
-    return measure_sites
-
-
-def _load_freshness() -> FreeDimension:
-    from judge.dimensions.freshness import measure_freshness
-
-    return measure_freshness
-
-
-def _load_expected_gains() -> FreeDimension:
-    from judge.dimensions.expected_gains import measure_expected_gains
-
-    return measure_expected_gains
-
-
-def _load_feedback() -> FreeDimension:
-    from judge.dimensions.feedback import measure_feedback
-
-    return measure_feedback
-
-
-def _load_costs() -> FreeDimension:
-    from judge.dimensions.costs import measure_costs
-
-    return measure_costs
-
-
-def _load_explain() -> AskedDimension:
-    from judge.dimensions.explain import explain_run, forecast_explanations
-
-    return AskedDimension(explain_run, forecast_explanations)
-
-
-def _load_points() -> AskedDimension:
-    from judge.dimensions.points import forecast_points, measure_points
-
-    return AskedDimension(measure_points, forecast_points)
-
-
-def _load_site_grades() -> AskedDimension:
-    from judge.dimensions.site_grades import forecast_site_grades, measure_site_grades
-
-    return AskedDimension(measure_site_grades, forecast_site_grades)
-
-
-def _load_failures() -> AskedDimension:
-    from judge.dimensions.failures import forecast_failures, measure_failures
-
-    return AskedDimension(measure_failures, forecast_failures)
-
-
-def _load_answers() -> AskedDimension:
-    from judge.dimensions.answers import forecast_answers, measure_answers
-
-    return AskedDimension(measure_answers, forecast_answers)
-
-
-def _load_weights() -> FreeDimension:
-    from judge.dimensions.weights import measure_total
-
-    return measure_total
+    def load(self) -> FreeDimension | AskedDimension:
+        """Import the module and return what measures a run."""
+        module = import_module(f"{__name__}.{self.module}")
+        if self.forecast:
+            return AskedDimension(getattr(module, self.measure), getattr(module, self.forecast))
+        measure: FreeDimension = getattr(module, self.measure)
+        return measure
 
 
 # The weighted total is the last: it reads the others.
 _ROWS = (
-    Dimension(Message("diversity"), _load_diversity),
-    Dimension(Message("diversity_embeddings"), _load_diversity_embeddings, needs_option=True),
-    Dimension(Message("sites"), _load_sites),
-    Dimension(Message("freshness"), _load_freshness),
-    Dimension(Message("expected_gains"), _load_expected_gains),
-    Dimension(Message("feedback"), _load_feedback, needs_option=True),
-    Dimension(Message("costs"), _load_costs),
-    Dimension(Message("site_grades"), _load_site_grades, asks=True),
-    Dimension(Message("points"), _load_points, asks=True),
-    Dimension(Message("answers"), _load_answers, asks=True),
-    Dimension(Message("failures"), _load_failures, asks=True),
-    Dimension(Message("explain"), _load_explain, asks=True),
-    Dimension(Message("weights"), _load_weights, needs_option=True),
+    Dimension(Message("diversity"), "diversity", "measure_diversity"),
+    Dimension(Message("diversity_embeddings"), "diversity", "measure_embedding_diversity", needs_option=True),
+    Dimension(Message("sites"), "sites", "measure_sites"),
+    Dimension(Message("freshness"), "freshness", "measure_freshness"),
+    Dimension(Message("expected_gains"), "expected_gains", "measure_expected_gains"),
+    Dimension(Message("feedback"), "feedback", "measure_feedback", needs_option=True),
+    Dimension(Message("costs"), "costs", "measure_costs"),
+    Dimension(Message("site_grades"), "site_grades", "measure_site_grades", "forecast_site_grades"),
+    Dimension(Message("points"), "points", "measure_points", "forecast_points"),
+    Dimension(Message("answers"), "answers", "measure_answers", "forecast_answers"),
+    Dimension(Message("failures"), "failures", "measure_failures", "forecast_failures"),
+    Dimension(Message("explain"), "explain", "explain_run", "forecast_explanations"),
+    Dimension(Message("weights"), "weights", "measure_total", needs_option=True),
 )
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}
 
