@@ -16,8 +16,7 @@ import typer
 from judge.characters import escape_controls
 from judge.cli.help import split_lines
 from judge.cli.options import make_option
-from judge.cli.output_streams import print_command
-from judge.cli.terminal import ui_translator
+from judge.cli.terminal import print_command, ui_translator
 from judge.config.loader import name_keys
 from judge.config.option import NIGHTS, Option
 from judge.errors import InputError

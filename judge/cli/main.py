@@ -19,16 +19,9 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from judge.cli import (
-    agree_command,
-    init_command,
-    nightly_commands,
-    output_streams,
-    run_commands,
-    saved_run_commands,
-)
+from judge.cli import init_command, nightly_commands, run_commands, saved_run_commands
 from judge.cli.help import CommandGroup, GroupedCommand, UsageError, print_usage_error
-from judge.cli.terminal import apply_language_option, language_of_locale, print_error
+from judge.cli.terminal import apply_language_option, guarded, language_of_locale, print_error
 from judge.config.environment import environment, replaced_environment
 from judge.errors import InputError, Interrupted, JudgeError, StoreError, explain_os_error, iterate_causes
 from judge.messages import Message
@@ -98,7 +91,7 @@ _COMMANDS = (
     *(
         saved_run_commands.score,
         saved_run_commands.compare,
-        agree_command.agree,
+        saved_run_commands.agree,
         run_commands.sidebyside,
         saved_run_commands.align,
         saved_run_commands.annotate,
@@ -126,8 +119,8 @@ def main(
     with (
         replaced_environment(environ),
         language_of_locale(environment()),
-        redirect_stdout(output_streams.guarded(stdout or sys.stdout, "standard output")),
-        redirect_stderr(output_streams.guarded(stderr or sys.stderr, None)),
+        redirect_stdout(guarded(stdout or sys.stdout, "standard output")),
+        redirect_stderr(guarded(stderr or sys.stderr, None)),
     ):
         code = _run(sys.argv[1:] if arguments is None else arguments)
         with suppress(OSError):  # it has its code already

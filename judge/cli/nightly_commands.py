@@ -12,8 +12,7 @@ import typer
 from judge.characters import escape_controls
 from judge.cli.help import CommandGroup, GroupedCommand
 from judge.cli.options import JsonOption, RunFolderArgument
-from judge.cli.output_streams import print_command
-from judge.cli.terminal import make_console, make_progress_listener, print_json, ui_translator
+from judge.cli.terminal import make_console, make_progress_listener, print_command, print_json, ui_translator
 from judge.config.loader import NIGHTS_FOLDER
 
 Toml = Annotated[

@@ -87,8 +87,8 @@ _ROWS = (
     Dimension(Message("site_grades"), "site_grades", "measure_site_grades", "forecast_site_grades"),
     Dimension(Message("points"), "points", "measure_points", "forecast_points"),
     Dimension(Message("answers"), "answers", "measure_answers", "forecast_answers"),
-    Dimension(Message("failures"), "failures", "measure_failures", "forecast_failures"),
-    Dimension(Message("explain"), "explain", "explain_run", "forecast_explanations"),
+    Dimension(Message("failures"), "reasons", "measure_failures", "forecast_failures"),
+    Dimension(Message("explain"), "reasons", "explain_run", "forecast_explanations"),
     Dimension(Message("weights"), "weights", "measure_total", needs_option=True),
 )
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}

@@ -118,7 +118,7 @@ class DashScope:
 
         Raises SetupError when the address is not one of the native API.
         """
-        from judge.models.openai_batch import OpenAIBatchApi
+        from judge.models.openai_sdk import OpenAIBatchApi
 
         native, compatible = "/api/v1", "/compatible-mode/v1"
         if not self._url.endswith(native):

@@ -72,7 +72,7 @@ class OpenAI:
 
     def open_batch_api(self) -> BatchApi:
         """Return the Batch API of the server, for requests as `complete` sends them."""
-        from judge.models.openai_batch import OpenAIBatchApi
+        from judge.models.openai_sdk import OpenAIBatchApi
 
         return OpenAIBatchApi(self._model, self._url, self._key, self._access, self._negotiation)
 

@@ -1,12 +1,48 @@
-"""Clients of OpenAI's SDK with the headers, the proxy and the address of the options, and no others."""
+"""What goes through OpenAI's SDK: connections, and the Batch API of OpenAI and compatible servers.
+
+Clients have the headers, the proxy and the address of the options, and no others. The Batch API is that of
+https://platform.openai.com/docs/guides/batch and, for Alibaba Cloud,
+https://help.aliyun.com/zh/model-studio/batch-interfaces-compatible-with-openai
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import IO, Any, Final
+
+import aiohttp
 import httpx2
 import openai
 
-from judge.models.chat_messages import ACCEPTED, MAX_BYTES, LimitedBody
-from judge.models.endpoint import NO_KEY, Endpoint, proxy_for
+from judge.errors import AccountError, CallError
+from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTerms
+from judge.models.chat_messages import (
+    ACCEPTED,
+    MAX_BYTES,
+    BodyRefused,
+    LimitedBody,
+    as_mapping,
+    body_error,
+    build_messages,
+    parse_response,
+    read_chat_completion,
+)
+from judge.models.endpoint import NO_KEY, Endpoint, is_dashscope, proxy_for, proxy_secrets, public_part
+from judge.models.error_mapping import (
+    ErrorResponse,
+    classify,
+    connection_error,
+    encoding_error,
+    shorten,
+    timeout_error,
+    transport_error,
+)
+from judge.models.negotiation import Negotiation, RequestParams
+from judge.models.redaction import mask, redact
+from judge.records import Completion, Prompt
 
 
 class _Client(openai.AsyncOpenAI):
@@ -65,3 +101,207 @@ def open_connections(url: str, endpoint: Endpoint, max_bytes: int = MAX_BYTES) -
         # Without it, the client would choose a proxy itself.
         mounts=None if proxy else {"http://": None, "https://": None},
     )
+
+
+#: The path of the requests in a batch, on every server.
+_PATH: Final = "/v1/chat/completions"
+#: Seconds for the upload of a file, and for the pauses of a download.
+_FILE_TIMEOUT = 600.0
+#: Maximum size of a file of replies in bytes.
+_MAX_FILE = 2**31
+#: Codes of requests that the server did not process before the batch ended.
+_UNPROCESSED = frozenset({"batch_expired", "batch_cancelled"})
+#: How much the clock of a server may differ from ours.
+_CLOCK_ERROR = timedelta(days=1)
+#: OpenAI's limits, which other servers have taken over.
+_OPENAI_TERMS = BatchTerms(requests=MAX_REQUESTS, file_bytes=200_000_000, line_bytes=200_000_000)
+_DASHSCOPE_TERMS = BatchTerms(
+    requests=MAX_REQUESTS, file_bytes=100_000_000, line_bytes=1_000_000, name_key="ds_name"
+)
+
+
+class OpenAIBatchApi:
+    """The Batch API of the server at `url` for `model`, with the parameters of `negotiation`."""
+
+    def __init__(self, model: str, url: str, key: str, endpoint: Endpoint, negotiation: Negotiation) -> None:
+        self.terms = _DASHSCOPE_TERMS if is_dashscope(url) else _OPENAI_TERMS
+        self._model = model
+        self._endpoint = public_part(url, *endpoint.secrets)
+        self._timeout = endpoint.timeout
+        self._key = key
+        self._secrets = (key, *proxy_secrets(url))
+        self._negotiation = negotiation
+        self._client = open_client(url, key, endpoint, _MAX_FILE)
+
+    @property
+    def params(self) -> RequestParams:
+        """The parameters that a request has now."""
+        return self._negotiation.params
+
+    def make_line(self, custom_id: str, prompt: Prompt, params: RequestParams) -> bytes:
+        """Return the line of a request; raise RequestRejected when it cannot be sent as UTF-8."""
+        messages = build_messages(prompt)
+        body = {"model": self._model, "messages": messages, **params.with_format(prompt.schema)}
+        line = {"custom_id": custom_id, "method": "POST", "url": _PATH, "body": body}
+        try:
+            return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+        except UnicodeEncodeError as error:
+            raise encoding_error(error) from None
+
+    def read_reply(self, line: BatchLine, prompt: Prompt, params: RequestParams) -> Completion:
+        """Return the completion in `line`; raise CallError as `Model.complete` does."""
+        answer = parse_response(line.status or 0, json.dumps(line.body).encode(), {}, *self._secrets)
+        if isinstance(answer, ErrorResponse):
+            raise self._negotiation.step_down(params, answer) or classify(
+                answer, *self._secrets, endpoint=self._endpoint
+            )
+        return read_chat_completion(answer, params.with_format(prompt.schema), self._secrets)
+
+    async def upload(self, name: str, lines: IO[bytes]) -> str:
+        """Upload a file of requests and return its id."""
+        answer = await self._send(
+            self._client.files.with_raw_response.create(
+                file=(f"{name}.jsonl", lines, "application/jsonl"), purpose="batch", timeout=_FILE_TIMEOUT
+            )
+        )
+        return self._read_id(answer)
+
+    async def create(self, name: str, file_id: str) -> BatchStatus:
+        """Create a batch of the requests in the file, for which the provider charges."""
+        answer = await self._send(
+            self._client.batches.with_raw_response.create(
+                input_file_id=file_id,
+                endpoint=_PATH,
+                completion_window="24h",
+                metadata={self.terms.name_key: f"judge {name}"},
+            )
+        )
+        return self._read_status(answer)
+
+    async def find(self, file_id: str, since: datetime) -> BatchStatus | None:
+        """Return the batch that was created of the file, not before `since`; None when there is none."""
+        last: str | openai.Omit = openai.omit
+        earliest = (since - _CLOCK_ERROR).timestamp()
+        while True:
+            answer = await self._send(self._client.batches.with_raw_response.list(limit=100, after=last))
+            data = answer.get("data")
+            batches = [each for each in data if isinstance(each, Mapping)] if isinstance(data, list) else []
+            for each in batches:
+                if each.get("input_file_id") == file_id:
+                    return self._read_status(each)
+            if not batches or not answer.get("has_more"):
+                return None
+            if all(_count(each, "created_at") < earliest for each in batches):
+                return None
+            last = self._read_id(batches[-1])
+
+    async def retrieve(self, batch_id: str) -> BatchStatus:
+        """Return the present state of a batch."""
+        return self._read_status(await self._send(self._client.batches.with_raw_response.retrieve(batch_id)))
+
+    async def read_lines(self, batch: BatchStatus) -> AsyncIterator[BatchLine]:
+        """Yield the lines of the files of replies and errors, in any order."""
+        for file_id in batch.files:
+            with self._mapped_errors():
+                content = self._client.files.with_streaming_response.content
+                async with content(file_id, timeout=_FILE_TIMEOUT) as response:
+                    rest = b""
+                    async for chunk in response.http_response.aiter_bytes():
+                        *lines, rest = (rest + chunk).split(b"\n")
+                        if len(rest) > MAX_BYTES:
+                            raise transport_error(f"{self._endpoint}: a line of replies is too long")
+                        for line in lines:
+                            if (answer := self._read_line(line)) is not None:
+                                yield answer
+                    if (answer := self._read_line(rest)) is not None:
+                        yield answer
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _send(self, request: Awaitable[Any]) -> Mapping[str, Any]:
+        """Return the JSON of the response to `request`; raise CallError."""
+        with self._mapped_errors():
+            response = (await request).http_response
+        answer = parse_response(response.status_code, response.content, response.headers, *self._secrets)
+        if isinstance(answer, ErrorResponse):
+            raise self._classify(answer)
+        return answer
+
+    def _classify(self, answer: ErrorResponse) -> CallError:
+        error = classify(answer, *self._secrets, endpoint=self._endpoint)
+        # Whatever is not there: the API, the batch or the file.
+        return AccountError("not_found", error.detail) if answer.status in (404, 405, 501) else error
+
+    @contextmanager
+    def _mapped_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except openai.APIStatusError as error:
+            body, headers = error.response.content, error.response.headers
+            answer = parse_response(error.status_code, body, headers, *self._secrets)
+            if isinstance(answer, ErrorResponse):  # always, by its status
+                raise self._classify(answer) from None
+        except (TimeoutError, openai.APITimeoutError):
+            raise timeout_error(self._timeout) from None
+        except (openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
+            raise self._connection_error(error) from None
+
+    def _connection_error(self, error: Exception) -> CallError:
+        refused = body_error(error, self._endpoint)
+        if refused is not None:
+            return refused
+        # The SDK and its transport each wrap the error of aiohttp, which has the cause.
+        cause: BaseException = error
+        while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
+            cause = cause.__cause__
+        never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
+        return connection_error(cause, self._endpoint, self._key, never_sent=never_sent)
+
+    def _read_id(self, answer: Mapping[str, Any]) -> str:
+        name = answer.get("id")
+        if not (isinstance(name, str) and name):
+            raise transport_error(f"{self._endpoint}: a file or a batch without an id", *self._secrets)
+        return name
+
+    def _read_status(self, answer: Mapping[str, Any]) -> BatchStatus:
+        counts = as_mapping(answer.get("request_counts"))
+        files = (answer.get("output_file_id"), answer.get("error_file_id"))
+        return BatchStatus(
+            id=self._read_id(answer),
+            status=str(answer.get("status")),
+            done=_count(counts, "completed") + _count(counts, "failed"),
+            total=_count(counts, "total"),
+            files=tuple(each for each in files if isinstance(each, str) and each),
+            error=shorten(mask(_describe_errors(answer.get("errors")), *self._secrets)),
+        )
+
+    def _read_line(self, raw: bytes) -> BatchLine | None:
+        """Return the line, None for one that is empty or names no request."""
+        try:
+            line = json.loads(redact(raw.decode(), *self._secrets))
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(line, Mapping) or not isinstance(line.get("custom_id"), str):
+            return None
+        response, error = as_mapping(line.get("response")), as_mapping(line.get("error"))
+        if error.get("code") in _UNPROCESSED:
+            return BatchLine(line["custom_id"], None, {})
+        status, body = response.get("status_code"), response.get("body")
+        if not isinstance(body, Mapping) or not body:
+            body = {"error": dict(error)}
+        is_status = type(status) is int and 100 <= status < 600
+        return BatchLine(line["custom_id"], status if is_status else 500, body)
+
+
+def _count(counts: Mapping[str, Any], name: str) -> int:
+    value = counts.get(name)
+    return value if type(value) is int and value >= 0 else 0
+
+
+def _describe_errors(errors: object) -> str:
+    """Return the code and the message of the first error of a batch."""
+    data = as_mapping(errors).get("data")
+    first = as_mapping(data[0]) if isinstance(data, list) and data else {}
+    return f"{first.get('code') or ''} {first.get('message') or ''}".strip()

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from judge.cli.output_streams import _Printed
 from judge.cli.render.cells import Screen
+from judge.cli.terminal import _Printed
 from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.factories import numbered, write_rows

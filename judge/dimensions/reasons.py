@@ -1,25 +1,34 @@
-"""Failure classes: why results are not relevant, from the reasons of the assessor, by engine."""
+"""What follows from the reasons of the assessor: failure classes and explanations.
+
+Failure classes say why the results of an engine are not relevant. An explanation is one short reason for the
+score of an engine on one of the queries with the lowest scores.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
+
+import numpy as np
 
 from judge.analysis.dimension_result import (
     DimensionNote,
     DimensionResult,
+    DimensionSummary,
     QueryValues,
     make_note,
     summarise_dimension,
 )
 from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.run_analysis import score_run
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.dimensions import DimensionOptions
-from judge.dimensions.questions import QuestionForecast, make_question_pair
+from judge.dimensions.questions import QuestionForecast, is_readable, make_question_pair
+from judge.measure.score import nan_mean
 from judge.messages import Message
-from judge.records import Dataset, Judgment, Pool
+from judge.records import Dataset, Judgment, Lang, Pool, Ranking
 
 FailureClass = Literal[
     "off_topic", "other_meaning", "too_general", "cut_off", "outdated", "contradicts", "no_content", "other"
@@ -63,10 +72,7 @@ def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> D
 
     A list with an ungraded result, or with a reason that has no class, has no value; an empty one neither.
     """
-    judgments: dict[tuple[str, str], Judgment] = {}
-    for judgment in run.judgments:
-        if judgment.grade is not None:
-            judgments.setdefault((judgment.query_id, judgment.snippet_id), judgment)
+    judgments = _select_judgments(run.judgments)
     least = run.spec.scale.relevant_from
     failed = {key: each for key, each in judgments.items() if each.grade is not None and each.grade < least}
     classes = _classify_reasons(run, failed.values(), asker)
@@ -144,3 +150,88 @@ def _describe_engines(
         classes = ", ".join(f"{name} {count:,}" for name, count in counts.most_common() if count)
         if classes:
             yield Message("not relevant at {engine}: {classes}", engine=engine, classes=classes)
+
+
+_MAX_EXPLANATION = 2_000
+_NO_RESULT: Mapping[Lang, str] = {"zh": "引擎没有返回结果。", "en": "The engine returned no result."}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the model answers."""
+
+    explanation: str
+
+
+def _fits(answer: Explanation, _: object) -> bool:
+    return is_readable(answer.explanation, _MAX_EXPLANATION)
+
+
+EXPLAIN = QuestionKind(
+    "explain", "explain", Message("explanations"), Explanation, {"explanation": {"type": "string"}}, _fits
+)
+
+
+def forecast_explanations(data: Dataset, pool: Pool, options: DimensionOptions) -> Iterable[QuestionForecast]:
+    """Return the most questions that explanations take: a reason of two sentences has about 60 tokens."""
+    lists = min(options.explain_queries, len(data.queries)) * len(data.engines)
+    return [QuestionForecast(EXPLAIN, lists, 60.0 * pool.depth, 120)]
+
+
+def explain_run(run: LoadedRun, asker: TextAsker, options: DimensionOptions) -> DimensionResult:
+    """Return an explanation for each engine on the queries with the lowest mean score over the engines."""
+    scores = score_run(run, run.spec.measures[:1])
+    values = scores.average_repeats()[0][:, :, 0]
+    means = nan_mean(values, axis=0)
+    order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
+    rankings = {(each.engine, each.query_id): each for each in run.data.rankings}
+    judgments = _select_judgments(run.judgments)
+    lists_with_lines = []
+    for at in order[: options.explain_queries]:
+        for row, engine in enumerate(scores.engines):
+            ranking = rankings.get((engine, scores.queries[at]))
+            if ranking is not None and not np.isnan(values[row, at]):
+                head = f"{scores.measures[0]} = {values[row, at]:.4f}"
+                lists_with_lines.append((ranking, [head, *_show_grades(ranking, run, judgments)]))
+    pairs = [
+        make_question_pair(run.data.queries[ranking.query_id], lines)
+        for ranking, lines in lists_with_lines
+        if ranking.snippets
+    ]
+    answers = asker.ask(EXPLAIN, pairs)
+    notes = []
+    for ranking, _ in lists_with_lines:
+        query = run.data.queries[ranking.query_id]
+        answer = answers.pop(0) if ranking.snippets else Explanation(_NO_RESULT[query.lang])
+        if answer:
+            notes.append(make_note(query, ranking.engine, answer.explanation))
+    remark = Message(
+        "{count:,} of {total:,} lists are explained: those of the {queries:,} queries with the lowest mean"
+        " {measure}.",
+        count=len(notes),
+        total=len(lists_with_lines),
+        queries=min(len(order), options.explain_queries),
+        measure=str(scores.measures[0]),
+    )
+    return DimensionResult(DimensionSummary({}, (remark,), tuple(notes)))
+
+
+def _select_judgments(judgments: Iterable[Judgment]) -> Mapping[tuple[str, str], Judgment]:
+    """Return the first judgment with a grade of each pair."""
+    first: dict[tuple[str, str], Judgment] = {}
+    for judgment in judgments:
+        if judgment.grade is not None:
+            first.setdefault((judgment.query_id, judgment.snippet_id), judgment)
+    return first
+
+
+def _show_grades(
+    ranking: Ranking, run: LoadedRun, judgments: Mapping[tuple[str, str], Judgment]
+) -> Iterator[str]:
+    """Yield a line for each result: rank, grade of the largest, and the reason; a dash without a grade."""
+    for rank, snippet in enumerate(ranking.snippets[: run.pool.depth], start=1):
+        judgment = judgments.get((ranking.query_id, snippet.id))
+        if judgment is None:
+            yield f"{rank} | - |"
+        else:
+            yield f"{rank} | {judgment.grade}/{run.spec.scale.top} | {judgment.reason}"
