@@ -121,16 +121,18 @@ async def _request_missing(
 
 async def _wait_until_done(work: asyncio.Future[None], stop: CancelToken) -> None:
     """Wait for the work; once a stop is requested, no longer than the shutdown timeout."""
-    stopping = asyncio.ensure_future(stop.wait())
-    await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    if not work.done():
-        forcing = asyncio.ensure_future(stop.wait_for_force(_SHUTDOWN_TIMEOUT))
-        await asyncio.wait({work, forcing}, return_when=asyncio.FIRST_COMPLETED)
-        forcing.cancel()
+
+    async def end_work() -> None:
+        await stop.wait()
+        await stop.wait_for_force(_SHUTDOWN_TIMEOUT)
         work.cancel()
-    with suppress(asyncio.CancelledError):
-        await work
+
+    ending = asyncio.ensure_future(end_work())
+    try:
+        with suppress(asyncio.CancelledError):
+            await work
+    finally:
+        ending.cancel()
 
 
 class CollectListener(Protocol):

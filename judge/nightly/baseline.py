@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, TypeAdapter
 from pydantic_core import PydanticCustomError
@@ -93,15 +93,13 @@ class Baseline:
     are the names of all models that graded it.
     """
 
-    id: str
-    name: str
+    pointer: BaselinePointer
     run: LoadedRun
     engines: Mapping[str, NightEngineResult]
-    identity: Mapping[str, object]
+    identity: Mapping[str, Any]
     prompts: Mapping[str, str]
     served: frozenset[str]
     canaries: CanaryGrades | None
-    quarantined_store: str | None
     engine_settings: EngineSettings | None = None
 
 
@@ -308,15 +306,13 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
     identity = folder.read("config.json")["identity"]
     canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None
     return Baseline(
-        id=pointer.id,
-        name=pointer.name,
+        pointer=pointer,
         run=saved_run.load_run(folder),
         engines=read_engine_results(summary),
         identity=identity,
         prompts=identity["prompts"],
         served=list_served_models(summary) | (canaries.served if canaries else frozenset()),
         canaries=canaries,
-        quarantined_store=pointer.quarantined_store,
         engine_settings=read_collection(folder).engine_settings,
     )
 

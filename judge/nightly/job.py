@@ -148,7 +148,7 @@ def _try_to_draw(name: str, draw: Callable[[], Path], t: Translator) -> list[str
 def _prepare(context: NightContext, toml: Path) -> NightContext:
     """Return the context with the baseline and, unless judge.toml names a dataset, a collected one."""
     context = replace(context, baseline=load_baseline(context.nights))
-    name = context.baseline.name if context.baseline else ""
+    name = context.baseline.pointer.name if context.baseline else ""
     if is_day(name) and context.day < name:  # an improvement since would look like a drop
         raise InputError(
             "--date is {day!r}, before the baseline's night {name}; take a later day, or set an earlier"
@@ -371,12 +371,12 @@ def _refer_to_baseline(context: NightContext) -> BaselineReference | None:
     if baseline is None:
         return None
     return BaselineReference(
-        name=baseline.name,
-        id=baseline.id,
-        assessor=baseline.run.spec.assessor,
+        name=baseline.pointer.name,
+        id=baseline.pointer.id,
+        assessor=baseline.pointer.assessor,
         prompts=dict(baseline.prompts),
         served=tuple(sorted(baseline.served)),
-        queries=len(baseline.run.data.queries),
+        queries=baseline.pointer.queries,
     )
 
 

@@ -112,8 +112,9 @@ def shared_store(context: NightContext) -> Path:
 
 def promote_quarantined_store(context: NightContext) -> None:
     """Make the verdicts of a drifted assessor the shared ones, once a night of it is the baseline."""
-    if context.baseline and context.baseline.quarantined_store:
-        store = context.nights / context.baseline.quarantined_store
+    name = context.baseline.pointer.quarantined_store if context.baseline else None
+    if name:
+        store = context.nights / name
         if store.exists():
             replace_shared(shared_store(context), store)
 

@@ -167,10 +167,8 @@ class QueryDifferences:
 
     def count(self) -> tuple[int, int, int]:
         """Return on how many queries `a` is ahead, both are equal, and `b` is ahead."""
-        ahead, behind = (
-            sum(value > _TIE for value in self.values),
-            sum(value < -_TIE for value in self.values),
-        )
+        ahead = sum(value > _TIE for value in self.values)
+        behind = sum(value < -_TIE for value in self.values)
         return ahead, len(self.values) - ahead - behind, behind
 
 
