@@ -16,9 +16,10 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from judge.annotate.guard import Guarded, Policy, choose_translator
+from judge.annotate.guard import MAX_BODY_BYTES, Policy, choose_translator, find_refusal
 from judge.annotate.label_log import LabelDecision
 from judge.annotate.session import AnnotationSession, LabelConflict
 from judge.errors import InputError, StoreError
@@ -122,7 +123,11 @@ def make_app(session: AnnotationSession, policy: Policy) -> Guarded:
 
 def _write_route(path: str, model: type[_Body], write: Callable[[_Body], Mapping[str, Any]]) -> Route:
     async def respond(request: Request) -> Response:
-        body = await request.body()
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MAX_BODY_BYTES:
+                return _respond(413, {"error": "too large"})
         return _answer(request, lambda: write(_read_body(model, body)))
 
     return Route(path, respond, methods=["POST"])
@@ -137,6 +142,10 @@ def _answer(request: Request, ask: Callable[[], Mapping[str, Any]]) -> Response:
         status = 409 if isinstance(error, LabelConflict) else 400 if isinstance(error, InputError) else 507
         t = choose_translator(request.headers.get("accept-language", ""))
         content = {"error": t(error.message)}
+    return _respond(status, content)
+
+
+def _respond(status: int, content: Mapping[str, Any]) -> Response:
     return Response(dump_json(content), status, media_type="application/json")
 
 
@@ -166,6 +175,43 @@ def _refuse_repeated_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         raise ValueError("a field is there twice")
     return fields
+
+
+class Guarded:
+    """`app` behind `policy`; `content_policy` is the Content-Security-Policy of every response."""
+
+    def __init__(self, app: ASGIApp, policy: Policy, content_policy: str) -> None:
+        self._app = app
+        self._policy = policy
+        self._headers = [
+            (b"content-security-policy", content_policy.encode()),
+            (b"cache-control", b"no-store"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"x-content-type-options", b"nosniff"),
+            (b"x-frame-options", b"DENY"),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or refuse it before the application gets it."""
+        if scope["type"] != "http":
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *self._headers]
+            await send(message)
+
+        answer = self._app
+        refused = find_refusal(self._policy, scope["method"], scope["path"], scope["headers"])
+        if refused is None and scope.get("raw_path", b"").decode("latin-1") != scope["path"]:
+            refused = 404, "no such page"
+        if refused is not None:
+            status, why = refused
+            language = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
+            answer = _respond(status, {"error": choose_translator(language)(why)})
+        await answer(scope, receive, send_safely)
 
 
 class TimedConnection(H11Protocol):

@@ -13,15 +13,9 @@ import ipaddress
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Message, Translator
-from judge.runs.folder import dump_json
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-    from starlette.types import Message as Event
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -143,73 +137,3 @@ def _write_refusal(values: dict[bytes, str]) -> tuple[int, str] | None:
     if not length.isdigit():
         return 400, "Content-Length is no number"
     return (413, "too large") if int(length) > MAX_BODY_BYTES else None
-
-
-class Guarded:
-    """`app` behind `policy`; `content_policy` is the Content-Security-Policy of every response."""
-
-    def __init__(self, app: ASGIApp, policy: Policy, content_policy: str) -> None:
-        self._app = app
-        self._policy = policy
-        self._headers = [
-            (b"content-security-policy", content_policy.encode()),
-            (b"cache-control", b"no-store"),
-            (b"cross-origin-opener-policy", b"same-origin"),
-            (b"cross-origin-resource-policy", b"same-origin"),
-            (b"referrer-policy", b"no-referrer"),
-            (b"x-content-type-options", b"nosniff"),
-            (b"x-frame-options", b"DENY"),
-        ]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or refuse it before the application gets it."""
-        if scope["type"] != "http":
-            return
-
-        async def send_safely(message: Event) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *self._headers]
-            await send(message)
-
-        refused = find_refusal(self._policy, scope["method"], scope["path"], scope["headers"])
-        if refused is None and scope.get("raw_path", b"").decode("latin-1") != scope["path"]:
-            refused = 404, "no such page"
-        body = b""
-        if refused is None and scope["method"] == "POST":
-            read = await _body(receive)
-            body, refused = (b"", (413, "too large")) if read is None else (read, None)
-        if refused is not None:
-            status, why = refused
-            language = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
-            await _refuse(send_safely, status, choose_translator(language)(why))
-        else:
-            await self._app(scope, _replay(body, receive), send_safely)
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """Return the whole body; None when it is too large."""
-    body, more = b"", True
-    while more:
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > MAX_BODY_BYTES:
-            return None
-        more = message.get("more_body", False)
-    return body
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a receive function that gives `body` first and then what follows."""
-    waiting = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def again() -> Event:
-        return waiting.pop() if waiting else await receive()
-
-    return again
-
-
-async def _refuse(send: Send, status: int, why: str) -> None:
-    body = dump_json({"error": why}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
