@@ -64,8 +64,8 @@ def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> MismatchedPa
     for ranking in data.rankings:
         if ranking.snippets and ranking.error is None:
             lists.setdefault(ranking.query_id, {})[ranking.engine] = ranking
-    readable = {(pair.query.id, pair.snippet.id) for pair in select_labellable(pool)}
-    pooled = {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
+    readable = {pair.key for pair in select_labellable(pool)}
+    pooled = {pair.key for pair in pool.pairs}
     ids, rng = sorted(lists), np.random.default_rng(0)
     terms = {query_id: extract_terms(data.queries[query_id].text).keys() for query_id in ids}
     pairs: dict[tuple[str, str], Pair] = {}

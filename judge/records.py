@@ -135,6 +135,11 @@ class Pair:
     query: Query
     snippet: Snippet
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The ids of the query and the snippet, which identify the pair in a run."""
+        return self.query.id, self.snippet.id
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:

@@ -130,7 +130,7 @@ def compare_with_labels(run: LoadedRun, people: HumanLabels, *, bare: bool = Fal
     people = _of_text(run, people)
     typical = median_grades(run.judgments)
     scale = run.spec.scale
-    pairs = [(pair.query.id, pair.snippet.id) for pair in select_labellable(run.pool)]
+    pairs = [pair.key for pair in select_labellable(run.pool)]
     fully, partly = find_graded_queries(pairs, people.grades)
     labelled = _LabelledQueries(frozenset(query_id for query_id, _ in pairs), partly, fully)
     result = measure_agreement(pair_grades(people.grades, typical), people.scale, scale)
@@ -182,8 +182,8 @@ def queries_without_value(run: LoadedRun) -> tuple[int, str]:
 
 def _of_text(run: LoadedRun, people: HumanLabels) -> HumanLabels:
     """Return people's grades of snippets with text; the others have grade 0 on both sides."""
-    every = [(pair.query.id, pair.snippet.id) for pair in run.pool.pairs]
-    with_text = {(pair.query.id, pair.snippet.id) for pair in select_labellable(run.pool)}
+    every = [pair.key for pair in run.pool.pairs]
+    with_text = {pair.key for pair in select_labellable(run.pool)}
     empty = dict.fromkeys((key for key in every if key not in with_text), 0)
     grades = {key: grade for key, grade in people.grades.items() if key in with_text}
     return replace(people, grades=grades, assumed={**people.assumed, **empty})

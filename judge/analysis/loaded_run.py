@@ -128,8 +128,7 @@ class RunLabels:
         return replace(pool, pairs=pairs, digest="")
 
     def _is_judged(self, pair: Pair) -> bool:
-        key = pair.query.id, pair.snippet.id
-        return key not in self.grades or key in self.check
+        return pair.key not in self.grades or pair.key in self.check
 
     def add_to(self, judgments: Iterable[Judgment], pool: Pool, repeats: int) -> tuple[Judgment, ...]:
         """Return the judgments of the whole pool: the labels, else those of the assessor."""
@@ -139,11 +138,7 @@ class RunLabels:
             for repeat in range(1, repeats + 1)
         }
         others = {(each.query_id, each.snippet_id, each.repeat): each for each in judgments}
-        keys = (
-            (pair.query.id, pair.snippet.id, repeat)
-            for repeat in range(1, repeats + 1)
-            for pair in pool.pairs
-        )
+        keys = ((*pair.key, repeat) for repeat in range(1, repeats + 1) for pair in pool.pairs)
         return tuple(labels.get(key) or others[key] for key in keys if key in labels or key in others)
 
     def remove_from(self, members: Mapping[str, Iterable[Judgment]]) -> dict[str, tuple[Judgment, ...]]:

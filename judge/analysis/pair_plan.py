@@ -185,7 +185,7 @@ def _weigh_pairs(
 ) -> list[PlanUnit]:
     """Return the pairs with a weight, in the order of the draw: by query, so that people read each once."""
     of_rank = compute_rank_weights(measure, run.pool.depth)
-    labellable = {(pair.query.id, pair.snippet.id) for pair in select_labellable(run.pool)}
+    labellable = {pair.key for pair in select_labellable(run.pool)}
     weights: dict[_Key, Floats] = {}
     for ranking in run.data.rankings:
         if ranking.engine in engines:

@@ -45,7 +45,7 @@ class Tasks:
     @cached_property
     def index_of(self) -> dict[PairKey, int]:
         """Return the index of each pair."""
-        return {(pair.query.id, pair.snippet.id): at for at, pair in enumerate(self.pairs)}
+        return {pair.key: at for at, pair in enumerate(self.pairs)}
 
     @cached_property
     def queries(self) -> dict[str, range]:
@@ -65,7 +65,7 @@ def draw_pairs_to_label(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[PairK
     """
     snippets: dict[str, list[PairKey]] = {}
     for pair in select_labellable(pool):
-        snippets.setdefault(pair.query.id, []).append((pair.query.id, pair.snippet.id))
+        snippets.setdefault(pair.query.id, []).append(pair.key)
     if not snippets:
         raise InputError("the run has no pair to label")
     chosen = draw_queries_to_label(list(snippets), min(count, len(snippets)))
@@ -79,8 +79,8 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
     Raises InputError with file and line when it cannot be read or names a pair that the run does not have.
     Snippets without text are left out.
     """
-    labellable = {(pair.query.id, pair.snippet.id) for pair in select_labellable(pool)}
-    run_pairs = {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
+    labellable = {pair.key for pair in select_labellable(pool)}
+    run_pairs = {pair.key for pair in pool.pairs}
     planned_keys: dict[PairKey, None] = {}
     for location, query_cell, snippet_cell in _rows(path):
         names = (
@@ -106,7 +106,7 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
 
 def order_pairs(pool: Pool, keys: Sequence[PairKey], who: str) -> Tasks:
     """Return the pairs `keys` of the pool: queries as they come, each query's snippets shuffled for `who`."""
-    pairs = {(pair.query.id, pair.snippet.id): pair for pair in pool.pairs}
+    pairs = {pair.key: pair for pair in pool.pairs}
     order_of_query = {query_id: at for at, query_id in enumerate(dict.fromkeys(key[0] for key in keys))}
     ordered = sorted(keys, key=lambda key: (order_of_query[key[0]], short_hash([who, *key], 16)))
     return Tasks(tuple(pairs[key] for key in ordered))
@@ -258,7 +258,7 @@ class AnnotationSession:
 
     def _agreement(self) -> Mapping[str, Any] | None:
         """Return the agreement; None when no pair has a grade."""
-        run_pairs = {(pair.query.id, pair.snippet.id) for pair in self.loaded.pool.pairs}
+        run_pairs = {pair.key for pair in self.loaded.pool.pairs}
         given = {
             key: decision.grade for key, decision in self.labels.current.items() if decision.grade is not None
         }
@@ -272,13 +272,12 @@ class AnnotationSession:
     def _pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
         pair = self.tasks.pairs[at]
         indexes = self.tasks.queries[pair.query.id]
-        key = (pair.query.id, pair.snippet.id)
-        decision = current.get(key)
+        decision = current.get(pair.key)
         return {
             "pair": describe_pair(pair, self.today),
             "decision": decision
             and {"id": decision.id, "grade": decision.grade, "comment": decision.comment},
-            "sealed": key in self.labels.sealed,
+            "sealed": pair.key in self.labels.sealed,
             "query_number": list(self.tasks.queries).index(pair.query.id) + 1,
             "queries": len(self.tasks.queries),
             "pair_number": at - indexes.start + 1,

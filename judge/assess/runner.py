@@ -161,7 +161,7 @@ async def judge_pool(
         await run.judge_all()
     finally:
         progress.end()
-    order = {(pair.query.id, pair.snippet.id): index for index, pair in enumerate(pool.pairs)}
+    order = {pair.key: index for index, pair in enumerate(pool.pairs)}
     judgments = sorted(run.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
     server.update()
     return JudgingResult(

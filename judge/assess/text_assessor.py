@@ -99,7 +99,7 @@ class TextAsker:
 
     def ask(self, kind: QuestionKind[Answer], pairs: Sequence[Pair]) -> list[Answer | None]:
         """Return the answer to each of `pairs`, None where the model gave none that can be read."""
-        distinct = {(pair.query.id, pair.snippet.id): pair for pair in pairs}
+        distinct = {pair.key: pair for pair in pairs}
         if self.stopped or not pairs:
             return [None] * len(pairs)
         client = self.open_client(kind)
@@ -121,7 +121,7 @@ class TextAsker:
             with suppress(ReplyParseError):
                 if each.grade is not None:
                     answers[key] = kind.parse(each.reply, distinct[key].snippet.text)
-        return [answers.get((pair.query.id, pair.snippet.id)) for pair in pairs]
+        return [answers.get(pair.key) for pair in pairs]
 
     def count_stored(self, kind: QuestionKind[Any], most: int) -> tuple[int, int]:
         """Return how many of at most `most` questions of a kind have a stored answer, and how many need one.

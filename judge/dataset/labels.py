@@ -116,7 +116,7 @@ def match_labels(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> Match
     if len(unmatched) == len(labels):
         raise InputError(_describe_no_match(labels, pool, names))
     grades = {**inherited, **own}
-    keys = ((pair.query.id, pair.snippet.id) for pair in pool.pairs)
+    keys = (pair.key for pair in pool.pairs)
     return MatchedLabels({key: grades[key] for key in keys if key in grades}, tuple(unmatched))
 
 
@@ -253,7 +253,7 @@ def _collect_names(dataset: Dataset, pool: Pool) -> _RunNames:
     return _RunNames(
         {escape_column(query_id): query_id for query_id in dataset.queries}
         | {query_id: query_id for query_id in dataset.queries},
-        frozenset((pair.query.id, pair.snippet.id) for pair in pool.pairs),
+        frozenset(pair.key for pair in pool.pairs),
         escaped | exact,
     )
 

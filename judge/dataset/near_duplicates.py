@@ -47,7 +47,7 @@ class NearDuplicates:
 
     def select_judged(self, pool: Pool) -> Pool:
         """Return the pool without the pairs that take the judgment of another snippet."""
-        pairs = tuple(pair for pair in pool.pairs if (pair.query.id, pair.snippet.id) not in self.judged_ids)
+        pairs = tuple(pair for pair in pool.pairs if pair.key not in self.judged_ids)
         # The digest names the whole pool, and keys are cached under it.
         return replace(pool, pairs=pairs, digest="") if self.judged_ids else pool
 
@@ -59,7 +59,7 @@ class NearDuplicates:
         complete = []
         for repeat in sorted({repeat for *_, repeat in by_key}):
             for pair in pool.pairs:
-                query_id, snippet_id = pair.query.id, pair.snippet.id
+                query_id, snippet_id = pair.key
                 other_id = self.judged_ids.get((query_id, snippet_id))
                 judgment = by_key.get((query_id, other_id or snippet_id, repeat))
                 if judgment and other_id:

@@ -61,7 +61,7 @@ class JudgedPool:
 
     def is_relevant(self, pair: Pair) -> bool:
         """Return whether the median grade of a pair is relevant."""
-        return self.grades[pair.query.id, pair.snippet.id] >= self.scale.relevant_from
+        return self.grades[pair.key] >= self.scale.relevant_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def select_judged_pool(run: LoadedRun) -> JudgedPool:
     grades = median_grades(run.judgments)
     by_query: dict[str, list[Pair]] = {}
     for pair in run.pool.pairs:
-        if (pair.query.id, pair.snippet.id) in grades:
+        if pair.key in grades:
             by_query.setdefault(pair.query.id, []).append(pair)
     pool = JudgedPool(tuple(map(tuple, by_query.values())), grades, run.spec.scale)
     mixed = tuple(pairs for pairs in pool.pairs if len(set(map(pool.is_relevant, pairs))) > 1)

@@ -144,11 +144,11 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
     }
     for pair, answer in zip(to_assign, assigned, strict=True):
         support = tuple(_LEVELS[each] for each in answer.support) if answer else None
-        levels[pair.query.id, pair.snippet.id] = support
+        levels[pair.key] = support
     pools: dict[str, list[Levels | None]] = {query_id: [] for query_id in points}
     for pair in run.pool.pairs:
         if pair.query.id in points:
-            pools[pair.query.id].append(levels.get((pair.query.id, pair.snippet.id)))
+            pools[pair.query.id].append(levels.get(pair.key))
     values: dict[tuple[str, str], QueryValues] = {}
     for ranking in run.data.rankings:
         if ranking.error is None and ranking.query_id in points:
@@ -201,11 +201,7 @@ def measure_recall(
 
 def _list_graded(run: LoadedRun) -> Mapping[tuple[str, str], int]:
     """Return the grade of each pair; an empty snippet has 0."""
-    empty = {
-        (pair.query.id, pair.snippet.id): 0
-        for pair in run.pool.pairs
-        if "empty_snippet" in pair.snippet.flags
-    }
+    empty = {pair.key: 0 for pair in run.pool.pairs if "empty_snippet" in pair.snippet.flags}
     return {**empty, **median_grades(run.judgments)}
 
 
@@ -214,10 +210,10 @@ def _select_relevant(run: LoadedRun) -> dict[str, list[Pair]]:
     grades = _list_graded(run)
     relevant: dict[str, list[Pair]] = {query_id: [] for query_id in run.data.queries}
     for pair in run.pool.pairs:
-        if grades.get((pair.query.id, pair.snippet.id), 0) >= run.spec.scale.relevant_from:
+        if grades.get(pair.key, 0) >= run.spec.scale.relevant_from:
             relevant[pair.query.id].append(pair)
     for pairs in relevant.values():
-        pairs.sort(key=lambda pair: -grades[pair.query.id, pair.snippet.id])
+        pairs.sort(key=lambda pair: -grades[pair.key])
     return relevant
 
 

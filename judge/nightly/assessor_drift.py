@@ -249,7 +249,7 @@ def summarise_canaries(check: CanaryCheck) -> CanaryResults:
     run, canary_grades, comparison = check.run, check.canary_grades, check.comparison
     means = [sum(grades) / len(grades) for grades in canary_grades.grades.values()]
     # The set of pairs identifies the canaries: another version of judge may have other ones.
-    pairs = sorted((pair.query.id, pair.snippet.id) for pair in run.pool.pairs)
+    pairs = sorted(pair.key for pair in run.pool.pairs)
     names = ("changed", "up", "down", "p_changed", "p_shift", "shift", "unchanged")
     return CanaryResults(
         id=short_hash([part for pair in pairs for part in pair], 8),

@@ -49,7 +49,7 @@ def rows(
         if query_id not in data.queries:
             raise InputError("query {query_id!r} is not in the run", query_id=query_id)
     for pair in select_labellable(pool):
-        if pair.query.id in snippets_of and (keys is None or (pair.query.id, pair.snippet.id) in keys):
+        if pair.query.id in snippets_of and (keys is None or pair.key in keys):
             snippets_of[pair.query.id].append(pair.snippet)
     for query_id, snippets in snippets_of.items():
         query = data.queries[query_id]

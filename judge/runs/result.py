@@ -82,7 +82,7 @@ class RunResult:
         """One row a judgment: query_id, query, snippet_id, title, snippet, repeat, grade, reason, error."""
         import pandas as pd
 
-        pairs = {(pair.query.id, pair.snippet.id): pair for pair in self.pool.pairs}
+        pairs = {pair.key: pair for pair in self.pool.pairs}
         rows = []
         for judgment in self.judgments:
             pair = pairs[judgment.query_id, judgment.snippet_id]
