@@ -17,18 +17,7 @@ from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.dataset.labels import Label, select_labellable
 from judge.errors import InputError
-from judge.measure.agreement import (
-    PUBLISHED_AGREEMENT,
-    GradesByPair,
-    PublishedAgreement,
-    convert_to_judgments,
-    convert_to_relevance,
-    find_graded_queries,
-    measure_agreement,
-    median_grades,
-    pair_grades,
-    pair_results,
-)
+from judge.measure import agreement
 from judge.measure.bias import EngineLabelBias, WidestBiasGap, estimate_engine_bias, find_widest_gap
 from judge.measure.formulas import Bools, Floats
 from judge.measure.measures import Measure
@@ -47,11 +36,11 @@ class HumanLabels:
     grades enter the scores of both sides, but no agreement.
     """
 
-    grades: GradesByPair
+    grades: agreement.GradesByPair
     scale: Scale
     unmatched: int
     source: str
-    assumed: GradesByPair = field(default_factory=dict)
+    assumed: agreement.GradesByPair = field(default_factory=dict)
     first_unmatched: tuple[str, str] | None = None
 
 
@@ -108,7 +97,7 @@ class LabelAgreement:
     widest_gap: WidestBiasGap | None
     orders: Mapping[str, EngineOrders]
     calibration: Mapping[str, CalibrationResult]
-    references: tuple[PublishedAgreement, ...]
+    references: tuple[agreement.PublishedAgreement, ...]
     grades: str | None = None
 
 
@@ -128,12 +117,12 @@ def compare_with_labels(run: LoadedRun, people: HumanLabels, *, bare: bool = Fal
     both files have, and nothing is corrected, because neither file is a random sample of the other.
     """
     people = _of_text(run, people)
-    typical = median_grades(run.judgments)
+    typical = agreement.median_grades(run.judgments)
     scale = run.spec.scale
     pairs = [pair.key for pair in select_labellable(run.pool)]
-    fully, partly = find_graded_queries(pairs, people.grades)
+    fully, partly = agreement.find_graded_queries(pairs, people.grades)
     labelled = _LabelledQueries(frozenset(query_id for query_id, _ in pairs), partly, fully)
-    result = measure_agreement(pair_grades(people.grades, typical), people.scale, scale)
+    result = agreement.measure_agreement(agreement.pair_grades(people.grades, typical), people.scale, scale)
     engines, gap = _bias(run, people, typical)
     orders, calibration = _scored(run, people, labelled, bare)
     return LabelAgreement(
@@ -158,7 +147,7 @@ def compare_with_labels(run: LoadedRun, people: HumanLabels, *, bare: bool = Fal
         widest_gap=gap,
         orders=orders,
         calibration=calibration,
-        references=PUBLISHED_AGREEMENT,
+        references=agreement.PUBLISHED_AGREEMENT,
     )
 
 
@@ -190,14 +179,17 @@ def _of_text(run: LoadedRun, people: HumanLabels) -> HumanLabels:
 
 
 def _bias(
-    run: LoadedRun, people: HumanLabels, typical: GradesByPair
+    run: LoadedRun, people: HumanLabels, typical: agreement.GradesByPair
 ) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
     """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
     ours, theirs, scale = typical, people.grades, run.spec.scale
     if people.scale.top != scale.top:
-        ours, theirs = convert_to_relevance(typical, scale), convert_to_relevance(people.grades, people.scale)
+        ours, theirs = (
+            agreement.convert_to_relevance(typical, scale),
+            agreement.convert_to_relevance(people.grades, people.scale),
+        )
     engines = run.data.engines
-    owners, results = pair_results(engines, run.data.rankings, run.pool.depth, theirs, ours)
+    owners, results = agreement.pair_results(engines, run.data.rankings, run.pool.depth, theirs, ours)
     return (
         estimate_engine_bias(engines, owners, results),
         find_widest_gap(engines, owners, results),
@@ -228,7 +220,7 @@ def _scored(
 
 def _graded_by_both(run: LoadedRun, people: HumanLabels) -> tuple[LoadedRun, HumanLabels]:
     """Return what both sides graded, so that neither order rests on more grades of a query."""
-    both = people.grades.keys() & median_grades(run.judgments).keys()
+    both = people.grades.keys() & agreement.median_grades(run.judgments).keys()
     used = both | people.assumed.keys()
     judgments = tuple(
         judgment for judgment in run.judgments if (judgment.query_id, judgment.snippet_id) in used
@@ -239,9 +231,9 @@ def _graded_by_both(run: LoadedRun, people: HumanLabels) -> tuple[LoadedRun, Hum
 
 def _sides(run: LoadedRun, people: HumanLabels, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
     """Return the scores by people's grades and by the assessor's."""
-    assumed = convert_to_judgments(people.assumed)
+    assumed = agreement.convert_to_judgments(people.assumed)
     return (
-        _scores(run, (*convert_to_judgments(people.grades), *assumed), people.scale, measures),
+        _scores(run, (*agreement.convert_to_judgments(people.grades), *assumed), people.scale, measures),
         _scores(run, (*run.judgments, *assumed), run.spec.scale, measures),
     )
 
@@ -288,7 +280,7 @@ class GradeSource:
     """One file of grades: its name, the grades and their scale."""
 
     name: str
-    grades: GradesByPair
+    grades: agreement.GradesByPair
     scale: Scale
 
 
@@ -303,7 +295,7 @@ def run_from_labels(
     runs: Iterable[Ranking],
     depth: int,
     measures: Sequence[Measure],
-) -> tuple[LoadedRun, GradesByPair]:
+) -> tuple[LoadedRun, agreement.GradesByPair]:
     """Return a run as if `assessor` had judged the lists of `runs` down to `depth`, and ungraded documents.
 
     The pool is what either side graded. A document that an engine returned and neither side graded has
@@ -337,7 +329,7 @@ def run_from_labels(
             tuple(Pair(queries[query_id], snippet) for (query_id, _), snippet in snippets_by_key.items()),
             documents,
         ),
-        convert_to_judgments(assessor.grades),
+        agreement.convert_to_judgments(assessor.grades),
         RunSpec(assessor.name, assessor.scale, 1, tuple(measures)),
     )
     listed_pairs = ((ranking.query_id, snippet.id) for ranking in lists for snippet in ranking.snippets)

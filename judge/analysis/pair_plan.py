@@ -19,19 +19,10 @@ from judge.analysis.loaded_run import LoadedRun
 from judge.dataset.labels import select_labellable
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
+from judge.measure import pair_sampling
 from judge.measure.agreement import median_grades
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.measures import Measure, check_depth, parse_measure
-from judge.measure.pair_sampling import (
-    compute_probabilities,
-    compute_rank_weights,
-    compute_sizes,
-    compute_unit_gains,
-    count_needed_labels,
-    draw_units,
-    expect_half_width,
-    predict_gains,
-)
 from judge.measure.ppi import draw_queries_to_label
 from judge.measure.score import score_rankings
 from judge.messages import Message, join_messages
@@ -113,14 +104,19 @@ def plan_pairs(run: LoadedRun, engines: Sequence[str], measure: Measure, size: D
         raise InputError("the lists of {engines} are equal: no label changes it", engines=_join(ordered))
     weights = np.array([unit.weights for unit in units])
     group = group_grades(units, scale)
-    mean, sd = (values[group] for values in predict_gains(compute_unit_gains(measure, scale), scale.name))
-    sizes = compute_sizes(weights, sd)
+    mean, sd = (
+        values[group]
+        for values in pair_sampling.predict_gains(
+            pair_sampling.compute_unit_gains(measure, scale), scale.name
+        )
+    )
+    sizes = pair_sampling.compute_sizes(weights, sd)
     position = {query_id: number for number, query_id in enumerate(queries)}
     query = np.array([position[unit.query_id] for unit in units])
     sides = [(query, len(queries), column * mean, column * sd) for column in weights.T]
     count = size.labels
     if count is None:
-        count = max(count_needed_labels(size.half_width or 0.0, *side, sizes) for side in sides)
+        count = max(pair_sampling.count_needed_labels(size.half_width or 0.0, *side, sizes) for side in sides)
         count = min(max(count, MIN_LABELS), len(units))
     if count < min(MIN_LABELS, len(units)):
         raise InputError(
@@ -129,8 +125,8 @@ def plan_pairs(run: LoadedRun, engines: Sequence[str], measure: Measure, size: D
             least=min(MIN_LABELS, len(units)),
             enough=ENOUGH_LABELS,
         )
-    probability = compute_probabilities(sizes, count)
-    drawn = draw_units(probability, float(np.random.default_rng(size.seed).random()))
+    probability = pair_sampling.compute_probabilities(sizes, count)
+    drawn = pair_sampling.draw_units(probability, float(np.random.default_rng(size.seed).random()))
     return PairPlan(
         schema=1,
         measure=str(measure),
@@ -141,7 +137,7 @@ def plan_pairs(run: LoadedRun, engines: Sequence[str], measure: Measure, size: D
         seed=size.seed,
         rounds=size.rounds,
         labels=int(drawn.sum()),
-        half_width=max(expect_half_width(*side, probability) for side in sides),
+        half_width=max(pair_sampling.expect_half_width(*side, probability) for side in sides),
         units=tuple(
             replace(unit, probability=float(chance), drawn=bool(is_drawn))
             for unit, chance, is_drawn in zip(units, probability, drawn, strict=True)
@@ -184,7 +180,7 @@ def _weigh_pairs(
     run: LoadedRun, engines: Sequence[str], measure: Measure, queries: Sequence[str], seed: int
 ) -> list[PlanUnit]:
     """Return the pairs with a weight, in the order of the draw: by query, so that people read each once."""
-    of_rank = compute_rank_weights(measure, run.pool.depth)
+    of_rank = pair_sampling.compute_rank_weights(measure, run.pool.depth)
     labellable = {pair.key for pair in select_labellable(run.pool)}
     weights: dict[_Key, Floats] = {}
     for ranking in run.data.rankings:
@@ -239,8 +235,8 @@ def _list_rules(run: LoadedRun, plan: PairPlan) -> Iterator[tuple[str, object, b
     try:
         measure = parse_measure(plan.measure)
         check_depth([measure], run.pool.depth)
-        compute_rank_weights(measure, run.pool.depth)
-        compute_unit_gains(measure, scale)
+        pair_sampling.compute_rank_weights(measure, run.pool.depth)
+        pair_sampling.compute_unit_gains(measure, scale)
     except InputError as error:
         yield "measure", plan.measure, False, error.message
         return

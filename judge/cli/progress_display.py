@@ -7,16 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO
 
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 
 from judge.cli.terminal import ui_translator
@@ -66,15 +58,15 @@ class ProgressBar:
 
     def __init__(self, console: Console, words: ProgressWords = JUDGING) -> None:
         self._t = ui_translator()
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
-            MofNCompleteColumn(),
+        self._progress = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(bar_width=30),
+            progress.MofNCompleteColumn(),
             _Rate(),
-            TextColumn("{task.fields[cost]}"),
-            TextColumn("{task.fields[failed]}", style="red"),
-            TextColumn("{task.fields[status]}", style="yellow", markup=False),
-            TimeRemainingColumn(),
+            progress.TextColumn("{task.fields[cost]}"),
+            progress.TextColumn("{task.fields[failed]}", style="red"),
+            progress.TextColumn("{task.fields[status]}", style="yellow", markup=False),
+            progress.TimeRemainingColumn(),
             console=console,
             refresh_per_second=5,
             transient=True,
@@ -121,10 +113,10 @@ class ProgressBar:
         self._progress.stop()
 
 
-class _Rate(ProgressColumn):
+class _Rate(progress.ProgressColumn):
     """Judgments a second since the bar was drawn, without those known before."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: progress.Task) -> Text:
         """Return the rate as `12.3/s`."""
         done = task.completed - task.fields["known"]
         return Text(f"{done / task.elapsed:.1f}/s" if task.elapsed and done else "", style="cyan")

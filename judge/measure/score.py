@@ -12,18 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from judge.measure import values
 from judge.measure.arrays import NO_GRADE, Arrays, Coverage, RankedLists, build_arrays
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.formulas import Bools, Floats, Ints, divide, finite_or_none, largest_value
 from judge.measure.imputation import DRAWS, impute_grades
 from judge.measure.measures import Measure, check_depth
-from judge.measure.values import (
-    IncompleteScores,
-    bound_values,
-    compute_judged_shares,
-    compute_values,
-    find_always_defined,
-)
 from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
 
 _ARRAYS = ("value", "low", "high", "judged")
@@ -55,7 +49,7 @@ class Scores:
     judged: Floats
     coverage: Coverage
     largest: tuple[float, ...]
-    incomplete: IncompleteScores | None = None
+    incomplete: values.IncompleteScores | None = None
 
     def __repr__(self) -> str:
         measures = shorten_repr(tuple(map(str, self.measures)))
@@ -177,7 +171,7 @@ def score_columns(
     lists = arrays.lists
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
     value, low, high = _impute_and_bound(arrays, measures, scale, unsure)
-    judged = _stack_measures([compute_judged_shares(measure, lists) for measure in measures])
+    judged = _stack_measures([values.compute_judged_shares(measure, lists) for measure in measures])
     shape = len(results.engines), len(results.queries), len(arrays.repeats), len(measures)
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
     for array in (value, low, high, judged):
@@ -196,7 +190,7 @@ def score_columns(
         judged,
         arrays.coverage,
         tuple(largest_value(measure, scale, results.depth) for measure in measures),
-        IncompleteScores.from_arrays(arrays, unsure, scale) if np.any(unsure) else None,
+        values.IncompleteScores.from_arrays(arrays, unsure, scale) if np.any(unsure) else None,
     )
 
 
@@ -205,12 +199,12 @@ def _impute_and_bound(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the (engines, topics, measures) values and bounds; `unsure` marks topics with unjudged pairs."""
     lists = arrays.lists
-    value = _stack_measures([compute_values(measure, lists, scale) for measure in measures])
+    value = _stack_measures([values.compute_values(measure, lists, scale) for measure in measures])
     low, high = value.copy(), value.copy()
     if np.any(unsure):
         part = lists.select_topics(unsure)
         bounds = [
-            bound_values(measure, part, scale, value[:, unsure, index])
+            values.bound_values(measure, part, scale, value[:, unsure, index])
             for index, measure in enumerate(measures)
         ]
         low[:, unsure], high[:, unsure] = (_stack_measures(ends) for ends in zip(*bounds, strict=True))
@@ -293,13 +287,13 @@ def _average_over_draws(
         block = np.arange(start, min(topics, start + size))
         completed = lists.select_topics(block).complete(grades)
         for index, measure in enumerate(measures):
-            drawn = compute_values(measure, completed, scale).reshape(engines, block.size, DRAWS)
+            drawn = values.compute_values(measure, completed, scale).reshape(engines, block.size, DRAWS)
             means[:, block, index] = np.add.reduce(drawn, axis=-1) / DRAWS
     for index, measure in enumerate(measures):
         if measure.name == "Judged":
-            means[..., index] = compute_judged_shares(measure, lists)
+            means[..., index] = values.compute_judged_shares(measure, lists)
         else:
-            means[:, ~find_always_defined(measure, lists, scale), index] = np.nan
+            means[:, ~values.find_always_defined(measure, lists, scale), index] = np.nan
     return means
 
 
@@ -325,7 +319,7 @@ def score_ideal_order(
     unknown = failed[:, None] | (ungraded & np.greater(coverage.pooled, 0)[:, None])
     return {
         str(measure): nan_mean(
-            np.where(unknown, np.nan, compute_values(measure, ideal, scale).reshape(shape)), axis=1
+            np.where(unknown, np.nan, values.compute_values(measure, ideal, scale).reshape(shape)), axis=1
         )
         for measure in measures
         if measure.compares_engines

@@ -9,16 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import SetupError
-from judge.models.chat_messages import (
-    ACCEPTED,
-    BodyRefused,
-    LimitedBody,
-    as_mapping,
-    body_error,
-    build_messages,
-    parse_response,
-    read_completion,
-)
+from judge.models import chat_messages
 from judge.models.endpoint import DASHSCOPE_URL, Endpoint, proxy_for, proxy_secrets, public_part
 from judge.models.error_mapping import (
     ErrorResponse,
@@ -45,7 +36,7 @@ except ImportError as error:
     ) from error
 
 
-class _LimitedStream(LimitedBody, httpx.AsyncByteStream):
+class _LimitedStream(chat_messages.LimitedBody, httpx.AsyncByteStream):
     pass
 
 
@@ -91,7 +82,7 @@ class DashScope:
             base_url=url,
             timeout=endpoint.timeout,
             transport=transport,
-            headers={"Accept-Encoding": ACCEPTED},
+            headers={"Accept-Encoding": chat_messages.ACCEPTED},
             event_hooks={"response": [_limit_body]},
         )
         self._client = dashscope.AsyncClient(
@@ -140,7 +131,7 @@ class DashScope:
         # `chat.completions.create` sends the same request, but drops an error that a gateway puts into a
         # success, and builds every request in a thread.
         request = self._client.protocol.build_chat_request(
-            model=self._model, messages=build_messages(prompt), **params
+            model=self._model, messages=chat_messages.build_messages(prompt), **params
         )
         try:
             async with asyncio.timeout(self._timeout):
@@ -153,8 +144,8 @@ class DashScope:
                 )
         except TimeoutError:
             raise timeout_error(self._timeout) from None
-        except (APIConnectionError, BodyRefused) as error:
-            refused = body_error(error, self.endpoint)
+        except (APIConnectionError, chat_messages.BodyRefused) as error:
+            refused = chat_messages.body_error(error, self.endpoint)
             if refused is not None:
                 raise refused from None
             cause = error.__cause__ or error
@@ -162,15 +153,17 @@ class DashScope:
             raise connection_error(cause, self.endpoint, self._key, never_sent=never_sent) from None
         except UnicodeEncodeError as error:
             raise encoding_error(error) from None
-        return parse_response(response.status_code, response.content, response.headers, *self._secrets)
+        return chat_messages.parse_response(
+            response.status_code, response.content, response.headers, *self._secrets
+        )
 
     def _read(self, answer: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:
-        output = as_mapping(answer.get("output"))
+        output = chat_messages.as_mapping(answer.get("output"))
         choices = output.get("choices")
         if choices is None:
             text = {"content": output.get("text")}
             choices = [{"message": text, "finish_reason": output.get("finish_reason")}]
-        return read_completion(
+        return chat_messages.read_completion(
             choices,
             # The native API does not always name the served model.
             model=answer.get("model") or self._model,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import CallError, ParametersRejected, SetupError
+from judge.models import error_mapping
 from judge.models.chat_messages import build_messages, read_completion
 from judge.models.endpoint import (
     DASHSCOPE_URL,
@@ -22,13 +23,6 @@ from judge.models.endpoint import (
     proxy_for,
     proxy_secrets,
     public_part,
-)
-from judge.models.error_mapping import (
-    ErrorResponse,
-    classify,
-    connection_error,
-    encoding_error,
-    timeout_error,
 )
 from judge.models.negotiation import NEGOTIABLE, build_sampling_params
 from judge.models.redaction import redact_logs
@@ -133,7 +127,7 @@ class LangChainModel:
                 )
 
     def _drop_parameters(
-        self, model: BaseChatModel, response: ErrorResponse | None, error: CallError
+        self, model: BaseChatModel, response: error_mapping.ErrorResponse | None, error: CallError
     ) -> ParametersRejected | None:
         """Drop extra parameters that the server refuses, and return the error that repeats the call."""
         if response is None or response.status not in NEGOTIABLE or error.kind not in _PARAMETER_ERRORS:
@@ -148,15 +142,15 @@ class LangChainModel:
             self._sent = {name: value for name, value in self._sent.items() if name not in refused}
         return ParametersRejected("conceded", error.detail)
 
-    def _translate(self, error: Exception, response: ErrorResponse | None) -> CallError:
+    def _translate(self, error: Exception, response: error_mapping.ErrorResponse | None) -> CallError:
         if response is not None:
-            return classify(response, *self._secrets, endpoint=self.endpoint)
+            return error_mapping.classify(response, *self._secrets, endpoint=self.endpoint)
         if isinstance(error, UnicodeEncodeError):
-            return encoding_error(error)
+            return error_mapping.encoding_error(error)
         if isinstance(error, TimeoutError):
-            return timeout_error(self._timeout)
+            return error_mapping.timeout_error(self._timeout)
         # The connection broke, or the package cannot read the reply.
-        return connection_error(error, self.endpoint, *self._secrets)
+        return error_mapping.connection_error(error, self.endpoint, *self._secrets)
 
 
 def open_chat_model(spec: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
@@ -250,16 +244,16 @@ def _finish_reason(metadata: Mapping[str, Any]) -> object:
     return next((metadata[name] for name in names if metadata.get(name)), None)
 
 
-def _error_response(error: Exception) -> ErrorResponse | None:
+def _error_response(error: Exception) -> error_mapping.ErrorResponse | None:
     """Return the response of the server in `error`, None when there is none."""
     match = TONGYI_REFUSAL.search(str(error))
     if match:
-        return ErrorResponse(int(match[1]), match[2], match[3])
+        return error_mapping.ErrorResponse(int(match[1]), match[2], match[3])
     if error.args and isinstance(error.args[0], Mapping):
-        return ErrorResponse.of(200, error.args[0], {})
+        return error_mapping.ErrorResponse.of(200, error.args[0], {})
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
     if not isinstance(status, int) or status < 300:
         return None
     body = getattr(error, "body", None) or str(error)
-    return ErrorResponse.of(status, body, getattr(response, "headers", None) or {})
+    return error_mapping.ErrorResponse.of(status, body, getattr(response, "headers", None) or {})

@@ -18,6 +18,7 @@ import httpx2
 import openai
 
 from judge.errors import AccountError, CallError
+from judge.models import error_mapping
 from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTerms
 from judge.models.chat_messages import (
     ACCEPTED,
@@ -31,15 +32,6 @@ from judge.models.chat_messages import (
     read_chat_completion,
 )
 from judge.models.endpoint import NO_KEY, Endpoint, is_dashscope, proxy_for, proxy_secrets, public_part
-from judge.models.error_mapping import (
-    ErrorResponse,
-    classify,
-    connection_error,
-    encoding_error,
-    shorten,
-    timeout_error,
-    transport_error,
-)
 from judge.models.negotiation import Negotiation, RequestParams
 from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt
@@ -146,13 +138,13 @@ class OpenAIBatchApi:
         try:
             return json.dumps(line, ensure_ascii=False).encode() + b"\n"
         except UnicodeEncodeError as error:
-            raise encoding_error(error) from None
+            raise error_mapping.encoding_error(error) from None
 
     def read_reply(self, line: BatchLine, prompt: Prompt, params: RequestParams) -> Completion:
         """Return the completion in `line`; raise CallError as `Model.complete` does."""
         answer = parse_response(line.status or 0, json.dumps(line.body).encode(), {}, *self._secrets)
-        if isinstance(answer, ErrorResponse):
-            raise self._negotiation.step_down(params, answer) or classify(
+        if isinstance(answer, error_mapping.ErrorResponse):
+            raise self._negotiation.step_down(params, answer) or error_mapping.classify(
                 answer, *self._secrets, endpoint=self._endpoint
             )
         return read_chat_completion(answer, params.with_format(prompt.schema), self._secrets)
@@ -209,7 +201,9 @@ class OpenAIBatchApi:
                     async for chunk in response.http_response.aiter_bytes():
                         *lines, rest = (rest + chunk).split(b"\n")
                         if len(rest) > MAX_BYTES:
-                            raise transport_error(f"{self._endpoint}: a line of replies is too long")
+                            raise error_mapping.transport_error(
+                                f"{self._endpoint}: a line of replies is too long"
+                            )
                         for line in lines:
                             if (answer := self._read_line(line)) is not None:
                                 yield answer
@@ -225,12 +219,12 @@ class OpenAIBatchApi:
         with self._mapped_errors():
             response = (await request).http_response
         answer = parse_response(response.status_code, response.content, response.headers, *self._secrets)
-        if isinstance(answer, ErrorResponse):
+        if isinstance(answer, error_mapping.ErrorResponse):
             raise self._classify(answer)
         return answer
 
-    def _classify(self, answer: ErrorResponse) -> CallError:
-        error = classify(answer, *self._secrets, endpoint=self._endpoint)
+    def _classify(self, answer: error_mapping.ErrorResponse) -> CallError:
+        error = error_mapping.classify(answer, *self._secrets, endpoint=self._endpoint)
         # Whatever is not there: the API, the batch or the file.
         return AccountError("not_found", error.detail) if answer.status in (404, 405, 501) else error
 
@@ -241,10 +235,10 @@ class OpenAIBatchApi:
         except openai.APIStatusError as error:
             body, headers = error.response.content, error.response.headers
             answer = parse_response(error.status_code, body, headers, *self._secrets)
-            if isinstance(answer, ErrorResponse):  # always, by its status
+            if isinstance(answer, error_mapping.ErrorResponse):  # always, by its status
                 raise self._classify(answer) from None
         except (TimeoutError, openai.APITimeoutError):
-            raise timeout_error(self._timeout) from None
+            raise error_mapping.timeout_error(self._timeout) from None
         except (openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
             raise self._connection_error(error) from None
 
@@ -257,12 +251,14 @@ class OpenAIBatchApi:
         while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
             cause = cause.__cause__
         never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
-        return connection_error(cause, self._endpoint, self._key, never_sent=never_sent)
+        return error_mapping.connection_error(cause, self._endpoint, self._key, never_sent=never_sent)
 
     def _read_id(self, answer: Mapping[str, Any]) -> str:
         name = answer.get("id")
         if not (isinstance(name, str) and name):
-            raise transport_error(f"{self._endpoint}: a file or a batch without an id", *self._secrets)
+            raise error_mapping.transport_error(
+                f"{self._endpoint}: a file or a batch without an id", *self._secrets
+            )
         return name
 
     def _read_status(self, answer: Mapping[str, Any]) -> BatchStatus:
@@ -274,7 +270,7 @@ class OpenAIBatchApi:
             done=_count(counts, "completed") + _count(counts, "failed"),
             total=_count(counts, "total"),
             files=tuple(each for each in files if isinstance(each, str) and each),
-            error=shorten(mask(_describe_errors(answer.get("errors")), *self._secrets)),
+            error=error_mapping.shorten(mask(_describe_errors(answer.get("errors")), *self._secrets)),
         )
 
     def _read_line(self, raw: bytes) -> BatchLine | None:

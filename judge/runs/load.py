@@ -34,14 +34,8 @@ from judge.records import (
     Usage,
     share_params,
 )
+from judge.runs import record_json
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
-from judge.runs.record_json import (
-    agreement_from_json,
-    check_version,
-    decode_json,
-    from_json,
-    summary_from_json,
-)
 from judge.runs.results import OtherLayout, QueryEntry, SnippetEntry, read_entries, read_results
 
 #: The types of a judgment's fields that figures are computed from.
@@ -66,7 +60,7 @@ _RankingsOfQuery = tuple[list[Ranking], _Documents]
 
 def load_summary(folder: RunFolder) -> Summary:
     """Return the summary of the run in `folder`; raise InputError when it is missing or damaged."""
-    return summary_from_json(folder.read("summary.json"), str(folder.path / "summary.json"))
+    return record_json.summary_from_json(folder.read("summary.json"), str(folder.path / "summary.json"))
 
 
 def load_agreement(folder: RunFolder) -> LabelAgreement | None:
@@ -75,7 +69,7 @@ def load_agreement(folder: RunFolder) -> LabelAgreement | None:
     Raises InputError when the file is damaged.
     """
     value, place = folder.read_if_there("agreement.json"), str(folder.path / "agreement.json")
-    return None if value is None else agreement_from_json(value, place)
+    return None if value is None else record_json.agreement_from_json(value, place)
 
 
 def load_labelled_order(folder: RunFolder) -> PlannedComparison | None:
@@ -83,8 +77,8 @@ def load_labelled_order(folder: RunFolder) -> PlannedComparison | None:
     value, place = folder.read_if_there("labelled_order.json"), str(folder.path / "labelled_order.json")
     if value is None:
         return None
-    check_version(value, place)
-    return from_json(PlannedComparison, value, place)
+    record_json.check_version(value, place)
+    return record_json.from_json(PlannedComparison, value, place)
 
 
 def load_run(folder: RunFolder, *, in_memory: bool = True) -> LoadedRun:
@@ -121,7 +115,7 @@ def read_queries(results: Mapping[str, Any], place: str) -> Iterator[QueryEntry]
             advice=DAMAGED_FILE_ADVICE,
         )
     for number, value in enumerate(queries):
-        yield from_json(QueryEntry, value, f"{place}: queries[{number}]")
+        yield record_json.from_json(QueryEntry, value, f"{place}: queries[{number}]")
 
 
 def _load(
@@ -129,7 +123,7 @@ def _load(
 ) -> LoadedRun:
     """Return the run of a results.json with these `queries`."""
     place = str(folder.path / "results.json")
-    check_version(results, place)
+    record_json.check_version(results, place)
     value = results.get("summary")
     if not isinstance(value, dict):
         raise InputError(
@@ -138,7 +132,7 @@ def _load(
             value=value,
             advice=DAMAGED_FILE_ADVICE,
         )
-    summary = summary_from_json(value, f"{place}: summary")
+    summary = record_json.summary_from_json(value, f"{place}: summary")
     values: dict[str, dict[tuple[str, str], QueryValues]] = {name: {} for name in summary.dimensions}
     data, pool, columns = _load_dataset(
         folder, _read_dimensions(queries, values), summary, in_memory=in_memory
@@ -319,7 +313,7 @@ def _members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgment, .
 
 def _read_judgments(folder: RunFolder) -> Iterator[Judgment]:
     for place, text in folder.texts("judgments.jsonl"):
-        yield decode_json(Judgment, text) or _judgment(folder.parse_object(place, text), place)
+        yield record_json.decode_json(Judgment, text) or _judgment(folder.parse_object(place, text), place)
 
 
 def _share_values(judgment: Judgment) -> Judgment:
