@@ -51,27 +51,17 @@ def _keep_as_given(value: Any, validate: Any) -> Any:  # noqa: ANN401 - any numb
     return value
 
 
-def _path_to_text(value: object) -> object:
-    return str(value) if isinstance(value, Path) else value
-
-
-def _day_to_text(value: object) -> object:
-    return value.isoformat() if type(value) is date else value
-
-
-def _wrap_text(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
 #: Takes a text as a list of one.
-OneOrMore = BeforeValidator(_wrap_text)
+OneOrMore = BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
 #: A whole or fractional number.
 NumberValue = Annotated[float, WrapValidator(_keep_as_given)]
 #: A text; a path is taken as its text.
-TextValue = Annotated[str, BeforeValidator(_path_to_text)]
+TextValue = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)]
 #: A day as text; a day of TOML is taken as its text.
 DayValue = Annotated[
-    str, BeforeValidator(_day_to_text), Field(description=Message('a day such as "2026-05-01"'))
+    str,
+    BeforeValidator(lambda value: value.isoformat() if type(value) is date else value),
+    Field(description=Message('a day such as "2026-05-01"')),
 ]
 #: A list of texts.
 TextList = Annotated[tuple[TextValue, ...], Field(strict=False)]

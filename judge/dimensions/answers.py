@@ -38,7 +38,6 @@ from judge.records import Dataset, Pool, Ranking
 
 #: The results that an answer is made from: the context of a model is paid by the token.
 TOP = 5
-_MAX_TEXT = MAX_LINE
 #: Tokens that an answer, or a grade with its reason, takes.
 _REPLY_TOKENS = 80
 #: The most answers that the summary holds.
@@ -63,23 +62,22 @@ class GradedAnswer:
     grade: Grade
 
 
-def _is_short(answer: TextAnswer, _: object) -> bool:
-    return len(answer.answer) <= _MAX_TEXT
-
-
-def _has_reason(answer: GradedAnswer, _: object) -> bool:
-    return is_readable(answer.reason, _MAX_TEXT)
-
-
 _STRING = {"type": "string"}
-ANSWER = QuestionKind("answer", "answers", Message("answers"), TextAnswer, {"answer": _STRING}, _is_short)
+ANSWER = QuestionKind(
+    "answer",
+    "answers",
+    Message("answers"),
+    TextAnswer,
+    {"answer": _STRING},
+    lambda answer, _: len(answer.answer) <= MAX_LINE,
+)
 GRADE_ANSWER = QuestionKind(
     "answer_grade",
     "answers",
     Message("grades of answers"),
     GradedAnswer,
     {"reason": _STRING, "grade": {**_STRING, "enum": list(VALUES)}},
-    _has_reason,
+    lambda answer, _: is_readable(answer.reason, MAX_LINE),
 )
 _MISSING = GradedAnswer("", "missing")
 

@@ -72,10 +72,6 @@ def _is_list(answer: PointList, _: object) -> bool:
     return 0 < len(texts) == len(answer.points) <= MAX_POINTS
 
 
-def _fits_points(answer: SnippetSupport, lines: Sequence[str]) -> bool:
-    return len(answer.support) == len(lines) - 1  # the first line is the snippet
-
-
 def _enumeration(*values: str) -> dict[str, object]:
     return {"type": "string", "enum": list(values)}
 
@@ -100,7 +96,7 @@ FIND_SUPPORT = QuestionKind(
     Message("support of information points"),
     SnippetSupport,
     {"support": {"type": "array", "items": _enumeration("support", "partial", "not")}},
-    _fits_points,
+    lambda answer, lines: len(answer.support) == len(lines) - 1,  # the first line is the snippet
 )
 
 

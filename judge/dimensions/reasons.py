@@ -45,17 +45,13 @@ class ReasonClasses:
     classes: tuple[FailureClass, ...]
 
 
-def _fits_reasons(answer: ReasonClasses, lines: Sequence[str]) -> bool:
-    return len(answer.classes) == len(lines)
-
-
 CLASSIFY_REASONS = QuestionKind(
     "failures",
     "failures",
     Message("classes of reasons"),
     ReasonClasses,
     {"classes": {"type": "array", "items": {"type": "string", "enum": list(CLASSES)}}},
-    _fits_reasons,
+    lambda answer, lines: len(answer.classes) == len(lines),
 )
 
 
@@ -163,12 +159,13 @@ class Explanation:
     explanation: str
 
 
-def _fits(answer: Explanation, _: object) -> bool:
-    return is_readable(answer.explanation, _MAX_EXPLANATION)
-
-
 EXPLAIN = QuestionKind(
-    "explain", "explain", Message("explanations"), Explanation, {"explanation": {"type": "string"}}, _fits
+    "explain",
+    "explain",
+    Message("explanations"),
+    Explanation,
+    {"explanation": {"type": "string"}},
+    lambda answer, _: is_readable(answer.explanation, _MAX_EXPLANATION),
 )
 
 

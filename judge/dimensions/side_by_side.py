@@ -45,17 +45,13 @@ class Preference:
     better: Literal["A", "B", "tie"]
 
 
-def _has_reason(answer: Preference, _: object) -> bool:
-    return is_readable(answer.reason, _MAX_REASON)
-
-
 COMPARE_LISTS = QuestionKind(
     "sidebyside",
     Message("sidebyside"),
     Message("comparisons of lists"),
     Preference,
     {"reason": {"type": "string"}, "better": {"type": "string", "enum": ["A", "B", "tie"]}},
-    _has_reason,
+    lambda answer, _: is_readable(answer.reason, _MAX_REASON),
 )
 #: The measure that is the win rate of the list that is shown first: 0.5 without a position bias.
 FIRST_LIST = "win_rate of the first list"

@@ -68,10 +68,6 @@ class SiteGrades:
         return fmean(grades) if grades else None
 
 
-def _fits(_: SiteGrades, __: object) -> bool:
-    return True
-
-
 _GRADE = {"type": ["integer", "null"], "enum": [*get_args(Grade), None]}
 GRADE_SITE = QuestionKind(
     "site_grades",
@@ -83,7 +79,7 @@ GRADE_SITE = QuestionKind(
         **dict.fromkeys(GRADES, _GRADE),
         "may_be_ai_made": {"type": "boolean"},
     },
-    _fits,
+    lambda _, __: True,
     is_keyed_by_query=True,
 )
 

@@ -270,31 +270,25 @@ def _mean_difference(table: Floats) -> Floats:
     return divide((table * (grade - grade[:, None])).sum((-2, -1)), table.sum((-2, -1)), np.nan)
 
 
-def _compute_alpha(table: Floats) -> Floats:
-    return krippendorff_alpha(table + np.swapaxes(table, -2, -1))
-
-
-def _compute_precision(table: Floats) -> Floats:
-    return divide(table[..., 1, 1], table[..., :, 1].sum(-1), np.nan)
-
-
-def _compute_recall(table: Floats) -> Floats:
-    return divide(table[..., 1, 1], table[..., 1, :].sum(-1), np.nan)
-
-
 _ON_GRADES: Mapping[str, Statistic] = {
     "same_grade": (_same_share, _NO_PAIR),
     "kappa": (cohen_kappa, _BY_CHANCE),
     "kappa_quadratic": (partial(cohen_kappa, quadratic=True), _BY_CHANCE),
-    "alpha": (_compute_alpha, _BY_CHANCE),
+    "alpha": (lambda table: krippendorff_alpha(table + np.swapaxes(table, -2, -1)), _BY_CHANCE),
     "bias": (_mean_difference, _NO_PAIR),
 }
 _ON_SIDES: Mapping[str, Statistic] = {
     "same_verdict": (_same_share, _NO_PAIR),
     "kappa_relevant": (cohen_kappa, _BY_CHANCE),
     "bias_relevant": (_mean_difference, _NO_PAIR),
-    "precision": (_compute_precision, "the assessor calls nothing relevant"),
-    "recall": (_compute_recall, "people call nothing relevant"),
+    "precision": (
+        lambda table: divide(table[..., 1, 1], table[..., :, 1].sum(-1), np.nan),
+        "the assessor calls nothing relevant",
+    ),
+    "recall": (
+        lambda table: divide(table[..., 1, 1], table[..., 1, :].sum(-1), np.nan),
+        "people call nothing relevant",
+    ),
 }
 
 

@@ -166,7 +166,9 @@ def _load_dataset(
 
     def load_blocks() -> Iterator[_RankingsOfQuery]:
         for entry in entries:
-            queries[entry.query_id] = _load_query(entry)
+            text = entry.query if entry.shown is None else entry.shown
+            more = entry.reference, entry.extra, entry.expected
+            queries[entry.query_id] = Query(entry.query_id, text, entry.query, entry.lang, *more)
             block = _load_rankings(entry)
             lengths.append(len(block[0]))
             blocks.extend([block] if in_memory else [])
@@ -189,12 +191,6 @@ def _load_dataset(
     documents = _StoredDocuments(read_blocks)
     pool = Pool(summary.depth, summary.results, tuple(pairs) if in_memory else pairs, documents)
     return data, pool, columns
-
-
-def _load_query(entry: QueryEntry) -> Query:
-    """Return the query of an entry."""
-    text = entry.query if entry.shown is None else entry.shown
-    return Query(entry.query_id, text, entry.query, entry.lang, entry.reference, entry.extra, entry.expected)
 
 
 def _load_rankings(entry: QueryEntry) -> _RankingsOfQuery:
