@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.loaded_run import LoadedRun
+from judge.dataset.clean import clean_query
 from judge.dataset.labels import Feedback
 from judge.errors import InputError
 from judge.measure.formulas import Floats
 from judge.messages import Message
-from judge.records import Dataset, Judgment, Pool
+from judge.records import Dataset, Judgment, Pair, Pool, Query, Snippet
 
 if TYPE_CHECKING:
-    from judge.assess.text_assessor import TextAsker
-    from judge.dimensions.questions import QuestionForecast
+    from judge.assess.text_assessor import QuestionKind, TextAsker
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +146,34 @@ def forecast_questions(
         if isinstance(measure, AskedDimension):
             for forecast in measure.forecast(data, pool, options):
                 yield name, forecast
+
+
+#: Most characters of a line: of a snippet, or of an earlier answer of a model.
+MAX_LINE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionForecast:
+    """At most `questions` of a kind, each with about so many tokens of lines and of its reply."""
+
+    kind: QuestionKind[Any]
+    questions: int
+    shown_tokens: float
+    reply_tokens: int
+
+
+def make_question_pair(query: Query, lines: Iterable[str]) -> Pair:
+    """Return the pair of a query and the lines to show, each cleaned: no text can begin another line."""
+    text = "\n".join(clean_query(line, max_chars=MAX_LINE) for line in lines)
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return Pair(query, Snippet(digest, text, title="", date="", url="", raw_text=text, raw_title=""))
+
+
+def show_snippet(name: object, snippet: Snippet) -> str:
+    """Return a snippet as a line that begins with its name, such as a number."""
+    return f"{name} | {snippet.title} | {snippet.text}" if snippet.title else f"{name} | {snippet.text}"
+
+
+def is_readable(text: str, max_chars: int) -> bool:
+    """Return whether a text of a model has something to read, and at most `max_chars` characters."""
+    return len(text) <= max_chars and bool(clean_query(text))

@@ -23,9 +23,9 @@ from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_run
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
-from judge.dimensions import DimensionOptions
-from judge.dimensions.questions import (
+from judge.dimensions import (
     MAX_LINE,
+    DimensionOptions,
     QuestionForecast,
     is_readable,
     make_question_pair,

@@ -25,8 +25,7 @@ from judge.analysis.loaded_run import LoadedRun
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
-from judge.dimensions import DimensionOptions
-from judge.dimensions.questions import QuestionForecast, is_readable, make_question_pair, show_snippet
+from judge.dimensions import DimensionOptions, QuestionForecast, is_readable, make_question_pair, show_snippet
 from judge.measure.agreement import median_grades
 from judge.measure.formulas import compute_alpha_ndcg
 from judge.messages import Message

@@ -24,8 +24,7 @@ from judge.analysis.dimension_result import (
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_run
 from judge.assess.text_assessor import QuestionKind, TextAsker
-from judge.dimensions import DimensionOptions
-from judge.dimensions.questions import QuestionForecast, is_readable, make_question_pair
+from judge.dimensions import DimensionOptions, QuestionForecast, is_readable, make_question_pair
 from judge.measure.score import nan_mean
 from judge.messages import Message
 from judge.records import Dataset, Judgment, Lang, Pool, Ranking

@@ -15,8 +15,7 @@ from typing import Literal, get_args
 from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
 from judge.assess.text_assessor import QuestionKind, TextAsker
-from judge.dimensions import DimensionOptions
-from judge.dimensions.questions import QuestionForecast, make_question_pair
+from judge.dimensions import DimensionOptions, QuestionForecast, make_question_pair
 from judge.dimensions.sites import (
     NO_URL,
     UNKNOWN,

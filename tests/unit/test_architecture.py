@@ -99,6 +99,7 @@ ALLOWED["completeness"] = {"records", "errors", "analysis", "assess"}
 ALLOWED["pair_selection"] = {"records", "config", "dataset", "models", "measure", "analysis"}
 ALLOWED["list_comparison"] = {
     "records",
+    "errors",
     "characters",
     "config",
     "pricing",
