@@ -104,7 +104,7 @@ def plan_comparison(run: LoadedRun, a: str, b: str) -> ListComparison:
     if a == b:
         raise InputError("engine {engine!r} is named twice; name two engines to compare", engine=a)
     a, b = sorted((a, b))
-    rankings = {(each.engine, each.query_id): each for each in run.data.rankings if each.error is None}
+    rankings = {each.key: each for each in run.data.rankings if each.error is None}
     different, equal, to_ask = [], [], []
     for query_id, query in run.data.queries.items():
         first, second = rankings.get((a, query_id)), rankings.get((b, query_id))

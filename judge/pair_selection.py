@@ -39,14 +39,14 @@ class MismatchedPairs:
 
     def remove_from(self, judgments: Iterable[Judgment]) -> tuple[Judgment, ...]:
         """Return the judgments of other pairs."""
-        return tuple(each for each in judgments if (each.query_id, each.snippet_id) not in self.pairs)
+        return tuple(each for each in judgments if each.key not in self.pairs)
 
     def summarise(self, judgments: Iterable[Judgment], scale: Scale, bound: float) -> Controls:
         """Return the false-positive rate, over the pairs with a grade in the first repeat."""
         grades = [
             each.grade
             for each in judgments
-            if each.repeat == 1 and each.grade is not None and (each.query_id, each.snippet_id) in self.pairs
+            if each.repeat == 1 and each.grade is not None and each.key in self.pairs
         ]
         relevant = sum(grade >= scale.relevant_from for grade in grades)
         return Controls(len(self.pairs), measure_share(relevant, len(grades)), bound)

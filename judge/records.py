@@ -101,6 +101,11 @@ class Ranking:
     error: str | None = None
     latency_ms: float | None = None
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The engine and the id of the query, which identify the list in a dataset."""
+        return self.engine, self.query_id
+
     def __repr__(self) -> str:
         error = f", error={shorten_repr(self.error)}" if self.error is not None else ""
         names = f"engine={shorten_repr(self.engine)}, query_id={shorten_repr(self.query_id)}"
@@ -311,6 +316,11 @@ class Judgment:
     served_model: str | None = None
     detail: str = ""
     judged_snippet_id: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The ids of the query and the snippet: the key of the pair."""
+        return self.query_id, self.snippet_id
 
     @property
     def score(self) -> float | None:

@@ -279,7 +279,7 @@ def _shift(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats:
 
 def _grades(run: LoadedRun, queries: Mapping[str, Query], repeats: int) -> dict[tuple[str, str, int], int]:
     return {
-        (judgment.query_id, judgment.snippet_id, judgment.repeat): judgment.grade
+        (*judgment.key, judgment.repeat): judgment.grade
         for judgment in run.judgments
         if judgment.grade is not None and judgment.query_id in queries and judgment.repeat <= repeats
     }
@@ -293,7 +293,7 @@ def _count_regraded(
     shared = by_assessor = by_people = 0
     labelled: set[tuple[str, str]] = set()
     for run in runs.values():
-        labelled |= {(each.query_id, each.snippet_id) for each in run.judgments if LABEL in each.flags}
+        labelled |= {each.key for each in run.judgments if LABEL in each.flags}
         for key, grade in _grades(run, queries, repeats).items():
             shared += key in grades
             if grades.setdefault(key, grade) != grade:

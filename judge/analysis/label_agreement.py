@@ -222,9 +222,7 @@ def _graded_by_both(run: LoadedRun, people: HumanLabels) -> tuple[LoadedRun, Hum
     """Return what both sides graded, so that neither order rests on more grades of a query."""
     both = people.grades.keys() & agreement.median_grades(run.judgments).keys()
     used = both | people.assumed.keys()
-    judgments = tuple(
-        judgment for judgment in run.judgments if (judgment.query_id, judgment.snippet_id) in used
-    )
+    judgments = tuple(judgment for judgment in run.judgments if judgment.key in used)
     grades = {key: grade for key, grade in people.grades.items() if key in both}
     return replace(run, judgments=judgments), replace(people, grades=grades)
 
@@ -317,10 +315,7 @@ def run_from_labels(
     queries = {query_id: Query(query_id, query_id, query_id, "en") for query_id in sorted(query_ids)}
     snippets_by_key = {key: Snippet(key[1], "", "", "", "", "", "", docno=key[1]) for key in graded}
     everything = [*lists, *_all_graded(snippets_by_key)]
-    documents = {
-        (ranking.engine, ranking.query_id): tuple(snippet.id for snippet in ranking.snippets)
-        for ranking in everything
-    }
+    documents = {ranking.key: tuple(snippet.id for snippet in ranking.snippets) for ranking in everything}
     run = LoadedRun(
         Dataset(queries, tuple(everything), tuple(sorted({ranking.engine for ranking in lists}))),
         Pool(

@@ -137,15 +137,14 @@ class RunLabels:
             for label in convert_to_judgments(self.grades)
             for repeat in range(1, repeats + 1)
         }
-        others = {(each.query_id, each.snippet_id, each.repeat): each for each in judgments}
+        others = {(*each.key, each.repeat): each for each in judgments}
         keys = ((*pair.key, repeat) for repeat in range(1, repeats + 1) for pair in pool.pairs)
         return tuple(labels.get(key) or others[key] for key in keys if key in labels or key in others)
 
     def remove_from(self, members: Mapping[str, Iterable[Judgment]]) -> dict[str, tuple[Judgment, ...]]:
         """Return the judgments of each member of a panel without those of labelled pairs."""
         return {
-            name: tuple(each for each in own if (each.query_id, each.snippet_id) not in self.grades)
-            for name, own in members.items()
+            name: tuple(each for each in own if each.key not in self.grades) for name, own in members.items()
         }
 
     def summarise(self, judgments: Iterable[Judgment], scale: Scale) -> LabelUse:

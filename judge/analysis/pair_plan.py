@@ -53,6 +53,11 @@ class PlanUnit:
     probability: float
     drawn: bool
 
+    @property
+    def key(self) -> _Key:
+        """The ids of the query and the snippet."""
+        return self.query_id, self.snippet_id
+
 
 @dataclass(frozen=True, slots=True)
 class PairPlan:
@@ -79,7 +84,7 @@ class PairPlan:
     @property
     def drawn(self) -> tuple[_Key, ...]:
         """Return the (query_id, snippet_id) of the pairs to label, in the order of the draw."""
-        return tuple((unit.query_id, unit.snippet_id) for unit in self.units if unit.drawn)
+        return tuple(unit.key for unit in self.units if unit.drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +211,7 @@ def _weigh_pairs(
 
 def list_firsts(ranking: Ranking, pool: Pool) -> list[str]:
     """Return the snippet id at each rank, "" for a document that the list has already shown."""
-    documents = pool.documents.get((ranking.engine, ranking.query_id), ())
+    documents = pool.documents.get(ranking.key, ())
     return [
         "" if document in documents[:rank] else snippet.id
         for rank, (snippet, document) in enumerate(zip(ranking.snippets, documents, strict=False))
@@ -249,8 +254,8 @@ def _list_rules(run: LoadedRun, plan: PairPlan) -> Iterator[tuple[str, object, b
     expected = _weigh_pairs(run, engines, measure, queries, plan.seed)
     yield "units", len(plan.units), len(plan.units) == len(expected), Message("the run gives another number")
     for number, (unit, other) in enumerate(zip(plan.units, expected, strict=True)):
-        name, key = f"units[{number}]", (unit.query_id, unit.snippet_id)
-        yield name, key, key == (other.query_id, other.snippet_id), Message("the run has another pair there")
+        name, key = f"units[{number}]", unit.key
+        yield name, key, key == other.key, Message("the run has another pair there")
         fits = len(unit.weights) == len(other.weights) and all(
             isclose(*weights, abs_tol=1e-8) for weights in zip(unit.weights, other.weights, strict=True)
         )

@@ -187,7 +187,7 @@ def _make_draw(
 ) -> LabelledDraw:
     """Return the units with a weight in comparison `number`, with their labels."""
     first = plans[0]
-    units = {(unit.query_id, unit.snippet_id): unit for unit in first.units if unit.weights[number]}
+    units = {unit.key: unit for unit in first.units if unit.weights[number]}
     total = sum(plan.labels for plan in plans)
     inverse, certain = dict.fromkeys(units, 0.0), dict.fromkeys(units, True)
     for plan in plans:

@@ -245,7 +245,7 @@ def _collect_names(dataset: Dataset, pool: Pool) -> _RunNames:
     """Return the names of a run; a name as it is has priority over its form in TREC files."""
     snippet_ids: dict[tuple[str, str], set[str]] = {}
     for ranking in dataset.rankings:
-        documents = pool.documents.get((ranking.engine, ranking.query_id), ())
+        documents = pool.documents.get(ranking.key, ())
         for snippet, document in zip(ranking.snippets, documents, strict=False):
             snippet_ids.setdefault((ranking.query_id, document), set()).add(snippet.id)
     exact = {key: frozenset(ids) for key, ids in snippet_ids.items()}

@@ -55,7 +55,7 @@ class NearDuplicates:
         """Return the judgments of the whole `pool`, repeat by repeat, given those of the judged pairs."""
         if not self.judged_ids:
             return tuple(judgments)
-        by_key = {(each.query_id, each.snippet_id, each.repeat): each for each in judgments}
+        by_key = {(*each.key, each.repeat): each for each in judgments}
         complete = []
         for repeat in sorted({repeat for *_, repeat in by_key}):
             for pair in pool.pairs:

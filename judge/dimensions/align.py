@@ -160,10 +160,7 @@ def align_embeddings(embeddings: str, pool: JudgedPool, vectors: Floats, seed: i
 
 def _measure_rankings(pool: JudgedPool, rankings: Sequence[Ranking]) -> dict[str, AlignedMeasure]:
     """Return the measures of the rankings after the map, compared with those before as two engines."""
-    documents = {
-        (ranking.engine, ranking.query_id): tuple(snippet.id for snippet in ranking.snippets)
-        for ranking in rankings
-    }
+    documents = {ranking.key: tuple(snippet.id for snippet in ranking.snippets) for ranking in rankings}
     depth = max(4, *map(len, pool.pairs))
     judgments = convert_to_judgments(pool.grades)
     scores = score_rankings(rankings, documents, judgments, parse_measures(MEASURES), pool.scale, depth=depth)

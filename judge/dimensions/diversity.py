@@ -46,7 +46,7 @@ def measure_diversity(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
     ranges = {f"{name}@{depth}": (0.0, 1.0) for name in ("near-duplicates", "similarity")}
     for ranking in run.data.rankings:
         if ranking.error is None:
-            key, snippets = (ranking.engine, ranking.query_id), ranking.snippets[:depth]
+            key, snippets = ranking.key, ranking.snippets[:depth]
             similarities[key] = compare_snippets(snippets)
             values[key] = measure_list(snippets, similarities[key], depth)
     _add_mmr(run, similarities, values, ranges)
@@ -59,11 +59,7 @@ def measure_embedding_diversity(run: LoadedRun, options: DimensionOptions) -> Di
     Raises RunIncomplete when the server of the embeddings fails.
     """
     depth, embed = run.pool.depth, options.embed
-    lists = {
-        (ranking.engine, ranking.query_id): ranking.snippets[:depth]
-        for ranking in run.data.rankings
-        if ranking.error is None
-    }
+    lists = {ranking.key: ranking.snippets[:depth] for ranking in run.data.rankings if ranking.error is None}
     texts = {each.id: f"{each.title}\n{each.text}".strip() for each in chain.from_iterable(lists.values())}
     texts = {name: text for name, text in texts.items() if text}
     if embed is None or len(texts) < 2:

@@ -48,13 +48,13 @@ def measure_expected_gains(run: LoadedRun, _: DimensionOptions) -> DimensionResu
             if measure.name == "nDCG" and value is not None:
                 ideal = ideals.get(ranking.query_id)
                 value = value / ideal if ideal else None
-            values[ranking.engine, ranking.query_id][f"expected {measure}"] = value
+            values[ranking.key][f"expected {measure}"] = value
     ranges = {f"expected {measure}": (0.0, largest_value(measure, scale, depth)) for measure in measures}
     name = f"probability of the grade@{depth}"
     for ranking in rankings:
         ids = [snippet.id for snippet in ranking.snippets[:depth]]
         known = [certain[key] for snippet_id in ids if (key := (ranking.query_id, snippet_id)) in certain]
-        values[ranking.engine, ranking.query_id][name] = sum(known) / len(known) if known else None
+        values[ranking.key][name] = sum(known) / len(known) if known else None
     remarks: tuple[str, ...] = ()
     if not certain:
         remarks = (
@@ -78,7 +78,7 @@ def _average_shares(run: LoadedRun) -> tuple[dict[_Key, Floats], dict[_Key, floa
     for judgment in run.judgments:
         if judgment.grade is None:
             continue
-        key, shares = (judgment.query_id, judgment.snippet_id), judgment.probabilities
+        key, shares = judgment.key, judgment.probabilities
         if len(shares) == top + 1:
             rows[key].append(np.array(shares))
             certain[key].append(shares[judgment.grade])
@@ -109,7 +109,7 @@ def _sum_ideals(run: LoadedRun, expected: Mapping[_Key, float], measure: Measure
     best: dict[str, dict[str, float]] = defaultdict(dict)
     relevant = {judgment.query_id for judgment in run.judgments if judgment.grade}
     for ranking in run.data.rankings:
-        documents = run.pool.documents.get((ranking.engine, ranking.query_id), ())
+        documents = run.pool.documents.get(ranking.key, ())
         for snippet, document in zip(ranking.snippets, documents, strict=False):
             gain = expected.get((ranking.query_id, snippet.id), np.nan)
             of_query = best[ranking.query_id]

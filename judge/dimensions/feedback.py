@@ -21,7 +21,7 @@ from judge.records import BINARY
 def measure_feedback(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
     """Return the share of positive feedback in each list, and how often the verdict is the same."""
     values: dict[tuple[str, str], dict[str, float | None]] = {
-        (ranking.engine, ranking.query_id): {} for ranking in run.data.rankings if ranking.error is None
+        ranking.key: {} for ranking in run.data.rankings if ranking.error is None
     }
     remarks = [_measure_kind(run, kind, labels, values) for kind, labels in (options.feedback or {}).items()]
     shares = dict.fromkeys((name for row in values.values() for name in row), (0.0, 1.0))
@@ -50,7 +50,7 @@ def _measure_kind(
         keys = [(ranking.query_id, snippet.id) for snippet in ranking.snippets[:depth]]
         labelled = [key for key in keys if key in matched.grades]
         same = [(typical[key] >= least) == matched.grades[key] for key in labelled if key in typical]
-        values[ranking.engine, ranking.query_id] |= {
+        values[ranking.key] |= {
             f"positive {kind}@{depth}": fmean(matched.grades[key] for key in labelled) if labelled else None,
             f"with {kind}@{depth}": len(labelled) / len(keys) if keys else None,
             f"agrees with {kind}@{depth}": fmean(same) if same else None,

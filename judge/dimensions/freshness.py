@@ -41,7 +41,7 @@ def measure_freshness(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
         chosen = dict.fromkeys(queries, "")
         remarks.append(Message("no query has the column {column!r}, so every query counts", column=COLUMN))
     dates_by_list = {
-        (ranking.engine, ranking.query_id): [snippet.date for snippet in ranking.snippets[:depth]]
+        ranking.key: [snippet.date for snippet in ranking.snippets[:depth]]
         for ranking in run.data.rankings
         if ranking.error is None and ranking.query_id in chosen
     }

@@ -155,7 +155,7 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
                 for place, each in enumerate(ids)
             ]
             pool = pools[ranking.query_id]
-            values[ranking.engine, ranking.query_id] = measure_recall(of_query, row, pool, run.pool.depth)
+            values[ranking.key] = measure_recall(of_query, row, pool, run.pool.depth)
     remarks, notes = _describe_uncovered(run, points, pools)
     ranges = {name: (0.0, 1.0) for row in values.values() for name in row}
     return summarise_dimension(values, run.data.engines, remarks, notes, ranges)

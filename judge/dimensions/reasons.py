@@ -79,7 +79,7 @@ def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> D
             continue
         names = [classes[key] for key in keys if key in classes]
         is_known = all(key in judgments and (key not in failed or key in classes) for key in keys)
-        values[ranking.engine, ranking.query_id] = {
+        values[ranking.key] = {
             str(name): names.count(name) / len(keys) if is_known else None for name in CLASSES
         }
         for key in filter(classes.get, keys):
@@ -129,7 +129,7 @@ def _classify_reasons(
     ]
     answers = asker.ask(CLASSIFY_REASONS, pairs)
     return {
-        (judgment.query_id, judgment.snippet_id): name
+        judgment.key: name
         for part, answer in zip(parts, answers, strict=True)
         if answer
         for judgment, name in zip(part, answer.classes, strict=True)
@@ -180,7 +180,7 @@ def explain_run(run: LoadedRun, asker: TextAsker, options: DimensionOptions) -> 
     values = scores.average_repeats()[0][:, :, 0]
     means = nan_mean(values, axis=0)
     order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
-    rankings = {(each.engine, each.query_id): each for each in run.data.rankings}
+    rankings = {each.key: each for each in run.data.rankings}
     judgments = _select_judgments(run.judgments)
     lists_with_lines = []
     for at in order[: options.explain_queries]:
@@ -217,7 +217,7 @@ def _select_judgments(judgments: Iterable[Judgment]) -> Mapping[tuple[str, str],
     first: dict[tuple[str, str], Judgment] = {}
     for judgment in judgments:
         if judgment.grade is not None:
-            first.setdefault((judgment.query_id, judgment.snippet_id), judgment)
+            first.setdefault(judgment.key, judgment)
     return first
 
 

@@ -71,7 +71,7 @@ def measure_sites(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
 def list_hosts(data: Dataset, depth: int) -> dict[tuple[str, str], list[str | None]]:
     """Return the hosts of the results, None without one, by (engine, query_id), of lists without an error."""
     return {
-        (ranking.engine, ranking.query_id): [read_host(snippet.url) for snippet in ranking.snippets[:depth]]
+        ranking.key: [read_host(snippet.url) for snippet in ranking.snippets[:depth]]
         for ranking in data.rankings
         if ranking.error is None
     }

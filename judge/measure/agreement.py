@@ -300,7 +300,7 @@ def median_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
     by_pair: dict[tuple[str, str], list[int]] = {}
     for judgment in judgments:
         if judgment.grade is not None and "empty_snippet" not in judgment.flags:
-            by_pair.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
+            by_pair.setdefault(judgment.key, []).append(judgment.grade)
     return {key: median_grade(grades) for key, grades in by_pair.items()}
 
 
@@ -337,7 +337,7 @@ def pair_results(
     indexes = {engine: index for index, engine in enumerate(engines)}
     results = [
         (indexes[ranking.engine], (ranking.query_id, snippet.id))
-        for ranking in sorted(rankings, key=lambda ranking: (ranking.engine, ranking.query_id))
+        for ranking in sorted(rankings, key=lambda ranking: ranking.key)
         if ranking.engine in indexes
         for snippet in ranking.snippets[:depth]
     ]

@@ -138,7 +138,7 @@ def measure_panel_agreement(
 
 
 def _vote_key(judgment: Judgment) -> _VoteKey:
-    return judgment.query_id, judgment.snippet_id, judgment.repeat
+    return *judgment.key, judgment.repeat
 
 
 def _count_votes(votes: Sequence[Judgment], assessor: str, size: int, high: bool) -> Judgment:

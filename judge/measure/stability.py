@@ -194,7 +194,7 @@ def _collect_grades(judgments: Iterable[Judgment], repeats: Sequence[int]) -> tu
     """Return the (pairs,) numbers of the queries and the (pairs, repeats) grades; pairs sorted by name."""
     column = {repeat: index for index, repeat in enumerate(repeats)}
     graded = [
-        ((j.query_id, j.snippet_id), column[j.repeat], j.grade)
+        (j.key, column[j.repeat], j.grade)
         for j in judgments
         if j.grade is not None and j.repeat in column and "empty_snippet" not in j.flags
     ]

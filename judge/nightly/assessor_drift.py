@@ -109,7 +109,7 @@ def collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrade
     grades: dict[tuple[str, str], list[int]] = {}
     for judgment in judgments:
         if judgment.grade is not None:
-            grades.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
+            grades.setdefault(judgment.key, []).append(judgment.grade)
     served = frozenset(judgment.served_model for judgment in judgments if judgment.served_model)
     unreadable = sum(judgment.error in ASSESSOR_ERRORS for judgment in judgments)
     return CanaryGrades(grades, served, requested, sum(map(len, grades.values())), unreadable)

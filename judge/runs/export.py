@@ -185,10 +185,10 @@ def format_qrels(
     grades: dict[tuple[str, str], list[int]] = {}
     for judgment in judgments:
         if judgment.grade is not None:
-            grades.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
+            grades.setdefault(judgment.key, []).append(judgment.grade)
     best = {(query_id, document): 1 for query_id, names in (unreturned or {}).items() for document in names}
     for ranking in rankings:
-        documents_of = documents.get((ranking.engine, ranking.query_id), ())
+        documents_of = documents.get(ranking.key, ())
         for snippet, document in zip(ranking.snippets, documents_of, strict=False):
             repeats = grades.get((ranking.query_id, snippet.id))
             if repeats:

@@ -253,7 +253,7 @@ def _list_pairs(
     """Yield the pairs of a query: every snippet that has a document, once."""
     snippets: dict[str, tuple[str, Snippet]] = {}
     for ranking in rankings:
-        judged = len(documents[ranking.engine, ranking.query_id])
+        judged = len(documents[ranking.key])
         snippets.update({snippet.id: (ranking.query_id, snippet) for snippet in ranking.snippets[:judged]})
     return (make_pair(data, *snippets[id_]) for id_ in sorted(snippets))
 

@@ -85,7 +85,7 @@ class RunResult:
         pairs = {pair.key: pair for pair in self.pool.pairs}
         rows = []
         for judgment in self.judgments:
-            pair = pairs[judgment.query_id, judgment.snippet_id]
+            pair = pairs[judgment.key]
             rows.append(
                 {
                     "query_id": judgment.query_id,

@@ -222,7 +222,7 @@ def judgment_entries(judgments: Iterable[Judgment], members: PanelMembers, scale
     by_member: dict[tuple[str, str, int], list[MemberJudgment]] = {}
     for name, own in members.items():
         for judgment in own:
-            key = judgment.query_id, judgment.snippet_id, judgment.repeat
+            key = *judgment.key, judgment.repeat
             by_member.setdefault(key, []).append(
                 MemberJudgment(
                     assessor=name,
@@ -306,7 +306,7 @@ def _engine(
     scores: ScoreTable,
     dimensions: Mapping[str, DimensionResult],
 ) -> EngineEntry:
-    key = (ranking.engine, ranking.query_id)
+    key = ranking.key
     documents = pool.documents.get(key, ())
     return EngineEntry(
         scores=scores.get(key, {}),
