@@ -15,7 +15,7 @@ from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 
@@ -26,27 +26,32 @@ from judge.models.error_mapping import transport_error
 from judge.models.redaction import mask
 from judge.runs.folder import dump_json
 
-#: The modules of classes that need no path.
-_MODULES = {
-    "BingSearchAPIWrapper": "langchain_community.utilities",
-    "BraveSearchWrapper": "langchain_community.utilities",
-    "GoogleSerperAPIWrapper": "langchain_community.utilities",
-    "MojeekSearchAPIWrapper": "langchain_community.utilities",
-    "WikipediaRetriever": "langchain_community.retrievers",
-    "YouRetriever": "langchain_community.retrievers",
-    "TavilySearch": "langchain_tavily",
-    "ExaSearchRetriever": "langchain_exa",
-}
-#: The environment variables of their keys.
-KEYS = {
-    "BingSearchAPIWrapper": "BING_SUBSCRIPTION_KEY",
-    "BraveSearchWrapper": "BRAVE_SEARCH_API_KEY",
-    "GoogleSerperAPIWrapper": "SERPER_API_KEY",
-    "YouRetriever": "YDC_API_KEY",
-    "TavilySearch": "TAVILY_API_KEY",
-    "ExaSearchRetriever": "EXA_API_KEY",
-    "JinaSearchAPIWrapper": "JINA_API_KEY",
-    "SearchApiAPIWrapper": "SEARCHAPI_API_KEY",
+
+class KnownClass(NamedTuple):
+    """A class of LangChain: its module, "" where the user names it, and the variable of its key.
+
+    A class with an `alternative` returns an empty list both for an answer without results and for an error
+    with HTTP 200; the alternative tells them apart.
+    """
+
+    module: str = ""
+    key: str = ""
+    alternative: str = ""
+
+
+_WRAPPERS, _RETRIEVERS = "langchain_community.utilities", "langchain_community.retrievers"
+_WITH_PROOF = "an engine of your own, http:NAME, with `proof`"
+KNOWN_CLASSES = {
+    "BingSearchAPIWrapper": KnownClass(_WRAPPERS, "BING_SUBSCRIPTION_KEY", "--engine bing"),
+    "BraveSearchWrapper": KnownClass(_WRAPPERS, "BRAVE_SEARCH_API_KEY", "--engine brave"),
+    "GoogleSerperAPIWrapper": KnownClass(_WRAPPERS, "SERPER_API_KEY"),
+    "MojeekSearchAPIWrapper": KnownClass(_WRAPPERS, alternative=_WITH_PROOF),
+    "WikipediaRetriever": KnownClass(_RETRIEVERS),
+    "YouRetriever": KnownClass(_RETRIEVERS, "YDC_API_KEY"),
+    "TavilySearch": KnownClass("langchain_tavily", "TAVILY_API_KEY"),
+    "ExaSearchRetriever": KnownClass("langchain_exa", "EXA_API_KEY"),
+    "JinaSearchAPIWrapper": KnownClass(key="JINA_API_KEY", alternative=_WITH_PROOF),
+    "SearchApiAPIWrapper": KnownClass(key="SEARCHAPI_API_KEY"),
 }
 _OWN_API = "so its order measures no engine; use an engine's own API"
 #: Parts of the names of refused classes, with the reason and the alternative.
@@ -69,14 +74,6 @@ _HIDE_ERRORS = {
     " your own, http:NAME, or write a class that raises",
     "breebs": "it gives an empty answer when the server fails with a JSON body, which scores 0; describe the"
     " service as an engine of your own, http:NAME",
-}
-#: Classes that return an empty list both for an answer without results and for an error with HTTP 200; each
-#: with an engine that tells both apart.
-_EMPTY_OR_ERROR = {
-    "BingSearchAPIWrapper": "--engine bing",
-    "BraveSearchWrapper": "--engine brave",
-    "MojeekSearchAPIWrapper": "an engine of your own, http:NAME, with `proof`",
-    "JinaSearchAPIWrapper": "an engine of your own, http:NAME, with `proof`",
 }
 _SHAPE = ResponseShape(
     results="results",
@@ -118,10 +115,11 @@ class LangChainEngine:
             {name: value for name, value in options.items() if not _SECRET.search(name)}
         )
         self._timeout = timeout
-        self._wrapped = _construct(module or _MODULES.get(class_name, ""), class_name, options, self.secrets)
+        known = KNOWN_CLASSES.get(class_name, KnownClass())
+        self._wrapped = _construct(module or known.module, class_name, options, self.secrets)
         self.max_results = _result_limit(self._wrapped)
-        parents = (parent.__name__ for parent in type(self._wrapped).__mro__)
-        self._alternative = next((_EMPTY_OR_ERROR[name] for name in parents if name in _EMPTY_OR_ERROR), "")
+        parents = (KNOWN_CLASSES.get(parent.__name__) for parent in type(self._wrapped).__mro__)
+        self._alternative = next((each.alternative for each in parents if each and each.alternative), "")
 
     def requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the only call: wrappers have no second page."""
@@ -172,7 +170,7 @@ def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets
         raise InputError(
             "langchain:{name} is not known by name; write langchain:package.module:Class, or one of {names}",
             name=class_name,
-            names=", ".join(_MODULES),
+            names=", ".join(name for name, known in KNOWN_CLASSES.items() if known.module),
         )
     try:
         with warnings.catch_warnings():

@@ -140,7 +140,7 @@ def _model_variables(config: Config) -> Iterator[str]:
 def _engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str]:
     if not collect:
         return
-    from judge.collect.langchain_engine import KEYS
+    from judge.collect.langchain_engine import KNOWN_CLASSES
     from judge.collect.registry import KNOWN
     from judge.config.collect import CollectConfig
 
@@ -154,7 +154,8 @@ def _engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str
         elif kind == "http":
             yield from filter(None, (str(config.engine_tables.get(name, {}).get("key", "")),))
         elif kind == "langchain":
-            yield from filter(None, (KEYS.get(name.rpartition(":")[2], ""),))
+            known = KNOWN_CLASSES.get(name.rpartition(":")[2])
+            yield from filter(None, (known and known.key,))
 
 
 def _extras(config: Config, collect: Mapping[str, object]) -> set[str]:
