@@ -83,28 +83,18 @@ def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[I
 def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
     csv.field_size_limit(1 << 30)
     texts = (text for _, text in rows.read_lines(path, warn))
-    first, skipped = _find_header_line(texts)
-    delimiter = _detect_delimiter(first, columns)
-    reader = csv.reader(chain([first], texts), delimiter=delimiter, strict=True)
+    first, skipped = _find_header(texts)
+    delimiter = _detect_delimiter("".join(first), columns)
     header: list[str] = []
-    while True:
-        # A record can have several lines; messages name the first one.
-        location = f"{path}:{skipped + reader.line_num + 1}"
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise InputError("{place}: is not CSV: {error}", place=location, error=error) from None
-        if cells is None:
-            return
-        if cells and not header:
+    for location, cells in textfile.split_records(path, chain(first, texts), delimiter, skipped):
+        if not header:
             header = _check_header(location, cells, columns)
-            skipped += first.count("\n") - 1
-        elif cells:
+        else:
             yield rows.flat_row(location, _read_cells(location, header, cells, delimiter, columns), columns)
 
 
-def _find_header_line(texts: Iterator[str]) -> tuple[str, int]:
-    """Return the header line, and the number of lines before it.
+def _find_header(texts: Iterator[str]) -> tuple[list[str], int]:
+    """Return the lines of the header, and the number of lines before it.
 
     Blank lines and `sep=;` of Excel are skipped. A line break inside quotes does not end the header.
     """
@@ -113,12 +103,13 @@ def _find_header_line(texts: Iterator[str]) -> tuple[str, int]:
         if not text.strip() or re.fullmatch(r"sep=[^\w\s]|sep=\t", text.rstrip("\r\n")):
             skipped += 1
             continue
+        lines = [text]
         for more in islice(texts, _HEADER_LINES if text.count('"') % 2 else 0):
-            text += more
-            if text.count('"') % 2 == 0:
+            lines.append(more)
+            if more.count('"') % 2:
                 break
-        return text, skipped
-    return "", skipped
+        return lines, skipped
+    return [], skipped
 
 
 def _detect_delimiter(header: str, columns: Mapping[str, str]) -> str:

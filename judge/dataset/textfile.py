@@ -8,7 +8,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO, cast
@@ -267,18 +267,28 @@ def normalise_column_name(cell: str) -> str:
 
 
 def read_records(path: Path, text: str, separator: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield every record that is not blank: its location `file:line`, and its cells without blanks.
+    """Yield every record that is not blank, as `split_records` does, its cells without blanks."""
+    for location, cells in split_records(path, io.StringIO(text, newline=""), separator):
+        stripped = [cell.strip() for cell in cells]
+        if any(stripped):
+            yield location, stripped
 
-    Raise InputError where the text is not CSV.
+
+def split_records(
+    path: Path, lines: Iterable[str], separator: str, skipped: int = 0
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield every record that has a cell: the location `file:line` of its first line, and its cells.
+
+    `skipped` lines of the file came before. Raise InputError where the lines are not CSV.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    reader = csv.reader(lines, delimiter=separator, strict=True)
     while True:
-        location = f"{path}:{reader.line_num + 1}"
+        location = f"{path}:{skipped + reader.line_num + 1}"
         try:
-            cells = [cell.strip() for cell in next(reader)]
-        except StopIteration:
-            return
+            cells = next(reader, None)
         except csv.Error as error:
             raise InputError("{place}: is not CSV: {error}", place=location, error=error) from None
-        if any(cells):
+        if cells is None:
+            return
+        if cells:
             yield location, cells
