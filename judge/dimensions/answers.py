@@ -112,7 +112,7 @@ def measure_answers(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Di
         for ranking in lists_with_results
     ]
     replies = asker.ask(ANSWER, to_answer)
-    answers = dict(zip(map(_key, lists_with_results), replies, strict=True))
+    answers = dict(zip((each.key for each in lists_with_results), replies, strict=True))
     texts = {key: answer.answer for key, answer in answers.items() if answer and answer.answer.strip()}
     to_grade = [make_question_pair(queries[query_id], [text]) for (_, query_id), text in texts.items()]
     grades = asker.ask(GRADE_ANSWER, to_grade)
@@ -120,7 +120,7 @@ def measure_answers(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Di
     values: dict[tuple[str, str], QueryValues] = {}
     notes = []
     for ranking in lists:
-        key = _key(ranking)
+        key = ranking.key
         is_missing = not ranking.snippets or (answers[key] is not None and key not in texts)
         grade = _MISSING if is_missing else graded.get(key)
         values[key] = {
@@ -142,10 +142,6 @@ def measure_answers(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Di
     ranges = {SCORE: (-1.0, 1.0), **dict.fromkeys(map(str, VALUES), (0.0, 1.0))}
     result = summarise_dimension(values, run.data.engines, (remark,), worst, ranges)
     return _add_correlations(run, result)
-
-
-def _key(ranking: Ranking) -> tuple[str, str]:
-    return ranking.engine, ranking.query_id
 
 
 def _add_correlations(run: LoadedRun, result: DimensionResult) -> DimensionResult:
