@@ -28,11 +28,7 @@ from judge.analysis.label_agreement import (
     run_from_labels,
 )
 from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.pair_plan import (
-    DrawSize,
-    PairPlan,
-    plan_pairs,
-)
+from judge.analysis.pair_plan import DrawSize, PairPlan, plan_pairs
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import Summary

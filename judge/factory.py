@@ -248,8 +248,7 @@ def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model])
     provider = PROVIDERS.get(spec.partition(":")[0])
     if provider is None or not provider.key:
         raise SetupError(
-            "--on ray works with openai:NAME and dashscope:NAME; omit --on ray for {model}",
-            model=spec,
+            "--on ray works with openai:NAME and dashscope:NAME; omit --on ray for {model}", model=spec
         )
     set_up_ray_in_environment(is_local=config.ray_address is None)
     from judge.models.ray_cluster import RayCluster

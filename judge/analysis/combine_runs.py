@@ -153,8 +153,7 @@ def _shared_queries(runs: Mapping[str, LoadedRun]) -> dict[str, Query]:
     shared = {id_: query for id_, query in first.items() if all(id_ in queries for _, queries in others)}
     if not shared:
         raise InputError(
-            "{runs} share no query_id; runs are compared on the queries that all have",
-            runs=NameList(runs),
+            "{runs} share no query_id; runs are compared on the queries that all have", runs=NameList(runs)
         )
     for other, queries in others:
         for id_, query in shared.items():

@@ -190,10 +190,7 @@ def _bias(
         )
     engines = run.data.engines
     owners, results = agreement.pair_results(engines, run.data.rankings, run.pool.depth, theirs, ours)
-    return (
-        estimate_engine_bias(engines, owners, results),
-        find_widest_gap(engines, owners, results),
-    )
+    return (estimate_engine_bias(engines, owners, results), find_widest_gap(engines, owners, results))
 
 
 def _scored(

@@ -28,11 +28,7 @@ from judge.measure.panel_agreement import (
 )
 from judge.measure.score import Scores, score_columns, score_ideal_order
 from judge.measure.segments import compare_segments
-from judge.measure.sensitivity import (
-    check_own_lists,
-    list_needed_measures,
-    measure_flagged_sensitivity,
-)
+from judge.measure.sensitivity import check_own_lists, list_needed_measures, measure_flagged_sensitivity
 from judge.measure.stability import measure_stability
 from judge.records import LABEL, Judgment, Query
 

@@ -40,10 +40,7 @@ CANARIES = ProgressWords(
 )
 #: What is asked for stands before them.
 QUESTIONS = ProgressWords(
-    "questions",
-    "{count:,} question",
-    "{count:,} questions",
-    "{done:,} of {total:,} answered",
+    "questions", "{count:,} question", "{count:,} questions", "{done:,} of {total:,} answered"
 )
 COLLECTING = ProgressWords(
     "collecting answers",
@@ -126,10 +123,7 @@ class ProgressLines:
     """A line every ten seconds, for logs and pipes."""
 
     def __init__(
-        self,
-        stream: TextIO,
-        clock: Callable[[], float] = time.monotonic,
-        words: ProgressWords = JUDGING,
+        self, stream: TextIO, clock: Callable[[], float] = time.monotonic, words: ProgressWords = JUDGING
     ) -> None:
         self._t = ui_translator()
         self._stream = stream

@@ -259,9 +259,7 @@ Prices = Annotated[TextList, BeforeValidator(split_prices)]
 Weights = Annotated[TextList, BeforeValidator(split_weights)]
 Columns = Annotated[TextList, BeforeValidator(_split_columns)]
 Measures = Annotated[
-    TextList,
-    OneOrMore,
-    Field(description=Message('a list of measures such as ["nDCG@10", "AP@10"]')),
+    TextList, OneOrMore, Field(description=Message('a list of measures such as ["nDCG@10", "AP@10"]'))
 ]
 Price = Annotated[
     tuple[NonNegativeNumber, ...],

@@ -6,12 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from judge.analysis.dimension_result import (
-    PRICE,
-    DimensionMean,
-    DimensionResult,
-    summarise_dimension,
-)
+from judge.analysis.dimension_result import PRICE, DimensionMean, DimensionResult, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_lists
 from judge.dimensions import DimensionOptions

@@ -39,11 +39,7 @@ def _measure_kind(
         matched = match_labels(labels, run.data, run.pool)
     except InputError as error:
         return error.message
-    depth, least, typical = (
-        run.pool.depth,
-        run.spec.scale.relevant_from,
-        median_grades(run.judgments),
-    )
+    depth, least, typical = (run.pool.depth, run.spec.scale.relevant_from, median_grades(run.judgments))
     for ranking in run.data.rankings:
         if ranking.error is not None:
             continue

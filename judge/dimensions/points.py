@@ -162,10 +162,7 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
 
 
 def measure_recall(
-    points: Sequence[Point],
-    ranking: Sequence[Levels | None],
-    pool: Sequence[Levels | None],
-    depth: int,
+    points: Sequence[Point], ranking: Sequence[Levels | None], pool: Sequence[Levels | None], depth: int
 ) -> QueryValues:
     """Return the values of a list whose results have these levels, best first; `pool` has all of the query.
 
@@ -218,9 +215,7 @@ def _make_support_question(pair: Pair, points: Sequence[Point]) -> Pair:
 
 
 def _describe_uncovered(
-    run: LoadedRun,
-    points: Mapping[str, Sequence[Point]],
-    pools: Mapping[str, Sequence[Levels | None]],
+    run: LoadedRun, points: Mapping[str, Sequence[Point]], pools: Mapping[str, Sequence[Levels | None]]
 ) -> tuple[tuple[Message, ...], tuple[DimensionNote, ...]]:
     """Return how many vital points no result supports, and which these are, most of a query first.
 

@@ -218,10 +218,7 @@ class _FlatResults:
         self.results = array("i"), array("i"), array("i"), array("i")
 
     def add(
-        self,
-        query_id: str,
-        rankings: Sequence[Ranking],
-        documents: Mapping[tuple[str, str], Sequence[str]],
+        self, query_id: str, rankings: Sequence[Ranking], documents: Mapping[tuple[str, str], Sequence[str]]
     ) -> None:
         """Add the rankings of a query, sorted by engine."""
         if query_id in self.queries:

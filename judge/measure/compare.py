@@ -217,10 +217,7 @@ class _EnginePair:
 
 
 def _make_comparison(
-    pair: _EnginePair,
-    counts: Sequence[int],
-    worst_case: tuple[float, float],
-    bounds: tuple[Floats, Floats],
+    pair: _EnginePair, counts: Sequence[int], worst_case: tuple[float, float], bounds: tuple[Floats, Floats]
 ) -> PairComparison:
     """Return the comparison of a pair from the worst case and the (queries,) bounds of its differences.
 

@@ -99,9 +99,7 @@ class EngineResult:
 
 
 def summarise_engines(
-    scores: Scores,
-    results: ResultColumns,
-    rerank_scores: Mapping[int, float] = MappingProxyType({}),
+    scores: Scores, results: ResultColumns, rerank_scores: Mapping[int, float] = MappingProxyType({})
 ) -> dict[str, EngineResult]:
     """Return what each engine returned and scored, in the order of `scores.engines`.
 

@@ -40,11 +40,7 @@ _BLOCK_CELLS = 2**20
 
 
 def impute_grades(
-    pairs: Sequence[tuple[str, str]],
-    grades: Ints,
-    discounts: Floats,
-    repeats: Sequence[int],
-    top: int,
+    pairs: Sequence[tuple[str, str]], grades: Ints, discounts: Floats, repeats: Sequence[int], top: int
 ) -> Ints:
     """Return the (unjudged, `DRAWS`) grades for the cells of `grades` that are `NO_GRADE`, row by row.
 

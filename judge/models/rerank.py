@@ -42,10 +42,7 @@ SERVICES: Mapping[str, RerankService] = {
     "server": RerankService("", "/rerank", "RERANK_BASE_URL", "RERANK_API_KEY"),
     "cohere": RerankService("https://api.cohere.com/v2", "/rerank", "COHERE_BASE_URL", "COHERE_API_KEY"),
     "dashscope": RerankService(
-        DASHSCOPE_URL,
-        "/services/rerank/text-rerank/text-rerank",
-        "DASHSCOPE_BASE_URL",
-        "DASHSCOPE_API_KEY",
+        DASHSCOPE_URL, "/services/rerank/text-rerank/text-rerank", "DASHSCOPE_BASE_URL", "DASHSCOPE_API_KEY"
     ),
 }
 

@@ -178,10 +178,7 @@ def print_plan(needed: int, to_pay: int, console: Console, t: Translator) -> Non
 def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
     """Print the figures of both prompts, the unexpected grades, the cost and the path of the result."""
     result = selftest.result
-    prompts = {
-        t("shipped prompt"): result.prompts["shipped"],
-        t("plain prompt"): result.prompts["plain"],
-    }
+    prompts = {t("shipped prompt"): result.prompts["shipped"], t("plain prompt"): result.prompts["plain"]}
     heading = t(
         "{test.result.assessor}: {test.result.probes.count} probes, {test.calls_made:,} calls now",
         test=selftest,

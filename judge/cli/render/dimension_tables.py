@@ -69,11 +69,7 @@ def print_dimension(
 
 
 def _fit_columns(
-    name: str,
-    dimension: DimensionSummary,
-    engines: Sequence[str],
-    console: Console,
-    t: Translator,
+    name: str, dimension: DimensionSummary, engines: Sequence[str], console: Console, t: Translator
 ) -> Iterator[list[str]]:
     """Yield the measures of each table that the terminal has room for, at least one."""
     chosen: list[str] = []
