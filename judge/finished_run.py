@@ -17,7 +17,7 @@ from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run
 from judge.runs.result import RunResult
-from judge.selftest import stored_results
+from judge.selftest import update_results
 
 
 def measure_run(path: Path, run: LoadedRun, summary: Summary | None = None) -> RunResult:
@@ -76,7 +76,7 @@ def rescore(
         loaded = load_run(folder, in_memory=save)
         chosen = resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with reading_run(path):
-            selftests = stored_results.update_results(folder, loaded.spec.selftest)
+            selftests = update_results(folder, loaded.spec.selftest)
             loaded = replace(loaded, spec=replace(loaded.spec, measures=chosen, selftest=selftests))
             measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())
             loaded = replace(loaded, dimensions=measured)

@@ -38,7 +38,7 @@ from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run
 from judge.runs.result import RunResult
-from judge.selftest import selftest_run, stored_results
+from judge.selftest import look_up_results, selftest_run
 from judge.store.store import VerdictStore
 
 
@@ -87,7 +87,7 @@ def run(
         store_file = run_identity.store_path(config, folder)
         options = _build_dimension_options(config, store_file)
         identities = selftest_run.identify_assessors(assessors, config)
-        selftests = stored_results.look_up_results(store_file, identities)
+        selftests = look_up_results(store_file, identities)
         with VerdictStore(store_file) as store:
             judgings = asyncio.run(
                 judge_with_panel(selection.to_judge, clients, store, config.repeats, listener, apis)

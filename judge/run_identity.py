@@ -14,8 +14,8 @@ from typing import Any
 
 from judge.analysis.loaded_run import RunLabels
 from judge.assess.assessor import Assessor
+from judge.config import INPUT
 from judge.config.environment import environment
-from judge.config.option import INPUT
 from judge.config.option_checks import options_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.pool import PooledDataset

@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from judge.cli.options import separate_options
 from judge.cli.terminal import ui_translator
-from judge.config.option import GROUPS
+from judge.config import GROUPS
 
 #: Errors that typer finds in the arguments of a command. Typer has a copy of click, whose class this is.
 UsageError: Any = typer.BadParameter.__base__

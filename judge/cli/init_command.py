@@ -17,8 +17,8 @@ from judge.characters import escape_controls
 from judge.cli.help import split_lines
 from judge.cli.options import make_option
 from judge.cli.terminal import print_command, ui_translator
+from judge.config import NIGHTS, Option
 from judge.config.loader import name_keys
-from judge.config.option import NIGHTS, Option
 from judge.errors import InputError
 from judge.messages import Translator
 

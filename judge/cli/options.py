@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from judge.config.option import FILES, Option
+from judge.config import FILES, Option
 
 Command = Callable[..., None]
 #: Where the context of a command keeps the values of its options that are fields of a model.

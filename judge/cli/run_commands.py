@@ -24,7 +24,7 @@ from judge.cli.terminal import (
     print_error,
     ui_translator,
 )
-from judge.config.option import ASSESSOR, FILES, INPUT, Option
+from judge.config import ASSESSOR, FILES, INPUT, Option
 from judge.errors import InputError, JudgeError
 from judge.messages import Message
 from judge.models import FORMS

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from judge.characters import escape_controls
-from judge.cli.render.cells import escape_line
+from judge.cli.render import escape_line
 from judge.cli.terminal import ui_translator
 from judge.errors import InputError
 from judge.report.payload import ERRORS

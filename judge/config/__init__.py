@@ -1,1 +1,46 @@
-"""Options of a run, of collecting and of the nightly job, and the TOML files that hold them."""
+"""Options of a run, of collecting and of the nightly job, and the TOML files that hold them.
+
+`Option` says how a field of a model of options appears in help, on the command line and in judge.toml. This
+module does not import pydantic, so that `judge --help` starts fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from judge.messages import Message
+
+#: The groups of options, in the order of help.
+ASSESSOR = "Assessor"
+INPUT = "Input"
+MEASURING = "Measuring"
+LIMITS = "Calls and cost"
+DIMENSIONS = "Beside relevance"
+ENGINES = "Engines"
+CALLS = "Calls"
+FILES = "Files"
+#: Options of the nightly job stand in TOML files only.
+NIGHTS = Message("For judge nightly")
+GROUPS = (ASSESSOR, INPUT, MEASURING, DIMENSIONS, LIMITS, ENGINES, CALLS, FILES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """An option: its text in help, which is a message of the catalogue, and its group there.
+
+    `example` is a value in TOML, for an option without a default. `flags` replace `--NAME`. `type` is what
+    the command line reads, if it is not the type of the field; `place` "file" leaves the option to TOML
+    files. A run that resumes may have another value where `is_changeable`. `judge selftest` takes no option
+    that is `for_datasets`, and none of the input; `judge score` takes those that are `for_scores`.
+    """
+
+    help: str
+    group: str
+    example: str = ""
+    flags: tuple[str, ...] = ()
+    type: Any = None
+    place: Literal["option", "argument", "file"] = "option"
+    is_changeable: bool = False
+    for_datasets: bool = False
+    for_scores: bool = False

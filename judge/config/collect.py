@@ -10,8 +10,8 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
+from judge.config import CALLS, ENGINES, FILES, INPUT
 from judge.config.loader import ConfigSource, did_you_mean, read_section, rename_options
-from judge.config.option import CALLS, ENGINES, FILES, INPUT
 from judge.config.option_checks import (
     STRICT,
     Addresses,

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
+from judge.config import NIGHTS
 from judge.config.loader import NIGHTS_FOLDER
-from judge.config.option import NIGHTS
 from judge.config.option_checks import (
     STRICT,
     NonNegativeNumber,

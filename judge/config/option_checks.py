@@ -23,8 +23,8 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails
 
+from judge.config import DIMENSIONS, FILES, LIMITS, MEASURING, Option
 from judge.config.loader import did_you_mean, toml_repr
-from judge.config.option import DIMENSIONS, FILES, LIMITS, MEASURING, Option
 from judge.errors import InputError
 from judge.messages import Message
 from judge.records import WEIGHTED_DIMENSIONS

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
+from judge.config import ASSESSOR, DIMENSIONS, FILES, INPUT, LIMITS, MEASURING
 from judge.config.loader import ConfigSource, read_toml, rename_options
-from judge.config.option import ASSESSOR, DIMENSIONS, FILES, INPUT, LIMITS, MEASURING
 from judge.config.option_checks import (
     STRICT,
     Columns,

@@ -1,1 +1,78 @@
-"""Self-test of an assessor: resistance to prompt injection, strictness, and format of its replies."""
+"""Self-test of an assessor: resistance to prompt injection, strictness, and format of its replies.
+
+Results are stored, and a run shows the figures of its assessors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from judge.analysis.summary import SelfTestEntry, SelfTestFigures
+from judge.errors import InputError
+from judge.runs.folder import RunFolder
+from judge.runs.record_json import from_json
+
+#: The folder of results, beside the verdict store that the self-tests were paid into.
+SELFTEST_FOLDER = "selftests"
+
+
+def results_folder(store: Path) -> RunFolder:
+    """Return the folder of the results that belong to the verdict store at `store`."""
+    return RunFolder(store.parent / SELFTEST_FOLDER)
+
+
+def result_file_name(assessor: str, identity: str) -> str:
+    """Return the name of the file with an assessor's result."""
+    return f"{re.sub(r'[^A-Za-z0-9.]+', '_', assessor)[:80]}-{identity}.json"
+
+
+def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, SelfTestEntry]:
+    """Return the id and the figures for each assessor, figures None without a self-test.
+
+    Raises InputError when a stored result cannot be read.
+    """
+    folder = results_folder(store)
+    return {
+        name: SelfTestEntry(each, _read_figures(folder.read_if_there(result_file_name(name, each))))
+        for name, each in identities.items()
+    }
+
+
+def update_results(run: RunFolder, entries: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
+    """Return the self-tests of a finished run, with results that were stored since.
+
+    A run that was moved away from its store keeps its own figures.
+    """
+    now = look_up_results(run.store_path, {name: row.id for name, row in entries.items()})
+    return {name: row if row.figures else entries[name] for name, row in now.items()}
+
+
+def _read_figures(result: Mapping[str, Any] | None) -> SelfTestFigures | None:
+    if result is None:
+        return None
+    try:
+        return _select_figures(result)
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            "the self-test kept in {folder}/ is not as this version of judge writes it ({error!r}); delete"
+            " it, or make it anew: judge selftest",
+            folder=SELFTEST_FOLDER,
+            error=error,
+        ) from error
+
+
+def _select_figures(result: Mapping[str, Any]) -> SelfTestFigures:
+    shipped, plain = result["prompts"]["shipped"], result["prompts"]["plain"]
+    figures = {
+        "probes": result["probes"]["count"],
+        "repeat": result["repeat"],
+        "too_high": shipped["hostile"],
+        "plain_too_high": plain["hostile"],
+        "too_low": shipped["strict"],
+        "language": shipped["language"],
+        "obedient": shipped["obedient"],
+    }
+    return from_json(SelfTestFigures, figures, f"a result in {SELFTEST_FOLDER}")

@@ -24,9 +24,8 @@ from judge.pricing import Cost
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pool, Scale, ScaleName
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.record_json import to_json
-from judge.selftest import probes
+from judge.selftest import SELFTEST_FOLDER, probes, result_file_name, results_folder
 from judge.selftest.probes import SelfTestMetrics, compute_metrics
-from judge.selftest.stored_results import SELFTEST_FOLDER, result_file_name, results_folder
 from judge.store.store import VerdictStore
 
 _REASK_TEXTS: Mapping[Lang, str] = {

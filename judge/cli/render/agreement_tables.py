@@ -11,7 +11,7 @@ from rich.text import Text
 from judge.analysis.label_agreement import CalibrationResult, LabelAgreement, MissingCalibration
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
 from judge.characters import escape_controls
-from judge.cli.render.cells import format_number, format_range, make_table
+from judge.cli.render import format_number, format_range, make_table
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
 from judge.measure.measures import parse_measure

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from judge.analysis.dimension_result import DimensionMean, DimensionSummary
 from judge.analysis.summary import Summary
-from judge.cli.render.cells import (
+from judge.cli.render import (
     escape_line,
     format_number,
     format_range,

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.cli.render.cells import (
+from judge.cli.render import (
     escape_line,
     format_number,
     format_range,

@@ -13,7 +13,7 @@ from rich.text import Text
 
 import judge
 from judge import example
-from judge.cli.render.cells import Screen
+from judge.cli.render import Screen
 from judge.cli.render.run_tables import print_run
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.runs.result import RunResult
