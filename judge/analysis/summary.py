@@ -186,6 +186,25 @@ class Summary:
         """Return the comparisons by `measure`."""
         return [pair for pair in self.comparisons if pair.measure == measure]
 
+    def sort_engines(self, measure: str) -> list[str]:
+        """Return the engines, highest mean first, those without a mean last."""
+
+        def place(engine: str) -> tuple[float, str]:
+            mean = self.engines[engine].measures[measure].mean
+            return (1.0 if mean is None else -mean, engine)
+
+        return sorted(self.engines, key=place)
+
+    @property
+    def deciding_measure(self) -> str:
+        """The measure that decides; empty when no engines are compared."""
+        return self.comparisons[0].measure if self.comparisons else ""
+
+    @property
+    def main_measure(self) -> str:
+        """The measure that decides, or the first one where no engines are compared."""
+        return self.deciding_measure or self.measures[0]
+
     @property
     def labelled(self) -> int:
         """The number of judgments whose grade is the label of a person."""

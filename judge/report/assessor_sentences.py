@@ -152,7 +152,7 @@ def _describe_panel(t: Translator, summary: Summary, panel: PanelResult) -> Iter
         size=len(panel.members),
         panel=panel,
     )
-    yield from _compare_orders(t, summary, panel, sentences.find_main_measure(summary))
+    yield from _compare_orders(t, summary, panel, summary.main_measure)
 
 
 def _describe_member(t: Translator, member: Member) -> Iterator[str]:

@@ -107,7 +107,7 @@ def render_report(
     sample of them.
     """
     extras = extras or ReportExtras()
-    deciding = sentences.find_main_measure(summary)
+    deciding = summary.main_measure
     schema = PayloadSchema(list(summary.engines), summary.measures, summary.depth)
     chart_data = ChartData.start(summary)
     page_data = select_queries(read_queries, schema, deciding, budget or PageBudget(), chart_data.add)
@@ -145,7 +145,7 @@ def render_report(
 
 def _describe_answer(summary: Summary) -> Text:
     """Return the answer in a sentence, or why there is nothing to compare."""
-    if sentences.find_deciding_measure(summary):
+    if summary.deciding_measure:
         return in_both(sentences.choose_headline, summary)
     count = len(summary.engines)
     if count < 2:
@@ -159,10 +159,10 @@ def _describe_too_few(t: Translator, count: int) -> str:
 
 def _describe_differences(summary: Summary) -> Sequence[Text]:
     """Return how the engine with the highest mean compares with the others."""
-    deciding = sentences.find_deciding_measure(summary)
+    deciding = summary.deciding_measure
     if not deciding:
         return []
-    best = sentences.sort_engines(summary, deciding)[0]
+    best = summary.sort_engines(deciding)[0]
     rows = [row for row in summary.comparisons if row.measure == deciding and best in (row.a, row.b)]
     return [in_both(sentences.describe_difference, row) for row in rows[:_SENTENCES]]
 
@@ -173,7 +173,7 @@ def _describe_payload(run: str, summary: Summary, deciding: str) -> Markup:
     header = {
         "run": fit_on_line(run),
         "engines": list(make_labels(engines).values()),
-        "order": list(map(engines.index, sentences.sort_engines(summary, deciding))),
+        "order": list(map(engines.index, summary.sort_engines(deciding))),
         "measures": summary.measures,
         "deciding": summary.measures.index(deciding),
         "grades": GRADE_NAMES[summary.scale],

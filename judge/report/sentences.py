@@ -24,35 +24,15 @@ FEW_QUERIES = 10
 TIE = 1e-12
 
 
-def find_deciding_measure(summary: Summary) -> str:
-    """Return the measure that decides; empty when no engines are compared."""
-    return summary.comparisons[0].measure if summary.comparisons else ""
-
-
-def find_main_measure(summary: Summary) -> str:
-    """Return the measure that decides, or the first one where no engines are compared."""
-    return find_deciding_measure(summary) or summary.measures[0]
-
-
 def name_dimension(t: Translator, name: str) -> str:
     """Return the name of a dimension, which engines can follow: `sidebyside: A, B`."""
     kind, separator, engines = name.partition(": ")
     return t("{name}: {value}", name=t(kind), value=engines) if separator else t(name)
 
 
-def sort_engines(summary: Summary, measure: str) -> list[str]:
-    """Return the engines, highest mean first, those without a mean last."""
-
-    def place(engine: str) -> tuple[float, str]:
-        mean = summary.engines[engine].measures[measure].mean
-        return (1.0 if mean is None else -mean, engine)
-
-    return sorted(summary.engines, key=place)
-
-
 def warn_few_queries(t: Translator, summary: Summary) -> str:
     """Return the warning about intervals over few queries; empty when there are enough."""
-    counts = [pair.n for pair in summary.select_pairs(find_deciding_measure(summary))]
+    counts = [pair.n for pair in summary.select_pairs(summary.deciding_measure)]
     means = (engine.measures[summary.measures[0]] for engine in summary.engines.values())
     if min(counts or (mean.n for mean in means if mean.ci95), default=FEW_QUERIES) >= FEW_QUERIES:
         return ""
@@ -68,7 +48,7 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
     Both are medians over the pairs of engines that can be tested by `measure` (None: the deciding one).
     Empty when no pair can be tested.
     """
-    measure = measure or find_deciding_measure(summary)
+    measure = measure or summary.deciding_measure
     pairs = [pair for pair in summary.select_pairs(measure) if pair.detectable is not None]
     if not pairs:
         return ""
@@ -90,20 +70,20 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
 
     Empty when there is nothing to compare.
     """
-    measure = measure or find_deciding_measure(summary)
+    measure = measure or summary.deciding_measure
     if not measure:
         return ""
     pairs = summary.select_pairs(measure)
     if summary.runs:
         return _describe_changes(t, pairs, measure)
-    order = sort_engines(summary, measure)
+    order = summary.sort_engines(measure)
     wins = Counter(pair.winner for pair in pairs)
     others = len(order) - 1
     # An engine with errors on hard queries may have a higher mean than one that is better on the others.
     best = next((engine for engine in order if wins[engine] == others), order[0])
     values = {"best": best, "measure": measure, "which": ""}
-    if measure != find_deciding_measure(summary):
-        values["which"] = t(" (descriptive: {measure} decides)", measure=find_deciding_measure(summary))
+    if measure != summary.deciding_measure:
+        values["which"] = t(" (descriptive: {measure} decides)", measure=summary.deciding_measure)
     if wins[best] == others == 1:
         return t("{best} is best by {measure}{which}: its lead is statistically significant.", **values)
     if wins[best] == others:
@@ -237,7 +217,7 @@ def list_segments(summary: Summary) -> Iterator[tuple[str, str, SegmentResult]]:
 
 def describe_segment_differences(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield what stands under the headline: segments that other engines win, leads that differ."""
-    order = sort_engines(summary, find_deciding_measure(summary)) if find_deciding_measure(summary) else []
+    order = summary.sort_engines(summary.deciding_measure) if summary.deciding_measure else []
     for column, value, segment in list_segments(summary):
         for pair in segment.comparisons:
             if pair.winner and order.index(pair.a) > order.index(pair.b):

@@ -81,7 +81,7 @@ def list_facts(
     names = [repeat_in_both(" · ".join(map(fit_on_line, dataset)))] if dataset else []
     yield Fact(text("dataset"), [in_both(_describe_dataset, summary), *names])
     if summary.stability:
-        measure = sentences.find_main_measure(summary)
+        measure = summary.main_measure
         repeats = each_in_both(assessor_sentences.describe_repeats, summary.stability, measure)
         yield Fact(text("stability"), repeats)
     for title, describe in (
@@ -320,7 +320,7 @@ def make_engines_table(summary: Summary) -> PageTable:
     scored = any(row.rerank_relevancy for row in engines)
     head += [text("score mean"), text("score max")] if scored else []
     rows = []
-    for engine in sentences.sort_engines(summary, sentences.find_main_measure(summary)):
+    for engine in summary.sort_engines(summary.main_measure):
         row = summary.engines[engine]
         cells = [_format_mean(row.measures[measure]) for measure in summary.measures]
         cells += [format_cell(getattr(row, key), form) for key, (_, form) in columns.items()]
@@ -349,7 +349,7 @@ def _format_mean_and_queries(mean: DimensionMean) -> Cell:
 
 def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of all pairs of engines for each measure that compares engines."""
-    deciding = sentences.find_deciding_measure(summary)
+    deciding = summary.deciding_measure
     for measure in dict.fromkeys(row.measure for row in summary.comparisons):
         rows = [row for row in summary.comparisons if row.measure == measure]
         caption = text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
@@ -373,10 +373,10 @@ def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
 
 def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of the engines' means in each segment for each column that divides the queries."""
-    measure = sentences.find_main_measure(summary)
+    measure = summary.main_measure
     for column, values in summary.segments.items():
         caption = text("By {column}: mean {measure}", column=column, measure=name_mean(measure))
-        order = sentences.sort_engines(summary, measure)
+        order = summary.sort_engines(measure)
         rows = tuple((value, _list_segment_cells(part, order, measure)) for value, part in values.items())
         head = (repeat_in_both(column), text("queries"), *map(repeat_in_both, order), text("separated"))
         yield PageTable(caption, head, rows)
@@ -393,7 +393,7 @@ class DimensionSection:
 
 def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
     """Yield the section of each dimension."""
-    order = sentences.sort_engines(summary, sentences.find_main_measure(summary))
+    order = summary.sort_engines(summary.main_measure)
     for name, dimension in summary.dimensions.items():
         head = (text("engine"), *(in_both(Translator.name_measure, each) for each in dimension.measures))
         rows = []

@@ -1,4 +1,4 @@
-"""Tables for the terminal: their cells, as all commands print them. Each module has those of some commands."""
+"""Tables for the terminal: cells as all commands print them. Each module has those of some commands."""
 
 from __future__ import annotations
 

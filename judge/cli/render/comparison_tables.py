@@ -53,7 +53,7 @@ def print_comparison(
         _print_pairs(summary, measure, max_pairs, console, t)
     print_lines(_tail(summary, t), console)
     if summary.stability:
-        repeats = summary.stability.measures[sentences.find_main_measure(summary)]
+        repeats = summary.stability.measures[summary.main_measure]
         print_table(_repeats(repeats, t), console)
         console.print(Text(assessor_sentences.describe_variance(t, repeats.variance)))
     console.print()
@@ -114,7 +114,7 @@ def _head(summary: Summary, measure: str | None, max_pairs: int, t: Translator) 
     yield from filter(None, [assessor_sentences.describe_served_models(t, summary)])
     yield from filter(None, [sentences.choose_headline(t, summary, measure)])
     # The tests of segments are by the measure that decides.
-    if measure == sentences.find_deciding_measure(summary):
+    if measure == summary.deciding_measure:
         yield from sentences.describe_segment_differences(t, summary)
     remarks = (sentences.warn_few_queries(t, summary), sentences.describe_power(t, summary, measure))
     yield from filter(None, remarks)
@@ -129,7 +129,7 @@ def _counts(summary: Summary, t: Translator) -> Table:
     by_field = list_count_columns(t)
     columns = [*(by_field[field] for field in _COUNTS), *list_time_columns(summary, t)]
     table = make_table(t("what came back"), *(column.title for column in columns))
-    for name in sentences.sort_engines(summary, summary.measures[0]):
+    for name in summary.sort_engines(summary.measures[0]):
         table.add_row(escape_line(name), *(column.format_cell(summary.engines[name]) for column in columns))
     return table
 
@@ -143,7 +143,7 @@ def _means(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
         for title in (name_mean(measure), *([t("95 % range")] if measure in detailed else []))
     ]
     table = make_table(t("mean"), *head)
-    for name in sentences.sort_engines(summary, summary.measures[0]):
+    for name in summary.sort_engines(summary.measures[0]):
         cells = []
         for measure, mean in summary.engines[name].measures.items():
             cells.append(format_number(mean.mean))
@@ -157,7 +157,7 @@ def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Consol
     pairs = summary.select_pairs(measure)
     if pairs:
         title = t("by {name}", name=name_mean(measure))
-        if measure != sentences.find_main_measure(summary):
+        if measure != summary.main_measure:
             title += t(" (descriptive)")
         print_table(_pairs(title, pairs[:max_pairs], t), console)
         print_table(_plans(pairs[:max_pairs], t), console)
@@ -199,7 +199,7 @@ def _plans(pairs: Sequence[PairComparison], t: Translator) -> Table:
 
 
 def _tail(summary: Summary, t: Translator) -> Iterator[str]:
-    measure = sentences.find_main_measure(summary)
+    measure = summary.main_measure
     for column, value, segment in sentences.list_segments(summary):
         yield t(
             "{column} {value} ({queries}), {measure}: {result}",

@@ -33,7 +33,7 @@ _NOTES = 3
 
 def print_dimensions(summary: Summary, console: Console, t: Translator) -> None:
     """Print each dimension, the engines best first."""
-    order = sentences.sort_engines(summary, summary.measures[0])
+    order = summary.sort_engines(summary.measures[0])
     for name, dimension in summary.dimensions.items():
         print_dimension(name, dimension, order, console, t)
 

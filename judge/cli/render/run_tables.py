@@ -180,7 +180,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
     del counts["answered"], counts["unique"]
     used = (column for column in counts.values() if any(map(column.value, summary.engines.values())))
     columns = (*used, *list_time_columns(summary, t))
-    names = sentences.sort_engines(summary, first)
+    names = summary.sort_engines(first)
     means: dict[str, list[str]] = {}
     for name in names:
         by_measure = summary.engines[name].measures
@@ -205,7 +205,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
 
 def _answer(summary: Summary, t: Translator) -> Iterator[str]:
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
-    deciding = sentences.find_deciding_measure(summary)
+    deciding = summary.deciding_measure
     pairs = summary.select_pairs(deciding)
     caveat = assessor_sentences.warn_false_positives(t, summary)
     yield from filter(None, [sentences.choose_headline(t, summary), caveat])
@@ -219,7 +219,7 @@ def _answer(summary: Summary, t: Translator) -> Iterator[str]:
         yield sentences.explain_reversal(t, summary.own_list_reversal)
     yield from assessor_sentences.describe_assessors(t, summary)
     if summary.stability:
-        measure = sentences.find_main_measure(summary)
+        measure = summary.main_measure
         yield from assessor_sentences.describe_repeats(t, summary.stability, measure)
 
 

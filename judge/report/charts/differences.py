@@ -12,7 +12,7 @@ from markupsafe import Markup
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.messages import Text, text
-from judge.report import display_text, sentences
+from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import AXIS_HEIGHT, NAMES, ROW_HEIGHT, Axis, Chart, Picture, PlotArea, ValueRange
 from judge.report.display_text import NOTHING, format_number, format_p_value, format_range
@@ -53,7 +53,7 @@ _BARS_HEIGHT = 150
 
 def draw_pairs(summary: Summary) -> Chart | None:
     """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
-    measure = sentences.find_deciding_measure(summary)
+    measure = summary.deciding_measure
     pairs = summary.select_pairs(measure)
     if not any(pair.n for pair in pairs):
         return None
@@ -183,8 +183,8 @@ class DifferenceBar:
 
 def start_differences(summary: Summary) -> QueryDifferences | None:
     """Return an empty collection for the two engines with the highest means; None when there are no two."""
-    measure = sentences.find_deciding_measure(summary)
-    order = sentences.sort_engines(summary, measure) if measure else []
+    measure = summary.deciding_measure
+    order = summary.sort_engines(measure) if measure else []
     means = [summary.engines[engine].measures[measure].mean for engine in order[:2]]
     return QueryDifferences(order[0], order[1], measure) if len(means) == 2 and None not in means else None
 

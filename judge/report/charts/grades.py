@@ -13,7 +13,7 @@ from markupsafe import Markup
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.messages import Text, join_sentences, text
-from judge.report import display_text, sentences
+from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
 from judge.report.display_text import NOTHING, format_share
@@ -111,9 +111,9 @@ def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
     """Return the grades by engine and rank, best engine first; None when no engine returned a result."""
     if not counts.counts:
         return None
-    measure = sentences.find_main_measure(summary)
+    measure = summary.main_measure
     graded = _GradedRanks(
-        sentences.sort_engines(summary, measure),
+        summary.sort_engines(measure),
         range(1, min(MAX_RANKS, counts.longest) + 1),
         svg.GRADE_NAMES[summary.scale],
         summary.relevant_from,

@@ -13,7 +13,7 @@ from judge.analysis.summary import Summary
 from judge.measure.measures import parse_measure
 from judge.measure.stability import MeasureStability, RepeatStability
 from judge.messages import Text, join_sentences, text
-from judge.report import display_text, sentences
+from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import (
     AXIS_HEIGHT,
@@ -78,7 +78,7 @@ class _Means:
 def draw_means(summary: Summary) -> Chart | None:
     """Return the means by the measures that engines can be compared by; None when there is no mean."""
     measures = _list_comparable_measures(summary)
-    order = sentences.sort_engines(summary, measures[0]) if measures else []
+    order = summary.sort_engines(measures[0]) if measures else []
     results = {
         (engine, measure): summary.engines[engine].measures[measure]
         for engine in order
@@ -110,7 +110,7 @@ def draw_means(summary: Summary) -> Chart | None:
 
 def _list_comparable_measures(summary: Summary) -> list[str]:
     """Return the measures that engines can be compared by, the deciding one first."""
-    first = sentences.find_deciding_measure(summary)
+    first = summary.deciding_measure
     named = [measure for measure in summary.measures if parse_measure(measure).compares_engines]
     return sorted(named, key=lambda measure: measure != first)
 
@@ -192,11 +192,11 @@ def _draw_band(means: _Means, measures: Sequence[str], columns: int, y: float) -
 def draw_repeats(summary: Summary) -> Chart | None:
     """Return each engine's mean in each repeat by the deciding measure; None with one repeat only."""
     stability = summary.stability
-    measure = sentences.find_main_measure(summary)
+    measure = summary.main_measure
     if summary.repeats < 2 or not stability or measure not in stability.measures:
         return None
     repeated = stability.measures[measure]
-    order = [engine for engine in sentences.sort_engines(summary, measure) if engine in repeated.engines]
+    order = [engine for engine in summary.sort_engines(measure) if engine in repeated.engines]
     if all(mean is None for engine in order for mean in repeated.engines[engine].means):
         return None
     rows = tuple(
@@ -292,11 +292,11 @@ class _Point:
 def draw_quality_and_price(summary: Summary) -> Chart | None:
     """Return the first measure against the price of 1,000 queries, best first; None without a price."""
     costs = summary.dimensions.get("costs")
-    measure = sentences.find_main_measure(summary)
+    measure = summary.main_measure
     if not costs:
         return None
     points, others = [], []
-    for engine in sentences.sort_engines(summary, measure):
+    for engine in summary.sort_engines(measure):
         result = summary.engines[engine].measures[measure]
         mean = svg.make_range(result.mean, result.ci95, None)
         usd = costs.find_mean(engine, PRICE).mean

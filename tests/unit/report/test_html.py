@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import judge
 from judge import example
-from judge.report import sentences, statements
+from judge.report import statements
 from judge.report.display_text import (
     END,
     ISOLATE,
@@ -134,10 +134,10 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
     ]
     folder = ran(tmp_path / "tied", rows)
     summary = load_summary(RunFolder(folder))
-    order = sentences.sort_engines(summary, "nDCG@10")
+    order = summary.sort_engines("nDCG@10")
     assert order == sorted(engines)
     called = make_labels(summary.engines)
-    shown = sentences.sort_engines(use_display_names(summary), "nDCG@10")
+    shown = use_display_names(summary).sort_engines("nDCG@10")
     assert shown == [isolate(called[engine]) for engine in order]
     text = page_of(folder)
     heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])

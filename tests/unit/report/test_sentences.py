@@ -151,12 +151,12 @@ def test_without_any_value_nobody_has_the_highest_mean() -> None:
 
 
 def test_nothing_to_compare_needs_no_headline() -> None:
-    assert sentences.choose_headline(ENGLISH, BASE) == sentences.find_deciding_measure(BASE) == ""
-    assert sentences.find_main_measure(BASE) == "P@5"
+    assert sentences.choose_headline(ENGLISH, BASE) == BASE.deciding_measure == ""
+    assert BASE.main_measure == "P@5"
 
 
 def test_engines_stand_by_their_means_then_names_and_those_without_last() -> None:
-    assert sentences.sort_engines(summary([[NAN], [0.2], [0.5], [0.2], [0.0]]), "P@5") == list("cbdea")
+    assert summary([[NAN], [0.2], [0.5], [0.2], [0.0]]).sort_engines("P@5") == list("cbdea")
 
 
 @check_each(
