@@ -49,7 +49,7 @@ from judge.runs.results import read_entries
 if TYPE_CHECKING:
     import pandas as pd
 
-    from judge.analysis.dimension_result import DimensionSummary
+    from judge.analysis.summary import DimensionSummary
     from judge.config.run import Config
     from judge.records import ScaleName
 

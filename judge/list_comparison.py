@@ -16,7 +16,9 @@ from typing import Literal
 import numpy as np
 
 from judge import factory
-from judge.analysis.dimension_result import (
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.run_analysis import score_run
+from judge.analysis.summary import (
     DimensionResult,
     DimensionSummary,
     EnginePair,
@@ -25,8 +27,6 @@ from judge.analysis.dimension_result import (
     make_note,
     summarise_dimension,
 )
-from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.run_analysis import score_run
 from judge.assess import estimate as estimating
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.text_assessor import QuestionKind, TextAsker

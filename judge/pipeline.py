@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from judge import factory, run_identity
-from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.loaded_run import LoadedRun, RunLabels, RunSpec
+from judge.analysis.summary import DimensionResult
 from judge.assess import estimate as estimating
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener

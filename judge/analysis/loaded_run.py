@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from judge.analysis.dimension_result import DimensionResult
-from judge.analysis.summary import Controls, LabelCheck, LabelUse, SelfTestEntry
+from judge.analysis.summary import Controls, DimensionResult, LabelCheck, LabelUse, SelfTestEntry
 from judge.dataset.pool import list_unreturned
 from judge.measure.agreement import (
     GradesByPair,

@@ -9,9 +9,15 @@ from statistics import fmean
 
 import numpy as np
 
-from judge.analysis.dimension_result import average_values
 from judge.analysis.loaded_run import LoadedRun, RunSpec, fingerprint_grades
-from judge.analysis.summary import SCHEMA_VERSION, Controls, DecidingQueries, DecidingQuery, Summary
+from judge.analysis.summary import (
+    SCHEMA_VERSION,
+    Controls,
+    DecidingQueries,
+    DecidingQuery,
+    Summary,
+    average_values,
+)
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.measure.bias import find_shared_vendors
 from judge.measure.columns import JudgmentColumns, ResultColumns

@@ -14,8 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from judge.characters import escape_controls
-from judge.cli.help import split_lines
-from judge.cli.options import make_option
+from judge.cli.options import make_option, split_lines
 from judge.cli.terminal import print_command, ui_translator
 from judge.config import NIGHTS, Option
 from judge.config.loader import name_keys

@@ -20,7 +20,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from judge.cli import init_command, nightly_commands, run_commands, saved_run_commands
-from judge.cli.help import CommandGroup, GroupedCommand, UsageError, print_usage_error
+from judge.cli.options import CommandGroup, GroupedCommand, UsageError, print_usage_error
 from judge.cli.terminal import apply_language_option, guarded, language_of_locale, print_error
 from judge.config.environment import environment, replaced_environment
 from judge.errors import InputError, Interrupted, JudgeError, StoreError, explain_os_error, iterate_causes

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from judge.characters import escape_controls
-from judge.cli.help import CommandGroup, GroupedCommand
-from judge.cli.options import JsonOption, RunFolderArgument
+from judge.cli.options import CommandGroup, GroupedCommand, JsonOption, RunFolderArgument
 from judge.cli.terminal import make_console, make_progress_listener, print_command, print_json, ui_translator
 from judge.config.loader import NIGHTS_FOLDER
 

@@ -1,17 +1,28 @@
-"""Options of commands: those that are fields of a model in `judge.config`, and those that commands share."""
+"""Options of commands, and the help and the errors of their arguments, in English or Chinese, in plain text.
+
+Options are fields of a model in `judge.config`, or those that commands share. In help they stand under the
+headings of their groups. Typer's own words and the help texts of commands and options are messages of the
+catalogue.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from functools import partial
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from inspect import cleandoc
 from pathlib import Path
+from string import Formatter
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
+from unicodedata import east_asian_width
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from judge.config import FILES, Option
+from judge.cli.terminal import ui_translator
+from judge.config import FILES, GROUPS, Option
 
 Command = Callable[..., None]
 #: Where the context of a command keeps the values of its options that are fields of a model.
@@ -115,3 +126,163 @@ def _type_to_read(field_type: Any) -> Any:  # noqa: ANN401 - types
     if parts and not isinstance(parts[0], str):
         return _type_to_read(parts[0])  # that of X | None and of an annotated X
     return field_type if field_type in (bool, int, float) else str
+
+
+#: Errors that typer finds in the arguments of a command. Typer has a copy of click, whose class this is.
+UsageError: Any = typer.BadParameter.__base__
+#: Messages of these errors. A message that is not here stays in English.
+USAGE_ERRORS = (
+    "Missing command.",
+    "No such command {name}. Did you mean {suggestions}?",
+    "No such command {name}.",
+    "No such option: {option} (Possible options: {options})",
+    "No such option: {option}",
+    "Missing argument {name}.",
+    "Missing option {name}.",
+    "Option {option} requires an argument.",
+    "Option {option} does not take a value.",
+    "Got unexpected extra argument(s) ({arguments})",
+    "Invalid value for {name}: {reason}",
+    "Input should be a valid integer, unable to parse string as an integer",
+    "Input should be a valid number, unable to parse string as a number",
+    "Input should be greater than or equal to {limit}",
+    "Input should be less than or equal to {limit}",
+)
+#: What typer says of the value of an option, and what it is called in help.
+_TYPE_NAMES = {"str": "text", "int": "integer", "float": "number", "path": "path", "Path": "path"}
+_PYTHON_TYPE = re.compile(rf"<(?:list\[)?({'|'.join(_TYPE_NAMES)})(?: range)?\]?>")
+#: A word, or a wide character, with the punctuation that must not be apart from it; or spaces.
+_UNBROKEN = re.compile(
+    r"[（《“「]*(?:[^\s\u2e80-\u9fff\uf900-\uffef“”]+|[^\s（《“「])[，。；：、？！）》”」]*|\s+"
+)
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help shows its options in groups; options of a model are made when they are needed."""
+
+    @cached_property
+    def _model_options(self) -> list[Any]:
+        return list(getattr(self.callback, "make_parameters", list)())
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - as typer has it
+        """Return the options and arguments."""
+        return [*super().get_params(ctx), *self._model_options]
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
+        """Run the command; it gets the options of a model from `typed_options`."""
+        separate_options(ctx, self._model_options)
+        return super().invoke(ctx)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as typer has it
+        """Write the help."""
+        _write_help(self, ctx, formatter)
+
+
+class CommandGroup(TyperGroup):
+    """A group of commands, with help as theirs."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as typer has it
+        """Write the help, and the list of the commands."""
+        _write_help(self, ctx, formatter)
+        limit = formatter.width - 6 - max(map(len, self.commands))
+        rows = [(name, _summarise(command, limit)) for name, command in self.commands.items()]
+        _write_section(formatter, "Commands", rows)
+
+
+def split_paragraphs(help_text: str | None) -> list[str]:
+    """Return the paragraphs of a help text, which are messages of the catalogue."""
+    return [" ".join(paragraph.split()) for paragraph in cleandoc(help_text or "").split("\n\n")]
+
+
+def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no name for its class
+    """Print an error of the arguments on stderr, as typer does, in the language of the command."""
+    t = ui_translator()
+    context = error.ctx
+    if t.language == "en" or (context and error.message == context.get_help()):
+        error.show()
+        return
+    if context:
+        typer.echo(context.get_usage().replace("Usage: ", t("Usage: "), 1), err=True)
+        typer.echo(t("Try '{command} --help' for help.", command=context.command_path) + "\n", err=True)
+    typer.echo(t("Error: {message}", message=translate_usage_error(error.format_message())), err=True)
+
+
+def translate_usage_error(message: str) -> str:
+    """Return a message of typer in the language of the command; an unknown message stays as it is."""
+    for template in USAGE_ERRORS:
+        pattern = "".join(
+            re.escape(text) + (f"(?P<{name}>.+)" if name else "")
+            for text, name, _, _ in Formatter().parse(template)
+        )
+        match = re.fullmatch(pattern, message, re.DOTALL)
+        if match is not None:
+            values = match.groupdict()
+            return ui_translator()(
+                template, **{name: translate_usage_error(value) for name, value in values.items()}
+            )
+    return message
+
+
+def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any) -> None:  # noqa: ANN401
+    t = ui_translator()
+    pieces = " ".join(command.collect_usage_pieces(context))
+    formatter.write_usage(context.command_path, pieces, t("Usage: "))
+    formatter.write_paragraph()
+    with formatter.indentation():
+        text = "\n\n".join(_wrap(t(each), formatter.width - 2) for each in split_paragraphs(command.help))
+        formatter.write_text(text)
+    sections: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *GROUPS, "Options")}
+    for param in command.get_params(context):
+        record = param.get_help_record(context)
+        if record is not None:
+            is_argument = param.param_type_name == "argument"
+            group = "Arguments" if is_argument else getattr(param, "rich_help_panel", "") or "Options"
+            name = _PYTHON_TYPE.sub(lambda match: f"<{_TYPE_NAMES[match[1]]}>", record[0])
+            sections[group].append((name, _translate_help(getattr(param, "help", ""), record[1])))
+    # `judge.cli.terminal` takes this option from the arguments before typer reads them.
+    language = ("--ui-lang <en|zh>", t("Language of messages (default: that of the locale)."))
+    sections["Options"].insert(-1, language)
+    for group, rows in sections.items():
+        if rows:
+            _write_section(formatter, group, rows)
+
+
+def _write_section(formatter: Any, heading: str, rows: list[tuple[str, str]]) -> None:  # noqa: ANN401
+    width = formatter.width - min(max(len(name) for name, _ in rows), 30) - 4
+    t = ui_translator()
+    formatter.write_paragraph()
+    formatter.write(t("{heading}:", heading=t(heading)) + "\n")
+    with formatter.indentation():
+        formatter.write_dl([(name, _wrap(text, width)) for name, text in rows])
+
+
+def _translate_help(help_text: str, line: str) -> str:
+    """Return the help of an option with what typer adds to it, e.g. `[default: me]`."""
+    t = ui_translator()
+    added = line.removeprefix(help_text)
+    added = re.sub(r"\[default: ", f"[{t('default: ')}", re.sub(r"\brequired\]$", f"{t('required')}]", added))
+    return t(help_text) + added
+
+
+def _summarise(command: Any, limit: int) -> str:  # noqa: ANN401
+    t = ui_translator()
+    if t.language == "en":
+        return str(command.get_short_help_str(limit))
+    return t(split_paragraphs(command.help)[0]).partition("。")[0] + "。"
+
+
+def _wrap(text: str, width: int) -> str:
+    """Return the text in lines of `width` columns. Typer wraps too, but counts a Chinese character as one."""
+    return text if text.isascii() else "\b\n" + "\n".join(split_lines(text, width))
+
+
+def split_lines(text: str, width: int) -> Iterator[str]:
+    """Yield the text in lines of at most `width` columns, of which a wide character takes two."""
+    line = ""
+    for word in _UNBROKEN.findall(text):
+        columns = sum(2 if east_asian_width(char) in "WF" else 1 for char in line + word.rstrip())
+        if line and columns > width:
+            yield line.rstrip()
+            line = ""
+        line += word if line else word.lstrip()
+    yield line.rstrip()

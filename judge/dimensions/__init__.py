@@ -11,8 +11,8 @@ from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from judge.analysis.dimension_result import DimensionResult
 from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.summary import DimensionResult
 from judge.dataset.clean import clean_query
 from judge.dataset.labels import Feedback
 from judge.errors import InputError

@@ -12,15 +12,15 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.dimension_result import (
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.run_analysis import score_run
+from judge.analysis.summary import (
     DimensionMean,
     DimensionResult,
     QueryValues,
     make_note,
     summarise_dimension,
 )
-from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.run_analysis import score_run
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
 from judge.dimensions import (

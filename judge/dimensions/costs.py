@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from judge.analysis.dimension_result import PRICE, DimensionMean, DimensionResult, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_lists
+from judge.analysis.summary import PRICE, DimensionMean, DimensionResult, summarise_dimension
 from judge.dimensions import DimensionOptions
 from judge.errors import InputError
 from judge.measure.measures import Measure

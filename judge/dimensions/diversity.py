@@ -17,15 +17,15 @@ from operator import add
 
 import numpy as np
 
-from judge.analysis.dimension_result import (
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.run_analysis import score_lists
+from judge.analysis.summary import (
     DimensionResult,
     EnginePair,
     QueryValues,
     average_values,
     summarise_dimension,
 )
-from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.run_analysis import score_lists
 from judge.dimensions import DimensionOptions
 from judge.dimensions.sites import find_site
 from judge.errors import InputError

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import fmean
 
-from judge.analysis.dimension_result import DimensionResult, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.labels import FeedbackKind, Label, match_labels
 from judge.dimensions import DimensionOptions
 from judge.errors import InputError

@@ -13,8 +13,8 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from statistics import median
 
-from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.dimensions import DimensionOptions
 from judge.messages import Message
 

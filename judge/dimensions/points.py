@@ -14,14 +14,14 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.dimension_result import (
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.summary import (
     DimensionNote,
     DimensionResult,
     QueryValues,
     make_note,
     summarise_dimension,
 )
-from judge.analysis.loaded_run import LoadedRun
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query

@@ -13,7 +13,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from judge.analysis.dimension_result import (
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.run_analysis import score_run
+from judge.analysis.summary import (
     DimensionNote,
     DimensionResult,
     DimensionSummary,
@@ -21,8 +23,6 @@ from judge.analysis.dimension_result import (
     make_note,
     summarise_dimension,
 )
-from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.run_analysis import score_run
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.dimensions import DimensionOptions, QuestionForecast, is_readable, make_question_pair
 from judge.measure.score import nan_mean

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, get_args
 
-from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.dimensions import DimensionOptions, QuestionForecast, make_question_pair
 from judge.dimensions.sites import (

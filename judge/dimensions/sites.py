@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from publicsuffixlist import PublicSuffixList
 
-from judge.analysis.dimension_result import DimensionResult, QueryValues, summarise_dimension
 from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.dimensions import DimensionOptions
 from judge.messages import Message
 from judge.records import Dataset

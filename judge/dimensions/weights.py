@@ -12,15 +12,15 @@ from itertools import combinations
 
 import numpy as np
 
-from judge.analysis.dimension_result import (
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.run_analysis import score_lists
+from judge.analysis.summary import (
     DimensionMean,
     DimensionResult,
     EnginePair,
     average_values,
     summarise_dimension,
 )
-from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.run_analysis import score_lists
 from judge.dimensions import DimensionOptions
 from judge.measure.formulas import largest_value
 from judge.messages import Message

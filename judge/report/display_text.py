@@ -12,8 +12,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from judge.analysis.dimension_result import DimensionSummary, EnginePair
-from judge.analysis.summary import DecidingQueries, Summary
+from judge.analysis.summary import DecidingQueries, DimensionSummary, EnginePair, Summary
 from judge.characters import escape_controls
 from judge.dataset.clean import drop_invisible, has_invisible
 from judge.measure.bias import SharedVendor

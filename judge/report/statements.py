@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from judge.analysis.dimension_result import DimensionMean, DimensionNote
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
-from judge.analysis.summary import Summary
+from judge.analysis.summary import DimensionMean, DimensionNote, Summary
 from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.ppi import CorrectedOutcome

@@ -11,11 +11,10 @@ from sys import intern
 from types import NoneType
 from typing import Any
 
-from judge.analysis.dimension_result import DimensionResult, QueryValues
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.loaded_run import LoadedRun, RunSpec, fingerprint_grades
 from judge.analysis.planned_order import PlannedComparison
-from judge.analysis.summary import Summary
+from judge.analysis.summary import DimensionResult, QueryValues, Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError
 from judge.measure.columns import ResultColumns, StoredRecords, tabulate_judgments, tabulate_queries

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge.analysis.dimension_result import DimensionResult
-from judge.analysis.summary import Summary
+from judge.analysis.summary import DimensionResult, Summary
 from judge.errors import InputError, RunIncomplete
 from judge.measure.engine_summary import EngineResult, Latency, RerankRelevancy, TokenCount
 from judge.measure.measures import parse_measure

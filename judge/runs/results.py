@@ -12,8 +12,7 @@ from pathlib import Path
 from sys import maxsize
 from typing import Any, Literal
 
-from judge.analysis.dimension_result import DimensionResult, QueryValues
-from judge.analysis.summary import SCHEMA_VERSION, Summary
+from judge.analysis.summary import SCHEMA_VERSION, DimensionResult, QueryValues, Summary
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError
 from judge.filesystem import open_text

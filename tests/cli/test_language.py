@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from judge.cli.help import translate_usage_error
 from judge.cli.main import app
+from judge.cli.options import translate_usage_error
 from judge.cli.terminal import apply_language_option, language_of_locale, ui_translator
 from judge.errors import InputError
 from tests.support.cases import check_each

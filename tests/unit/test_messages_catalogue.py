@@ -18,8 +18,8 @@ from jinja2.nodes import Call, Name
 from typer import Context
 from typer.main import get_command
 
-from judge.cli.help import USAGE_ERRORS, split_paragraphs
 from judge.cli.main import app
+from judge.cli.options import USAGE_ERRORS, split_paragraphs
 from judge.errors import SYSTEM_ERRORS
 from judge.messages import CHINESE, ENGLISH, NameList, text
 from tests.support.cases import check_each

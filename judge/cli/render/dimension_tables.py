@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from judge.analysis.dimension_result import DimensionMean, DimensionSummary
-from judge.analysis.summary import Summary
+from judge.analysis.summary import DimensionMean, DimensionSummary, Summary
 from judge.cli.render import (
     escape_line,
     format_number,

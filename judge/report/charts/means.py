@@ -8,8 +8,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from judge.analysis.dimension_result import PRICE
-from judge.analysis.summary import Summary
+from judge.analysis.summary import PRICE, Summary
 from judge.measure.measures import parse_measure
 from judge.measure.stability import MeasureStability, RepeatStability
 from judge.messages import Text, join_sentences, text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.analysis.dimension_result import PRICE, DimensionMean
+from judge.analysis.summary import PRICE, DimensionMean
 from judge.collect.registry import KNOWN
 from judge.errors import InputError
 from judge.pricing.prices import read_list_prices

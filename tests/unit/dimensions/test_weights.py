@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge.analysis.dimension_result import DimensionMean, DimensionResult, summarise_dimension
+from judge.analysis.summary import DimensionMean, DimensionResult, summarise_dimension
 from judge.dimensions import DimensionOptions
 from judge.dimensions.weights import measure_total
 from judge.errors import InputError
