@@ -171,7 +171,7 @@ def score_columns(
     lists = arrays.lists
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
     value, low, high = _impute_and_bound(arrays, measures, scale, unsure)
-    judged = _stack_measures([values.compute_judged_shares(measure, lists) for measure in measures])
+    judged = np.stack([values.compute_judged_shares(measure, lists) for measure in measures], axis=-1)
     shape = len(results.engines), len(results.queries), len(arrays.repeats), len(measures)
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
     for array in (value, low, high, judged):
@@ -199,7 +199,7 @@ def _impute_and_bound(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the (engines, topics, measures) values and bounds; `unsure` marks topics with unjudged pairs."""
     lists = arrays.lists
-    value = _stack_measures([values.compute_values(measure, lists, scale) for measure in measures])
+    value = np.stack([values.compute_values(measure, lists, scale) for measure in measures], axis=-1)
     low, high = value.copy(), value.copy()
     if np.any(unsure):
         part = lists.select_topics(unsure)
@@ -207,7 +207,7 @@ def _impute_and_bound(
             values.bound_values(measure, part, scale, value[:, unsure, index])
             for index, measure in enumerate(measures)
         ]
-        low[:, unsure], high[:, unsure] = (_stack_measures(ends) for ends in zip(*bounds, strict=True))
+        low[:, unsure], high[:, unsure] = (np.stack(ends, axis=-1) for ends in zip(*bounds, strict=True))
         imputed = _average_over_draws(measures, part, _impute_unjudged(arrays, scale), scale)
         # Rounding can move the mean of the draws out of the bounds.
         value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
@@ -244,10 +244,6 @@ def _lowest_mean(low: Floats, sure: Bools) -> Floats:
     counts = sure.sum(-1)[..., None] + np.arange(count + 1.0)
     lowest: Floats = divide(sums, counts, np.inf).min(-1)
     return np.where(np.isinf(lowest), np.nan, lowest)
-
-
-def _stack_measures(parts: Sequence[Floats]) -> Floats:
-    return np.stack(parts, axis=-1)
 
 
 def _average_exact_bounds(wide: Floats, exact: Floats, topics: Ints, otherwise: Floats) -> Floats:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from judge.errors import InputError, SetupError
@@ -76,20 +76,14 @@ def open_model(
     raise SetupError("there is no model {model!r}; write {forms}", model=spec, forms=FORMS)
 
 
-def _openai(
-    name: str, access: Endpoint, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
-) -> Model:
-    from judge.models.openai import OpenAI
+def _import_opener(module: str, name: str) -> Callable[..., Model]:
+    """Return what opens a model as `name` in a module of this package does, which is imported then."""
 
-    return OpenAI(name, access, sampling, extra)
+    def open_model(*arguments: object) -> Model:
+        model: Model = getattr(import_module(f"{__name__}.{module}"), name)(*arguments)
+        return model
 
-
-def _dashscope(
-    name: str, access: Endpoint, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
-) -> Model:
-    from judge.models.dashscope import DashScope
-
-    return DashScope(name, access, sampling, extra)
+    return open_model
 
 
 def _decide(open_chat_model: Callable[..., Model], most: int) -> Callable[[str, Endpoint, Sampling], Model]:
@@ -104,14 +98,6 @@ def _decide(open_chat_model: Callable[..., Model], most: int) -> Callable[[str, 
         )
 
     return open_decision_model
-
-
-def _langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
-    from judge.models.langchain import open_chat_model
-
-    if ":" not in name:
-        raise SetupError("there is no model {spec!r}; write {forms}", spec="langchain:" + name, forms=FORMS)
-    return open_chat_model(name, access, sampling)
 
 
 def _rerank(service: str) -> Callable[[str, Endpoint, Sampling], Model]:
@@ -139,18 +125,21 @@ class Provider:
     extra: str = ""
 
 
+_open_openai = _import_opener("openai", "OpenAI")
+_open_dashscope = _import_opener("dashscope", "DashScope")
+_open_langchain = _import_opener("langchain", "open_chat_model")
 #: How a user writes a reranker and a decision model.
 _RERANKER, _DECISION = "rerank:PROVIDER:NAME", "decision:PROVIDER:NAME"
 #: The providers by what precedes the name of a model. A program may add its own.
 PROVIDERS = {
-    "openai": Provider("openai:NAME", _openai, "OPENAI_API_KEY", "OPENAI_BASE_URL", "openai"),
+    "openai": Provider("openai:NAME", _open_openai, "OPENAI_API_KEY", "OPENAI_BASE_URL", "openai"),
     "dashscope": Provider(
-        "dashscope:NAME", _dashscope, "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", "dashscope", "dashscope"
+        "dashscope:NAME", _open_dashscope, "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", "dashscope", "dashscope"
     ),
-    "langchain": Provider("langchain:PROVIDER:NAME", _langchain, library="langchain", extra="langchain"),
-    "decision:openai": Provider(_DECISION, _decide(_openai, 20), "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "langchain": Provider("langchain:PROVIDER:NAME", _open_langchain, library="langchain", extra="langchain"),
+    "decision:openai": Provider(_DECISION, _decide(_open_openai, 20), "OPENAI_API_KEY", "OPENAI_BASE_URL"),
     "decision:dashscope": Provider(
-        _DECISION, _decide(_dashscope, 5), "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", extra="dashscope"
+        _DECISION, _decide(_open_dashscope, 5), "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", extra="dashscope"
     ),
     "rerank:dashscope": Provider(_RERANKER, _rerank("dashscope"), "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL"),
     "rerank:cohere": Provider(_RERANKER, _rerank("cohere"), "COHERE_API_KEY", "COHERE_BASE_URL"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import CallError, ParametersRejected, SetupError
-from judge.models import error_mapping
+from judge.models import FORMS, error_mapping
 from judge.models.chat_messages import build_messages, read_completion
 from judge.models.endpoint import (
     DASHSCOPE_URL,
@@ -155,7 +155,9 @@ class LangChainModel:
 
 def open_chat_model(spec: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
     """Return the chat model of `spec`, PROVIDER:NAME; raise SetupError that names what is missing."""
-    provider, _, name = spec.partition(":")
+    provider, separator, name = spec.partition(":")
+    if not separator:
+        raise SetupError("there is no model {spec!r}; write {forms}", spec=f"langchain:{spec}", forms=FORMS)
     openers = {"tongyi": _open_tongyi, "openai": _open_openai}
     try:
         if provider in openers:
