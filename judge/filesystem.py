@@ -196,9 +196,9 @@ def check_regular(*paths: Path) -> None:
             continue
 
 
-def make_folder(path: Path, mode: int = 0o777) -> None:
+def make_folder(path: Path) -> None:
     """Make the folder `path` and its parents when absent; raise OSError when `path` is a link."""
-    path.mkdir(mode, parents=True, exist_ok=True)
+    path.mkdir(parents=True, exist_ok=True)
     if path.is_symlink():
         raise OSError(errno.ELOOP, "is a symbolic link; remove it", str(path))
 

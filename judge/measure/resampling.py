@@ -50,12 +50,7 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
 
 
 def bootstrap_intervals(
-    cells: Floats,
-    statistics: Sequence[Callable[[Floats], Floats]],
-    *,
-    level: float = 0.95,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
+    cells: Floats, statistics: Sequence[Callable[[Floats], Floats]], *, level: float = 0.95
 ) -> list[tuple[float, float] | None]:
     """Return the BCa bootstrap intervals of statistics of counts summed over queries, such as a kappa.
 
@@ -68,7 +63,7 @@ def bootstrap_intervals(
     """
     if len(cells) < 2:
         return [None] * len(statistics)
-    sums = np.concatenate([draws @ cells for draws in draw_queries(len(cells), resamples, seed)])
+    sums = np.concatenate([draws @ cells for draws in draw_queries(len(cells), RESAMPLES, SEED)])
     return [_bootstrap_interval(cells, sums, statistic, level) for statistic in statistics]
 
 

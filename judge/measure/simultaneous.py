@@ -87,9 +87,7 @@ def compare_means(
     ]
 
 
-def compare_groups(
-    differences: Floats, members: Bools, *, families: int = 1, seed: int = SEED
-) -> SimultaneousIntervals:
+def compare_groups(differences: Floats, members: Bools, *, families: int = 1) -> SimultaneousIntervals:
     """Test whether the mean of each of (queries, columns) differences differs between two groups of queries.
 
     What is tested is the mean over `members`, (queries,), minus the mean over the rest, with Welch's
@@ -107,7 +105,7 @@ def compare_groups(
     scale = np.maximum(inside.largest, outside.largest)
     maxima: list[Floats] = []
     for draws in draw_queries(
-        len(differences), count_resamples(differences, families), seed, differences.shape[1]
+        len(differences), count_resamples(differences, families), SEED, differences.shape[1]
     ):
         (mean, variance), (rest, rest_variance) = (group.resample(draws) for group in groups)
         squared = np.where(tested, _squared_t(mean - rest, variance + rest_variance, scale), 0.0)

@@ -167,9 +167,9 @@ def join_sentences(sentences: Iterable[Text]) -> Text:
     return Text(" ".join(english), "".join(chinese))
 
 
-def format_count(count: int, thing: str, things: str = "") -> str:
-    """Return the count with its noun: `1 query`, `2 queries`; `things` is an irregular plural."""
-    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+def format_count(count: int, thing: str) -> str:
+    """Return the count with its noun: `1 call`, `2 calls`."""
+    return f"{count:,} {thing if count == 1 else f'{thing}s'}"
 
 
 def round_count(count: int) -> str:
