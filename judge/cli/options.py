@@ -50,8 +50,8 @@ def load_run_options() -> type[Any]:
 
 
 def takes_options(
-    load_model: Callable[[], type[Any]],
     is_taken: Callable[[str, Option], bool] = lambda _name, _option: True,
+    load_model: Callable[[], type[Any]] = load_run_options,
     **instead: Option,
 ) -> Callable[[Command], Command]:
     """Return a decorator that gives a command the options of a model for which `is_taken` is true.

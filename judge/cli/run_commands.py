@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judge.cli.options import (
-    ConfigOption,
-    RunFolderArgument,
-    load_run_options,
-    make_option,
-    takes_options,
-    typed_options,
-)
+from judge.cli.options import ConfigOption, RunFolderArgument, make_option, takes_options, typed_options
 from judge.cli.terminal import (
     make_console,
     make_progress_listener,
@@ -54,7 +47,7 @@ _CollectConfigOption = Annotated[
 ]
 
 
-@takes_options(load_run_options, lambda name, _: name == "out")
+@takes_options(lambda name, _: name == "out")
 def demo(context: typer.Context) -> None:
     """Judge a shipped bilingual example, without a key or a network."""
     from judge import example
@@ -70,13 +63,13 @@ def demo(context: typer.Context) -> None:
     )
 
 
-@takes_options(load_run_options, model=_PANEL)
+@takes_options(model=_PANEL)
 def run(context: typer.Context, config: ConfigOption = None) -> None:
     """Judge a dataset, score every engine and write a run folder. The same command again resumes."""
     _judge(typed_options(context), config)
 
 
-@takes_options(load_run_options, model=_PANEL)
+@takes_options(model=_PANEL)
 def estimate(context: typer.Context, config: ConfigOption = None) -> None:
     """Estimate the calls and the cost of a run, without a call."""
     from judge import pipeline
@@ -136,7 +129,6 @@ def _dataset_options(data: Sequence[str | Path], trec_runs: Sequence[str | Path]
 
 
 @takes_options(
-    load_run_options,
     lambda _, option: option.group != INPUT and not option.for_datasets,
     repeats=_SELFTEST_REPEATS,
     out=_SELFTEST_OUT,
@@ -161,8 +153,7 @@ def selftest(context: typer.Context, config: ConfigOption = None) -> None:
 
 
 @takes_options(
-    load_run_options,
-    lambda name, option: option.group != INPUT and not option.for_datasets and name not in _GRADING_OPTIONS,
+    lambda name, option: option.group != INPUT and not option.for_datasets and name not in _GRADING_OPTIONS
 )
 def sidebyside(
     context: typer.Context,
@@ -195,7 +186,7 @@ def _load_collect_options() -> type[CollectConfig]:
     return CollectConfig
 
 
-@takes_options(_load_collect_options)
+@takes_options(load_model=_load_collect_options)
 def collect(context: typer.Context, config: _CollectConfigOption = None) -> None:
     """Query search engines and write their results as a dataset. The same command again resumes."""
     from judge.cli.progress_display import COLLECTING

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from judge.cli.options import (
-    JsonOption,
-    RunFolderArgument,
-    load_run_options,
-    make_option,
-    takes_options,
-    typed_options,
-)
+from judge.cli.options import JsonOption, RunFolderArgument, make_option, takes_options, typed_options
 from judge.cli.terminal import make_console, parse_measure_names, print_json, ui_translator
 from judge.errors import InputError
 from judge.models import EMBEDDING_FORMS
@@ -27,7 +20,7 @@ if TYPE_CHECKING:
     from judge.records import ScaleName
 
 
-@takes_options(load_run_options, lambda _, option: option.for_scores)
+@takes_options(lambda _, option: option.for_scores)
 def score(
     context: typer.Context,
     run: RunFolderArgument,
@@ -70,11 +63,10 @@ def compare(
     from judge import api
     from judge.cli.render import comparison_tables
     from judge.runs.folder import reading_run
-    from judge.runs.record_json import to_json
 
     comparison = api.compare(*runs)
     if json:
-        print_json(to_json(comparison))
+        print_json(comparison)
         return
     with reading_run(runs[0]):
         comparison_tables.print_comparison(
@@ -82,7 +74,7 @@ def compare(
         )
 
 
-@takes_options(load_run_options, lambda name, _: name == "base_url")
+@takes_options(lambda name, _: name == "base_url")
 def align(
     context: typer.Context,
     run: RunFolderArgument,
@@ -96,11 +88,10 @@ def align(
     """
     from judge import api
     from judge.cli.render import dimension_tables
-    from judge.runs.record_json import to_json
 
     summary = api.align(run, embeddings, seed=seed, **typed_options(context))
     if json:
-        print_json(to_json(summary))
+        print_json(summary)
         return
     dimension_tables.print_alignment(summary, run, make_console(), ui_translator())
 
@@ -156,11 +147,10 @@ def show(
 ) -> None:
     """Print the snippets of a query with grades and reasons."""
     from judge.cli.show import find_query, print_query
-    from judge.runs.record_json import to_json
 
     entry = find_query(run, query)
     if json:
-        print_json(to_json(entry))
+        print_json(entry)
         return
     print_query(entry, make_console())
 
@@ -227,7 +217,6 @@ def agree(
     from judge.analysis.planned_order import PlannedComparison
     from judge.cli.render import agreement_tables
     from judge.runs.folder import reading_run
-    from judge.runs.record_json import to_json
 
     names = [*(engines or ()), *(more or ())]
     is_of_files = bool(trec_runs) or depth is not None
@@ -260,7 +249,7 @@ def agree(
     else:
         result = api.agree(run, qrels, scale)
     if json:
-        print_json(to_json(result))
+        print_json(result)
         return
     with reading_run(run):
         if isinstance(result, PlannedComparison):

@@ -53,12 +53,13 @@ def make_console(*, stderr: bool = False) -> Console:
     return screen if screen.is_terminal else Screen(stderr=stderr, highlight=False, width=1000)
 
 
-def print_json(value: Mapping[str, Any]) -> None:
-    """Print `value` as indented JSON."""
+def print_json(record: object) -> None:
+    """Print a record as indented JSON."""
     from judge.runs.folder import dump_json
+    from judge.runs.record_json import to_json
 
     # A CI runner takes "##[" for a command; readers of JSON get the same text.
-    typer.echo(dump_json(value, indent=2).replace("##", "#\\u0023"))
+    typer.echo(dump_json(to_json(record), indent=2).replace("##", "#\\u0023"))
 
 
 def parse_measure_names(measures: str | None) -> list[str] | None:

@@ -9,14 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import Summary
-from judge.cli.render import (
-    escape_line,
-    format_number,
-    format_range,
-    make_table,
-    print_lines,
-    print_table,
-)
+from judge.cli.render import escape_line, format_number, format_range, make_table, print_lines, print_table
 from judge.cli.render.run_tables import describe_no_grades, list_count_columns, list_time_columns
 from judge.errors import InputError
 from judge.measure.compare import PairComparison
