@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
@@ -48,19 +48,16 @@ def make_plain_prompts(scale: Scale) -> Prompts:
 def _make_template(lang: Lang, scale: Scale) -> Template:
     file = files("judge.selftest") / "plain" / f"{lang}-{scale.name}.txt"
     system = file.read_text(encoding="utf-8").strip()
-    digest = hashlib.sha256("\0".join((system, _REASK_TEXTS[lang], *_LABELS[lang])).encode()).hexdigest()
+    query, snippet = _LABELS[lang]
+    digest = hashlib.sha256("\0".join((system, _REASK_TEXTS[lang], query, snippet)).encode()).hexdigest()
     return Template(
         lang=lang,
         version=f"{lang}-{scale.name}-plain-{digest[:10]}",
         digest=digest,
         system=system,
         reask_text=_REASK_TEXTS[lang],
-        render_user=_make_renderer(*_LABELS[lang]),
+        render_user=lambda values: f"{query}{values['query']}\n{snippet}{values['snippet']}",
     )
-
-
-def _make_renderer(query: str, snippet: str) -> Callable[[Mapping[str, str]], str]:
-    return lambda values: f"{query}{values['query']}\n{snippet}{values['snippet']}"
 
 
 @dataclass(frozen=True, slots=True)
