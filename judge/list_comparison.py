@@ -160,10 +160,10 @@ def measure_win_rates(run: LoadedRun, plan: ListComparison, asker: TextAsker) ->
         _describe_preferences(plan, preferences, contradictions),
         _compare_with_measure(run, plan, preferences),
     )
-    engines, ranges = (plan.a, plan.b), {"win_rate": (0.0, 1.0)}
+    engines = (plan.a, plan.b)
     position = average_values(((1 + value) / 2 for value in positions), most=1.0)
     pairs = (EnginePair(plan.a, plan.b, FIRST_LIST, position),)
-    return summarise_dimension(values, engines, remarks, tuple(notes[:_MAX_NOTES]), ranges, pairs)
+    return summarise_dimension(values, engines, remarks, tuple(notes[:_MAX_NOTES]), pairs=pairs, largest=1.0)
 
 
 def _describe_preferences(

@@ -125,10 +125,11 @@ def summarise_dimension(
     notes: tuple[DimensionNote, ...] = (),
     ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
     pairs: tuple[EnginePair, ...] = (),
+    largest: float = inf,
 ) -> DimensionResult:
     """Return the result of a dimension whose means are over the queries with a value.
 
-    `ranges` are the lowest and the highest value of measures, where they are not 0 and unlimited.
+    `ranges` are the lowest and the highest value of measures, where they are not 0 and `largest`.
     """
     measures = list(dict.fromkeys(name for row in values.values() for name in row))
     by_engine: dict[str, list[QueryValues]] = {engine: [] for engine in engines}
@@ -136,7 +137,8 @@ def summarise_dimension(
         by_engine[engine].append(row)
     means = {
         engine: {
-            name: average_values((row.get(name) for row in rows), *ranges.get(name, ())) for name in measures
+            name: average_values((row.get(name) for row in rows), *ranges.get(name, (0.0, largest)))
+            for name in measures
         }
         for engine, rows in by_engine.items()
     }

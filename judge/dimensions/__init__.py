@@ -1,6 +1,6 @@
 """Dimensions beside relevance: columns of their own, which never enter the measures of relevance.
 
-A dimension is one module and one row of `DIMENSIONS`. Its name is that of its option.
+A dimension is a row of `DIMENSIONS` and the functions that it names. Its name is that of its option.
 """
 
 from __future__ import annotations

@@ -14,13 +14,7 @@ import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_run
-from judge.analysis.summary import (
-    DimensionMean,
-    DimensionResult,
-    QueryValues,
-    make_note,
-    summarise_dimension,
-)
+from judge.analysis.summary import DimensionMean, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
 from judge.dimensions import (
@@ -139,8 +133,8 @@ def measure_answers(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Di
         queries=len(queries),
     )
     worst = tuple(note for _, note in notes[:_MAX_NOTES])
-    ranges = {SCORE: (-1.0, 1.0), **dict.fromkeys(map(str, VALUES), (0.0, 1.0))}
-    result = summarise_dimension(values, run.data.engines, (remark,), worst, ranges)
+    ranges = {SCORE: (-1.0, 1.0)}
+    result = summarise_dimension(values, run.data.engines, (remark,), worst, ranges, largest=1.0)
     return _add_correlations(run, result)
 
 

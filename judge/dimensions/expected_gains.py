@@ -64,7 +64,7 @@ def measure_expected_gains(run: LoadedRun, _: DimensionOptions) -> DimensionResu
             ),
         )
     rows: dict[_Key, QueryValues] = {**values} if certain else {}
-    return summarise_dimension(rows, run.data.engines, remarks, ranges={**ranges, name: (0.0, 1.0)})
+    return summarise_dimension(rows, run.data.engines, remarks, ranges=ranges, largest=1.0)
 
 
 def _average_shares(run: LoadedRun) -> tuple[dict[_Key, Floats], dict[_Key, float]]:

@@ -24,8 +24,7 @@ def measure_feedback(run: LoadedRun, options: DimensionOptions) -> DimensionResu
         ranking.key: {} for ranking in run.data.rankings if ranking.error is None
     }
     remarks = [_measure_kind(run, kind, labels, values) for kind, labels in (options.feedback or {}).items()]
-    shares = dict.fromkeys((name for row in values.values() for name in row), (0.0, 1.0))
-    return summarise_dimension(values, run.data.engines, tuple(remarks), ranges=shares)
+    return summarise_dimension(values, run.data.engines, tuple(remarks), largest=1.0)
 
 
 def _measure_kind(

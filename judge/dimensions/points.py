@@ -15,13 +15,7 @@ from typing import Literal
 import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.summary import (
-    DimensionNote,
-    DimensionResult,
-    QueryValues,
-    make_note,
-    summarise_dimension,
-)
+from judge.analysis.summary import DimensionNote, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
@@ -157,8 +151,7 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
             pool = pools[ranking.query_id]
             values[ranking.key] = measure_recall(of_query, row, pool, run.pool.depth)
     remarks, notes = _describe_uncovered(run, points, pools)
-    ranges = {name: (0.0, 1.0) for row in values.values() for name in row}
-    return summarise_dimension(values, run.data.engines, remarks, notes, ranges)
+    return summarise_dimension(values, run.data.engines, remarks, notes, largest=1.0)
 
 
 def measure_recall(

@@ -99,11 +99,7 @@ def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> D
         )
     most_frequent = sorted(examples.values(), key=lambda notes: -len(notes))
     return summarise_dimension(
-        values,
-        run.data.engines,
-        tuple(remarks),
-        tuple(notes[0] for notes in most_frequent),
-        dict.fromkeys(map(str, CLASSES), (0.0, 1.0)),
+        values, run.data.engines, tuple(remarks), tuple(notes[0] for notes in most_frequent), largest=1.0
     )
 
 

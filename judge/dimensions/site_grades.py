@@ -119,10 +119,10 @@ def measure_site_grades(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -
         }
         has_answers = all(site in grades for site in ranked if site)
         values[key] = row if has_answers else dict.fromkeys(row)
-    ranges = dict.fromkeys((name for row in values.values() for name in row), (0.0, 1.0))
-    ranges |= {name: (1.0, 5.0) for name in ranges if name.partition("@")[0] in ("quality", *GRADES)}
+    names = {name for row in values.values() for name in row}
+    ranges = {name: (1.0, 5.0) for name in names if name.partition("@")[0] in ("quality", *GRADES)}
     remarks = tuple(_describe_sites(grades, counts)) if sites else (NO_URL,)
-    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges)
+    return summarise_dimension(values, run.data.engines, remarks, ranges=ranges, largest=1.0)
 
 
 def _ask_site(site: str, examples: Sequence[Snippet]) -> Pair:

@@ -63,9 +63,8 @@ def measure_sites(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
     for host, count in counts.items():
         if classes.classify(host) == UNKNOWN:
             unknown[find_domain(host)] += count
-    shares = dict.fromkeys((name for row in values.values() for name in row), (0.0, 1.0))
     remarks = tuple(_describe_unknown(unknown)) if counts else (NO_URL,)
-    return summarise_dimension(values, run.data.engines, remarks, ranges=shares)
+    return summarise_dimension(values, run.data.engines, remarks, largest=1.0)
 
 
 def list_hosts(data: Dataset, depth: int) -> dict[tuple[str, str], list[str | None]]:

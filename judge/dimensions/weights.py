@@ -78,9 +78,7 @@ def measure_total(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
     )
     values = {key: {TOTAL: total} for key, total in totals.items()}
     remark = Message("shares: {shares}", shares=shares)
-    return summarise_dimension(
-        values, run.data.engines, (remark,), ranges={TOTAL: (0.0, 1.0)}, pairs=tuple(pairs)
-    )
+    return summarise_dimension(values, run.data.engines, (remark,), pairs=tuple(pairs), largest=1.0)
 
 
 def _average_differences(
