@@ -28,6 +28,7 @@ class LeaseWindow:
         self.store = store
         self.sleep = sleep
         self._size = self._room = size
+        store.expect_leases(size)
         #: What waits for room: the number of leases, the order, and what to tell.
         self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()

@@ -21,8 +21,10 @@ from judge.store import schema
 
 T = TypeVar("T")
 Row = TypeVar("Row")
-#: Seconds from the begin of a commit to that of the next one, at least: a fast disk would give each its own.
-_INTERVAL = 0.01
+#: Seconds from the begin of a commit to that of the next one: a fast disk would give each write its own.
+_MIN_INTERVAL, _MAX_INTERVAL = 0.01, 0.02
+#: Pairs that a run judges in a second, at most: each takes a sixth of a millisecond of CPU time.
+_MAX_RATE = 6_000
 #: A write of several rows, its row, and what its caller waits for.
 _Job = tuple[Callable[[sqlite3.Connection, Sequence[Any]], Sequence[Any]], Any, asyncio.Future[Any] | None]
 _Result = tuple[asyncio.Future[Any] | None, Any]
@@ -44,6 +46,8 @@ class GroupCommitWriter:
         self._connection = connection
         #: The error of a write that is not awaited, or of this writer.
         self._failure: StoreError | None = None
+        #: Seconds from the begin of a commit to that of the next one, at least.
+        self.interval = _MIN_INTERVAL
         #: Why no further write is tried.
         self._locked: StoreError | None = None
         self._thread = threading.Thread(target=self._run, name=f"writer of {path.name}", daemon=True)
@@ -71,6 +75,14 @@ class GroupCommitWriter:
         """Commit `row` by `write` soon; when that fails, the next `commit` raises its error."""
         self._jobs.put((write, row, None))
 
+    def adapt_interval(self, leases: int) -> None:
+        """Set the interval for a run that holds up to `leases` at a time.
+
+        Half of the leases are those of requests, and each pair waits for two commits besides: that of its
+        lease and that of its verdict. Where the other half lasts for both, a longer interval slows nothing.
+        """
+        self.interval = min(max(_MIN_INTERVAL, leases / 2 / (2 * _MAX_RATE)), _MAX_INTERVAL)
+
     def close(self) -> None:
         """Commit what is queued, then end the thread."""
         self._jobs.put(None)
@@ -87,7 +99,7 @@ class GroupCommitWriter:
             while not closing:
                 group = [self._jobs.get()]
                 time.sleep(max(0.0, next_commit - time.monotonic()))
-                next_commit = time.monotonic() + _INTERVAL
+                next_commit = time.monotonic() + self.interval
                 while not self._jobs.empty():
                     group.append(self._jobs.get())
                 closing = None in group

@@ -131,3 +131,13 @@ def test_who_writes_next_hears_of_a_write_that_nobody_waited_for_and_that_failed
             await writer.commit(count)
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize(
+    ("leases", "interval"), [(2, 0.01), (128, 0.01), (360, 0.015), (512, 0.02), (8192, 0.02)]
+)
+def test_commits_are_rarer_where_many_leases_are_held(
+    writer: GroupCommitWriter, leases: int, interval: float
+) -> None:
+    writer.adapt_interval(leases)
+    assert writer.interval == pytest.approx(interval)
