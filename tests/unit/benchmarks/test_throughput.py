@@ -35,6 +35,13 @@ def results(judge: Figures = OURS, loop: Figures = LOOP) -> Results:
     return Results(machine, 3, {"openai": "3.52"}, {"A tool": "it needs Java"}, cells)
 
 
+def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        throughput.main(["--help"])
+    assert ended.value.code == 0
+    assert "20 % worse" in capsys.readouterr().out
+
+
 def test_a_run_of_twenty_pairs_counts_the_calls_and_the_tokens(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
