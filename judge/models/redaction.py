@@ -32,6 +32,8 @@ def redact(text: str, *secrets: str) -> str:
     Spellings: as it is, percent-encoded, as HTML entities, with JSON's escapes, any mix of them by
     character, in hexadecimal digits, and in Base64 wherever it begins in a longer text.
     """
+    if len(text) < MIN_SECRET_LENGTH:  # no spelling is shorter than its secret
+        return text
     pattern = _pattern(secrets)
     return text if pattern is None or _is_free(text, secrets) else pattern.sub(_MASK, text)
 

@@ -71,6 +71,15 @@ def test_a_short_key_damages_no_reason(key: str) -> None:
     assert redact(f"{key} and {KEY}", key, KEY) == f"{key} and ***"
 
 
+@check_each("spell", SPELLINGS.values())
+def test_the_shortest_key_that_is_masked_is_masked_in_a_text_of_nothing_else(
+    spell: Callable[[str], str],
+) -> None:
+    key = "a1b2c3d4"
+    assert len(key) == MIN_SECRET_LENGTH
+    assert redact(spell(key), key) == "***"
+
+
 def test_of_two_keys_that_begin_alike_nothing_is_left() -> None:
     assert redact("canary-1-more canary-1", "canary-1", "canary-1-more") == "*** ***"
 
