@@ -9,6 +9,9 @@ The rate grows with every answer until the server throttles (HTTP 429); then it 
 server accepted. From there it grows ever faster, until two throttled rates are about equal: this is taken for
 the server's limit. Near the limit the rate grows slowly, and more slowly each time the limit is confirmed.
 Throttling far below the limit refutes it.
+
+A server may also throttle some requests at any rate. Requests sent far slower than a rate that it accepted
+before show the share of these: throttling says something of the rate only beyond this share.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass
 from itertools import groupby
-from math import inf
+from math import inf, sqrt
 from operator import attrgetter, itemgetter
 
 from judge.client.retry import MAX_RETRY_AFTER
@@ -44,6 +47,12 @@ _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE = 4, 0.15, 8
 _NO_CHANCE = ((10, 5), (32, 10))
 #: Most requests are throttled from this share of the latest on.
 _MOST = 0.75
+#: A rate is safe up to this share of the highest of the rates that the server accepted last. Bursts make an
+#: accepted rate look higher than the limit.
+_ACCEPTED_RATES, _SAFE_SHARE = 8, 0.6
+#: Shares of safe requests that are kept, safe requests that are enough to know a share, and the standard
+#: deviations above the least share from which on throttling is no chance.
+_SAFE_SHARES, _MIN_SAFE, _CHANCE_DEVIATIONS = 2, 5, 4.0
 #: Requests sent beside an equal number of others that are enough to judge that number.
 _MIN_SAMPLES = 3
 #: The share of the accepted rate to which throttling lowers the rate.
@@ -75,13 +84,14 @@ class Permit:
     """The right to send one request.
 
     `number` counts requests, `sent_at` is in seconds of the loop's clock, `in_flight` counts the requests in
-    flight, with this one.
+    flight, with this one. `is_safe` tells that the server accepted a far higher rate before.
     """
 
     number: int
     sent_at: float
     in_flight: int
     throttled: bool = False
+    is_safe: bool = False
 
 
 class AdaptiveLimiter:
@@ -303,6 +313,11 @@ class RateEstimator:
         #: The seconds after which the server throttled a request last, and when the latest of these was sent.
         #: An earlier request that was not throttled is accepted; of later ones, nothing is known yet.
         self._delay, self._known_until = _LONGEST_DELAY, -inf
+        #: The rates that the server accepted last, and the shares of safe requests that it throttled at the last
+        #: rates: the least share is throttled by chance. The share that was known when the limit was learned.
+        self._accepted_rates: deque[float] = deque(maxlen=_ACCEPTED_RATES)
+        self._safe_shares = deque([0.0] * _SAFE_SHARES, _SAFE_SHARES)
+        self._chance_at_limit = 0.0
         #: The first requests of the current rate, and since the circuit closed.
         self._rate_start = self._circuit_start = 0
         #: Whether every request was throttled at this rate.
@@ -329,6 +344,7 @@ class RateEstimator:
     def add(self, permit: Permit) -> None:
         """A request is sent."""
         self.next_at = max(self.next_at, permit.sent_at - _CATCH_UP) + 1 / self.rate
+        permit.is_safe = self.rate <= _SAFE_SHARE * max(self._accepted_rates, default=0.0)
         self._sent.append(permit)
         oldest = permit.sent_at - self._delay - 1.5 * _WINDOW_SECONDS
         while len(self._sent) > _WINDOW_REQUESTS and self._sent[0].sent_at < oldest:
@@ -380,7 +396,22 @@ class RateEstimator:
             count, share, at_once = _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE
         latest = sum(throttled[-_WINDOW_REQUESTS:])
         too_many = sum(throttled) >= max(count, share * len(throttled)) or latest >= at_once
-        return too_many or (len(throttled) > 1 and all(throttled))
+        if len(throttled) > 1 and all(throttled):
+            return True
+        return too_many and self._exceeds_chance(requests)
+
+    def _exceeds_chance(self, requests: list[Permit]) -> bool:
+        """Return whether more of `requests` were throttled than of safe ones; else doubt the learned limit."""
+        chance = min(*self._safe_shares, _throttled_safe_share(requests, 1.0))
+        for latest in (requests, requests[-_WINDOW_REQUESTS:]):
+            expected = chance * len(latest)
+            least = expected + _CHANCE_DEVIATIONS * sqrt(expected * (1 - chance))
+            if sum(permit.throttled for permit in latest) >= least:
+                return True
+        if chance > 2 * self._chance_at_limit:  # what was throttled by chance taught the limit
+            self._limit_rate, self._last_throttled_rate, self._confirmations = inf, None, 0
+            self._chance_at_limit = chance
+        return False
 
     def is_mostly_throttled(self) -> bool:
         """Return whether the server has throttled most requests for some time, at whatever rate."""
@@ -408,7 +439,13 @@ class RateEstimator:
             seconds = self._known_until - requests[0].sent_at
             accepted = max(sum(not permit.throttled for permit in requests), 1)
             self._learn_limit(min(self.rate, len(requests) / max(seconds, 1e-3)))
+            safe_share = _throttled_safe_share(
+                [permit for permit in requests if permit.number >= self._rate_start], 0.0
+            )
+            self._chance_at_limit = min(*self._safe_shares, safe_share)
+            self._safe_shares.append(safe_share)
             accepted_rate = accepted / max(seconds + pause, _WINDOW_SECONDS)
+            self._accepted_rates.append(accepted_rate)
             self.rate = _DECREASE_FACTOR * min(self.rate, accepted_rate)
         self.slow_start = False
         self._answers = 0.0
@@ -448,6 +485,12 @@ class RateEstimator:
                 return
             more, throttled_more = more - len(throttled), throttled_more - sum(throttled)
             fewer, throttled_fewer = fewer + len(throttled), throttled_fewer + sum(throttled)
+
+
+def _throttled_safe_share(requests: list[Permit], unknown: float) -> float:
+    """Return the share of the safe ones of `requests` that was throttled, `unknown` where they are few."""
+    safe = [permit.throttled for permit in requests if permit.is_safe]
+    return sum(safe) / len(safe) if len(safe) >= _MIN_SAFE else unknown
 
 
 def _now() -> float:

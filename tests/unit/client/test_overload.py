@@ -159,6 +159,13 @@ def test_a_server_that_turns_away_at_random_is_not_throttled_to_a_standstill() -
     assert story.seconds <= 1.35 * fault_free.seconds
 
 
+@check_each("seed", range(5))
+def test_a_tenth_turned_away_at_random_teaches_no_limit(seed: int) -> None:
+    fault_free = run(Limited(Capacity(), half_a_second), 2000)
+    story = run(Limited(Capacity(), half_a_second, refusing=0.1, chance=Random(seed)), 2000)
+    assert story.seconds <= 2.5 * fault_free.seconds
+
+
 class Seldom(Capacity):
     """Takes one request in so many seconds."""
 
