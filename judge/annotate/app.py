@@ -209,9 +209,23 @@ class Guarded:
             refused = 404, "no such page"
         if refused is not None:
             status, why = refused
+            if status == 413:
+                await _discard_body(receive)
             language = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
             answer = _respond(status, {"error": choose_translator(language)(why)})
         await answer(scope, receive, send_safely)
+
+
+async def _discard_body(receive: Receive) -> None:
+    """Read a body that is too large, up to 16 times the limit.
+
+    A connection that is closed before its body was read is reset, and the client loses the response.
+    """
+    discarded, more = 0, True
+    while more and discarded <= 16 * MAX_BODY_BYTES:
+        event = await receive()
+        discarded += len(event.get("body", b""))
+        more = event.get("more_body", False)
 
 
 class TimedConnection(H11Protocol):

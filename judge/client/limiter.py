@@ -313,10 +313,11 @@ class RateEstimator:
         #: The seconds after which the server throttled a request last, and when the latest of these was sent.
         #: An earlier request that was not throttled is accepted; of later ones, nothing is known yet.
         self._delay, self._known_until = _LONGEST_DELAY, -inf
-        #: The rates that the server accepted last, and the shares of safe requests that it throttled at the last
-        #: rates: the least share is throttled by chance. The share that was known when the limit was learned.
+        #: The rates that the server accepted last, and the shares of safe requests that it throttled at the
+        #: last rates: the least share is throttled by chance.
         self._accepted_rates: deque[float] = deque(maxlen=_ACCEPTED_RATES)
         self._safe_shares = deque([0.0] * _SAFE_SHARES, _SAFE_SHARES)
+        #: The share throttled by chance that was known when the limit was learned.
         self._chance_at_limit = 0.0
         #: The first requests of the current rate, and since the circuit closed.
         self._rate_start = self._circuit_start = 0
@@ -401,7 +402,7 @@ class RateEstimator:
         return too_many and self._exceeds_chance(requests)
 
     def _exceeds_chance(self, requests: list[Permit]) -> bool:
-        """Return whether more of `requests` were throttled than of safe ones; else doubt the learned limit."""
+        """Return whether more of `requests` were throttled than by chance; if not, doubt the learned limit."""
         chance = min(*self._safe_shares, _throttled_safe_share(requests, 1.0))
         for latest in (requests, requests[-_WINDOW_REQUESTS:]):
             expected = chance * len(latest)

@@ -157,6 +157,7 @@ BODIES: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     ("not UTF-8", lambda valid: b'{"who": "\xff"}'),
     ("too deep", lambda valid: b"[" * 30_000),
     ("too large", lambda valid: {**valid, "comment": "x" * 70_000}),
+    ("far too large", lambda valid: {**valid, "comment": "x" * 900_000}),
     ("a long comment", lambda valid: {**valid, "comment": "x" * 5_000}),
     ("a field twice", lambda valid: json.dumps(valid).encode()[:-1] + b', "grade": 3}'),
     ("another person", lambda valid: {**valid, "who": "bob"}),
