@@ -402,7 +402,7 @@ class RateEstimator:
         return too_many and self._exceeds_chance(requests)
 
     def _exceeds_chance(self, requests: list[Permit]) -> bool:
-        """Return whether more of `requests` were throttled than by chance; if not, doubt the learned limit."""
+        """Return whether more of `requests` were throttled than by chance; else doubt the learned limit."""
         chance = min(*self._safe_shares, _throttled_safe_share(requests, 1.0))
         for latest in (requests, requests[-_WINDOW_REQUESTS:]):
             expected = chance * len(latest)
