@@ -209,8 +209,8 @@ class Assessor:
 
     def _oddities(self, verdict: Verdict, completion: Completion, prompt: Prompt) -> Sequence[str]:
         flags = []
-        key_parts, served = self.model.name, completion.model
-        if served and not (key_parts.endswith(served) or served.startswith(key_parts.rpartition(":")[2])):
+        name, served = self.model.name, completion.model
+        if served and not (name.endswith(served) or served.startswith(name.rpartition(":")[2])):
             flags.append(f"served_by:{completion.model}")
         if _is_echo(verdict.reason, prompt.system):
             flags.append("prompt_echo")

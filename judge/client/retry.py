@@ -1,6 +1,6 @@
 """When a request is made again, and the limits of a run.
 
-Only this module decides on retries; adapters and their libraries retry nothing.
+Only this module decides on retries of requests to models; adapters and their libraries retry nothing.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ MAX_SOUND_CHARS = 200_000
 #: The key of the grade by scale, as the prompts ask for it.
 _KEYS = {"binary": "verdict", "graded": "grade"}
 #: Made once, because `json.loads` makes another for each text; an object becomes the list of its members.
-_PAIRS = json.JSONDecoder(object_pairs_hook=list)
+_PAIR_DECODER = json.JSONDecoder(object_pairs_hook=list)
 
 
 def parse_verdict(text: str, scale: Scale, finish_reason: str | None = "stop") -> Verdict:
@@ -46,7 +46,7 @@ def _parse_strict(text: str, scale: Scale, finish_reason: str | None) -> Verdict
     ):
         return None
     try:
-        pairs = _PAIRS.decode(text)
+        pairs = _PAIR_DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
     # Two pairs with two keys: none is repeated.

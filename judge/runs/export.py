@@ -81,7 +81,7 @@ def write_tables(folder: RunFolder, result: RunResult) -> Iterator[Path]:
 
 def write_results(folder: RunFolder, result: RunResult) -> Path:
     """Write results.json and return its path."""
-    chunks = results.write_chunks(folder.path.name, result.summary, list_queries(result))
+    chunks = results.format_chunks(folder.path.name, result.summary, list_queries(result))
     return folder.write("results.json", chunks)
 
 

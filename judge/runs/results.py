@@ -134,7 +134,7 @@ ReadQueries = Callable[[Container[int]], Iterable[QueryEntry]]
 ALL_PLACES: Container[int] = range(maxsize)
 
 
-def write_chunks(run: str, summary: Summary, queries: Iterable[QueryEntry]) -> Iterator[str]:
+def format_chunks(run: str, summary: Summary, queries: Iterable[QueryEntry]) -> Iterator[str]:
     """Yield the text of results.json in pieces: the summary, then one line a query."""
     head = f'{{"schema": {SCHEMA_VERSION},\n"run": {dump_json(run)},\n'
     yield f'{head}"summary": {dump_json(to_json(summary))},\n{_QUERIES}'
@@ -146,7 +146,7 @@ def write_chunks(run: str, summary: Summary, queries: Iterable[QueryEntry]) -> I
 
 
 class OtherLayout(ValueError):
-    """A results.json is not laid out as `write_chunks` does it."""
+    """A results.json is not laid out as `format_chunks` does it."""
 
 
 def read_results(path: Path, places: Container[int] = ALL_PLACES) -> tuple[Any, Iterator[QueryEntry]]:
@@ -201,7 +201,7 @@ def _read_texts(path: Path, places: Container[int]) -> Iterator[tuple[int, str]]
 
 
 def read_entries(path: Path, places: Container[int] = ALL_PLACES) -> Iterator[QueryEntry]:
-    """Yield the queries at `places` of the results.json at `path`, laid out as `write_chunks` does it.
+    """Yield the queries at `places` of the results.json at `path`, laid out as `format_chunks` does it.
 
     Raises InputError when the file has another layout.
     """
