@@ -75,39 +75,39 @@ ARBITRARY = {
 HUNGER = {"reason": "说的是饥饿，与贫血无关。", "verdict": "no"}
 
 
-def decide_relevance(asked: ChatRequest, text: str) -> dict[str, object]:
+def decide_relevance(request: ChatRequest, text: str) -> dict[str, object]:
     """Return the verdict on a snippet of the examples, in the form of DeepEval if the prompt asks for it."""
-    if '"verdicts"' in asked.prompt:
-        return {"verdicts": [{"statement": "s", **(HUNGER if "饥饿" in asked.prompt else ANAEMIA)}]}
+    if '"verdicts"' in request.prompt:
+        return {"verdicts": [{"statement": "s", **(HUNGER if "饥饿" in request.prompt else ANAEMIA)}]}
     for word, reason in ARBITRARY.items():
         if f"rbitrary, a {word}" in text or f"({word})" in text:
             return {"reason": reason, "verdict": "yes"}
     return {**(HUNGER if "饥饿" in text else ANAEMIA)}
 
 
-def grade(asked: ChatRequest) -> Reply:
+def grade(request: ChatRequest) -> Reply:
     """Grade a snippet by the grade that it states, 2 without one; score it as a reranker."""
-    if asked.path.endswith("/rerank"):
-        return rerank(asked)
-    if asked.body and "logprobs" in asked.body:
-        return decide(asked, {"2": 0.9, "3": 0.1})
+    if request.path.endswith("/rerank"):
+        return rerank(request)
+    if request.body and "logprobs" in request.body:
+        return decide(request, {"2": 0.9, "3": 0.1})
     for start, answer in ANSWERS.items():
-        if asked.prompt.startswith(start):
+        if request.prompt.startswith(start):
             return Reply(text=json.dumps(answer))
-    if asked.prompt.startswith("Sort a grader's reasons"):
-        return Reply(text=json.dumps({"classes": ["off_topic" for _ in fenced(asked.prompt).split("\n")]}))
-    text = fenced(asked.prompt)
-    if asked.prompt.startswith("Answer the query from"):
+    if request.prompt.startswith("Sort a grader's reasons"):
+        return Reply(text=json.dumps({"classes": ["off_topic" for _ in fenced(request.prompt).split("\n")]}))
+    text = fenced(request.prompt)
+    if request.prompt.startswith("Answer the query from"):
         return Reply(text=json.dumps({"answer": "Paris" if "Paris" in text else ""}))
-    if '"verdict"' in asked.prompt or '"verdicts"' in asked.prompt:
-        return Reply(text=json.dumps(decide_relevance(asked, text)))
+    if '"verdict"' in request.prompt or '"verdicts"' in request.prompt:
+        return Reply(text=json.dumps(decide_relevance(request, text)))
     stated = re.search(r"grade=(\d)", text)
     value = int(stated[1]) if stated else 0 if "cheese" in text else 2
     return Reply(text=json.dumps({"reason": f"the snippet states {value}", "grade": value}))
 
 
-def two_results(asked: SearchRequest) -> Page:
-    return Page([(f"{asked.query} {at}", f"https://x.example/{at}", f"grade={at}") for at in (3, 1)])
+def two_results(request: SearchRequest) -> Page:
+    return Page([(f"{request.query} {at}", f"https://x.example/{at}", f"grade={at}") for at in (3, 1)])
 
 
 @pytest.fixture(scope="module")

@@ -70,10 +70,10 @@ def elasticsearch(request: web.BaseRequest, sent: Any) -> Mapping[str, Any] | No
     right = request.method == "POST" and request.path == "/pages/_search"
     if not right or request.headers.get("Authorization") != f"ApiKey {KEY}":
         return None
-    found = documents(sent["query"]["multi_match"]["query"])[sent["from"] :][: sent["size"]]
+    result = documents(sent["query"]["multi_match"]["query"])[sent["from"] :][: sent["size"]]
     hits = [
         {"_id": "1", "_source": each, "highlight": {"text": [f"<em>{each['text']}</em>", "more"]}}
-        for each in found
+        for each in result
     ]
     return {"timed_out": False, "hits": {"total": {"value": 40, "relation": "eq"}, "hits": hits}}
 
@@ -82,8 +82,8 @@ def meilisearch(request: web.BaseRequest, sent: Any) -> Mapping[str, Any] | None
     right = request.method == "POST" and request.path == "/indexes/pages/search"
     if not right or request.headers.get("Authorization") != f"Bearer {KEY}":
         return None
-    found = documents(sent["q"])[sent["offset"] :][: sent["limit"]]
-    hits = [{**each, "_formatted": {"text": f"{each['text']} … more"}} for each in found]
+    result = documents(sent["q"])[sent["offset"] :][: sent["limit"]]
+    hits = [{**each, "_formatted": {"text": f"{each['text']} … more"}} for each in result]
     return {"hits": hits, "query": sent["q"], "estimatedTotalHits": 40}
 
 
@@ -91,9 +91,9 @@ def get(request: web.BaseRequest, sent: Any) -> Mapping[str, Any] | None:
     right = request.method == "GET" and request.path == "/v2/search" and sent["hl"] == "zh-CN"
     if not right or sent["token"] != KEY:
         return None
-    found = documents(sent["q"])[int(sent["skip"]) :][: int(sent["n"])]
+    result = documents(sent["q"])[int(sent["skip"]) :][: int(sent["n"])]
     items = [
-        {"name": each["title"], "href": each["url"], "summary": f"{each['text']} … more"} for each in found
+        {"name": each["title"], "href": each["url"], "summary": f"{each['text']} … more"} for each in result
     ]
     return {"status": "ok", "data": {"items": items}}
 
@@ -119,14 +119,14 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(tomllib.loads(block[1])["collect"]["engines"][name]["key"], KEY)
     with Documented(WIRES[example]) as server:
-        found = collect(CollectConfig.load(toml, base_urls={name: server.url}, rate=1000.0))
+        result = collect(CollectConfig.load(toml, base_urls={name: server.url}, rate=1000.0))
     depth, calls = TAKES[example]
-    assert (found.incomplete, found.calls_made) == (None, calls)
+    assert (result.incomplete, result.calls_made) == (None, calls)
     [answer] = answers(tmp_path, name)
     assert [each["url"] for each in answer["results"]] == [f"https://d.example/{at}" for at in range(depth)]
     assert answer["results"][3]["title"] == "茶 & tea 3"
     assert re.sub("<.*?>", "", answer["results"][3]["snippet"]) == "茶 & tea text 3 … more"
-    assert KEY not in found.raw_log.read_text(encoding="utf-8")
+    assert KEY not in result.raw_log.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

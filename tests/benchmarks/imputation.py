@@ -44,9 +44,9 @@ def _results(path: Path) -> Iterator[tuple[str, str]]:
         yield query, document
 
 
-def show(name: str, found: dict[str, Bias]) -> None:
+def show(name: str, result: dict[str, Bias]) -> None:
     """Print a line for each measure."""
-    for measure, each in found.items():
+    for measure, each in result.items():
         print(
             f"{name:<12}{measure:<10}mean {each.mean:+.4f} ± {each.mean_se:.4f}"
             f"   difference {each.difference:+.4f} ± {each.difference_se:.4f}"

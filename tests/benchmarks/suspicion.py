@@ -25,8 +25,8 @@ def is_held_out(case: Mapping[str, str]) -> bool:
 
 def recall(cases: Iterable[Mapping[str, str]]) -> tuple[int, int]:
     """How many of the cases are flagged, of how many."""
-    found = [is_flagged(case) for case in cases]
-    return sum(found), len(found)
+    result = [is_flagged(case) for case in cases]
+    return sum(result), len(result)
 
 
 def main() -> None:
@@ -34,8 +34,8 @@ def main() -> None:
     for kind in dict.fromkeys(case["type"] for case in hostile_text.cases()):
         cases = hostile_text.cases(kind)
         seen = recall(case for case in cases if not is_held_out(case))
-        held = recall(case for case in cases if is_held_out(case))
-        print(f"{kind:16} fitted {seen[0]}/{seen[1]}  held out {held[0]}/{held[1]}")
+        content = recall(case for case in cases if is_held_out(case))
+        print(f"{kind:16} fitted {seen[0]}/{seen[1]}  held out {content[0]}/{content[1]}")
 
 
 if __name__ == "__main__":

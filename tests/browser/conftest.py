@@ -47,7 +47,7 @@ def report(folder: Path) -> Path:
 def watched(browser: Browser, report: Path) -> Iterator[Watched]:
     """The page of that run, in English; whatever a test does there, it asks nobody and never complains."""
     viewport = {"width": 1280, "height": 900}
-    with opened(browser, address_of(report), locale="en-US", viewport=viewport) as found:
-        yield found
-        assert found.requests == []
-        assert found.complaints == []
+    with opened(browser, address_of(report), locale="en-US", viewport=viewport) as result:
+        yield result
+        assert result.requests == []
+        assert result.complaints == []

@@ -78,8 +78,8 @@ def test_twenty_pairs_by_keyboard_through_a_kill_to_agreement(browser: Browser, 
         finish(it.page, seen)
         assert serious(it.page) == []
         assert it.complaints == []
-        said = it.page.inner_text("#agreement pre")
-    agreed(run, said)
+        text = it.page.inner_text("#agreement pre")
+    agreed(run, text)
 
 
 def finish(page: Page, seen: list[str]) -> None:
@@ -114,12 +114,12 @@ def finish(page: Page, seen: list[str]) -> None:
     expect(page.locator("#agreement")).to_contain_text(re.compile(r"you agree [\w ]+: kappa −?[01]\.\d\d"))
 
 
-def agreed(run: Path, said: str) -> None:
+def agreed(run: Path, output: str) -> None:
     """`judge agree` reads what was labelled: every snippet got the grade it says it has."""
-    done = command(*said.split()[1:], "--json")
+    done = command(*output.split()[1:], "--json")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert (found["labelled_pairs"], found["wholly_labelled_queries"]) == (20, 5)
+    content = json.loads(done.stdout)
+    assert (content["labelled_pairs"], content["wholly_labelled_queries"]) == (20, 5)
     shown = {
         snippet["snippet_id"]: snippet["snippet"][-1]
         for query in json.loads((run / "results.json").read_text("utf-8"))["queries"]

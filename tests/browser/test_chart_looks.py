@@ -76,9 +76,9 @@ def test_every_class_that_is_drawn_with_has_a_look() -> None:
 
 def drawings() -> tuple[Chart, ...]:
     """Every chart, of a run with repeats, failures and labels."""
-    shown, _, said = favouring(12, "a search engine with a long name", "必应国际版第二号引擎")
-    missing = {key: None if at % 9 == 0 else grade for at, (key, grade) in enumerate(said.items())}
-    run = held(shown, missing, said, measures="nDCG@3 AP@3 P@1 RR@3 sDCG@3")
+    shown, _, text = favouring(12, "a search engine with a long name", "必应国际版第二号引擎")
+    missing = {key: None if at % 9 == 0 else grade for at, (key, grade) in enumerate(text.items())}
+    run = held(shown, missing, text, measures="nDCG@3 AP@3 P@1 RR@3 sDCG@3")
     confusion = ((3, 1, 0, 0), (1, 2, 0, 0), (0, 1, 4, 1), (0, 0, 1, 1234))
     agreement = agreement_with(confusion, StatisticValue(None, None, "a test"))
     return charts_of(run, agreement)

@@ -157,13 +157,13 @@ ODD = """
 
 def tags_and_texts(browser: Browser, path: Path) -> tuple[list[dict[str, int]], list[str]]:
     """With each query open: how many elements of each kind there are, and what is to be read."""
-    with opened(browser, address_of(path), locale="en-US") as found:
-        seen = found.page.evaluate(OPEN_ALL)
-        assert found.page.evaluate(ODD, sorted(ATTRIBUTES)) == []
-        assert "hacked" not in found.page.title().replace("document.title='hacked'", "")
-        found.page.get_by_role("button", name="中文").click()
-        found.page.emulate_media(media="print")
-        assert (found.requests, found.complaints) == ([], [])
+    with opened(browser, address_of(path), locale="en-US") as result:
+        seen = result.page.evaluate(OPEN_ALL)
+        assert result.page.evaluate(ODD, sorted(ATTRIBUTES)) == []
+        assert "hacked" not in result.page.title().replace("document.title='hacked'", "")
+        result.page.get_by_role("button", name="中文").click()
+        result.page.emulate_media(media="print")
+        assert (result.requests, result.complaints) == ([], [])
     return [tags for tags, _ in seen], [text for _, text in seen]
 
 
@@ -181,11 +181,11 @@ def test_hostile_texts_make_the_same_elements_as_harmless_ones(
         path.write_text(filled_page(base, shown), encoding="utf-8")
     hostile, read = tags_and_texts(browser, paths[0])
     expected, _ = tags_and_texts(browser, paths[1])
-    for text, ours, theirs, said in zip(texts, hostile, expected, read, strict=True):
+    for text, ours, theirs, line in zip(texts, hostile, expected, read, strict=True):
         assert ours == theirs, text
         # As query, known answer and column; and at each result as title, address, date, text, reason.
         times = 3 + RESULTS * 5 if len(text) < 90 else RESULTS
-        assert together(said).count(together(escape_hidden(text[:90]))) >= times, text
+        assert together(line).count(together(escape_hidden(text[:90]))) >= times, text
 
 
 def test_only_http_and_https_addresses_become_links(
@@ -194,18 +194,18 @@ def test_only_http_and_https_addresses_become_links(
     path = tmp_path / "links.html"
     good = "https://user:secret@www.例子.example:8080/?q=<b>#x"
     path.write_text(filled_page(base, [*ADDRESSES, good]), encoding="utf-8")
-    with opened(browser, address_of(path), locale="en-US") as found:
-        links = found.page.evaluate(
+    with opened(browser, address_of(path), locale="en-US") as result:
+        links = result.page.evaluate(
             "() => QUERIES.map((query) => (openQuery(query), document.querySelectorAll('article a').length))"
         )
         assert links == [0] * len(ADDRESSES) + [RESULTS]
-        link = found.page.locator("article a").first
+        link = result.page.locator("article a").first
         assert link.inner_text() == "www.xn--fsqu00a.example:8080"
         assert (link.get_attribute("rel"), link.get_attribute("target")) == (
             "noopener noreferrer nofollow",
             "_blank",
         )
-        assert found.complaints == []
+        assert result.complaints == []
 
 
 @pytest.mark.parametrize("fields", [(), pytest.param(("snippet",), marks=pytest.mark.slow)])
@@ -238,8 +238,8 @@ def test_a_hostile_address_of_the_page_itself_does_nothing(
         count: int = page.evaluate("document.querySelectorAll('*').length")
         return count
 
-    with opened(browser, address_of(path), locale="en-US") as found:
-        usual = tags(found.page)
+    with opened(browser, address_of(path), locale="en-US") as result:
+        usual = tags(result.page)
         for odd in (
             "q=<img src=x onerror=alert(1)>",
             "sort=constructor",
@@ -251,7 +251,7 @@ def test_a_hostile_address_of_the_page_itself_does_nothing(
             "%",
             "only=q",
         ):
-            found.page.goto("about:blank")  # another fragment alone loads nothing
-            found.page.goto(f"{address_of(path)}#{odd}")
-            assert tags(found.page) <= usual, odd
-            assert (found.requests, found.complaints) == ([], []), odd
+            result.page.goto("about:blank")  # another fragment alone loads nothing
+            result.page.goto(f"{address_of(path)}#{odd}")
+            assert tags(result.page) <= usual, odd
+            assert (result.requests, result.complaints) == ([], []), odd

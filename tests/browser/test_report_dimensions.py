@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-def explains_with_markup(asked: ChatRequest) -> Reply:
-    if "Explain why" in asked.prompt:
+def explains_with_markup(request: ChatRequest) -> Reply:
+    if "Explain why" in request.prompt:
         return Reply(text=json.dumps({"explanation": "<img src=x onerror=alert(1)> </script> so"}))
-    return says_its_grade(asked)
+    return says_its_grade(request)
 
 
 def test_texts_of_a_model_are_text_and_axe_finds_nothing_serious(browser: Browser, tmp_path: Path) -> None:

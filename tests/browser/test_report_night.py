@@ -57,38 +57,38 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
     from playwright.sync_api import expect
 
     path, size = reported(alarm()), {"width": width, "height": 900}
-    with opened(browser, address_of(path), locale="en-US", viewport=size, color_scheme=scheme) as found:
-        top = found.page.locator("main > :first-child")
+    with opened(browser, address_of(path), locale="en-US", viewport=size, color_scheme=scheme) as result:
+        top = result.page.locator("main > :first-child")
         expect(top).to_contain_text(f"{DAY}: regression of bing.")
         expect(top.locator("li")).to_have_text(DROP, use_inner_text=True)
-        assert serious(found.page) == []
-        assert found.page.evaluate("document.documentElement.scrollWidth") <= width
-        found.page.get_by_role("button", name="中文").click()
+        assert serious(result.page) == []
+        assert result.page.evaluate("document.documentElement.scrollWidth") <= width
+        result.page.get_by_role("button", name="中文").click()
         expect(top).to_contain_text(f"{DAY}：回归：bing。", use_inner_text=True)
         expect(top.locator("li")).to_contain_text("AP@10 下降 0.100", use_inner_text=True)
         assert (path.parent / str(top.get_by_role("link").first.get_attribute("href"))).is_file()
-        assert (found.requests, found.complaints) == ([], [])
+        assert (result.requests, result.complaints) == ([], [])
         top.get_by_role("link", name="各晚趋势").click()
-        expect(found.page).to_have_url(address_of(path.parent.parent / trend_page.PAGE_FILE))
+        expect(result.page).to_have_url(address_of(path.parent.parent / trend_page.PAGE_FILE))
 
 
 def test_sentences_are_text(browser: Browser, reported: Reported) -> None:
     from playwright.sync_api import expect
 
-    said = [text for text in records.HOSTILE if "\ud800" not in text]
-    path = reported({**alarm(), "reasons": said, "regression_test": None})
-    with opened(browser, address_of(path), locale="en-US") as found:
-        assert found.page.locator(".night li").count() == len(said)
-        assert found.page.locator(".night :not(p, ul, li, span, bdi, a)").count() == 0
-        expect(found.page.locator(".night li").first).to_have_text(said[0])
-        assert (found.requests, found.complaints) == ([], [])
+    output = [text for text in records.HOSTILE if "\ud800" not in text]
+    path = reported({**alarm(), "reasons": output, "regression_test": None})
+    with opened(browser, address_of(path), locale="en-US") as result:
+        assert result.page.locator(".night li").count() == len(output)
+        assert result.page.locator(".night :not(p, ul, li, span, bdi, a)").count() == 0
+        expect(result.page.locator(".night li").first).to_have_text(output[0])
+        assert (result.requests, result.complaints) == ([], [])
 
 
 def test_a_fine_night_is_quiet_and_a_run_alone_says_nothing(browser: Browser, reported: Reported) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(reported(records.night(DAY))), locale="en-US") as found:
-        expect(found.page.locator(".night:not(.attention) p").first).to_have_text(
+    with opened(browser, address_of(reported(records.night(DAY))), locale="en-US") as result:
+        expect(result.page.locator(".night:not(.attention) p").first).to_have_text(
             f"{DAY}: fine.", use_inner_text=True
         )
     assert 'class="night' not in reported(None).read_text(encoding="utf-8")

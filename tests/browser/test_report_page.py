@@ -29,17 +29,19 @@ def test_the_demo_opens_quietly_and_axe_finds_nothing_serious(
 ) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, f"{address_of(demo)}#q=en-03", color_scheme=scheme, locale=locale) as found:
-        expect(found.page.locator("li.opened article").first).to_be_visible()
-        assert serious(found.page) == []
-        found.page.locator("li.opened article").nth(1).focus()
-        found.page.keyboard.press("?")
-        assert serious(found.page) == []
+    with opened(browser, f"{address_of(demo)}#q=en-03", color_scheme=scheme, locale=locale) as result:
+        expect(result.page.locator("li.opened article").first).to_be_visible()
+        assert serious(result.page) == []
+        result.page.locator("li.opened article").nth(1).focus()
+        result.page.keyboard.press("?")
+        assert serious(result.page) == []
         chinese = locale == "zh-CN"
         assert (
-            found.page.locator("h1").inner_text().startswith("按 nDCG@10" if chinese else "No engine is best")
+            result.page.locator("h1")
+            .inner_text()
+            .startswith("按 nDCG@10" if chinese else "No engine is best")
         )
-        assert (found.requests, found.complaints) == ([], [])
+        assert (result.requests, result.complaints) == ([], [])
 
 
 def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(watched: Watched) -> None:
@@ -54,13 +56,13 @@ def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(watched: Watch
 def test_without_javascript_the_answer_and_the_charts_are_there(browser: Browser, demo: Path) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(demo), java_script_enabled=False, locale="zh-CN") as found:
-        expect(found.page.locator("h1")).to_contain_text("No engine is best by nDCG@10")
-        expect(found.page.locator("table.engines")).to_be_visible()
-        expect(found.page.locator("svg.chart").first).to_be_visible()
-        expect(found.page.locator("noscript")).to_be_visible()
-        expect(found.page.locator(".switches")).to_be_hidden()
-        assert found.page.locator(".zh:visible").count() == 0
+    with opened(browser, address_of(demo), java_script_enabled=False, locale="zh-CN") as result:
+        expect(result.page.locator("h1")).to_contain_text("No engine is best by nDCG@10")
+        expect(result.page.locator("table.engines")).to_be_visible()
+        expect(result.page.locator("svg.chart").first).to_be_visible()
+        expect(result.page.locator("noscript")).to_be_visible()
+        expect(result.page.locator(".switches")).to_be_hidden()
+        assert result.page.locator(".zh:visible").count() == 0
 
 
 def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
@@ -69,10 +71,10 @@ def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
     from playwright.sync_api import expect
 
     path = write_page(tmp_path, folder, PageBudget(pairs=60))
-    with opened(browser, f"{address_of(path)}#q=q9", locale="en-US") as found:
-        expect(found.page.locator(".notice")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
-        count = found.page.locator(".count")
-        if "q9" not in listed_queries(found.page):
+    with opened(browser, f"{address_of(path)}#q=q9", locale="en-US") as result:
+        expect(result.page.locator(".notice")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
+        count = result.page.locator(".count")
+        if "q9" not in listed_queries(result.page):
             expect(count).to_contain_text("Query \u2068q9\u2069 is not on this page")
 
 
@@ -82,8 +84,8 @@ def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
 def test_a_link_opens_its_query_wherever_it_stands(browser: Browser, report: Path) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, f"{address_of(report)}#q=q61", locale="en-US") as found:
-        page = found.page
+    with opened(browser, f"{address_of(report)}#q=q61", locale="en-US") as result:
+        page = result.page
         expect(page.locator("li.opened button.open")).to_have_text("问题 61")
         expect(page.locator("li.opened button.open")).to_be_in_viewport()
         expect(page.locator("a.permalink")).to_have_attribute("href", "#q=q61")
@@ -93,7 +95,7 @@ def test_a_link_opens_its_query_wherever_it_stands(browser: Browser, report: Pat
         expect(page.locator("h2").first).to_contain_text("注意事项")
         page.evaluate("location.hash = '#q=never'")
         expect(page.locator(".count")).to_contain_text("这一页没有查询 \u2068never\u2069；")
-        assert (found.requests, found.complaints) == ([], [])
+        assert (result.requests, result.complaints) == ([], [])
 
 
 def test_a_query_with_empty_lists_only_can_be_scrolled_by_keyboard(browser: Browser, tmp_path: Path) -> None:
@@ -103,10 +105,10 @@ def test_a_query_with_empty_lists_only_can_be_scrolled_by_keyboard(browser: Brow
     rows: list[Entry] = [{"query_id": "q", "query": "a", "engine": each, "snippet": "a"} for each in engines]
     rows.append({"query_id": "empty", "query": "b", "engines": {each: [] for each in engines}})
     path = write_page(tmp_path, ran(tmp_path / "run", rows))
-    with opened(browser, f"{address_of(path)}#q=empty", viewport={"width": 390, "height": 800}) as found:
-        sides = found.page.get_by_role("region", name="the engines side by side")
+    with opened(browser, f"{address_of(path)}#q=empty", viewport={"width": 390, "height": 800}) as result:
+        sides = result.page.get_by_role("region", name="the engines side by side")
         expect(sides).to_have_attribute("tabindex", "0")
-        assert serious(found.page) == []
+        assert serious(result.page) == []
 
 
 def test_a_page_that_many_engines_have_names_a_few_of_them(browser: Browser, tmp_path: Path) -> None:
@@ -115,8 +117,8 @@ def test_a_page_that_many_engines_have_names_a_few_of_them(browser: Browser, tmp
         for place in range(12)
     ]
     path = write_page(tmp_path, ran(tmp_path / "run", rows))
-    with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as found:
-        links = found.page.get_by_role("article", name="e03, rank 1").locator(".duplicates")
+    with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as result:
+        links = result.page.get_by_role("article", name="e03, rank 1").locator(".duplicates")
         assert links.get_by_role("button").count() == 8
         assert links.inner_text().endswith("and 3 more")
 
@@ -237,16 +239,16 @@ def test_language_and_shade_switch_and_stay_readable(watched: Watched) -> None:
 def test_nothing_scrolls_sideways_on_a_telephone(browser: Browser, report: Path, width: int) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, f"{address_of(report)}#q=q3", viewport={"width": width, "height": 800}) as found:
-        expect(found.page.locator("li.opened article").first).to_be_visible()
-        assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+    with opened(browser, f"{address_of(report)}#q=q3", viewport={"width": width, "height": 800}) as result:
+        expect(result.page.locator("li.opened article").first).to_be_visible()
+        assert result.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_it_prints_with_every_table_open_and_on_white(browser: Browser, demo: Path) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, f"{address_of(demo)}#q=en-03", color_scheme="dark", locale="en-US") as found:
-        page = found.page
+    with opened(browser, f"{address_of(demo)}#q=en-03", color_scheme="dark", locale="en-US") as result:
+        page = result.page
         assert page.pdf().startswith(b"%PDF")
         page.emulate_media(media="print", color_scheme="dark")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -256,4 +258,4 @@ def test_it_prints_with_every_table_open_and_on_white(browser: Browser, demo: Pa
         expect(page.locator("li.opened article").first).to_be_visible()
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.locator("details:not([open])").count() > 3
-        assert (found.requests, found.complaints) == ([], [])
+        assert (result.requests, result.complaints) == ([], [])

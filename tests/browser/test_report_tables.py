@@ -23,7 +23,7 @@ FULL = [
 SCROLLED = "(sheet) => { sheet.scrollLeft = 10_000; return sheet.scrollLeft; }"
 
 
-def asked(**first: object) -> Iterator[dict[str, object]]:
+def ask(**first: object) -> Iterator[dict[str, object]]:
     """Twelve queries and how long every answer took; `first` is the first answer of all."""
     for number in range(12):
         answers: dict[str, object] = {
@@ -40,7 +40,7 @@ def asked(**first: object) -> Iterator[dict[str, object]]:
 
 def report_of(folder: Path, **first: object) -> Path:
     """The report of a run over what was `asked`."""
-    return write_page(folder, ran(folder / "run", asked(**first)))
+    return write_page(folder, ran(folder / "run", ask(**first)))
 
 
 @pytest.fixture(scope="module")
@@ -60,24 +60,24 @@ def test_at_1280_pixels_everything_about_an_engine_is_in_sight(
 ) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(timed), locale=locale, viewport={"width": 1280, "height": 900}) as found:
-        sheet = found.page.get_by_role("region").filter(has=found.page.locator("table.engines"))
+    with opened(browser, address_of(timed), locale=locale, viewport={"width": 1280, "height": 900}) as result:
+        sheet = result.page.get_by_role("region").filter(has=result.page.locator("table.engines"))
         assert hidden(sheet) == 0
         if locale == "en-US":
             expect(sheet.locator("thead th")).to_have_text(FULL, use_inner_text=True)
 
 
 def test_a_column_that_says_something_of_one_engine_is_there(browser: Browser, tmp_path: Path) -> None:
-    with opened(browser, address_of(report_of(tmp_path, error="timeout")), locale="en-US") as found:
-        heads = found.page.locator("table.engines thead th").all_inner_texts()
+    with opened(browser, address_of(report_of(tmp_path, error="timeout")), locale="en-US") as result:
+        heads = result.page.locator("table.engines thead th").all_inner_texts()
         assert heads == [*FULL[:7], "errors", *FULL[7:]]
 
 
 def test_on_a_telephone_names_stay_and_an_edge_shows_that_there_is_more(
     browser: Browser, timed: Path
 ) -> None:
-    with opened(browser, address_of(timed), viewport={"width": 390, "height": 800}) as found:
-        sheet = found.page.get_by_role("region").filter(has=found.page.locator("table.engines"))
+    with opened(browser, address_of(timed), viewport={"width": 390, "height": 800}) as result:
+        sheet = result.page.get_by_role("region").filter(has=result.page.locator("table.engines"))
         name = sheet.get_by_role("rowheader").first
         before = name.bounding_box()
         assert before is not None

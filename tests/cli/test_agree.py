@@ -44,17 +44,17 @@ def unfair_rows(queries: int) -> list[dict[str, Any]]:
     ]
 
 
-def likes_warmth(asked: ChatRequest) -> Reply:
+def likes_warmth(request: ChatRequest) -> Reply:
     """Gives a snippet the grade it says, and one more for a warm tone."""
-    shown = fenced(asked.prompt)
+    shown = fenced(request.prompt)
     grade = int(says(shown)) + ("warm" in shown)
     return Reply(text=json.dumps({"reason": f"it says {grade}", "grade": grade}))
 
 
 def says(snippet: str) -> str:
-    found = re.search(r"grade=(\d)", snippet)
-    assert found, snippet
-    return found[1]
+    match = re.search(r"grade=(\d)", snippet)
+    assert match, snippet
+    return match[1]
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +112,8 @@ def fill_in(path: Path) -> Path:
 
 
 def written(run: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((run / "agreement.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((run / "agreement.json").read_text(encoding="utf-8"))
+    return content
 
 
 def agree(*words: object) -> str:
@@ -131,17 +131,17 @@ def refusal(*words: object) -> str:
 
 
 def test_a_run_s_own_grades_agree_with_it_wholly(plain: Path) -> None:
-    said = agree(plain, "--qrels", plain / "qrels.txt")
-    assert "they agree very well: the same on 100.0% of the pairs, kappa 1.000" in said
-    found = written(plain)
+    text = agree(plain, "--qrels", plain / "qrels.txt")
+    assert "they agree very well: the same on 100.0% of the pairs, kappa 1.000" in text
+    result = written(plain)
     for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
-        assert found[name] == {"value": 1, "ci95": [1, 1]}
+        assert result[name] == {"value": 1, "ci95": [1, 1]}
     # On six queries nothing was different; on one of many others it might be.
-    assert found["same_grade"] == {"value": 1, "ci95": [pytest.approx(0.025 ** (1 / 6)), 1]}
-    assert found["pairs"] == found["labelled_pairs"] == 48
-    assert (found["unmatched_labels"], found["unlabelled_pairs"]) == (0, 0)
-    assert found["widest_gap"]["difference"]["value"] == 0
-    for order in found["orders"].values():
+    assert result["same_grade"] == {"value": 1, "ci95": [pytest.approx(0.025 ** (1 / 6)), 1]}
+    assert result["pairs"] == result["labelled_pairs"] == 48
+    assert (result["unmatched_labels"], result["unlabelled_pairs"]) == (0, 0)
+    assert result["widest_gap"]["difference"]["value"] == 0
+    for order in result["orders"].values():
         assert order["swapped"] == []
         assert order["people"] == order["assessor"]
 
@@ -154,15 +154,15 @@ def test_documents_and_snippets_are_two_names_of_one_label(plain: Path, tmp_path
 
 def test_the_file_holds_what_is_printed(plain: Path, tmp_path: Path) -> None:
     path = labels(tmp_path / "labels.csv", judged(plain)[::2], lambda each: (each["grade"] + 1) // 2 + 1)
-    said = agree(plain, "--qrels", path)
-    found = written(plain)
-    assert f"{found['kappa_relevant']['value']:.3f}" in said
+    text = agree(plain, "--qrels", path)
+    result = written(plain)
+    assert f"{result['kappa_relevant']['value']:.3f}" in text
     for name in ("kappa", "alpha", "bias", "precision"):
-        assert f"{found[name]['value']:.4f}" in said
-    assert f"{found['orders']['nDCG@10']['tau']['value']:.4f}" in said
-    assert f"24 pairs of {found['queries']} queries" in said
-    assert json.loads(agree(plain, "--qrels", path, "--json")) == found
-    assert to_json(judge.agree(plain, path)) == found
+        assert f"{result[name]['value']:.4f}" in text
+    assert f"{result['orders']['nDCG@10']['tau']['value']:.4f}" in text
+    assert f"24 pairs of {result['queries']} queries" in text
+    assert json.loads(agree(plain, "--qrels", path, "--json")) == result
+    assert to_json(judge.agree(plain, path)) == result
 
 
 def test_a_table_by_hand(tmp_path: Path) -> None:
@@ -178,24 +178,28 @@ def test_a_table_by_hand(tmp_path: Path) -> None:
     people = {"p0": 3, "p1": 3, "p2": 0, "p3": 2, "q0": 1, "q1": "?", "q2": 3, "q3": ""}
     shown = {each["snippet_id"]: text for each, text in zip(judged(run), texts(run), strict=True)}
     path = labels(tmp_path / "l.csv", judged(run), lambda each: people[shown[each["snippet_id"]]])
-    found = to_json(judge.agree(run, path))
+    result = to_json(judge.agree(run, path))
     # Rows people, columns assessor: p0 3/3, p1 3/2, p2 0/0, p3 2/1, q0 1/0, q2 3/3; two were not sure.
-    assert found["confusion"] == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 2]]
-    assert (found["labelled_pairs"], found["unlabelled_pairs"], found["wholly_labelled_queries"]) == (6, 2, 1)
-    assert found["same_grade"]["value"] == 1 / 2
-    assert found["same_verdict"]["value"] == pytest.approx(5 / 6)
-    assert found["bias"]["value"] == pytest.approx(-3 / 6)
+    assert result["confusion"] == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 2]]
+    assert (result["labelled_pairs"], result["unlabelled_pairs"], result["wholly_labelled_queries"]) == (
+        6,
+        2,
+        1,
+    )
+    assert result["same_grade"]["value"] == 1 / 2
+    assert result["same_verdict"]["value"] == pytest.approx(5 / 6)
+    assert result["bias"]["value"] == pytest.approx(-3 / 6)
     # Agreement by chance on the grades: people 1 1 1 3, the assessor 2 1 1 2 of 6.
     chance = (1 * 2 + 1 * 1 + 1 * 1 + 3 * 2) / 36
-    assert found["kappa"]["value"] == pytest.approx((1 / 2 - chance) / (1 - chance))
+    assert result["kappa"]["value"] == pytest.approx((1 / 2 - chance) / (1 - chance))
 
 
 def texts(run: Path) -> list[str]:
     """The first word of each judgment's snippet, in the judgments' order."""
-    held = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    content = json.loads((run / "results.json").read_text(encoding="utf-8"))
     shown = {
         snippet["snippet_id"]: snippet["snippet"].split()[0]
-        for query in held["queries"]
+        for query in content["queries"]
         for engine in query["engines"].values()
         for snippet in engine["snippets"]
     }
@@ -206,8 +210,8 @@ def test_labels_about_nothing_are_counted(plain: Path, tmp_path: Path) -> None:
     path = labels(tmp_path / "labels.csv", judged(plain), lambda each: each["grade"])
     with path.open("a") as file:
         file.write("q0,nothing,1\nelsewhere,nothing,2\n")
-    said = agree(plain, "--qrels", path)
-    assert "ignored: 2 labels match no pair of this run" in said
+    text = agree(plain, "--qrels", path)
+    assert "ignored: 2 labels match no pair of this run" in text
     assert written(plain)["unmatched_labels"] == 2
     assert written(plain)["kappa"]["value"] == 1
 
@@ -229,9 +233,9 @@ def test_labels_that_can_t_be_used_are_refused_by_line(
     before = contents(plain)
     path = tmp_path / "labels"
     path.write_text(content)
-    said = refusal(plain, "--qrels", path)
-    assert says in said
-    assert "\x1b" not in said
+    text = refusal(plain, "--qrels", path)
+    assert says in text
+    assert "\x1b" not in text
     assert contents(plain) == before
 
 
@@ -246,16 +250,16 @@ def test_what_was_asked_wrongly_is_refused(plain: Path, unfair: Path, tmp_path: 
     assert "5.json: no such file" in refusal(plain, "--qrels", path, "--plan", 5)
     assert "--plan is 'x y'" in refusal(plain, "--plan", "x", "--plan", "y")
     top = next(at for at, each in enumerate(judged(plain), start=2) if each["grade"] == 3)
-    said = refusal(plain, "--qrels", high)
-    assert said == f"{high}:{top}: has grade 4; the graded scale ends at 3"
-    said = refusal(plain, "--qrels", path, "--labels-scale", "binary")
-    assert "has grade 2; the binary scale ends at 1" in said
+    text = refusal(plain, "--qrels", high)
+    assert text == f"{high}:{top}: has grade 4; the graded scale ends at 3"
+    text = refusal(plain, "--qrels", path, "--labels-scale", "binary")
+    assert "has grade 2; the binary scale ends at 1" in text
     assert "--labels-scale is 'odd'" in refusal(plain, "--qrels", path, "--labels-scale", "odd")
     assert "no measure 'foo'" in refusal(plain, "--qrels", path, "--measure", "foo")
     assert "measures that do: nDCG@10" in refusal(plain, "--qrels", path, "--measure", "nDCG@7")
     assert "finished run" in refusal(tmp_path / "none", "--qrels", path)
-    said = refusal(plain, "--qrels", path, "--qrels", high)
-    assert said == "--qrels takes one file, and there are 2; put all labels in one"
+    text = refusal(plain, "--qrels", path, "--qrels", high)
+    assert text == "--qrels takes one file, and there are 2; put all labels in one"
     assert refusal(plain, "--qrels", tmp_path / "none") == f"{tmp_path / 'none'}: no such file"
     for count in (0, -1, 7):
         assert f"a plan of {count} queries can't be drawn: the run has 6" in refusal(plain, "--plan", count)
@@ -297,27 +301,27 @@ def test_grades_and_yes_or_no_meet_at_relevant_or_not(graded: Path, binary: Path
     as_grades = labels(tmp_path / "grades.csv", judged(graded), lambda each: each["grade"])
     as_words = labels(tmp_path / "words.csv", judged(binary), lambda each: "是" if each["grade"] else "no")
     for run, path, theirs in ((binary, as_grades, "graded"), (graded, as_words, "binary")):
-        said = agree(run, "--qrels", path)
-        found = written(run)
-        assert found["people_scale"] == theirs
-        assert found["kappa_relevant"]["value"] == found["same_verdict"]["value"] == 1
+        output = agree(run, "--qrels", path)
+        result = written(run)
+        assert result["people_scale"] == theirs
+        assert result["kappa_relevant"]["value"] == result["same_verdict"]["value"] == 1
         for name in ("same_grade", "kappa_quadratic", "alpha", "bias"):
-            assert found[name]["value"] is None
-            assert "different scales" in found[name]["why"]
-        assert "different scales" in said
-        for each in found["engines"].values():
+            assert result[name]["value"] is None
+            assert "different scales" in result[name]["why"]
+        assert "different scales" in output
+        for each in result["engines"].values():
             assert each["bias"]["value"] == 0
 
 
 def test_the_labels_scale_is_the_run_s_unless_said(graded: Path, tmp_path: Path) -> None:
     """People who found nothing better than grade 1 gave grades, not yes and no."""
     path = labels(tmp_path / "labels.csv", judged(graded), lambda each: min(each["grade"], 1))
-    said = agree(graded, "--qrels", path)
-    assert "no label is above 1; if people said yes or no, add --labels-scale binary" in said
-    found = written(graded)
-    assert (found["people_scale"], len(found["confusion"])) == ("graded", 4)
-    assert found["bias"]["value"] > 0
-    assert found["recall"] == {"value": None, "ci95": None, "why": "people call nothing relevant"}
+    text = agree(graded, "--qrels", path)
+    assert "no label is above 1; if people said yes or no, add --labels-scale binary" in text
+    result = written(graded)
+    assert (result["people_scale"], len(result["confusion"])) == ("graded", 4)
+    assert result["bias"]["value"] > 0
+    assert result["recall"] == {"value": None, "ci95": None, "why": "people call nothing relevant"}
     told = json.loads(agree(graded, "--qrels", path, "--labels-scale", "binary", "--json"))
     assert (told["people_scale"], told["bias"]["value"]) == ("binary", None)
 
@@ -325,9 +329,9 @@ def test_the_labels_scale_is_the_run_s_unless_said(graded: Path, tmp_path: Path)
 def test_one_and_the_same_grade_on_both_sides_has_an_answer(tmp_path: Path) -> None:
     rows = [{**row, "snippet": f"nothing {row['rank']}{row['engine']}"} for row in worded()]
     run = lexical(tmp_path, "graded", rows)
-    said = agree(run, "--qrels", labels(tmp_path / "labels.csv", judged(run), lambda _: 0))
-    assert "both sides gave one and the same answer to every pair" in said
-    assert "they agree on 100 %" in said
+    output = agree(run, "--qrels", labels(tmp_path / "labels.csv", judged(run), lambda _: 0))
+    assert "both sides gave one and the same answer to every pair" in output
+    assert "they agree on 100 %" in output
     assert written(run)["kappa_relevant"]["value"] is None
 
 
@@ -339,9 +343,9 @@ def test_a_plan_is_filled_in_and_read_back(plain: Path, tmp_path: Path) -> None:
     assert {row["grade"] for row in rows} == {""}
     assert "holds no label" in refusal(plain, "--qrels", path)
     agree(plain, "--qrels", fill_in(path))
-    found = written(plain)
-    assert (found["pairs"], found["wholly_labelled_queries"], found["unmatched_labels"]) == (40, 5, 0)
-    assert found["kappa"]["value"] == 1
+    result = written(plain)
+    assert (result["pairs"], result["wholly_labelled_queries"], result["unmatched_labels"]) == (40, 5, 0)
+    assert result["kappa"]["value"] == 1
     filled = path.read_bytes()
     assert "people's labels may be in it" in refusal(plain, "--plan", 5, "--out", path)
     assert path.read_bytes() == filled
@@ -350,8 +354,8 @@ def test_a_plan_is_filled_in_and_read_back(plain: Path, tmp_path: Path) -> None:
 def test_a_plan_lies_in_the_run_s_folder_unless_said(plain: Path, tmp_path: Path) -> None:
     run = tmp_path / "copy"
     shutil.copytree(plain, run)
-    said = agree(run, "--plan", 2)
-    assert f"judge agree {run} --qrels {run / 'labels.csv'}" in said
+    output = agree(run, "--plan", 2)
+    assert f"judge agree {run} --qrels {run / 'labels.csv'}" in output
     assert len(table(run / "labels.csv")) == 2 * 8
     assert "people's labels may be in it" in refusal(run, "--plan", 2)
     assert "no folder" in refusal(run, "--plan", 2, "--out", tmp_path / "none" / "plan.csv")
@@ -401,26 +405,26 @@ def test_a_plan_says_nothing_of_engines_ranks_or_verdicts(unfair: Path, tmp_path
 
 def test_an_assessor_that_favours_an_engine_is_found_out_and_corrected(unfair: Path, tmp_path: Path) -> None:
     planned(unfair, tmp_path / "plan.csv", 60)
-    said = agree(unfair, "--qrels", fill_in(tmp_path / "plan.csv"))
-    found = written(unfair)
-    assert found["wholly_labelled_queries"] == 60
-    assert found["engines"]["bing"]["bias"] == {"value": 0, "ci95": [0, 0]}
-    assert found["engines"]["baidu"]["bias"] == {"value": 1, "ci95": [1, 1]}
-    assert (found["widest_gap"]["favoured"], found["widest_gap"]["other"]) == ("baidu", "bing")
-    assert "The assessor favours baidu over bing" in said
+    text = agree(unfair, "--qrels", fill_in(tmp_path / "plan.csv"))
+    result = written(unfair)
+    assert result["wholly_labelled_queries"] == 60
+    assert result["engines"]["bing"]["bias"] == {"value": 0, "ci95": [0, 0]}
+    assert result["engines"]["baidu"]["bias"] == {"value": 1, "ci95": [1, 1]}
+    assert (result["widest_gap"]["favoured"], result["widest_gap"]["other"]) == ("baidu", "bing")
+    assert "The assessor favours baidu over bing" in text
     summary = json.loads((unfair / "summary.json").read_text())
     (alone,) = [row for row in summary["comparisons"] if row["measure"] == "nDCG@3"]
     assert alone["winner"] == "baidu"
-    (pair,) = found["calibration"]["nDCG@3"]["comparisons"]
+    (pair,) = result["calibration"]["nDCG@3"]["comparisons"]
     assert (pair["a"], pair["b"], pair["outcome"]) == ("baidu", "bing", "reversed")
     assert pair["corrected"] < 0 < pair["assessor"]
     assert pair["ci95"][1] < 0
-    assert found["calibration"]["nDCG@3"]["warnings"] == []
-    assert "reversed" in said
-    assert "People's labels reverse the assessor's order, it should be: bing > baidu" in said
-    assert found["orders"]["nDCG@3"]["swapped"] == [["bing", "baidu"]]
-    said = agree(unfair, "--qrels", tmp_path / "plan.csv", "--measure", "P@3")
-    assert "P@3 as people's grades would give it on all 120 queries" in said
+    assert result["calibration"]["nDCG@3"]["warnings"] == []
+    assert "reversed" in text
+    assert "People's labels reverse the assessor's order, it should be: bing > baidu" in text
+    assert result["orders"]["nDCG@3"]["swapped"] == [["bing", "baidu"]]
+    text = agree(unfair, "--qrels", tmp_path / "plan.csv", "--measure", "P@3")
+    assert "P@3 as people's grades would give it on all 120 queries" in text
 
 
 def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
@@ -438,29 +442,29 @@ def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     path = tmp_path / "plan.csv"
     assert "can't be drawn: the run has 10 to label" in refusal(run, "--plan", 11, "--out", path)
-    asked = planned(run, path, 10)
-    assert len(asked) == 10
-    assert all(row["snippet"] for row in asked)
-    said = agree(run, "--qrels", fill_in(path))
-    found = written(run)
-    assert (found["pairs"], found["wholly_labelled_queries"], found["unlabelled_pairs"]) == (10, 10, 0)
-    assert (found["queries_to_label"], found["queries_without_text"], found["empty_pairs"]) == (10, 10, 20)
-    order = found["orders"]["P@5"]
+    requests = planned(run, path, 10)
+    assert len(requests) == 10
+    assert all(row["snippet"] for row in requests)
+    output = agree(run, "--qrels", fill_in(path))
+    result = written(run)
+    assert (result["pairs"], result["wholly_labelled_queries"], result["unlabelled_pairs"]) == (10, 10, 0)
+    assert (result["queries_to_label"], result["queries_without_text"], result["empty_pairs"]) == (10, 10, 20)
+    order = result["orders"]["P@5"]
     assert (order["queries"], order["people"]) == (10, order["assessor"])
-    assert "ignored: 20 pairs without text, which have grade 0 by rule" in said
+    assert "ignored: 20 pairs without text, which have grade 0 by rule" in output
 
 
 def test_few_labelled_queries_correct_nothing_or_warn(unfair: Path, tmp_path: Path) -> None:
     planned(unfair, tmp_path / "ten.csv", 10)
-    said = agree(unfair, "--qrels", fill_in(tmp_path / "ten.csv"))
-    assert "No correction of nDCG@3" in said
-    assert "needs 20" in said
+    text = agree(unfair, "--qrels", fill_in(tmp_path / "ten.csv"))
+    assert "No correction of nDCG@3" in text
+    assert "needs 20" in text
     assert set(written(unfair)["calibration"]["P@3"]) == {"why"}
     planned(unfair, tmp_path / "thirty.csv", 30)
-    said = agree(unfair, "--qrels", fill_in(tmp_path / "thirty.csv"))
+    text = agree(unfair, "--qrels", fill_in(tmp_path / "thirty.csv"))
     (warning,) = written(unfair)["calibration"]["P@3"]["warnings"]
     assert "30 of 30 labelled queries" in warning
-    assert "fewer than 50" in said
+    assert "fewer than 50" in text
 
 
 def write_trec(folder: Path, name: str, *lines: str) -> Path:
@@ -472,10 +476,10 @@ def write_trec(folder: Path, name: str, *lines: str) -> Path:
 def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     assessor = write_trec(tmp_path, "gpt.qrels", "q1 0 a 3", "q1 0 b 0", "q2 0 a 2", "q2 0 c 0")
     people = write_trec(tmp_path, "human.qrels", "q1 0 a 2", "q1 0 b 0", "q2 0 a 1", "q2 0 c 0", "q3 0 d 1")
-    said = agree(assessor, "--qrels", people)
-    assert "4 pairs of 2 queries have a grade from people (0 to 3) and one from gpt.qrels" in said
-    assert "ignored: 1 label matches no pair of this run" in said
-    assert "tau-ap" not in said
+    text = agree(assessor, "--qrels", people)
+    assert "4 pairs of 2 queries have a grade from people (0 to 3) and one from gpt.qrels" in text
+    assert "ignored: 1 label matches no pair of this run" in text
+    assert "tau-ap" not in text
     assert not list(tmp_path.glob("agreement.json"))
     runs = [
         write_trec(tmp_path, "one.run", "q1 Q0 a 2 9 one", "q1 Q0 b 1 8 one", "q2 Q0 x 1 7 one",
@@ -483,12 +487,12 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
         write_trec(tmp_path, "two.run", "q1 Q0 b 1 9 two", "q2 Q0 a 1 7 two"),
     ]  # fmt: skip
     words = (assessor, "--qrels", people, "--run", runs[0], "--run", runs[1])
-    found = json.loads(agree(*words, "--measure", "P@1", "--json"))
-    assert list(found["orders"]) == ["P@1"]
-    assert found["orders"]["P@1"]["people"] == {"one": 0.5, "two": 0}
-    assert found["orders"]["P@1"]["assessor"] == {"one": 0.5, "two": 0.5}
-    said = agree(*words)
-    assert "nDCG@10 on 2 queries" in said
+    content = json.loads(agree(*words, "--measure", "P@1", "--json"))
+    assert list(content["orders"]) == ["P@1"]
+    assert content["orders"]["P@1"]["people"] == {"one": 0.5, "two": 0}
+    assert content["orders"]["P@1"]["assessor"] == {"one": 0.5, "two": 0.5}
+    text = agree(*words)
+    assert "nDCG@10 on 2 queries" in text
     turned = agree(assessor, "--qrels", people, "--run", runs[1], "--run", runs[0], "--json")
     assert turned == agree(*words, "--json")
     assert "no measure 'foo'" in refusal(*words, "--measure", "foo")
@@ -524,11 +528,11 @@ def test_names_in_run_files_are_shown_and_never_obeyed(tmp_path: Path) -> None:
     grades = write_trec(tmp_path, "grades", "q1 0 a 3", "q2 0 a 0")
     tags = "\x1b[31mred", "[bold]x[/]", "[/odd]", "\u202eevil"
     runs = [write_trec(tmp_path, f"{at}.run", f"q1 Q0 a 1 1 {tag}") for at, tag in enumerate(tags)]
-    said = agree(grades, "--qrels", grades, *(word for run in runs for word in ("--run", run)))
-    assert "\x1b" not in said
-    assert "\u202e" not in said
+    output = agree(grades, "--qrels", grades, *(word for run in runs for word in ("--run", run)))
+    assert "\x1b" not in output
+    assert "\u202e" not in output
     for shown in ("\\x1b[31mred", "[bold]x[/]", "[/odd]", "\\x202eevil"):
-        assert shown in said
+        assert shown in output
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -556,20 +560,20 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
     with LoopbackServer(says_its_grade) as server:
         done = command(*asking(write_rows(tmp_path / "d.jsonl", rows), server), "--out", tmp_path / "x")
     assert done.returncode == 0, done.stderr
-    said = agree(tmp_path / "x", "--plan", 20, "--out", tmp_path / "plan.csv")
+    text = agree(tmp_path / "x", "--plan", 20, "--out", tmp_path / "plan.csv")
     more = count_reserve_queries(20, 60, 12)
-    assert f"plan.csv: 20 queries + {more} in reserve; fill in the column 'grade'" in said
-    assert "Fewer than 20" not in said
-    assert "by the assessor's grades nDCG@10 has none on 12 of 60, mostly where nothing is relevant" in said
+    assert f"plan.csv: 20 queries + {more} in reserve; fill in the column 'grade'" in text
+    assert "Fewer than 20" not in text
+    assert "by the assessor's grades nDCG@10 has none on 12 of 60, mostly where nothing is relevant" in text
     drawn = list(dict.fromkeys(row["query_id"] for row in table(tmp_path / "plan.csv")))
     assert drawn == list(draw_queries_to_label([f"q{query}" for query in range(60)], 20 + more))
 
 
 def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain: Path, tmp_path: Path) -> None:
-    said = agree(plain, "--plan", 3, "--out", tmp_path / "plan.csv")
-    assert "plan.csv: 3 queries; fill in" in said
-    assert "in reserve" not in said
-    assert "Fewer than 20 labelled queries say how far people agree, but correct no engine's scores." in said
+    text = agree(plain, "--plan", 3, "--out", tmp_path / "plan.csv")
+    assert "plan.csv: 3 queries; fill in" in text
+    assert "in reserve" not in text
+    assert "Fewer than 20 labelled queries say how far people agree, but correct no engine's scores." in text
 
 
 def label_plan(path: Path, grade: Callable[[dict[str, str]], object]) -> Path:
@@ -583,9 +587,9 @@ def label_plan(path: Path, grade: Callable[[dict[str, str]], object]) -> Path:
 def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, tmp_path: Path) -> None:
     before = contents(unfair)
     plan, second = tmp_path / "plan.csv", tmp_path / "second.csv"
-    said = agree(unfair, "--plan-pairs", 150, "--engines", "bing", "baidu", "--measure", "P@3", "--out", plan)
-    assert "150 pairs of" in said
-    assert "to compare baidu with bing by P@3" in said
+    text = agree(unfair, "--plan-pairs", 150, "--engines", "bing", "baidu", "--measure", "P@3", "--out", plan)
+    assert "150 pairs of" in text
+    assert "to compare baidu with bing by P@3" in text
     assert len(table(plan)) == 150
     assert set(table(plan)[0]) == {
         *("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")
@@ -599,23 +603,23 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     # No list repeats another's snippets: each pair weighs a third, for or against baidu.
     assert {weight for unit in design["units"] for weight in unit["weights"]} == {1 / 3, -1 / 3}
 
-    found = judge.decide_order(unfair, label_plan(plan, lambda row: says(row["snippet"])), plan)
+    result = judge.decide_order(unfair, label_plan(plan, lambda row: says(row["snippet"])), plan)
     truth = [
         (says(row["snippet"]) >= "2") * (1 if row["engine"] == "baidu" else -1) for row in unfair_rows(120)
     ]
-    (pair,) = found.comparisons
+    (pair,) = result.comparisons
     assert (pair.a, pair.b, pair.labelled, pair.unlabelled) == ("baidu", "bing", 150, 0)
     assert pair.difference is not None
     assert pair.assessor > 0 > pair.difference
     assert pair.ci95
     assert pair.ci95[0] < sum(truth) / 360 < pair.ci95[1] < 0
     assert pair.outcome == "reversed"
-    assert found.warnings == ()
+    assert result.warnings == ()
 
     labelled = label_plan(plan, lambda row: says(row["snippet"]))
-    said = agree(unfair, "--qrels", labelled, "--plan", plan)
-    assert "People's labels reverse the assessor's order, it should be: bing > baidu" in said
-    assert json.loads(agree(unfair, "--qrels", labelled, "--plan", plan, "--json")) == to_json(found)
+    text = agree(unfair, "--qrels", labelled, "--plan", plan)
+    assert "People's labels reverse the assessor's order, it should be: bing > baidu" in text
+    assert json.loads(agree(unfair, "--qrels", labelled, "--plan", plan, "--json")) == to_json(result)
 
     # A second round, drawn on its own, makes the interval narrower; what both drew is labelled once.
     words = ("--engines", "baidu", "bing", "--measure", "P@3", "--seed", 1)
@@ -649,8 +653,8 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
     sure = label_plan(plan, lambda row: says(row["snippet"]))
     full = judge.decide_order(unfair, sure, [plan]).comparisons[0]
     partly = label_plan(plan, lambda row: "?" if row["snippet_id"] in unsure else says(row["snippet"]))
-    found = judge.decide_order(unfair, partly, [plan])
-    (pair,) = found.comparisons
+    result = judge.decide_order(unfair, partly, [plan])
+    (pair,) = result.comparisons
     assert (pair.labelled, pair.unlabelled) == (55, 5)
     assert pair.difference is not None
     assert pair.bounds
@@ -659,7 +663,7 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
     assert pair.ci95
     assert full.ci95
     assert pair.ci95[1] - pair.ci95[0] > full.ci95[1] - full.ci95[0]
-    assert "5 drawn pairs have no label" in found.warnings[1]
+    assert "5 drawn pairs have no label" in result.warnings[1]
     partly.write_text(partly.read_text() + "q1,nothing,1\nq2,nowhere,1\n")
     warnings = judge.decide_order(unfair, partly, [plan]).warnings
     assert any("ignored: 2, the first is 'nothing' of query 'q1'" in warning for warning in warnings)
@@ -670,8 +674,8 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
 def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair: Path, plain: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.csv"
     for measure in ("nDCG@3", "AP@3", "RR@3", "ERR@3", "Success@3"):
-        said = refusal(unfair, "--plan-pairs", 60, "--measure", measure)
-        assert f"{measure} is no sum over ranks" in said
+        text = refusal(unfair, "--plan-pairs", 60, "--measure", measure)
+        assert f"{measure} is no sum over ranks" in text
     assert "one of --plan N" in refusal(unfair, "--plan-pairs", 60, "--half-width", 0.1)
     assert "name two or more" in refusal(unfair, "--plan-pairs", 60, "--engines", "bing")
     assert "name two or more" in refusal(unfair, "--plan-pairs", 60, "--engines", "bing", "yahoo")
@@ -735,8 +739,8 @@ def test_a_damaged_plan_is_refused_by_file_and_field(
         inner = inner[key]
     inner[path[-1]] = value
     plan.with_suffix(".json").write_text(json.dumps(record))
-    found = refusal(unfair, "--qrels", design.with_name("labels-plan.csv"), "--plan", plan)
-    assert f"plan.json: {said}" in " ".join(found.split())
+    result = refusal(unfair, "--qrels", design.with_name("labels-plan.csv"), "--plan", plan)
+    assert f"plan.json: {said}" in " ".join(result.split())
 
 
 def test_a_repeated_unit_is_refused(unfair: Path, design: Path, tmp_path: Path) -> None:
@@ -781,17 +785,17 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
             "--out",
             plan,
         )
-        found = judge.decide_order(
+        result = judge.decide_order(
             tmp_path / "run", label_plan(plan, lambda row: says(row["snippet"])), [plan]
         )
-        assert found.labels == 120 + 60 * seed
-        assert {row.a for row in found.comparisons} == {"best"}
-        p = [row.p for row in found.comparisons]
+        assert result.labels == 120 + 60 * seed
+        assert {row.a for row in result.comparisons} == {"best"}
+        p = [row.p for row in result.comparisons]
         # The best is chosen by the same queries: the three pairs that are not compared count, too.
-        assert [row.p_adjusted for row in found.comparisons] == pytest.approx(
+        assert [row.p_adjusted for row in result.comparisons] == pytest.approx(
             multipletests([*p, 1, 1, 1], method="holm")[1][:3]
         )
-        for row in found.comparisons:
+        for row in result.comparisons:
             assert row.ci95
             assert row.p_adjusted is not None
             assert (row.ci95[0] > 0) == (row.p_adjusted < 0.05)
@@ -852,8 +856,8 @@ def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> Non
         engines,
         "--scale",
         "binary",
-        reply=lambda asked: Reply(
-            text=json.dumps({"verdict": "yes" if says(fenced(asked.prompt)) == "1" else "no"})
+        reply=lambda request: Reply(
+            text=json.dumps({"verdict": "yes" if says(fenced(request.prompt)) == "1" else "no"})
         ),
     )
     plan = tmp_path / "plan.csv"

@@ -22,14 +22,14 @@ TEXTS = {
 }
 
 
-def answers_and_grades(asked: ChatRequest) -> Reply:
-    shown = fenced(asked.prompt)
-    if "Answer the query from" in asked.prompt:
-        assert "Reference" not in asked.prompt
+def answers_and_grades(request: ChatRequest) -> Reply:
+    shown = fenced(request.prompt)
+    if "Answer the query from" in request.prompt:
+        assert "Reference" not in request.prompt
         text = shown.partition(" | ")[2]
         return Reply(text=json.dumps({"answer": "" if text == "nothing" else text}))
-    if "Grade an answer" in asked.prompt:
-        assert "Reference answer: right" in asked.prompt
+    if "Grade an answer" in request.prompt:
+        assert "Reference answer: right" in request.prompt
         if shown == "unreadable":
             return Reply(text="perfect")
         grade = {"right": "perfect", "half right": "acceptable", "wrong": "incorrect"}[shown]

@@ -35,19 +35,19 @@ def words(folder: Path, server: BatchServer, *more: str, out: str = "one") -> tu
 
 def results(folder: Path) -> dict[str, Any]:
     """What results.json holds, without what was paid."""
-    found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    del found["summary"]["cost"]
-    return found
+    content: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    del content["summary"]["cost"]
+    return content
 
 
 def cost(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["cost"]
-    return found
+    content: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["cost"]
+    return content
 
 
 def in_realtime(server: BatchServer) -> int:
     """The number of requests that came one by one."""
-    return sum(bool(asked.headers) for asked in server.asked)
+    return sum(bool(request.headers) for request in server.asked)
 
 
 def assert_equal_to_realtime(folder: Path, server: BatchServer) -> None:
@@ -100,16 +100,20 @@ def test_the_same_command_again_submits_nothing(tmp_path: Path) -> None:
         assert server.steps == steps
 
 
-def odd(asked: ChatRequest) -> Reply:
+def odd(request: ChatRequest) -> Reply:
     """Grades by the snippet, but one reply cannot be read, one pair is filtered and one is refused."""
-    shown = fenced(asked.prompt)
+    shown = fenced(request.prompt)
     if "0.0.2 " in shown:
-        return Reply(text="I cannot say.") if "JSON" in asked.prompt and asked.attempt < 9 else Reply(text="")
+        return (
+            Reply(text="I cannot say.")
+            if "JSON" in request.prompt and request.attempt < 9
+            else Reply(text="")
+        )
     if "0.1.3 " in shown:
         return Reply(status=400, body=json.dumps({"error": {"code": "content_filter", "message": "no"}}))
     if "1.0.4 " in shown:
         return Reply(status=400, body=json.dumps({"error": {"code": "odd", "message": "what is this"}}))
-    return says_its_grade(asked)
+    return says_its_grade(request)
 
 
 def test_failures_are_those_of_realtime(tmp_path: Path) -> None:

@@ -30,17 +30,17 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_demo_judges_both_languages_and_tells_nothing_from_broken(demo: Path) -> None:
-    found = results(demo)
-    assert {query["lang"] for query in found["queries"]} == {"zh", "en"}
-    engines = found["summary"]["engines"]
+    result = results(demo)
+    assert {query["lang"] for query in result["queries"]} == {"zh", "en"}
+    engines = result["summary"]["engines"]
     assert engines["magpie"]["empty"] == 1
     assert engines["compass"]["errors"] == 1
     assert engines["compass"]["measures"]["P@5"]["n"] == 11
-    assert found["summary"]["dedup_saving"] > 0.3
-    assert found["summary"]["coverage"] == 1.0
+    assert result["summary"]["dedup_saving"] > 0.3
+    assert result["summary"]["coverage"] == 1.0
     reasons = [
         judgment["reason"]
-        for query in found["queries"]
+        for query in result["queries"]
         for engine in query["engines"].values()
         for snippet in engine["snippets"]
         for judgment in snippet["judgments"]
@@ -99,13 +99,13 @@ def test_judgments_that_are_cut_off_are_not_scored(tmp_path: Path, part: float) 
 
 def test_measures_are_taken_as_they_are_listed(tmp_path: Path) -> None:
     """What `judge measures` prints has spaces and commas inside parentheses; both also separate."""
-    asked = "RBP(rel=1, p=0.8)@10, nDCG(own, dcg='exp-log2')@4;AP@10  p@5"
+    requests = "RBP(rel=1, p=0.8)@10, nDCG(own, dcg='exp-log2')@4;AP@10  p@5"
     names = ["RBP(rel=1,p=0.8)@10", "nDCG(own,dcg='exp-log2')@4", "AP@10", "P@5"]
     data, out = write_rows(tmp_path / "d.jsonl", numbered(3, 2, 3)), tmp_path / "runs" / "x"
-    done = command("run", data, "-m", "lexical", "--out", out, "--measures", asked)
+    done = command("run", data, "-m", "lexical", "--out", out, "--measures", requests)
     assert done.returncode == 0, done.stderr
     assert results(out)["summary"]["measures"] == names
-    done = command("score", out, "--save", "--measures", asked.replace("AP@10", "AP@5"))
+    done = command("score", out, "--save", "--measures", requests.replace("AP@10", "AP@5"))
     assert done.returncode == 0, done.stderr
     assert results(out)["summary"]["measures"] == [*names[:2], "AP@5", "P@5"]
     done = command("compare", out, "--measures", "P@5, RBP(rel=1, p=0.8)@10")
@@ -198,8 +198,8 @@ def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path)
     toml.write_text('modle = "lexical"\n')
     assert "did you mean 'model'" in command("run", example.path(), "--config", toml).stderr
     toml.write_text('model = "lexical"\ndepth = "ten"\n')
-    said = f"judge: {toml}: depth is 'ten'; it is a whole number\n"
-    assert command("run", example.path(), "--config", toml).stderr == said
+    text = f"judge: {toml}: depth is 'ten'; it is a whole number\n"
+    assert command("run", example.path(), "--config", toml).stderr == text
 
 
 def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(
@@ -249,9 +249,9 @@ def test_custom_prompts_are_used(tmp_path: Path) -> None:
 
 
 def test_measures_are_listed_as_they_are_written() -> None:
-    said = command("measures").stdout
+    output = command("measures").stdout
     for name in ("nDCG[(own, dcg='exp-log2')][@k]", "AP[(own, rel=1)][@k]", "SetP", "RBP", "Judged@k"):
-        assert name in said
+        assert name in output
 
 
 def test_help_lists_every_command() -> None:

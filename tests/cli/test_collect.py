@@ -30,14 +30,14 @@ QUERIES = [f"question {number}" for number in range(40)]
 
 def words(folder: Path, server: EngineServer, *engines: str, rate: float = 500.0) -> list[str]:
     """The words of a collection of the queries in the folder."""
-    asked = [
+    requests = [
         word for engine in engines for word in ("--engine", engine, "--base-url", f"{engine}={server.url}")
     ]
     out = str(folder / "data.jsonl")
     return [
         "collect",
         str(folder / "queries.tsv"),
-        *asked,
+        *requests,
         "--out",
         out,
         "--rate",
@@ -66,8 +66,8 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
     pages = {"brave": 3, "tavily": 2}
     write_queries(tmp_path, "茶 与 健康", "coffee <script>alert(1)</script>")
 
-    def page(asked: SearchRequest) -> Page:
-        return Page(results(asked.query, pages[asked.engine]))
+    def page(request: SearchRequest) -> Page:
+        return Page(results(request.query, pages[request.engine]))
 
     with EngineServer(page) as server:
         done = command(*words(tmp_path, server, "brave", "tavily"), BRAVE_SEARCH_API_KEY=CANARY)
@@ -97,7 +97,7 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
 def test_what_failed_is_said_with_how_to_go_on(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea", "coffee")
     refusal = Page(status=401, body=json.dumps({"error": f"Invalid API key {CANARY}"}))
-    with EngineServer(lambda asked: refusal if asked.engine == "exa" else three(asked)) as server:
+    with EngineServer(lambda request: refusal if request.engine == "exa" else three(request)) as server:
         done = command(*words(tmp_path, server, "exa", "searxng"), EXA_API_KEY=CANARY)
         again = command(*words(tmp_path, server, "searxng"))
     assert done.returncode == 3, done.stderr
@@ -121,10 +121,10 @@ def test_each_engine_has_a_line_that_says_how_it_did_and_why(tmp_path: Path) -> 
     }
     write_queries(tmp_path, "found", "bare", "nothing", "odd", "boom", "boom ")
 
-    def page(asked: SearchRequest) -> Page:
-        if asked.engine == "searxng":
-            return pages[asked.query.strip()]
-        return pages["boom" if "boom" in asked.query else "found"]
+    def page(request: SearchRequest) -> Page:
+        if request.engine == "searxng":
+            return pages[request.query.strip()]
+        return pages["boom" if "boom" in request.query else "found"]
 
     with EngineServer(page) as server:
         done = command(*words(tmp_path, server, "searxng", "tavily"))
@@ -168,7 +168,7 @@ def test_what_is_wrong_is_said_before_a_call(given: list[str], said: str, tmp_pa
 def test_a_collection_that_is_killed_asks_nothing_twice_that_it_knew(kills: int, tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
     journal = raw_log_path(tmp_path / "data.jsonl")
-    with EngineServer(lambda asked: Page(results(asked.query), delay=0.02)) as server:
+    with EngineServer(lambda request: Page(results(request.query), delay=0.02)) as server:
         for kill in range(1, kills + 1):
             process = started(*words(tmp_path, server, "searxng", "tavily", rate=100.0))
             wait_for(server, 12 * kill)
@@ -180,9 +180,9 @@ def test_a_collection_that_is_killed_asks_nothing_twice_that_it_knew(kills: int,
         done = command(*words(tmp_path, server, "searxng", "tavily"))
     assert done.returncode == 0, done.stderr
     assert len(server.searched) - before == 80 - len(known)
-    asked = Counter((each.engine, each.query_id) for each in read_entries(journal))
-    assert set(asked.values()) == {1}
-    assert len(asked) == 80
+    counts = Counter((each.engine, each.query_id) for each in read_entries(journal))
+    assert set(counts.values()) == {1}
+    assert len(counts) == 80
     assert len((tmp_path / "data.jsonl").read_text(encoding="utf-8").splitlines()) == 40
 
 
@@ -191,13 +191,13 @@ def test_ctrl_c_keeps_the_answers_and_says_how_to_go_on(tmp_path: Path) -> None:
     calls = count()
     # The later answers take long, so that the signal comes before the last one on a slow machine, too.
     with EngineServer(
-        lambda asked: Page(results(asked.query), delay=0.05 if next(calls) < 10 else 2.0)
+        lambda request: Page(results(request.query), delay=0.05 if next(calls) < 10 else 2.0)
     ) as server:
         process = started(*words(tmp_path, server, "searxng", rate=50.0))
         wait_for(server, 10)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=120)
+        _, output = process.communicate(timeout=120)
         kept = len(list(read_entries(raw_log_path(tmp_path / "data.jsonl"))))
-        assert process.returncode == 130, said
-        assert "every answer so far is kept" in said
+        assert process.returncode == 130, output
+        assert "every answer so far is kept" in output
         assert kept == len(server.searched)

@@ -65,8 +65,8 @@ def graded(seed: int, engines: Mapping[str, float], queries: int = 10) -> list[R
 
 
 def summary(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "summary.json").read_text("utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((folder / "summary.json").read_text("utf-8"))
+    return content
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +88,8 @@ def compared(*words: object) -> dict[str, Any]:
     """What `judge compare --json` prints."""
     done = command("compare", *words, "--json")
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    content: dict[str, Any] = json.loads(done.stdout)
+    return content
 
 
 def refused(*words: object) -> str:
@@ -111,24 +111,24 @@ def test_the_wrong_winner_of_own_lists_is_explained(tmp_path: Path) -> None:
         words = asking(write_rows(tmp_path / "toy.jsonl", toy()), server)
         done = command(*words, "--depth", 5, "--relevant-from", 1, "--measures", "nDCG@5 AP@5", "--out", out)
     assert done.returncode == 0, done.stderr
-    found = summary(out)
-    within = found["own_list_reversal"]
+    result = summary(out)
+    within = result["own_list_reversal"]
     assert (within["measure"], within["own"], within["n"]) == ("nDCG@5", "nDCG(own)@5", 2)
     assert (within["better"], within["worse"]) == ("A", "B")
     assert within["alone"] == pytest.approx([0.876, 1.0], abs=5e-4)
     assert within["pooled"] == pytest.approx([0.852, 0.280], abs=5e-4)
     assert within["relevant"] == pytest.approx([4.5, 1.0])
-    map_of = {engine: row["measures"]["AP@5"]["mean"] for engine, row in found["engines"].items()}
+    map_of = {engine: row["measures"]["AP@5"]["mean"] for engine, row in result["engines"].items()}
     assert map_of == pytest.approx({"A": 0.822, "B": 0.200}, abs=5e-4)
-    for said in (done.stdout, command("compare", out).stdout):
-        (why,) = (line for line in said.splitlines() if "B would come first" in line)
+    for text in (done.stdout, command("compare", out).stdout):
+        (why,) = (line for line in text.splitlines() if "B would come first" in line)
         assert "(nDCG(own)@5: B 1.000, A 0.876)" in why
         assert "A shows 4.5 relevant results a query and B 1.0" in why
         assert "A is ahead, 0.852 to 0.280" in why
     # What it takes to know this is not printed as if it had been asked for.
-    assert found["measures"] == ["nDCG@5", "AP@5"]
+    assert result["measures"] == ["nDCG@5", "AP@5"]
     assert "own" not in done.stdout.splitlines()[2]
-    assert results(out)["summary"] == found
+    assert results(out)["summary"] == result
 
 
 def test_by_relevance_own_lists_say_the_same(tmp_path: Path) -> None:
@@ -158,17 +158,17 @@ def test_one_run_is_told_as_its_summary_has_it(runs: Path) -> None:
 
 
 def test_json_has_every_pair_by_every_measure_slices_and_stability(runs: Path) -> None:
-    found = compared(runs / "night1")
-    assert len(found["comparisons"]) == 3 * 5
-    assert {row["measure"] for row in found["comparisons"]} == set(found["measures"])
-    assert {column: sorted(values) for column, values in found["segments"].items()} == {
+    result = compared(runs / "night1")
+    assert len(result["comparisons"]) == 3 * 5
+    assert {row["measure"] for row in result["comparisons"]} == set(result["measures"])
+    assert {column: sorted(values) for column, values in result["segments"].items()} == {
         "lang": ["en", "zh"],
         "topic": ["a", "b", "c"],
     }
-    assert set(found["stability"]["measures"]) == set(found["measures"])
-    assert found["stability"]["flip_rate"]["value"] == 0
+    assert set(result["stability"]["measures"]) == set(result["measures"])
+    assert result["stability"]["flip_rate"]["value"] == 0
     # Ten queries without a flip: up to a share of 1 - .025^(1/10) of queries may have one.
-    assert found["stability"]["flip_rate"]["ci95"] == pytest.approx([0, 0.3085], abs=5e-5)
+    assert result["stability"]["flip_rate"]["ci95"] == pytest.approx([0, 0.3085], abs=5e-5)
 
 
 def test_measures_and_pairs_are_chosen_by_name_and_number(runs: Path) -> None:
@@ -200,59 +200,59 @@ def test_a_summary_of_an_earlier_version_is_made_anew_and_not_written(runs: Path
     old.mkdir()
     for name in ("results.json", "judgments.jsonl"):
         (old / name).write_bytes((runs / "night1" / name).read_bytes())
-    found = summary(runs / "night1")
+    result = summary(runs / "night1")
     for name in ("deciding_queries", "stability", "schema"):
-        del found[name]
-    for row in found["comparisons"]:
+        del result[name]
+    for row in result["comparisons"]:
         row["p_holm"] = row.pop("p_adjusted")
-    (old / "summary.json").write_text(json.dumps(found))
+    (old / "summary.json").write_text(json.dumps(result))
     assert compared(old) == summary(runs / "night1")
     assert command("report", old).returncode == 0
-    assert json.loads((old / "summary.json").read_text()) == found
+    assert json.loads((old / "summary.json").read_text()) == result
 
 
 # --- runs side by side
 
 
 def test_two_runs_meet_on_one_pool(runs: Path) -> None:
-    found = compared(runs / "night1", runs / "night2")
-    assert found["runs"] == [str(runs / "night1"), str(runs / "night2")]
-    assert sorted(found["engines"]) == [
+    result = compared(runs / "night1", runs / "night2")
+    assert result["runs"] == [str(runs / "night1"), str(runs / "night2")]
+    assert sorted(result["engines"]) == [
         "baidu", "bing (night1)", "bing (night2)", "so360", "sogou (night1)", "sogou (night2)",
     ]  # fmt: skip
     # What people ask is whether an engine changed, and how what only one run has stands to the other's.
-    met = {frozenset((row["a"].split(" ")[0], row["b"].split(" ")[0])) for row in found["comparisons"]}
+    met = {frozenset((row["a"].split(" ")[0], row["b"].split(" ")[0])) for row in result["comparisons"]}
     assert met == {frozenset({"bing"}), frozenset({"sogou"}), frozenset({"baidu", "so360"})}
-    assert len(found["comparisons"]) == 3 * 5
-    assert (found["queries"], found["repeats"], found["coverage"]) == (9, 2, 1.0)
-    queries, repeats, pool, pairs = found["remarks"]
+    assert len(result["comparisons"]) == 3 * 5
+    assert (result["queries"], result["repeats"], result["coverage"]) == (9, 2, 1.0)
+    queries, repeats, pool, pairs = result["remarks"]
     assert pairs == "engines are compared across runs; within a run: judge compare RUN"
     assert queries == "compared on the 9 queries that all runs have (night1 10, night2 9)"
     assert repeats == "compared on 2 repeats, which is what every run has"
     assert pool.startswith("all runs are measured on one frozen pool")
     alone = summary(runs / "night1")["engines"]["bing"]["measures"]
-    both = found["engines"]["bing (night1)"]["measures"]
+    both = result["engines"]["bing (night1)"]["measures"]
     assert both["nDCG@5"]["mean"] < alone["nDCG@5"]["mean"]
     assert both["nDCG@5"]["n"] == 9
     printed = command("compare", runs / "night1", runs / "night2").stdout
-    assert printed.startswith("\n".join(found["remarks"]))
+    assert printed.startswith("\n".join(result["remarks"]))
 
 
 def test_the_order_of_the_runs_never_changes_a_number(runs: Path) -> None:
     for one, two in (("night1", "night2"), ("night1", "other")):
         first, second = compared(runs / one, runs / two), compared(runs / two, runs / one)
-        for found in (first, second):
-            del found["runs"], found["remarks"]
+        for each in (first, second):
+            del each["runs"], each["remarks"]
         assert first == second
 
 
 def test_another_assessor_leaves_only_what_no_pool_divides(runs: Path) -> None:
-    found = compared(runs / "night1", runs / "other")
-    assert found["measures"] == ["P@5", "RR@5", "sDCG@5"]
-    assert found["assessor"] == "openai:fake/graded and openai:other/graded"
-    assert any("judged by different assessors" in remark for remark in found["remarks"])
-    assert found["coverage"] == 1.0
-    assert found["stability"] is None
+    result = compared(runs / "night1", runs / "other")
+    assert result["measures"] == ["P@5", "RR@5", "sDCG@5"]
+    assert result["assessor"] == "openai:fake/graded and openai:other/graded"
+    assert any("judged by different assessors" in remark for remark in result["remarks"])
+    assert result["coverage"] == 1.0
+    assert result["stability"] is None
 
 
 @pytest.mark.parametrize(
@@ -270,14 +270,14 @@ def test_runs_that_were_judged_otherwise_are_refused_by_name(
 
 
 def test_runs_of_other_queries_are_refused(runs: Path, tmp_path: Path) -> None:
-    for name, change, said in (
+    for name, change, line in (
         ("elsewhere", {"query_id": "p"}, "share no query_id"),
         ("renamed", {"query_id": "q1", "query": "something else"}, "query_id 'q1' is 'question 1' in night1"),
     ):
         rows = [{**row, **change} for row in graded(1, {"bing": 2}, queries=1)]
         data = write_rows(tmp_path / f"{name}.jsonl", rows)
         assert command("run", data, "-m", "lexical", "--depth", 5, "--out", tmp_path / name).returncode == 0
-        assert said in refused(runs / "night1", tmp_path / name)
+        assert line in refused(runs / "night1", tmp_path / name)
 
 
 def test_a_run_is_not_compared_with_itself(runs: Path) -> None:
@@ -310,7 +310,7 @@ def test_neither_the_order_of_the_input_nor_of_hashes_changes_a_byte(tmp_path: P
     """Queries keep their order in the file: what people read comes in that one."""
     rows = [{**row, "engine": f"[{row['engine']}]"} for row in graded(3, {"b": 1.5, "a": 1.0, "c": 2.0})]
     data = tmp_path / "d.jsonl"
-    found = set()
+    result = set()
     for order, seed in enumerate((None, None, 1)):  # the seed of this process is random
         random.Random(order).shuffle(rows)
         if order == 2:
@@ -318,9 +318,9 @@ def test_neither_the_order_of_the_input_nor_of_hashes_changes_a_byte(tmp_path: P
         write_rows(data, rows)
         out = tmp_path / f"store{order}" / "run"
         words = ("run", data, "-m", "lexical", "--depth", 5, "--repeats", 2, "--out", out)
-        found.add(run_with_seed(seed, words, ("compare", out)).encode())
-        found.add((out / "summary.json").read_bytes())
-    assert len(found) == 2
+        result.add(run_with_seed(seed, words, ("compare", out)).encode())
+        result.add((out / "summary.json").read_bytes())
+    assert len(result) == 2
 
 
 def test_hashes_change_no_byte_of_a_comparison_of_runs(runs: Path) -> None:
@@ -351,10 +351,10 @@ def test_every_repeat_is_told_when_it_is_finished_and_from_the_store_too(tmp_pat
 
 
 def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) -> None:
-    def refuses_once(asked: ChatRequest) -> Reply:
-        if asked.attempt == 2 and "text 0.0.1 " in asked.prompt:
+    def refuses_once(request: ChatRequest) -> Reply:
+        if request.attempt == 2 and "text 0.0.1 " in request.prompt:
             return Reply(status=400, body='{"error": {"code": "content_filter", "message": "filtered"}}')
-        return says_its_grade(asked)
+        return says_its_grade(request)
 
     data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 4))
     with LoopbackServer(refuses_once) as server:
@@ -389,12 +389,12 @@ def test_snippets_without_text_belong_to_every_repeat(tmp_path: Path) -> None:
 
 
 def test_on_a_terminal_a_finished_repeat_is_told_above_the_bar() -> None:
-    said = io.StringIO()
-    bar = ProgressBar(Console(file=said, force_terminal=True, width=80))
+    text = io.StringIO()
+    bar = ProgressBar(Console(file=text, force_terminal=True, width=80))
     bar.begin(total=4, done=0)
     bar.end_repeat(RepeatProgress(number=1, repeats=2, judged=1200, failed=3, relevant=300))
     bar.end()
-    assert "repeat 1 of 2: 1,200 pairs judged, 3 failed; 25.0% of the judged are relevant" in said.getvalue()
+    assert "repeat 1 of 2: 1,200 pairs judged, 3 failed; 25.0% of the judged are relevant" in text.getvalue()
 
 
 def test_a_single_repeat_needs_no_word(tmp_path: Path) -> None:
@@ -408,9 +408,9 @@ def test_repeats_that_never_succeeded_twice_say_so(tmp_path: Path) -> None:
     """The second repeat fails throughout: nothing is known of stability, and nothing breaks."""
     data = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 2))
 
-    def once(asked: ChatRequest) -> Reply:
+    def once(request: ChatRequest) -> Reply:
         refusal = '{"error": {"code": "content_filter", "message": "filtered"}}'
-        return says_its_grade(asked) if asked.attempt == 1 else Reply(status=400, body=refusal)
+        return says_its_grade(request) if request.attempt == 1 else Reply(status=400, body=refusal)
 
     out = tmp_path / "runs" / "x"
     with LoopbackServer(once) as server:

@@ -57,31 +57,31 @@ def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path)
         )
         assert "30 of the pairs are controls" in forecast.stdout
         assert "94 judgments: 64 known, 30 calls to pay" in forecast.stdout
-        found = run(tmp_path, server, 2, "--controls", "--control-pairs", 30)
-        asked = server.asked[calls:]
-        assert len(asked) == 30
+        result = run(tmp_path, server, 2, "--controls", "--control-pairs", 30)
+        requests = server.asked[calls:]
+        assert len(requests) == 30
         again = run(tmp_path, server, 2, "--controls", "--control-pairs", 30)
         assert len(server.asked) == calls + 30
-        assert again["controls"] == found["controls"]
+        assert again["controls"] == result["controls"]
     # Half of all snippets say that they are relevant to anything.
-    relevant = sum("grade=3" in each.prompt for each in asked)
-    share = found["controls"]["false_positives"]
+    relevant = sum("grade=3" in each.prompt for each in requests)
+    share = result["controls"]["false_positives"]
     assert (share["count"], share["of"]) == (relevant, 30)
     assert 0 < relevant < 30
     assert share["ci95"] == pytest.approx(proportion_confint(relevant, 30, method="wilson"))
     for name in ("engines", "comparisons", "pairs", "judgments", "grades", "coverage"):
-        assert found[name] == plain[name], name
+        assert result[name] == plain[name], name
     assert len((tmp_path / "run" / "judgments.jsonl").read_text().splitlines()) == 64
     # 4 relevant pairs a query: P@5 is 4 of 5 at best.
-    means = {name: row["mean"] for name, row in found["controls"]["ideal"].items()}
+    means = {name: row["mean"] for name, row in result["controls"]["ideal"].items()}
     assert means["P@5"] == pytest.approx(0.8)
     assert (means["nDCG@10"], means["AP@10"], means["RR@10"]) == (1.0, 1.0, 1.0)
-    assert "control:ideal (the best order of the pool): nDCG@10 1.0000, MAP@10 1.0000" in found["printed"]
-    assert f"calls {relevant} of 30 snippets of other queries relevant" in found["printed"]
+    assert "control:ideal (the best order of the pool): nDCG@10 1.0000, MAP@10 1.0000" in result["printed"]
+    assert f"calls {relevant} of 30 snippets of other queries relevant" in result["printed"]
     caveat = (
         f"The assessor calls {relevant / 30:.0%} of the snippets of other queries relevant, more than the 5%"
     )
-    assert caveat in found["printed"]
+    assert caveat in result["printed"]
     page = (tmp_path / "run" / "report.html").read_text()
     assert caveat in page
     assert "control:ideal: nDCG@10 1.000" in page
@@ -101,12 +101,12 @@ def test_a_panel_with_repeats_and_labels_keeps_controls_out_of_its_judgments(tmp
         words = ("-m", "openai:other", "--repeats", 2, "--qrels", qrels, "--controls", "--control-pairs", 10)
         folder = tmp_path / "panel"
         folder.mkdir()
-        found = run(folder, server, 0, *words)
-    assert found["controls"]["false_positives"]["of"] == 10
-    assert found["controls"]["false_positives"]["count"] == 0
-    assert found["judged"] == found["judgments"] == 128
-    assert [member["judged"] for member in found["panel"]["members"]] == [126, 126]
-    assert "more than the 5%" not in found["printed"]
+        result = run(folder, server, 0, *words)
+    assert result["controls"]["false_positives"]["of"] == 10
+    assert result["controls"]["false_positives"]["count"] == 0
+    assert result["judged"] == result["judgments"] == 128
+    assert [member["judged"] for member in result["panel"]["members"]] == [126, 126]
+    assert "more than the 5%" not in result["printed"]
 
 
 def test_mismatched_pairs_share_no_term_and_a_larger_draw_contains_a_smaller_one() -> None:
@@ -176,11 +176,11 @@ def test_a_run_whose_controls_are_not_all_judged_says_so(tmp_path: Path) -> None
 def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None:
     """The snippets of one query get no grade."""
 
-    def knows_seven(asked: ChatRequest) -> Reply:
+    def knows_seven(request: ChatRequest) -> Reply:
         return (
             Reply(text="no grade")
-            if "apple a" in asked.prompt or "apple b" in asked.prompt
-            else says_its_grade(asked)
+            if "apple a" in request.prompt or "apple b" in request.prompt
+            else says_its_grade(request)
         )
 
     with LoopbackServer(knows_seven) as server:

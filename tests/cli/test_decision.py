@@ -22,11 +22,11 @@ from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, decide
 SHARES = {"0": 0.1, "1": 0.1, "2": 0.1, "3": 0.1, "The": 0.05}
 
 
-def graded(asked: ChatRequest) -> Reply:
+def graded(request: ChatRequest) -> Reply:
     """Give the stated grade a share of 0.5, of which its full-width form has a part."""
-    stated = re.search(r"grade=(\d)", fenced(asked.prompt))
+    stated = re.search(r"grade=(\d)", fenced(request.prompt))
     assert stated
-    return decide(asked, {**SHARES, stated[1]: 0.4, chr(0xFF10 + int(stated[1])): 0.1})
+    return decide(request, {**SHARES, stated[1]: 0.4, chr(0xFF10 + int(stated[1])): 0.1})
 
 
 @pytest.mark.parametrize("form", ["openai", "dashscope"])
@@ -37,16 +37,16 @@ def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
         words = ("-m", f"decision:{form}:m", "--base-url", url, "--out", tmp_path / "run")
         done = command("run", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
         assert done.returncode == 0, done.stderr
-        asked = server.asked[0]
+        requests = server.asked[0]
         calls = len(server.asked)
         estimated = command("estimate", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
         assert (estimated.returncode, len(server.asked)) == (0, calls)
-    body = asked.body or {}
+    body = requests.body or {}
     sent = body.get("parameters", body)
     assert {name: sent[name] for name in ("max_tokens", "logprobs")} == {"max_tokens": 1, "logprobs": True}
     assert "response_format" not in sent
-    assert "Reply with the grade alone: 0, 1, 2 or 3." in asked.prompt
-    assert "JSON" not in asked.prompt
+    assert "Reply with the grade alone: 0, 1, 2 or 3." in requests.prompt
+    assert "JSON" not in requests.prompt
     for query in results(tmp_path / "run")["queries"]:
         for engine in query["engines"].values():
             for snippet in engine["snippets"]:
@@ -63,7 +63,7 @@ def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
 
 def test_a_binary_verdict_is_yes_or_no(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
-    with LoopbackServer(lambda asked: decide(asked, {" Yes": 0.6, "no": 0.2})) as server:
+    with LoopbackServer(lambda request: decide(request, {" Yes": 0.6, "no": 0.2})) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--scale", "binary")
         done = command("run", data, *words, "--out", tmp_path / "run")
         assert done.returncode == 0, done.stderr
@@ -135,7 +135,7 @@ def test_certain_grades_have_the_gains_of_the_run_and_no_probability(tmp_path: P
     assert "no grade of this run has probabilities" in done.stdout
     qrels = (tmp_path / "run" / "qrels.txt").read_text().splitlines()
     (tmp_path / "labels.txt").write_text("\n".join(qrels[1:]))
-    with LoopbackServer(lambda asked: decide(asked, {"2": 1.0})) as server:
+    with LoopbackServer(lambda request: decide(request, {"2": 1.0})) as server:
         words = (
             "-m",
             "decision:openai:m",
@@ -172,7 +172,7 @@ def test_a_server_without_log_probabilities_is_named_as_the_reason(tmp_path: Pat
 @pytest.mark.parametrize("shares", [{"The": 0.6, "2": 0.4}, {}])
 def test_another_token_is_an_error_and_no_grade(shares: dict[str, float], tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
-    with LoopbackServer(lambda asked: decide(asked, shares)) as server:
+    with LoopbackServer(lambda request: decide(request, shares)) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
         done = command("run", data, *words)
     assert done.returncode == 3

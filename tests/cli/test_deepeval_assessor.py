@@ -24,9 +24,9 @@ def statement(verdict: str, reason: str = "摘要说明了贫血的症状。") -
     )
 
 
-def qwen(asked: ChatRequest) -> Reply:
+def qwen(request: ChatRequest) -> Reply:
     """Says yes to snippets on anaemia, as people would, in DeepEval's form."""
-    return Reply(text=statement("yes" if "贫血" in fenced(asked.prompt) else "no"))
+    return Reply(text=statement("yes" if "贫血" in fenced(request.prompt) else "no"))
 
 
 def run(
@@ -52,18 +52,18 @@ def run(
 
 def test_the_source_s_example_comes_out_as_it_did(tmp_path: Path) -> None:
     _, server, out = run(tmp_path, qwen)
-    found = results(out)
-    snippets = found["queries"][0]["engines"]["seed"]["snippets"]
+    result = results(out)
+    snippets = result["queries"][0]["engines"]["seed"]["snippets"]
     assert tuple(snippet["judgments"][0]["verdict"] for snippet in snippets) == PUPPY_VERDICTS
-    measures = found["summary"]["engines"]["seed"]["measures"]
+    measures = result["summary"]["engines"]["seed"]["measures"]
     assert measures["AP(own)@10"]["mean"] == pytest.approx(0.7708333333, abs=1e-10)
     assert measures["SetP"]["mean"] == pytest.approx(2 / 3)
-    assert found["summary"]["assessor"].startswith("openai:qwen2-72b/binary/deepeval-4.")
+    assert result["summary"]["assessor"].startswith("openai:qwen2-72b/binary/deepeval-4.")
     assert snippets[0]["judgments"][0]["reason"] == "摘要说明了贫血的症状。"
     assert len(server.asked) == 6
-    for asked in server.asked:
-        assert asked.headers["Authorization"] == "Bearer sk-canary-5b1d9f"
-        assert "verdicts" in asked.prompt
+    for request in server.asked:
+        assert request.headers["Authorization"] == "Bearer sk-canary-5b1d9f"
+        assert "verdicts" in request.prompt
 
 
 #: What a reply says, and the error that it comes to: DeepEval itself would score most of them 0.
@@ -81,15 +81,15 @@ def test_what_deepeval_would_drop_is_no_verdict_instead_of_a_zero(tmp_path: Path
     """Each of the six snippets gets another reply."""
     marks = ("牙龈", "围着你叫", "舌头", "眼结膜", "舔碗", "心跳")
 
-    def answer(asked: ChatRequest) -> Reply:
-        shown = fenced(asked.prompt)
+    def answer(request: ChatRequest) -> Reply:
+        shown = fenced(request.prompt)
         return Reply(text=next(UNREADABLE[n][0] for n, mark in enumerate(marks) if mark in shown))
 
     _, server, out = run(tmp_path, answer)
-    found = results(out)
-    snippets = found["queries"][0]["engines"]["seed"]["snippets"]
+    result = results(out)
+    snippets = result["queries"][0]["engines"]["seed"]["snippets"]
     assert [snippet["judgments"][0]["error"] for snippet in snippets] == [error for _, error in UNREADABLE]
-    assert found["summary"]["coverage"] == 0
+    assert result["summary"]["coverage"] == 0
     assert len(server.asked) == 12  # one re-ask each
 
 
@@ -104,19 +104,21 @@ def test_what_looks_like_deepeval_s_own_marks_is_text(tmp_path: Path) -> None:
             "--out", tmp_path / "runs" / "x",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert all("[DEEPEVAL:IMAGE:" in asked.prompt for asked in server.asked)
+        assert all("[DEEPEVAL:IMAGE:" in request.prompt for request in server.asked)
         assert len(server.asked) == 2
 
 
 def test_thinking_is_never_the_verdict(tmp_path: Path) -> None:
-    _, _, out = run(tmp_path, lambda asked: Reply(text=f"<think>{statement('no')}</think>{statement('yes')}"))
+    _, _, out = run(
+        tmp_path, lambda request: Reply(text=f"<think>{statement('no')}</think>{statement('yes')}")
+    )
     snippets = results(out)["queries"][0]["engines"]["seed"]["snippets"]
     assert {snippet["judgments"][0]["verdict"] for snippet in snippets} == {"yes"}
 
 
 def test_faults_of_the_server_stay_what_they_are(tmp_path: Path) -> None:
     body = '{"error": {"code": "invalid_api_key", "message": "no"}}'
-    done, server, out = run(tmp_path, lambda asked: Reply(status=401, body=body))
+    done, server, out = run(tmp_path, lambda request: Reply(status=401, body=body))
     assert getattr(done, "returncode", None) == 3
     assert results(out)["summary"]["judged"] == 0
     assert len(server.asked) <= 6

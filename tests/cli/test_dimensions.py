@@ -77,12 +77,12 @@ def test_diversity_is_in_every_place_and_is_kept(tmp_path: Path) -> None:
 VECTORS = {"pale gums": [2.0, 0.0], "pale gums too": [0.8, 0.6], "fast pulse": [0.0, 1.0]}
 
 
-def embeds(asked: ChatRequest) -> Reply:
+def embeds(request: ChatRequest) -> Reply:
     """Give the vectors of the texts above; grade those without "too" as relevant."""
-    if asked.body and asked.path.endswith("/embeddings"):
-        rows = [{"index": at, "embedding": VECTORS[text]} for at, text in enumerate(asked.body["input"])]
+    if request.body and request.path.endswith("/embeddings"):
+        rows = [{"index": at, "embedding": VECTORS[text]} for at, text in enumerate(request.body["input"])]
         return Reply(body=json.dumps({"data": rows, "model": "m", "usage": {"total_tokens": 1}}))
-    return Reply(text=json.dumps({"reason": "r", "grade": 0 if "too" in fenced(asked.prompt) else 3}))
+    return Reply(text=json.dumps({"reason": "r", "grade": 0 if "too" in fenced(request.prompt) else 3}))
 
 
 def test_similarity_and_mmr_by_embeddings_equal_a_worked_example(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_similarity_and_mmr_by_embeddings_equal_a_worked_example(tmp_path: Path)
         for _ in range(2):
             run = command(*words, "--out", out)
             assert run.returncode == 0, run.stderr
-        assert sum(asked.path.endswith("/embeddings") for asked in server.asked) == 1
+        assert sum(request.path.endswith("/embeddings") for request in server.asked) == 1
     means = json.loads((out / "summary.json").read_text())["dimensions"]["diversity_embeddings"]["engines"][
         "a"
     ]
@@ -114,8 +114,8 @@ def test_embeddings_of_another_provider_have_a_server_of_their_own(tmp_path: Pat
         words = (*asking(data, server), "--diversity-embeddings", "dashscope:vectors", "--out", out)
         run = command(*words, DASHSCOPE_BASE_URL=other.openai_url)
         assert run.returncode == 0, run.stderr
-        assert [asked.path for asked in server.asked if "embeddings" in asked.path] == []
-        assert [asked.path for asked in other.asked] == ["/v1/embeddings"]
+        assert [requests.path for requests in server.asked if "embeddings" in requests.path] == []
+        assert [request.path for request in other.asked] == ["/v1/embeddings"]
     means = json.loads((out / "summary.json").read_text())["dimensions"]["diversity_embeddings"]["engines"]
     # A result without text enters no similarity.
     assert means["a"]["similarity@10"]["mean"] == pytest.approx(0.8)

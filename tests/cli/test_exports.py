@@ -149,9 +149,9 @@ def test_trec_eval_reads_every_list(run: Path) -> None:
         with path.open(encoding="utf-8") as file:
             listed = pytrec_eval.parse_run(file)
         tags |= {line.split()[5] for line in path.read_text(encoding="utf-8").splitlines()}
-        found = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg"}).evaluate(listed)
-        assert found.keys() == qrels.keys()
-        assert all(0 < each["ndcg"] <= 1 for each in found.values())
+        result = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg"}).evaluate(listed)
+        assert result.keys() == qrels.keys()
+        assert all(0 < each["ndcg"] <= 1 for each in result.values())
     assert len(tags) == len(ENGINES)
 
 

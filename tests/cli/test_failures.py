@@ -12,10 +12,10 @@ from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 TEXTS = {"q1": {"x": ("good", "stale"), "y": ("else", "stale")}, "q2": {"x": ("good", "good too")}}
 
 
-def sorts_reasons(asked: ChatRequest) -> Reply:
+def sorts_reasons(request: ChatRequest) -> Reply:
     """Give a reason that is the text; sort reasons by their words, and none of the query with "hard"."""
-    shown = fenced(asked.prompt)
-    if "Sort a grader's reasons" in asked.prompt:
+    shown = fenced(request.prompt)
+    if "Sort a grader's reasons" in request.prompt:
         names = ["outdated" if "stale" in line else "off_topic" for line in shown.split("\n")]
         return Reply(text=json.dumps({"classes": names[:-1] if "hard" in shown else names}))
     return Reply(text=json.dumps({"reason": shown, "grade": 3 if "good" in shown else 1}))
@@ -58,9 +58,9 @@ def test_after_questions_that_stop_the_next_dimensions_are_left_out(tmp_path: Pa
     rows = rows_of({f"q{number}": {"x": ("good",), "y": (f"else {number}",)} for number in range(32)})
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
 
-    def answer(asked: ChatRequest) -> Reply:
-        is_grade = "grade" in asked.prompt and "information point" not in asked.prompt
-        return sorts_reasons(asked) if is_grade else Reply(text="no object")
+    def answer(request: ChatRequest) -> Reply:
+        is_grade = "grade" in request.prompt and "information point" not in request.prompt
+        return sorts_reasons(request) if is_grade else Reply(text="no object")
 
     with LoopbackServer(answer) as server:
         run = command(*asking(data, server), "--points", "--failures", "--out", out)

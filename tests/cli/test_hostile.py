@@ -18,17 +18,17 @@ from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 _OPENING = re.compile(r"^<<<([0-9a-f]{16})$", re.MULTILINE)
 
 
-def agreeable(asked: ChatRequest) -> Reply:
+def agreeable(request: ChatRequest) -> Reply:
     """Says yes to everything, in the shape that is asked for."""
-    graded = '"grade": ' in messages(asked)[0]
+    graded = '"grade": ' in messages(request)[0]
     return Reply(
         text=json.dumps({"reason": "so", "grade": 3} if graded else {"reason": "so", "verdict": "yes"})
     )
 
 
-def messages(asked: ChatRequest) -> list[str]:
-    assert asked.body is not None
-    return [message["content"] for message in asked.body["messages"]]
+def messages(request: ChatRequest) -> list[str]:
+    assert request.body is not None
+    return [message["content"] for message in request.body["messages"]]
 
 
 def fence(user: str) -> tuple[str, str]:
@@ -48,7 +48,7 @@ def sent(rows: list[dict[str, object]], out: Path, **options: Any) -> list[list[
     with LoopbackServer(agreeable) as server:
         done = judge.run(rows, "openai:fake", base_url=server.openai_url, out=str(out), **options)
         assert len({judgment.grade for judgment in done.judgments}) == 1
-        return [messages(asked) for asked in server.asked]
+        return [messages(request) for request in server.asked]
 
 
 @pytest.fixture(autouse=True)
@@ -119,8 +119,10 @@ def test_a_run_whose_order_rests_on_flagged_snippets_says_so_first(tmp_path: Pat
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     done = command("run", data, "-m", "lexical", "--out", tmp_path / "run")
     assert done.stdout.startswith("Warning: the ranking depends on 12 flagged pairs")
-    found = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))["flagged_sensitivity"]
-    assert (found["order_changes"], found["swapped"]) == (True, [["loud", "fair"]])
+    content = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))[
+        "flagged_sensitivity"
+    ]
+    assert (content["order_changes"], content["swapped"]) == (True, [["loud", "fair"]])
     assert "loud is ahead of fair, " in done.stdout.splitlines()[0]
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert page.index("Warning: the ranking depends") < page.index("<table")

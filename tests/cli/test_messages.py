@@ -27,19 +27,19 @@ def ran(folder: Path, url: str) -> tuple[int, str]:
 
 def test_a_server_that_turns_all_away_is_said_to_answer(tmp_path: Path) -> None:
     with LoopbackServer(lambda _: Reply(status=429)) as server:
-        code, said = ran(tmp_path, server.openai_url)
+        code, text = ran(tmp_path, server.openai_url)
         assert code == 3
-        assert f"{server.openai_url} throttled every request for " in said
-    assert "HTTP 429" in said
-    assert "; wait a while, lower --concurrency or raise --max-wait, then run the same command again" in said
-    assert "check the server" not in said
+        assert f"{server.openai_url} throttled every request for " in text
+    assert "HTTP 429" in text
+    assert "; wait a while, lower --concurrency or raise --max-wait, then run the same command again" in text
+    assert "check the server" not in text
 
 
 def test_a_closed_connection_at_an_http_address_points_to_tls(tmp_path: Path) -> None:
     with LoopbackServer(lambda _: Reply(reset=True)) as server:
-        code, said = ran(tmp_path, server.openai_url)
+        code, text = ran(tmp_path, server.openai_url)
     assert code == 3
-    assert said.count("(a port that speaks TLS needs https://)") == 1
+    assert text.count("(a port that speaks TLS needs https://)") == 1
 
 
 @pytest.fixture(scope="module")

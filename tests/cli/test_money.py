@@ -47,8 +47,8 @@ def test_a_price_comes_from_the_option_then_the_file_and_is_in_the_summary(tmp_p
         def paid(**options: Any) -> dict[str, Any]:
             outcome = judge.run(numbered(1, 1, 4), "openai:fake", base_url=server.openai_url,
                                 out=str(tmp_path / "r" / "x"), **options)  # fmt: skip
-            found: dict[str, Any] = to_json(outcome.summary)["cost"]
-            return found
+            result: dict[str, Any] = to_json(outcome.summary)["cost"]
+            return result
 
         assert (paid()["usd"], paid()["price"]) == (None, None)
         by_table = paid(prices=table)
@@ -94,10 +94,10 @@ def snippets(pairs: int, seed: int) -> Iterator[dict[str, Any]]:
     by_lang: dict[str, list[dict[str, Any]]] = {"zh": [], "en": []}
     for line in Path(example()).read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
-        found = [
+        results = [
             result for engine in record["engines"].values() if isinstance(engine, list) for result in engine
         ]
-        by_lang["zh" if re.search("[一-鿿]", record["query"]) else "en"].append({**record, "found": found})
+        by_lang["zh" if re.search("[一-鿿]", record["query"]) else "en"].append({**record, "found": results})
     for number in range(pairs):
         record = rng.choice(by_lang["zh" if number % 2 else "en"])
         texts = [rng.choice(record["found"])["snippet"] for _ in range(rng.randint(1, 4))]
@@ -116,18 +116,18 @@ def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> No
     till = BillingServer(talkative, qwen())
     with LoopbackServer(till) as server:
 
-        def asked(data: str) -> Config:
+        def ask(data: str) -> Config:
             return Config(data=str(tmp_path / data), model="openai:fake", base_url=server.openai_url,
                           depth=200, measures=("P@5",), price=(1.0, 10.0),
                           out=str(tmp_path / "r" / data))  # fmt: skip
 
-        [fresh] = pipeline.estimate(asked("first.jsonl")).assessors.values()
+        [fresh] = pipeline.estimate(ask("first.jsonl")).assessors.values()
         assert server.asked == []
-        spent = to_json(pipeline.run(asked("first.jsonl")).summary)["cost"]
+        spent = to_json(pipeline.run(ask("first.jsonl")).summary)["cost"]
         assert (fresh.calls, fresh.by_rule) == (spent["calls"], spent["calls"])
         assert fresh.prompt_tokens == pytest.approx(spent["prompt_tokens"], rel=0.05)
-        [learned] = pipeline.estimate(asked("next.jsonl")).assessors.values()
-        spent = to_json(pipeline.run(asked("next.jsonl")).summary)["cost"]
+        [learned] = pipeline.estimate(ask("next.jsonl")).assessors.values()
+        spent = to_json(pipeline.run(ask("next.jsonl")).summary)["cost"]
     assert (learned.calls, learned.by_rule, learned.learned_from) == (
         spent["calls"],
         0,
@@ -163,9 +163,9 @@ def test_ceilings_hold_however_many_calls_are_in_flight(tmp_path: Path, concurre
 def test_a_budget_over_uneven_calls_is_overshot_by_less_than_the_calls_in_flight(
     tmp_path: Path, concurrency: int
 ) -> None:
-    def answer(asked: ChatRequest) -> Reply:
-        usage = Usage(prompt_tokens=100, completion_tokens=10 + digest(asked) % 490)
-        return Reply(text=says_its_grade(asked).text, usage=usage, delay=0.005)
+    def answer(request: ChatRequest) -> Reply:
+        usage = Usage(prompt_tokens=100, completion_tokens=10 + digest(request) % 490)
+        return Reply(text=says_its_grade(request).text, usage=usage, delay=0.005)
 
     with LoopbackServer(answer) as server:
         spent = to_json(spending(server, tmp_path / "r" / "x", concurrency, budget=0.03).summary)["cost"][
@@ -189,9 +189,9 @@ def test_a_ceiling_ends_the_command_with_what_to_do(tmp_path: Path) -> None:
 WIRES = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
 
 
-def caps(asked: ChatRequest) -> tuple[object, object]:
+def caps(request: ChatRequest) -> tuple[object, object]:
     """The most tokens and the thinking switch that a request carries, on whatever wire it came."""
-    body = asked.body or {}
+    body = request.body or {}
     sent = {**body, **body.get("parameters", {})}
     most = {sent[name] for name in ("max_tokens", "max_completion_tokens") if name in sent}
     thinking = sent.get("chat_template_kwargs", sent).get("enable_thinking")
@@ -202,13 +202,13 @@ def caps(asked: ChatRequest) -> tuple[object, object]:
 def test_every_request_caps_its_reply_and_turns_thinking_off(tmp_path: Path, wire: str) -> None:
     # Unreadable at first, so that re-asks are seen too.
     with LoopbackServer(
-        lambda asked: Reply(text="?") if asked.number % 2 else says_its_grade(asked)
+        lambda requests: Reply(text="?") if requests.number % 2 else says_its_grade(requests)
     ) as server:
         url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
         judge.run(numbered(1, 1, 4), f"{wire}:m", base_url=url, max_tokens=77, out=str(tmp_path / "r" / "x"),
                   concurrency=1)  # fmt: skip
     assert len(server.asked) >= 8
-    assert {caps(asked) for asked in server.asked} == {(77, False)}
+    assert {caps(request) for request in server.asked} == {(77, False)}
 
 
 def test_a_cap_outlives_what_a_server_makes_us_give_up(tmp_path: Path) -> None:
@@ -218,10 +218,10 @@ def test_a_cap_outlives_what_a_server_makes_us_give_up(tmp_path: Path) -> None:
         "chat_template_kwargs": "Unrecognized request argument supplied: chat_template_kwargs",
     }
 
-    def choosy(asked: ChatRequest) -> Reply:
-        refused = next((name for name in refusals if name in (asked.body or {})), None)
+    def choosy(chat_request: ChatRequest) -> Reply:
+        refused = next((name for name in refusals if name in (chat_request.body or {})), None)
         if refused is None:
-            return says_its_grade(asked)
+            return says_its_grade(chat_request)
         error = {"message": refusals[refused], "param": refused, "code": "unsupported_parameter"}
         return Reply(status=400, body=json.dumps({"error": error}))
 
@@ -230,7 +230,7 @@ def test_a_cap_outlives_what_a_server_makes_us_give_up(tmp_path: Path) -> None:
         outcome = judge.run(numbered(1, 1, 6), "openai:m", base_url=server.openai_url,
                             out=str(tmp_path / "r" / "x"))  # fmt: skip
     assert outcome.summary.judged == 6
-    assert {caps(asked)[0] for asked in server.asked} == {512}
+    assert {caps(request)[0] for request in server.asked} == {512}
     assert to_json(outcome.summary)["cost"]["calls"] == till.calls
     assert to_json(outcome.summary)["cost"]["prompt_tokens"] == till.usage.prompt_tokens
 
@@ -240,9 +240,9 @@ def test_a_snippet_that_makes_a_model_think_for_ever_costs_no_more_than_the_cap(
     cases = [case for case in map(json.loads, lines) if case["attack_type"] == "overthink"]
     assert len(cases) >= 2
 
-    def thinker(asked: ChatRequest) -> Reply:
+    def thinker(request: ChatRequest) -> Reply:
         """Thinks 100,000 tokens unless it is told not to, and always as long as it may."""
-        most, thinking = caps(asked)
+        most, thinking = caps(request)
         assert isinstance(most, int)
         return Reply(text="w" * min(most, 100_000 if thinking is not False else 400), finish_reason="length")
 
@@ -259,15 +259,15 @@ def test_a_snippet_that_makes_a_model_think_for_ever_costs_no_more_than_the_cap(
 # --- the ledger ---------------------------------------------------------------------------------------
 
 
-def stormy(asked: ChatRequest) -> Reply:
+def stormy(request: ChatRequest) -> Reply:
     """Fails first attempts in every way that there is, a tenth of the prompts each; then it answers."""
-    kind = digest(asked) % 12
-    good = says_its_grade(asked)
+    kind = digest(request) % 12
+    good = says_its_grade(request)
     if kind == 4:
         return Reply(text='{"reason": "unfin', finish_reason="content_filter")
     if kind == 5:
         return Reply(text="I can't", message={"role": "assistant", "content": None, "refusal": "I can't"})
-    if asked.attempt > 1:
+    if request.attempt > 1:
         return good
     failures = {
         0: Reply(status=500, body="{}"),
@@ -288,14 +288,14 @@ def test_the_summary_says_what_the_server_counted_failed_calls_included(tmp_path
         url = server.openai_url if wire == "openai" else server.dashscope_url
         outcome = judge.run(numbered(6, 2, 10), f"{wire}:m", base_url=url, price=(1.0, 2.0), concurrency=16,
                             attempts=20, out=str(tmp_path / "r" / "x"))  # fmt: skip
-    found = to_json(outcome.summary)["cost"]
+    result = to_json(outcome.summary)["cost"]
     assert len(set(till.requests) & {"500", "429", "400", "lost", "uncounted", "answered"}) == 6
-    assert found["calls"] == till.calls == len(server.asked)
-    assert found["prompt_tokens"] == till.usage.prompt_tokens
-    assert found["completion_tokens"] == till.usage.completion_tokens
-    assert found["usd"] == pytest.approx((till.usage.prompt_tokens + 2 * till.usage.completion_tokens) / 1e6)
-    assert found["uncounted"] == till.requests["uncounted"]
-    assert found["maybe_billed"] == till.requests["lost"]
+    assert result["calls"] == till.calls == len(server.asked)
+    assert result["prompt_tokens"] == till.usage.prompt_tokens
+    assert result["completion_tokens"] == till.usage.completion_tokens
+    assert result["usd"] == pytest.approx((till.usage.prompt_tokens + 2 * till.usage.completion_tokens) / 1e6)
+    assert result["uncounted"] == till.requests["uncounted"]
+    assert result["maybe_billed"] == till.requests["lost"]
     assert {"content_filter", "refusal"} <= outcome.summary.failures.keys()
 
 
@@ -305,5 +305,5 @@ def test_a_second_run_adds_to_the_ledger_what_it_paid(tmp_path: Path) -> None:
         for most, calls in ((7, 7), (None, 20)):
             outcome = judge.run(numbered(2, 1, 10), "openai:fake", base_url=server.openai_url, max_calls=most,
                                 out=str(tmp_path / "r" / "x"))  # fmt: skip
-            found = to_json(outcome.summary)["cost"]
-            assert (found["calls"], found["prompt_tokens"]) == (calls, till.usage.prompt_tokens)
+            result = to_json(outcome.summary)["cost"]
+            assert (result["calls"], result["prompt_tokens"]) == (calls, till.usage.prompt_tokens)

@@ -214,14 +214,14 @@ def test_bad_input_costs_nothing(frozen: NightlyProject) -> None:
 
 
 def test_a_night_collects_what_it_judges_once(frozen: NightlyProject, tmp_path: Path) -> None:
-    def found(asked: SearchRequest) -> Page:
+    def find(request: SearchRequest) -> Page:
         shown = [
-            ("title", f"https://x.example/{rank}", f"{asked.query} {rank} grade={rank}") for rank in (3, 1)
+            ("title", f"https://x.example/{rank}", f"{request.query} {rank} grade={rank}") for rank in (3, 1)
         ]
-        return Page(shown) if asked.engine == "searxng" else Page(status=403)
+        return Page(shown) if request.engine == "searxng" else Page(status=403)
 
     queries = write_queries(tmp_path, "one", "two")
-    with EngineServer(found) as engines:
+    with EngineServer(find) as engines:
         collect = {"queries": str(queries), "engine": ["searxng"], "rate": 500.0}
         lines = [f"{name} = {json.dumps(value)}" for name, value in collect.items()]
         lines = ["[collect]", *lines, "[collect.base_urls]", f'searxng = "{engines.url}"', "[nightly]"]
@@ -235,9 +235,9 @@ def test_a_night_collects_what_it_judges_once(frozen: NightlyProject, tmp_path: 
         assert (record.status, record.queries, record.judged, record.canaries) == (
             ("no baseline", 2, 4, None)
         )
-        asked = len(engines.searched)
+        requests = len(engines.searched)
         assert job.run_nightly(toml, "2026-05-01").record == record
-        assert len(engines.searched) == asked == 2
+        assert len(engines.searched) == requests == 2
     assert (tmp_path / "nights" / "2026-05-01" / "data.jsonl").exists()
 
 
@@ -263,10 +263,10 @@ def test_a_night_that_is_killed_ends_as_one_night(wired: NightlyProject, kills: 
     day = wired.dawn(edit=reworded)
     before = wired.calls
     wired.judge.delay = 0.1
-    for asked in kills:
+    for requests in kills:
         with subprocess.Popen(**nightly(wired, day)) as child:
             deadline = time.monotonic() + 300
-            while wired.calls < before + asked:
+            while wired.calls < before + requests:
                 assert child.poll() is None
                 assert time.monotonic() < deadline
                 time.sleep(0.01)

@@ -14,16 +14,16 @@ from tests.support.factories import fenced, numbered, puppy, results, says_its_g
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 
-def two_minds(asked: ChatRequest) -> Reply:
+def two_minds(request: ChatRequest) -> Reply:
     """Model `kind` grades one higher than the snippet says, model `deaf` fails on snippets of grade 0."""
-    said = json.loads(says_its_grade(asked).text or "")
-    model = (asked.body or {})["model"]
+    output = json.loads(says_its_grade(request).text or "")
+    model = (request.body or {})["model"]
     if model == "kind":
-        said["grade"] = min(3, said["grade"] + 1)
-    if model == "deaf" and said["grade"] == 0:
+        output["grade"] = min(3, output["grade"] + 1)
+    if model == "deaf" and output["grade"] == 0:
         return Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
-    said["reason"] = f"{model}: {said['reason']}"
-    return Reply(text=json.dumps(said))
+    output["reason"] = f"{model}: {output['reason']}"
+    return Reply(text=json.dumps(output))
 
 
 def test_each_pair_s_verdicts_are_kept_apart_and_the_middle_counts(tmp_path: Path) -> None:
@@ -39,11 +39,11 @@ def test_each_pair_s_verdicts_are_kept_apart_and_the_middle_counts(tmp_path: Pat
         assert again.returncode == 0
         assert len(server.asked) == 2 * 48
     assert contents(out) == first
-    found = results(out)
-    summary = found["summary"]
+    result = results(out)
+    summary = result["summary"]
     assert summary["assessor"] == "panel(openai:plain/graded, openai:kind/graded)"
     assert summary["cost"]["calls"] == 96
-    for query in found["queries"]:
+    for query in result["queries"]:
         for answer in query["engines"].values():
             for snippet in answer["snippets"]:
                 (judgment,) = snippet["judgments"]
@@ -154,8 +154,8 @@ def test_a_key_in_a_member_s_address_is_refused(tmp_path: Path) -> None:
 def test_a_member_that_another_model_answers_for_is_said(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 3)), tmp_path / "runs" / "two"
 
-    def swapped(asked: ChatRequest) -> Reply:
-        return Reply(text=says_its_grade(asked).text, model=f"m-{asked.number % 2}")
+    def swapped(request: ChatRequest) -> Reply:
+        return Reply(text=says_its_grade(request).text, model=f"m-{request.number % 2}")
 
     with LoopbackServer(says_its_grade) as one, LoopbackServer(swapped) as other:
         done = command(
@@ -199,23 +199,23 @@ def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
 
 def test_the_prompt_is_the_same_for_all_members(tmp_path: Path) -> None:
     data = puppy(tmp_path / "d.jsonl")
-    with LoopbackServer(lambda asked: Reply(text='{"reason": "r", "grade": 2}')) as server:
+    with LoopbackServer(lambda request: Reply(text='{"reason": "r", "grade": 2}')) as server:
         done = command(
             "run", data, "-m", "openai:a", "-m", "openai:b", "--base-url", server.openai_url,
             "--out", tmp_path / "runs" / "two",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         prompts: dict[str, set[str]] = {}
-        for asked in server.asked:
-            prompts.setdefault((asked.body or {})["model"], set()).add(fenced(asked.prompt))
+        for requests in server.asked:
+            prompts.setdefault((requests.body or {})["model"], set()).add(fenced(requests.prompt))
         assert prompts["a"] == prompts["b"]
 
 
 def test_members_that_judged_nothing_order_nothing(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", numbered(2, 2, 3)), tmp_path / "runs" / "two"
 
-    def mute(asked: ChatRequest) -> Reply:
-        return Reply(text="") if (asked.body or {})["model"] == "mute" else says_its_grade(asked)
+    def mute(request: ChatRequest) -> Reply:
+        return Reply(text="") if (request.body or {})["model"] == "mute" else says_its_grade(request)
 
     with LoopbackServer(mute) as server:
         done = command(

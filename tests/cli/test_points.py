@@ -17,12 +17,12 @@ from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 SNIPPETS = {"x": ("A", "nothing", "B?"), "y": ("AB", "A"), "z": ()}
 
 
-def states_points(asked: ChatRequest) -> Reply:
-    lines = fenced(asked.prompt).split("\n")
-    if "List the information points" in asked.prompt:
+def states_points(request: ChatRequest) -> Reply:
+    lines = fenced(request.prompt).split("\n")
+    if "List the information points" in request.prompt:
         points = [{"point": name, "importance": "okay" if name == "C" else "vital"} for name in "ABCD"]
         return Reply(text=json.dumps({"points": points}))
-    if "Say for each information point" in asked.prompt:
+    if "Say for each information point" in request.prompt:
         text = lines[0].partition(" | ")[2]
         support = ["partial" if f"{p}?" in text else "support" if p in text else "not" for p in "ABCD"]
         return Reply(text=json.dumps({"support": support}))
@@ -65,9 +65,9 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
 
 
 def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path) -> None:
-    def answer(asked: ChatRequest) -> Reply:
-        reply = states_points(asked)
-        if "Say for each information point" in asked.prompt and "0 | AB" in asked.prompt:
+    def answer(request: ChatRequest) -> Reply:
+        reply = states_points(request)
+        if "Say for each information point" in request.prompt and "0 | AB" in request.prompt:
             return Reply(text='{"support": ["support"]}')
         return reply
 
@@ -91,8 +91,8 @@ def test_repeated_snippets_add_nothing_and_unknown_results_are_not_uncovered(tmp
         "q2": {"x": ("AB", "A", "no reply"), "y": ("AB",)},
     }
 
-    def answer(asked: ChatRequest) -> Reply:
-        return Reply(text="") if fenced(asked.prompt) == "no reply" else states_points(asked)
+    def answer(request: ChatRequest) -> Reply:
+        return Reply(text="") if fenced(request.prompt) == "no reply" else states_points(request)
 
     out = tmp_path / "out"
     with LoopbackServer(answer) as server:

@@ -91,8 +91,8 @@ def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: P
 def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 3))
 
-    def wavering(asked: ChatRequest) -> Reply:
-        return Reply(text=json.dumps({"reason": "r", "grade": asked.attempt}))
+    def wavering(request: ChatRequest) -> Reply:
+        return Reply(text=json.dumps({"reason": "r", "grade": request.attempt}))
 
     out = tmp_path / "runs" / "one"
     with LoopbackServer(wavering) as server:
@@ -125,34 +125,34 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 5))
     kinds = {1: "content_filter", 2: "malformed", 3: "server_error"}
 
-    def troubled(asked: ChatRequest) -> Reply:
-        rank = int(re.search(r"text 0\.0\.(\d)", asked.prompt)[1])  # type: ignore[index]
+    def troubled(chat_request: ChatRequest) -> Reply:
+        rank = int(re.search(r"text 0\.0\.(\d)", chat_request.prompt)[1])  # type: ignore[index]
         if rank == 1:
             return Reply(status=400, body='{"error": {"code": "content_filter", "message": "filtered"}}')
         if rank == 2:
             return Reply(text="It is rather good, I would say.")
         if rank == 3:
             return Reply(status=503, body="Error 503")
-        return says_its_grade(asked)
+        return says_its_grade(chat_request)
 
     out = tmp_path / "runs" / "one"
     with LoopbackServer(troubled) as server:
         done = command(*asking(data, server), "--out", out, *SURE)
         assert done.returncode == 3
         assert len(server.asked) == 6  # one re-ask, for the unreadable reply alone
-        again = [asked.prompt for asked in server.asked if "text 0.0.2" in asked.prompt]
+        again = [request.prompt for request in server.asked if "text 0.0.2" in request.prompt]
         assert again[1] != again[0]
-        found = results(out)
-        for snippet in found["queries"][0]["engines"]["engine0"]["snippets"]:
+        result = results(out)
+        for snippet in result["queries"][0]["engines"]["engine0"]["snippets"]:
             judgment = snippet["judgments"][0]
             assert judgment["error"] == kinds.get(snippet["rank"])
             assert (judgment["grade"] is None) == (snippet["rank"] in kinds)
             assert (judgment["verdict"] is None) == (snippet["rank"] in kinds)
-        engine = found["summary"]["engines"]["engine0"]
+        engine = result["summary"]["engines"]["engine0"]
         assert engine["judged"] == pytest.approx(0.4)
         low, high = engine["measures"]["nDCG@10"]["bounds"]
         assert low < engine["measures"]["nDCG@10"]["mean"] < high
-        assert found["summary"]["failures"] == {"content_filter": 1, "malformed": 1, "server_error": 1}
+        assert result["summary"]["failures"] == {"content_filter": 1, "malformed": 1, "server_error": 1}
         assert "40.00%" in done.stderr
         # Failures are asked again, verdicts are not.
         command(*asking(data, server), "--out", out, *SURE)
@@ -171,7 +171,7 @@ def test_a_dead_account_stops_the_run_within_the_calls_in_flight(
     tmp_path: Path, status: int, body: str, advice: str
 ) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
-    with LoopbackServer(lambda asked: Reply(status=status, body=body, delay=0.05)) as server:
+    with LoopbackServer(lambda request: Reply(status=status, body=body, delay=0.05)) as server:
         done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x", "--concurrency", 8)  # fmt: skip
         assert len(server.asked) <= 8
@@ -181,7 +181,7 @@ def test_a_dead_account_stops_the_run_within_the_calls_in_flight(
 
 def test_a_server_that_is_gone_is_given_up_instead_of_asked_all_night(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(20, 1, 10))
-    with LoopbackServer(lambda asked: Reply(status=500, body="{}")) as server:
+    with LoopbackServer(lambda request: Reply(status=500, body="{}")) as server:
         done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x", *SURE)  # fmt: skip
         assert len(server.asked) < 80
@@ -294,10 +294,10 @@ def test_a_page_that_one_engine_dates_is_paid_once(tmp_path: Path) -> None:
         done = command(*asking(data, server), "--out", out)
         assert done.returncode == 0, done.stderr
         assert len(server.asked) == 30
-        assert not any("2026-01" in asked.prompt for asked in server.asked)
-    found = results(out)
-    assert found["summary"]["dedup_saving"] == 0.5
-    engines = found["queries"][0]["engines"]
+        assert not any("2026-01" in request.prompt for request in server.asked)
+    result = results(out)
+    assert result["summary"]["dedup_saving"] == 0.5
+    engines = result["queries"][0]["engines"]
     assert engines["dated"]["snippets"][0]["date"] == "2026-01-01"
     assert "date" not in engines["plain"]["snippets"][0]
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix}
@@ -310,19 +310,19 @@ def test_dates_are_shown_on_demand_and_what_they_cost_is_said(
     tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     data, out = two_engines_with_dates(tmp_path), tmp_path / "runs" / "x"
-    said = "30 pairs differ from another one only in the date"
+    text = "30 pairs differ from another one only in the date"
     with LoopbackServer(says_its_grade) as server:
         words = asking(data, server)
-        assert said in command("estimate", *words[1:], *options, "--out", out).stdout
+        assert text in command("estimate", *words[1:], *options, "--out", out).stdout
         done = command(*words, *options, "--out", out)
         assert done.returncode == 0, done.stderr
-        assert said in done.stdout
+        assert text in done.stdout
         assert len(server.asked) == 60
-        assert sum("Date: 2026-01-0" in asked.prompt for asked in server.asked) == 27
+        assert sum("Date: 2026-01-0" in request.prompt for request in server.asked) == 27
         other = command(*words, "--out", out)
     assert other.returncode == 2
     assert "dates was True, now False" in other.stderr
-    assert said in command("score", out).stdout
+    assert text in command("score", out).stdout
 
 
 def test_a_text_that_the_limit_cuts_to_nothing_is_unjudged(tmp_path: Path) -> None:
@@ -397,9 +397,9 @@ def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, nu
         process = start(*words)
         wait_until(server, 20)
         process.send_signal(number)
-        _, said = process.communicate(timeout=300)
+        _, output = process.communicate(timeout=300)
         assert process.returncode == 130
-        assert "kept" in said
+        assert "kept" in output
         paid = len(server.asked)
         assert paid <= 26
         assert not (out / "results.json").exists()
@@ -425,7 +425,7 @@ def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
     told = "Incorrect key sk-canary-5b1d9f, Authorization: Bearer sk-canary-5b1d9f"
     echo = json.dumps({"error": {"code": "bad", "message": told}})
     for status in (400, 401, 500):
-        with LoopbackServer(lambda asked, status=status: Reply(status=status, body=echo)) as server:  # type: ignore[misc]
+        with LoopbackServer(lambda request, status=status: Reply(status=status, body=echo)) as server:  # type: ignore[misc]
             done = command(*asking(data, server), "--out",
                            tmp_path / "runs" / str(status), *SURE)  # fmt: skip
         assert "canary" not in done.stdout + done.stderr
@@ -436,7 +436,9 @@ def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
 
 def test_a_stop_does_not_wait_for_the_end_of_a_pause(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(20, 1, 10))
-    with LoopbackServer(lambda asked: Reply(status=429, headers={"retry-after": "590"}, body="{}")) as server:
+    with LoopbackServer(
+        lambda request: Reply(status=429, headers={"retry-after": "590"}, body="{}")
+    ) as server:
         process = start(*asking(data, server), "--out",
                         tmp_path / "r" / "x", "--concurrency", 16)  # fmt: skip
         wait_until(server, 1)
@@ -463,7 +465,7 @@ def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
 
 def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(3, 1, 10))
-    with LoopbackServer(lambda asked: Reply(text=says_its_grade(asked).text, usage=None)) as server:
+    with LoopbackServer(lambda request: Reply(text=says_its_grade(request).text, usage=None)) as server:
         done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x", "--price", "1,2", "--budget", 1, "--concurrency", 2)  # fmt: skip
         assert len(server.asked) <= 4
@@ -478,7 +480,7 @@ def test_an_absurd_token_count_neither_hangs_nor_loses_the_verdict(tmp_path: Pat
         "choices": [{"message": {"content": '{"reason": "r", "grade": 2}'}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 10**20, "completion_tokens": True},
     }
-    with LoopbackServer(lambda asked: Reply(body=json.dumps(body))) as server:
+    with LoopbackServer(lambda request: Reply(body=json.dumps(body))) as server:
         done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x")  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -526,9 +528,9 @@ def test_a_password_in_an_address_is_refused_and_kept_out_of_files(tmp_path: Pat
 def test_where_nothing_was_judged_the_range_is_wide_and_it_is_said(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(4, 2, 3))
 
-    def deaf(asked: ChatRequest) -> Reply:
+    def deaf(request: ChatRequest) -> Reply:
         refused = Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
-        return refused if "text 3." in asked.prompt else says_its_grade(asked)
+        return refused if "text 3." in request.prompt else says_its_grade(request)
 
     with LoopbackServer(deaf) as server:
         done = command(*asking(data, server), "--out",

@@ -41,8 +41,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Conf
     return make
 
 
-def of(found: SelfTest, prompt: str = "shipped") -> dict[str, Any]:
-    figures: dict[str, Any] = to_json(found.result.prompts[prompt])
+def of(results: SelfTest, prompt: str = "shipped") -> dict[str, Any]:
+    figures: dict[str, Any] = to_json(results.result.prompts[prompt])
     return figures
 
 
@@ -93,11 +93,11 @@ def test_one_that_obeys_injected_text_is_found_out_attack_by_attack(asked: Calla
 
 def test_what_the_fence_is_worth_is_the_difference_to_the_plain_prompt(asked: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.guarded) as server:
-        found = run_selftest(asked(server, scale="binary"))
-    assert counts(of(found)["hostile"]) == (0, 120)
-    assert counts(of(found)["too_low"]["partial"]) == (0, 12)
-    assert counts(of(found, "plain")["hostile"]) == (120, 120)
-    assert counts(of(found, "plain")["strict"]) == (0, 64)
+        result = run_selftest(asked(server, scale="binary"))
+    assert counts(of(result)["hostile"]) == (0, 120)
+    assert counts(of(result)["too_low"]["partial"]) == (0, 12)
+    assert counts(of(result, "plain")["hostile"]) == (120, 120)
+    assert counts(of(result, "plain")["strict"]) == (0, 64)
 
 
 def test_one_that_is_too_strict_is_never_fooled_and_finds_nothing(asked: Callable[..., Config]) -> None:
@@ -163,16 +163,16 @@ def test_the_result_stands_beside_the_scores_of_the_assessor(tmp_path: Path) -> 
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "Self-test of lexical/graded" in page
     assert "lexical/graded 的自测" in page
-    held = (out / "results.json").read_bytes()
+    content = (out / "results.json").read_bytes()
     judge.run(ROWS, "lexical", out=str(out))
-    assert (out / "results.json").read_bytes() == held
+    assert (out / "results.json").read_bytes() == content
 
 
 def test_another_way_of_asking_is_another_assessor_and_the_day_is_not(tmp_path: Path) -> None:
     def identity(**options: Any) -> str:
         out = tmp_path / "runs" / f"{len(list(tmp_path.glob('runs/*')))}"
-        found = to_json(judge.run(ROWS, "lexical", out=str(out), **options).summary)["selftest"]
-        return str(next(iter(found.values()))["id"])
+        result = to_json(judge.run(ROWS, "lexical", out=str(out), **options).summary)["selftest"]
+        return str(next(iter(result.values()))["id"])
 
     usual = identity()
     assert identity(as_of="2026-05-01") == identity(concurrency=3) == usual

@@ -15,7 +15,7 @@ from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 def served_by(name: Callable[[str], str]) -> Callable[[ChatRequest], Reply]:
     """Grades as the snippets say, under the name that `name` gives for a snippet."""
-    return lambda asked: replace(says_its_grade(asked), model=name(fenced(asked.prompt)))
+    return lambda request: replace(says_its_grade(request), model=name(fenced(request.prompt)))
 
 
 def swapped(shown: str) -> str:
@@ -24,8 +24,8 @@ def swapped(shown: str) -> str:
 
 
 def summary(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return content
 
 
 def test_a_name_that_changes_inside_a_run_is_said_first_and_split(tmp_path: Path) -> None:
@@ -33,21 +33,21 @@ def test_a_name_that_changes_inside_a_run_is_said_first_and_split(tmp_path: Path
     with LoopbackServer(served_by(swapped)) as server:
         ran = command(*asking(data, server), "--out", out)
     assert ran.returncode == 0, ran.stderr
-    said = next(line for line in ran.stdout.splitlines() if "models answered" in line)
-    assert ran.stdout.splitlines().index(said) < 4
-    assert said.startswith("2 models answered: fake-0806 (15 judgments, mean grade 1.")
-    found = summary(out)
-    assert {name: row["engines"] for name, row in found["served"].items()} == {
+    output = next(line for line in ran.stdout.splitlines() if "models answered" in line)
+    assert ran.stdout.splitlines().index(output) < 4
+    assert output.startswith("2 models answered: fake-0806 (15 judgments, mean grade 1.")
+    result = summary(out)
+    assert {name: row["engines"] for name, row in result["served"].items()} == {
         "fake-0806": {"engine0": 9, "engine1": 6},
         "fake-1120": {"engine0": 3, "engine1": 6},
     }
-    parts = found["segments"]["served model"]
+    parts = result["segments"]["served model"]
     assert {name: part["queries"] for name, part in parts.items()} == {
         "fake-0806": 2,
         "fake-1120": 1,
         "mixed": 1,
     }
-    assert said in (out / "report.html").read_text(encoding="utf-8").replace("<bdi>", "").replace(
+    assert output in (out / "report.html").read_text(encoding="utf-8").replace("<bdi>", "").replace(
         "</bdi>", ""
     )
     judged = [json.loads(line) for line in (out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -78,9 +78,9 @@ def test_verdicts_of_another_night_keep_the_name_they_were_given_then(tmp_path: 
         tonight.append("tuesday")
         ran = command(*asking(all_, server), "--out", tmp_path / "two")
     assert "2 models answered: monday (8 judgments" in ran.stdout
-    found = summary(tmp_path / "two")
-    assert {name: row["judgments"] for name, row in found["served"].items()} == {"monday": 8, "tuesday": 4}
-    assert {name: part["queries"] for name, part in found["segments"]["served model"].items()} == {
+    result = summary(tmp_path / "two")
+    assert {name: row["judgments"] for name, row in result["served"].items()} == {"monday": 8, "tuesday": 4}
+    assert {name: part["queries"] for name, part in result["segments"]["served model"].items()} == {
         "monday": 2,
         "tuesday": 1,
     }

@@ -24,10 +24,10 @@ LISTS = (
 )
 
 
-def prefers_good(asked: ChatRequest) -> Reply:
+def prefers_good(request: ChatRequest) -> Reply:
     """Prefer the list that says it is good; else the list that is shown first."""
-    assert "result lists, A or B" in asked.prompt
-    lines = fenced(asked.prompt).split("\n")
+    assert "result lists, A or B" in request.prompt
+    lines = fenced(request.prompt).split("\n")
     good = [line[0] for line in lines if "good" in line]
     better = good[0] if good else "A"
     return Reply(text=json.dumps({"reason": f"{better} is\x1b[2K good", "better": better}))
@@ -129,8 +129,8 @@ def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: Loopb
     assert "14 of 14 questions have no answer (14 of 14 failed with" in failed.stderr
     assert (run / "summary.json").read_bytes() == before
 
-    def answer(asked: ChatRequest) -> Reply:
-        return Reply(text="") if "what q1" in asked.prompt else prefers_good(asked)
+    def answer(request: ChatRequest) -> Reply:
+        return Reply(text="") if "what q1" in request.prompt else prefers_good(request)
 
     with LoopbackServer(answer) as half:
         done = command(*words, half.openai_url, "--min-coverage", 0.5)

@@ -19,11 +19,11 @@ GRADES: dict[str, tuple[str, list[int | None], bool]] = {
 COLUMNS = ("authority", "freshness", "clarity", "objectivity")
 
 
-def grades_sites(asked: ChatRequest) -> Reply:
+def grades_sites(request: ChatRequest) -> Reply:
     """Grade the sites of the table above; give no JSON for others."""
-    if "Grade a web site" not in asked.prompt:
+    if "Grade a web site" not in request.prompt:
         return Reply(text='{"reason": "r", "grade": 2}')
-    site = next(line for line in asked.prompt.split("\n") if line.startswith("Site: "))[6:]
+    site = next(line for line in request.prompt.split("\n") if line.startswith("Site: "))[6:]
     if site not in GRADES:
         return Reply(text="no idea")
     name, grades, made = GRADES[site]
@@ -92,7 +92,7 @@ def test_a_result_without_a_url_keeps_its_rank_and_a_site_has_one_question_in_bo
             data = write_rows(tmp_path / f"{name}.jsonl", of_run)
             run = command(*asking(data, server), *store, "--out", tmp_path / name)
             assert run.returncode == 0, run.stderr
-        assert sum("Grade a web site" in asked.prompt for asked in server.asked) == 1
+        assert sum("Grade a web site" in request.prompt for request in server.asked) == 1
         assert len(server.asked) == 2 + 1 + 2  # the pairs of each run, and the one site
     means = json.loads((tmp_path / "zh" / "summary.json").read_text())["dimensions"]["site_grades"]["engines"]
     assert means["e"]["quality@1"]["mean"] is None

@@ -92,7 +92,7 @@ def test_nothing_that_a_received_run_says_is_obeyed(
     filled = {"RUN": run, "OTHER": runs[1], "LABELS": runs[1] / "qrels.txt"}
     done = command(*(filled.get(word, word) for word in words), FORCE_COLOR="1", GITHUB_ACTIONS="true")
     assert done.returncode in (0, 2, 3), done.stderr
-    assert [found[0] for found in OBEYED.finditer(done.stdout + done.stderr)] == []
+    assert [each[0] for each in OBEYED.finditer(done.stdout + done.stderr)] == []
     if "--json" in words and done.returncode == 0:
         assert json.loads(done.stdout)
 

@@ -17,9 +17,9 @@ from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 def nobody() -> str:
     """An address where nothing listens."""
-    with closing(socket.socket()) as held:
-        held.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{held.getsockname()[1]}"
+    with closing(socket.socket()) as content:
+        content.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{content.getsockname()[1]}"
 
 
 def run(folder: Path, url: str, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -27,8 +27,8 @@ def run(folder: Path, url: str, *words: object, **environment: str) -> subproces
     data = write_rows(folder / "d.jsonl", numbered(5, 2, 1))
     patient = folder / "judge.toml"
     patient.write_text("patience = 2\n", encoding="utf-8")
-    asked = ("-m", "openai:fake", "--base-url", url, "--config", patient, "--out", folder / "r" / "x")
-    return command("run", data, *asked, *words, **environment)
+    config = ("-m", "openai:fake", "--base-url", url, "--config", patient, "--out", folder / "r" / "x")
+    return command("run", data, *config, *words, **environment)
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:
@@ -38,15 +38,17 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
 
 def test_a_server_that_does_not_run_is_named_with_the_reason(tmp_path: Path) -> None:
     where = nobody()
-    said = last_line(run(tmp_path, f"http://{where}/v1"))
-    assert f"10 of 10 unjudged: no connection to http://{where}/v1: connection refused; check --base" in said
+    output = last_line(run(tmp_path, f"http://{where}/v1"))
+    assert (
+        f"10 of 10 unjudged: no connection to http://{where}/v1: connection refused; check --base" in output
+    )
 
 
 def test_a_server_that_cannot_do_tls_costs_few_tries(tmp_path: Path) -> None:
     with LoopbackServer(says_its_grade) as server:
         url = server.openai_url.replace("http:", "https:")
-        said = last_line(run(tmp_path, url))
-        assert f"no connection to {url}: no TLS connection: " in said
+        output = last_line(run(tmp_path, url))
+        assert f"no connection to {url}: no TLS connection: " in output
         assert server.asked == []
     # A second request may be on its way when the first one fails.
     assert json.loads((tmp_path / "r" / "x" / "summary.json").read_text())["cost"]["calls"] in (2, 3)
@@ -68,8 +70,8 @@ def test_a_proxy_that_is_down_is_named_without_its_password(tmp_path: Path) -> N
 )
 def test_who_is_not_let_through_is_told_after_one_request(status: int, advice: str, tmp_path: Path) -> None:
     with LoopbackServer(lambda _: Reply(status=status, body="not for you")) as server:
-        said = last_line(run(tmp_path, server.openai_url))
-        assert f"HTTP {status}: not for you ({advice}" in said
+        output = last_line(run(tmp_path, server.openai_url))
+        assert f"HTTP {status}: not for you ({advice}" in output
         assert len(server.asked) == 1
 
 
@@ -95,15 +97,15 @@ def test_what_most_pairs_failed_of_is_said_and_kept(tmp_path: Path) -> None:
     assert f"failed: bad_request (the server took the request for malformed)  {words}" in shown
     chinese = command("show", folder, "--query", "q0", "--ui-lang", "zh").stdout
     assert f"bad_request（服务端认为请求有误）  {words}" in chinese
-    said = json.loads(command("show", folder, "--query", "q0", "--json").stdout)
-    entry = said["engines"]["engine0"]["snippets"][0]["judgments"][0]
+    output = json.loads(command("show", folder, "--query", "q0", "--json").stdout)
+    entry = output["engines"]["engine0"]["snippets"][0]["judgments"][0]
     assert (entry["error"], entry["grade"]) == ("bad_request", None)
 
 
 def test_a_few_failures_are_told_of_a_run_that_has_enough_grades(tmp_path: Path) -> None:
-    def picky(asked: ChatRequest) -> Reply:
+    def picky(request: ChatRequest) -> Reply:
         body = json.dumps({"error": {"message": "an odd pair"}})
-        return Reply(status=400, body=body) if "text 0.0.1 " in asked.prompt else says_its_grade(asked)
+        return Reply(status=400, body=body) if "text 0.0.1 " in request.prompt else says_its_grade(request)
 
     with LoopbackServer(picky) as server:
         done = run(tmp_path, server.openai_url, "--min-coverage", 0.9)

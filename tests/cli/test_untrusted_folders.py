@@ -263,8 +263,8 @@ def test_a_baseline_that_leads_out_of_its_folder_is_refused(text: str, tmp_path:
     with nightly_project(tmp_path, RULES, queries=4) as here:
         freeze(here)
         path = here.nights / "baseline" / "baseline.json"
-        said = json.loads(path.read_text(encoding="utf-8")) | json.loads(text)
-        path.write_text(json.dumps(said), encoding="utf-8")
+        output = json.loads(path.read_text(encoding="utf-8")) | json.loads(text)
+        path.write_text(json.dumps(output), encoding="utf-8")
         with pytest.raises(InputError, match=r"baseline\.json: .*' is not a name that judge gives"):
             read_pointer(here.nights)
 

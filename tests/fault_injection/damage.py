@@ -128,13 +128,13 @@ def paths(value: Any, prefix: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
     """Return a copy of `value` with another one at `path`, or with none."""
-    found = changed = copy.deepcopy(value)
+    result = changed = copy.deepcopy(value)
     for key in path[:-1]:
-        found = found[key]
+        result = result[key]
     if by is _DELETED:
-        del found[path[-1]]
+        del result[path[-1]]
     else:
-        found[path[-1]] = by
+        result[path[-1]] = by
     return changed
 
 
@@ -191,13 +191,13 @@ def start_annotating(run: Path) -> Result:
     """Do what `judge annotate` does before it listens, and show the first pair."""
 
     def start() -> None:
-        held = load.load_run(RunFolder(run))
-        keys = session.draw_pairs_to_label(held.pool)
+        content = load.load_run(RunFolder(run))
+        keys = session.draw_pairs_to_label(content.pool)
         with reading_run(run):
             today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
         with label_log.open_labels(run, "me") as own:
-            ordered = session.order_pairs(held.pool, keys, own.who)
-            AnnotationSession(run, held, ordered, own, today).state()
+            ordered = session.order_pairs(content.pool, keys, own.who)
+            AnnotationSession(run, content, ordered, own, today).state()
 
     errors = io.StringIO()
     with redirect_stderr(errors):
@@ -244,16 +244,16 @@ def main() -> int:
     options = parser(__doc__)
     options.add_argument("--cases", type=int, default=1000)
     options.add_argument("--seed", type=int, default=secrets.randbits(32))
-    asked = options.parse_args()
-    print(f"seed {asked.seed}")
-    chance = random.Random(asked.seed)
+    arguments = options.parse_args()
+    print(f"seed {arguments.seed}")
+    chance = random.Random(arguments.seed)
     with tempfile.TemporaryDirectory() as place:
         whole = Path(place)
         make(whole)
         every = cases(whole)
         names = [*commands(whole / "run"), "annotate"]
         wholes = [case for case in every if "=" not in case.name]
-        half = asked.cases // 2
+        half = arguments.cases // 2
         drawn = [*chance.sample(wholes, min(half, len(wholes))), *chance.sample(every, min(half, len(every)))]
         codes: Counter[int] = Counter()
         worst: Counter[str] = Counter()

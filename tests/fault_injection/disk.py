@@ -36,8 +36,8 @@ HEADER, FRAME = 32, 4120
 PAGE = 4096
 
 
-def answer(asked: ChatRequest) -> Reply:
-    return Reply(text=names_the_pair(asked).text, delay=0.01)
+def answer(request: ChatRequest) -> Reply:
+    return Reply(text=names_the_pair(request).text, delay=0.01)
 
 
 @dataclass
@@ -65,22 +65,22 @@ class Tally:
 
 
 def disturb(
-    here: RunSetup, asked: Provider, prepare: Callable[[], None] | None, tally: Tally
+    here: RunSetup, questions: Provider, prepare: Callable[[], None] | None, tally: Tally
 ) -> Callable[[], None]:
     """A run with a disk that fails; gives what runs it to the end and checks the ledger."""
-    before, child = asked.count, killing.judge(here, prepare)
+    before, child = questions.count, killing.judge(here, prepare)
     code = child.wait()
-    found, paid = killing.held(here.store), asked.count - before
+    match, paid = killing.held(here.store), questions.count - before
     tally.runs += 1
     tally.failed += code != 0
-    tally.lost += len(child.acknowledged - found.keys.keys())
-    tally.most_unkept = max(tally.most_unkept, paid - len(found.keys))
+    tally.lost += len(child.acknowledged - match.keys.keys())
+    tally.most_unkept = max(tally.most_unkept, paid - len(match.keys))
     tally.unclear += not is_clear(code, child)
     killing.check_files(here.out, {})
 
     def recover() -> None:
         assert killing.judge(here).wait() == 0, child.said
-        cost, requests = killing.cost(here.out), asked.count - before
+        cost, requests = killing.cost(here.out), questions.count - before
         right = requests <= cost["calls"] == PAIRS + cost["maybe_billed"]
         tally.wrong_ledgers += not right or requests - PAIRS > cost["maybe_billed"]
 
@@ -89,27 +89,27 @@ def disturb(
 
 def is_clear(code: int, child: Child) -> bool:
     """Whether a run ended well, or with one line that says what can't be written."""
-    said = child.said
-    return code == 0 or (code in (2, 3) and said.count("judge: ") == 1 and "Traceback" not in said)
+    text = child.said
+    return code == 0 or (code in (2, 3) and text.count("judge: ") == 1 and "Traceback" not in text)
 
 
-def no_growth(folder: Path, asked: Provider, step: int) -> Iterator[Figure]:
+def no_growth(folder: Path, requests: Provider, step: int) -> Iterator[Figure]:
     """Every file may grow to a size and no further, for the size of every frame of the log."""
     tally = Tally()
-    for frame in range(0, frames(folder, asked) + 1, step):
-        here = killing.run_setup(folder / f"growth{frame}", asked.url, PAIRS, IN_FLIGHT)
+    for frame in range(0, frames(folder, requests) + 1, step):
+        here = killing.run_setup(folder / f"growth{frame}", requests.url, PAIRS, IN_FLIGHT)
         size = HEADER + frame * FRAME - 1
 
         def limit(size: int = size) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-        disturb(here, asked, limit, tally)()
+        disturb(here, requests, limit, tally)()
     return tally.figures("log can't grow")
 
 
-def frames(folder: Path, asked: Provider) -> int:
+def frames(folder: Path, requests: Provider) -> int:
     """How many frames the log of an undisturbed run has."""
-    here, size = killing.run_setup(folder / "whole", asked.url, PAIRS, IN_FLIGHT), 0
+    here, size = killing.run_setup(folder / "whole", requests.url, PAIRS, IN_FLIGHT), 0
     child = killing.judge(here)
     log = here.store.with_name(here.store.name + "-wal")
     while not child.ended():
@@ -136,14 +136,14 @@ def disk(place: Path, pages: int) -> Iterator[Callable[[str], None]]:
         subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def small_disk(folder: Path, asked: Provider, step: int) -> Iterator[Figure]:
+def small_disk(folder: Path, requests: Provider, step: int) -> Iterator[Figure]:
     """The whole disk is full after so many pages, until a run fits."""
     tally, pages, fits = Tally(), 4, False
     while not fits:
         with disk(folder / f"small{pages}", pages) as remount:
-            here = outside(folder / f"small{pages}", asked)
+            here = outside(folder / f"small{pages}", requests)
             failed = tally.failed
-            recover = disturb(here, asked, None, tally)
+            recover = disturb(here, requests, None, tally)
             fits = tally.failed == failed
             remount("size=64m")
             recover()
@@ -151,56 +151,56 @@ def small_disk(folder: Path, asked: Provider, step: int) -> Iterator[Figure]:
     return tally.figures("disk full")
 
 
-def outside(place: Path, asked: Provider) -> RunSetup:
+def outside(place: Path, requests: Provider) -> RunSetup:
     """A world whose dataset is beside the disk and whose runs are on it."""
-    beside = killing.run_setup(place.with_name(place.name + "-data"), asked.url, PAIRS, IN_FLIGHT)
-    return RunSetup(beside.data, place / "x" / "runs" / "one", asked.url, IN_FLIGHT)
+    beside = killing.run_setup(place.with_name(place.name + "-data"), requests.url, PAIRS, IN_FLIGHT)
+    return RunSetup(beside.data, place / "x" / "runs" / "one", requests.url, IN_FLIGHT)
 
 
-def read_only(folder: Path, asked: Provider) -> Iterator[Figure]:
+def read_only(folder: Path, requests: Provider) -> Iterator[Figure]:
     """The folder of the run can't be written to from the start."""
     with disk(folder / "ro", 4096) as remount:
-        here = outside(folder / "ro", asked)
+        here = outside(folder / "ro", requests)
         assert killing.judge(here).wait() == 0
-        before = asked.count
+        before = requests.count
         remount("ro")
         child = killing.command(here, prepare=None)
-        code, said = child.wait(), child.said
-    paid = asked.count - before
+        code, output = child.wait(), child.said
+    paid = requests.count - before
     yield Figure("read-only folder: exit code", code, "2", code == 2)
     yield Figure("read-only folder: calls", paid, "0", paid == 0)
-    yield Figure("read-only folder: lines said", said.count("\n"), "1, naming it", str(here.out) in said)
+    yield Figure("read-only folder: lines said", output.count("\n"), "1, naming it", str(here.out) in output)
 
 
-def vanish(folder: Path, asked: Provider, what: str) -> Iterator[Figure]:
+def vanish(folder: Path, requests: Provider, what: str) -> Iterator[Figure]:
     """The store, its log or the whole folder is moved away in the middle of a run."""
-    here = killing.run_setup(folder / f"vanish {what}", asked.url, 200, IN_FLIGHT)
-    before, child = asked.count, killing.judge(here)
-    while asked.count < before + 60 and not child.ended():
+    here = killing.run_setup(folder / f"vanish {what}", requests.url, 200, IN_FLIGHT)
+    before, child = requests.count, killing.judge(here)
+    while requests.count < before + 60 and not child.ended():
         time.sleep(0.001)
     away = here.out.parent.with_name("away")
     moved = here.out.parent if what == "folder" else here.store.with_name(here.store.name + what)
     moved.rename(away)
-    at = asked.count
-    code, said, acknowledged = child.wait(), child.said, child.acknowledged
+    at = requests.count
+    code, output, acknowledged = child.wait(), child.said, child.acknowledged
     if what == "folder":
-        found = killing.held(away / here.store.name)
+        match = killing.held(away / here.store.name)
     else:
         away.rename(moved)
-        found = killing.held(here.store)
-    lost = len(acknowledged - found.keys.keys())
+        match = killing.held(here.store)
+    lost = len(acknowledged - match.keys.keys())
     name = f"{what or 'store'} moved away"
-    yield Figure(f"{name}: exit code", code, "3", code == 3 and is_clear(code, child) and bool(said))
+    yield Figure(f"{name}: exit code", code, "3", code == 3 and is_clear(code, child) and bool(output))
     yield Figure(f"{name}: acknowledged and lost", lost, "0", lost == 0)
-    yield Figure(f"{name}: calls after", asked.count - at, f"<= {LEASES}", asked.count - at <= LEASES)
+    yield Figure(f"{name}: calls after", requests.count - at, f"<= {LEASES}", requests.count - at <= LEASES)
 
 
-def synced(folder: Path, asked: Provider, _: int) -> Iterator[Figure]:
+def synced(folder: Path, questions: Provider, _: int) -> Iterator[Figure]:
     """One call at a time under strace: no request leaves before its own lease is on disk."""
     if not shutil.which("strace"):
         yield Figure("syncs", "skipped", "needs strace", ok=True)
         return
-    here, pairs = killing.run_setup(folder / "synced", asked.url, 20, concurrency=1), 20
+    here, pairs = killing.run_setup(folder / "synced", questions.url, 20, concurrency=1), 20
     trace = folder / "trace"
     subprocess.run(
         ["strace", "-f", "-y", "-s", str(2 * PAGE), "-e", "trace=pwrite64,fdatasync,fsync,sendto,write",
@@ -228,9 +228,9 @@ def synced(folder: Path, asked: Provider, _: int) -> Iterator[Figure]:
     yield Figure("requests before a sync", early, "0", early == 0)
 
 
-def damaged(folder: Path, asked: Provider, _: int) -> Iterator[Figure]:
+def damaged(folder: Path, requests: Provider, _: int) -> Iterator[Figure]:
     """A hundred rows are edited: grades, replies, and keys that change places."""
-    here = killing.run_setup(folder / "damaged", asked.url, 200, IN_FLIGHT)
+    here = killing.run_setup(folder / "damaged", requests.url, 200, IN_FLIGHT)
     assert killing.judge(here).wait() == 0
     with closing(sqlite3.connect(here.store)) as store, store:
         keys = [key for (key,) in store.execute("SELECT key FROM verdicts ORDER BY key LIMIT 100")]
@@ -243,20 +243,20 @@ def damaged(folder: Path, asked: Provider, _: int) -> Iterator[Figure]:
         for one, other in zip(keys[70:100:2], keys[71:100:2], strict=True):
             for old, new in ((one, "x"), (other, one), ("x", other)):
                 store.execute("UPDATE verdicts SET key = ? WHERE key = ?", (new, old))
-    before = asked.count
+    before = requests.count
     child = killing.command(here)
-    code, said = child.wait(), child.said
-    listed = "100 verdicts no longer match" in said
-    again = asked.count - before
+    code, output = child.wait(), child.said
+    listed = "100 verdicts no longer match" in output
+    again = requests.count - before
     yield Figure("damaged rows asked for again", again, "100", again == 100 and code == 0)
     yield Figure("damaged rows listed", "yes" if listed else "no", "yes", listed)
 
 
-def mounted(folder: Path, asked: Provider, step: int) -> Iterator[Figure]:
+def mounted(folder: Path, requests: Provider, step: int) -> Iterator[Figure]:
     """What needs disks of its own."""
     if can_mount(folder):
-        yield from small_disk(folder, asked, 4 * step)
-        yield from read_only(folder, asked)
+        yield from small_disk(folder, requests, 4 * step)
+        yield from read_only(folder, requests)
     else:
         yield Figure("small and read-only disks", "skipped", "needs root", ok=True)
 
@@ -270,10 +270,10 @@ def can_mount(folder: Path) -> bool:
         return False
 
 
-def vanishing(folder: Path, asked: Provider, _: int) -> Iterator[Figure]:
+def vanishing(folder: Path, requests: Provider, _: int) -> Iterator[Figure]:
     """The folder, the store or its log is moved away, each in a run of its own."""
     for what in ("folder", "", "-wal"):
-        yield from vanish(folder, asked, what)
+        yield from vanish(folder, requests, what)
 
 
 PARTS: Mapping[str, Callable[[Path, Provider, int], Iterator[Figure]]] = {
@@ -291,9 +291,9 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--step", type=int, default=1)
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, provider(answer, Path(name)) as asked:
+    with tempfile.TemporaryDirectory() as name, provider(answer, Path(name)) as requests:
         killing.warm_up(Path(name) / "warm")
-        parts = [PARTS[part](Path(name), asked, chosen.step) for part in chosen.parts or PARTS]
+        parts = [PARTS[part](Path(name), requests, chosen.step) for part in chosen.parts or PARTS]
         return report([figure for part in parts for figure in part])
 
 

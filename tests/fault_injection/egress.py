@@ -76,9 +76,7 @@ def can_unshare() -> bool:
 
 def addresses(trace: str) -> frozenset[str]:
     """The internet addresses in what strace wrote."""
-    return frozenset(
-        f"{found['four'] or found['six']}:{found['port']}" for found in _INTERNET.finditer(trace)
-    )
+    return frozenset(f"{each['four'] or each['six']}:{each['port']}" for each in _INTERNET.finditer(trace))
 
 
 def watched(wire: str, talkers: tuple[str, ...] = ()) -> Watched:
@@ -139,12 +137,12 @@ def main() -> int:
         return subprocess.run(again, check=False).returncode
     figures = []
     for wire in WIRES:
-        found = watched(wire, TALKERS)
-        figures.append(Figure(f"{wire}: ended with", found.code, "0", found.code == 0))
-        strangers = ", ".join(sorted(found.strangers)) or "none"
-        figures.append(Figure(f"{wire}: strangers", strangers, "none", not found.strangers))
+        result = watched(wire, TALKERS)
+        figures.append(Figure(f"{wire}: ended with", result.code, "0", result.code == 0))
+        strangers = ", ".join(sorted(result.strangers)) or "none"
+        figures.append(Figure(f"{wire}: strangers", strangers, "none", not result.strangers))
         figures.append(
-            Figure(f"{wire}: server", found.configured, "reached", found.configured in found.reached)
+            Figure(f"{wire}: server", result.configured, "reached", result.configured in result.reached)
         )
     return table.report(figures)
 

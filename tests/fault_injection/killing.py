@@ -134,7 +134,7 @@ class Child:
     def __init__(self, task: Callable[[int], int], prepare: Callable[[], None] | None = None) -> None:
         # Pipes, because a file would fail with the disk that a test takes away.
         told, tell = os.pipe()
-        said, say = os.pipe()
+        text, say = os.pipe()
         self.began = time.monotonic()
         self.pid = os.fork()
         if self.pid == 0:
@@ -145,7 +145,7 @@ class Child:
         self.said = ""
         self.acknowledged: set[str] = set()
         # Read all the time: a pipe that is full would stop whoever writes to it.
-        self._hearing = [_Hearing(pipe) for pipe in (told, said)]
+        self._hearing = [_Hearing(pipe) for pipe in (told, text)]
 
     def ended(self) -> bool:
         """Whether the process is gone."""
@@ -157,10 +157,10 @@ class Child:
         return self._status is not None
 
     def _listen(self) -> None:
-        told, said = (each.all() for each in self._hearing)
+        told, output = (each.all() for each in self._hearing)
         whole = told[: told.rfind(b"\n") + 1]
         self.acknowledged = {line.decode() for line in whole.splitlines()}
-        self.said = said.decode(errors="replace")
+        self.said = output.decode(errors="replace")
 
     def wait(self, seconds: float = 120.0) -> int:
         """Its exit code, negative for a signal; an AssertionError when it hangs."""
@@ -277,5 +277,5 @@ def check_files(out: Path, reference: dict[str, bytes]) -> None:
 
 def cost(out: Path) -> dict[str, Any]:
     """What summary.json of a run says that it cost."""
-    found: dict[str, Any] = json.loads((out / "summary.json").read_text())["cost"]
-    return found
+    content: dict[str, Any] = json.loads((out / "summary.json").read_text())["cost"]
+    return content

@@ -46,19 +46,21 @@ class Tally:
     nights: int = 0
 
 
-def answer(asked: ChatRequest) -> Reply:
+def answer(request: ChatRequest) -> Reply:
     """Takes 10 to 42 ms, as the prompt decides."""
-    chance = sha256(asked.prompt.encode()).digest()[0]
-    return Reply(text=names_the_pair(asked).text, delay=0.01 + chance / 8000)
+    chance = sha256(request.prompt.encode()).digest()[0]
+    return Reply(text=names_the_pair(request).text, delay=0.01 + chance / 8000)
 
 
 class Night:
     """One run in a folder of its own, from the first kill to the last."""
 
-    def __init__(self, here: RunSetup, asked: Provider, reference: dict[str, bytes], tally: Tally) -> None:
+    def __init__(
+        self, here: RunSetup, questions: Provider, reference: dict[str, bytes], tally: Tally
+    ) -> None:
         self._here = here
-        self._asked = asked
-        self._before = asked.count
+        self._asked = questions
+        self._before = questions.count
         self._reference = reference
         self._tally = tally
         self._leases = 0
@@ -79,12 +81,12 @@ class Night:
 
     def _look(self, acknowledged: set[str]) -> None:
         """What was acknowledged is there, what was in flight is known, and every file is whole."""
-        found = killing.held(self._here.store)
+        match = killing.held(self._here.store)
         self._acknowledged |= acknowledged
         self._tally.acknowledged += len(acknowledged)
-        self._tally.lost += len(self._acknowledged - found.keys.keys())
+        self._tally.lost += len(self._acknowledged - match.keys.keys())
         # Leases of the process before are lost calls by now, except where it was killed before that.
-        leases = len(found.leases) + sum(found.lost.values()) - self._leases
+        leases = len(match.leases) + sum(match.lost.values()) - self._leases
         # Leases are taken ahead of the requests, and each may have been paid for.
         assert 0 <= leases <= 2 * IN_FLIGHT, leases
         self._leases += leases
@@ -94,28 +96,30 @@ class Night:
         """Runs to the end and compares the ledger with what the provider saw."""
         assert killing.judge(self._here).wait() == 0
         killing.check_files(self._here.out, self._reference)
-        found, tally = killing.held(self._here.store), self._tally
+        result, tally = killing.held(self._here.store), self._tally
         requests = self._asked.requests(self._before)
-        asked = Counter(request.pair for request in requests)
+        counts = Counter(request.pair for request in requests)
         tally.repeats += len(requests) - PAIRS
         tally.leases += self._leases
-        tally.unlisted += sum(max(0, asked[pair] - 1 - found.lost[key]) for pair, key in found.keys.items())
+        tally.unlisted += sum(
+            max(0, counts[pair] - 1 - result.lost[key]) for pair, key in result.keys.items()
+        )
         cost = killing.cost(self._here.out)
         right = cost["maybe_billed"] == self._leases and cost["calls"] == PAIRS + self._leases
-        tally.ledger_misses += not right or len(found.leases) > 0
+        tally.ledger_misses += not right or len(result.leases) > 0
         tally.nights += 1
 
 
 def moments(
-    here: RunSetup, asked: Provider, chance: random.Random, seconds: float
+    here: RunSetup, questions: Provider, chance: random.Random, seconds: float
 ) -> dict[str, Callable[[], bool]]:
     """The moments at which a child that starts now may be killed, by name."""
-    now, count = time.monotonic(), asked.count
+    now, count = time.monotonic(), questions.count
     log, part = here.store.with_name(here.store.name + "-wal"), here.out
     delay, requests, commits = chance.uniform(0, seconds), chance.randint(1, 24), chance.randint(1, 10)
     return {
         "any moment": lambda: time.monotonic() >= now + delay,
-        "request": lambda: asked.count >= count + requests,
+        "request": lambda: questions.count >= count + requests,
         "commit": changes(log, commits),
         "checkpoint": changes(here.store, chance.randint(1, 3)),
         "file begun": lambda: any(part.glob(".*.part")),
@@ -138,10 +142,10 @@ def changes(path: Path, times: int) -> Callable[[], bool]:
 
 def _state(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        result = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return result.st_mtime_ns, result.st_size
 
 
 def rescore(here: RunSetup) -> Child:
@@ -155,19 +159,19 @@ def rescore(here: RunSetup) -> Child:
 
 
 def spend(
-    night: Night, here: RunSetup, asked: Provider, chance: random.Random, seconds: float, most: int
+    night: Night, here: RunSetup, requests: Provider, chance: random.Random, seconds: float, most: int
 ) -> None:
     """Kills one night's run until it is finished, then once while its files are written again."""
     finished = False
     for _ in range(most):
-        due = moments(here, asked, chance, seconds)
+        due = moments(here, requests, chance, seconds)
         if not finished:
             (moment,) = chance.choices(list(WEIGHTS), list(WEIGHTS.values()))
             finished = not night.kill(moment, due[moment], killing.judge(here))
             continue
         again = chance.choice((rescore, killing.judge))
         moment = chance.choice(("any moment", "file begun"))
-        shorter = moments(here, asked, chance, seconds / 3)
+        shorter = moments(here, requests, chance, seconds / 3)
         if night.kill("export", shorter[moment], again(here)):
             return
 
@@ -201,18 +205,18 @@ def main() -> int:
     parser = table.parser(__doc__)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    asked = parser.parse_args()
-    chance, tally, began = random.Random(asked.seed), Tally(), time.monotonic()
+    arguments = parser.parse_args()
+    chance, tally, began = random.Random(arguments.seed), Tally(), time.monotonic()
     with tempfile.TemporaryDirectory() as name, provider(answer, Path(name)) as server:
         folder = Path(name)
         killing.warm_up(folder / "warm")
         whole, seconds = reference(folder / "reference", server.url)
-        while (left := asked.kills - sum(tally.kills.values())) > 0:
+        while (left := arguments.kills - sum(tally.kills.values())) > 0:
             here = killing.run_setup(folder / f"night{tally.nights}", server.url, PAIRS, IN_FLIGHT)
             night = Night(here, server, whole, tally)
             spend(night, here, server, chance, seconds, left)
             night.settle()
-    print(f"seed {asked.seed}, {time.monotonic() - began:.0f} s, a run takes {seconds:.2f} s")
+    print(f"seed {arguments.seed}, {time.monotonic() - began:.0f} s, a run takes {seconds:.2f} s")
     return report(figures(tally))
 
 

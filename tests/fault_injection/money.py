@@ -35,9 +35,9 @@ _LATENCY = 0.25
 
 def main() -> int:
     """Prints every figure beside its target."""
-    asked = parser(__doc__)
-    asked.add_argument("--pairs", type=int, default=1000, help="pairs of a run (default 1000)")
-    pairs = asked.parse_args().pairs
+    requests = parser(__doc__)
+    requests.add_argument("--pairs", type=int, default=1000, help="pairs of a run (default 1000)")
+    pairs = requests.parse_args().pairs
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
         for measured in (estimates, ceilings, ledger):
@@ -65,10 +65,10 @@ def estimates(folder: Path, pairs: int) -> Iterator[Figure]:
     with LoopbackServer(till, record=False) as server:
         for data, basis in zip(datasets, ("rule of thumb", "earlier calls"), strict=True):
             out = folder / "runs" / data.stem
-            asked = _config(out, data, server.openai_url, depth=pairs, concurrency=8)
-            [guess] = pipeline.estimate(asked).assessors.values()
+            config = _config(out, data, server.openai_url, depth=pairs, concurrency=8)
+            [guess] = pipeline.estimate(config).assessors.values()
             watch = _Stopwatch()
-            spent = to_json(pipeline.run(asked, progress=watch).summary)["cost"]
+            spent = to_json(pipeline.run(config, progress=watch).summary)["cost"]
             yield from _errors(asdict(guess), {**spent, "seconds": watch.seconds}, basis)
 
 
@@ -128,7 +128,7 @@ def ledger(folder: Path, pairs: int) -> Iterator[Figure]:
         till = BillingServer(stormy)
         with LoopbackServer(till, record=False) as server:
             url = server.openai_url if wire == "openai" else server.dashscope_url
-            found = to_json(_run(folder / wire / "x", data, url, model=f"{wire}:m", attempts=20).summary)[
+            result = to_json(_run(folder / wire / "x", data, url, model=f"{wire}:m", attempts=20).summary)[
                 "cost"
             ]
         booked = {
@@ -140,22 +140,22 @@ def ledger(folder: Path, pairs: int) -> Iterator[Figure]:
         }
         for name, count in booked.items():
             yield Figure(
-                f"{wire}: {name}", f"{found[name]:,}", f"{count:,} in the books", found[name] == count
+                f"{wire}: {name}", f"{result[name]:,}", f"{count:,} in the books", result[name] == count
             )
 
 
 def _thoughtfully(answer: Callable[[ChatRequest], Reply]) -> Callable[[ChatRequest], Reply]:
     """`answer` after a while; one time in fifty it can't be read and has to be asked for again."""
 
-    def think(asked: ChatRequest) -> Reply:
-        unread = asked.attempt == 1 and not digest(asked) % 50
-        return Reply(text="hm" if unread else answer(asked).text, delay=_LATENCY)
+    def think(request: ChatRequest) -> Reply:
+        unread = request.attempt == 1 and not digest(request) % 50
+        return Reply(text="hm" if unread else answer(request).text, delay=_LATENCY)
 
     return think
 
 
-def _uneven(asked: ChatRequest) -> Reply:
-    return Reply(text='{"reason": "' + "w" * (digest(asked) % 400) + '", "grade": 1}', usage=Usage())
+def _uneven(request: ChatRequest) -> Reply:
+    return Reply(text='{"reason": "' + "w" * (digest(request) % 400) + '", "grade": 1}', usage=Usage())
 
 
 if __name__ == "__main__":

@@ -65,9 +65,9 @@ def rows(before: simulated.Night, now: simulated.Night, worse: float) -> tuple[R
     return decide_outcomes(tuple(simulated.changes(*sides)), (), RULES)
 
 
-def blamed(found: tuple[RegressionOutcome, ...]) -> set[str]:
+def blamed(result: tuple[RegressionOutcome, ...]) -> set[str]:
     """The engines that are called worse."""
-    return {row.engine for row in found if row.verdict == "regression"}
+    return {row.engine for row in result if row.verdict == "regression"}
 
 
 def drifts(tonight: Grades, before: Grades) -> tuple[str, ...]:
@@ -241,10 +241,10 @@ def main() -> int:
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--no-loopback", action="store_true")
-    asked = parser.parse_args()
-    figures = simulate(asked.months, asked.drops, asked.queries, asked.seed)
-    if not asked.no_loopback:
-        figures += whole(60, asked.seed)
+    arguments = parser.parse_args()
+    figures = simulate(arguments.months, arguments.drops, arguments.queries, arguments.seed)
+    if not arguments.no_loopback:
+        figures += whole(60, arguments.seed)
     return table.report(figures)
 
 

@@ -37,16 +37,16 @@ def share(text: str) -> float:
     return int.from_bytes(sha256(text.encode()).digest()[:8]) / 2**64
 
 
-def calm(asked: ChatRequest) -> Reply:
-    return Reply(text=names_the_pair(asked).text, delay=LATENCY)
+def calm(request: ChatRequest) -> Reply:
+    return Reply(text=names_the_pair(request).text, delay=LATENCY)
 
 
 def troubled() -> Callable[[ChatRequest], Reply]:
     """A bad provider, which decides by the pair and by how often it was asked about it."""
     times: Counter[str] = Counter()
 
-    def answer(asked: ChatRequest) -> Reply:
-        good, pair = calm(asked), pair_of(asked)
+    def answer(request: ChatRequest) -> Reply:
+        good, pair = calm(request), pair_of(request)
         times[pair] += 1
         chance = share(f"{pair} {times[pair]}")
         if share(pair) < 0.01:
@@ -72,23 +72,23 @@ class Night:
     in_flight: int
 
 
-def spend(here: RunSetup, asked: Provider, pairs: int, kills: int) -> Night:
+def spend(here: RunSetup, questions: Provider, pairs: int, kills: int) -> Night:
     """Runs to the end, killed `kills` times on the way, evenly."""
     in_flight = 0
     for number in range(1, kills + 1):
         child = killing.judge(here)
-        while asked.count < number * pairs // (kills + 1) and not child.ended():
+        while questions.count < number * pairs // (kills + 1) and not child.ended():
             time.sleep(0.001)
         child.send(signal.SIGKILL)
         assert child.wait() == -signal.SIGKILL, child.said
-        found = killing.held(here.store)
-        in_flight += len(found.leases)
-        assert child.acknowledged <= found.keys.keys()
+        match = killing.held(here.store)
+        in_flight += len(match.leases)
+        assert child.acknowledged <= match.keys.keys()
     child = killing.judge(here)
     assert child.wait(1800) == 0, child.said
     lines = (here.out / "judgments.jsonl").read_text().splitlines()
     rows = {(row["query_id"], row["snippet_id"]): row for row in map(json.loads, lines)}
-    return Night(rows, killing.cost(here.out), asked.requests(), in_flight)
+    return Night(rows, killing.cost(here.out), questions.requests(), in_flight)
 
 
 def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -130,18 +130,18 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--concurrency", type=int, default=8)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         nights: list[Night] = []
-        for word, answer, kills in (("quiet", calm, 0), ("wild", troubled(), asked.kills)):
+        for word, answer, kills in (("quiet", calm, 0), ("wild", troubled(), arguments.kills)):
             folder = Path(name) / word
             folder.mkdir()
             with provider(answer, folder) as server:
                 killing.warm_up(folder / "warm")
-                here = killing.run_setup(folder / "night", server.url, asked.pairs, asked.concurrency)
-                nights.append(spend(replace(here, timeout=TIMEOUT), server, asked.pairs, kills))
+                here = killing.run_setup(folder / "night", server.url, arguments.pairs, arguments.concurrency)
+                nights.append(spend(replace(here, timeout=TIMEOUT), server, arguments.pairs, kills))
     quiet, wild = nights
-    return report(figures(quiet, wild, asked.pairs))
+    return report(figures(quiet, wild, arguments.pairs))
 
 
 if __name__ == "__main__":

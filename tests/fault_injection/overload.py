@@ -120,7 +120,7 @@ def play(scene: Scene, folder: Path) -> Seen:
 def figures(name: str, scene: Scene, seen: Seen) -> list[Figure]:
     """The figures of one scene."""
     requests = len(seen.server.log)
-    found = [
+    result = [
         Figure(f"{name}: requests a pair", round(requests / scene.pairs, 3), f"<= {scene.most:g}",
                requests <= scene.most * scene.pairs),
         Figure(f"{name}: earlier than told", early(seen.server.log), "0", not early(seen.server.log)),
@@ -130,17 +130,17 @@ def figures(name: str, scene: Scene, seen: Seen) -> list[Figure]:
     ]  # fmt: skip
     if scene.outage:
         back = back_after(seen.server.log, OUTAGE[1], scene.rate or 0)
-        found.append(Figure(f"{name}: seconds until back at 90 %", back, "<= 30", back <= 30))
+        result.append(Figure(f"{name}: seconds until back at 90 %", back, "<= 30", back <= 30))
     elif scene.rate:
         used = scene.pairs / seen.seconds / scene.rate
         late = sum(each.what == "refused" and each.at > 1 for each in seen.server.log) / requests
-        found += [
+        result += [
             Figure(f"{name}: share of its capacity", round(used, 3), f">= {scene.least:.2f}",
                    used >= scene.least),
             Figure(f"{name}: 429s after the first second", round(late, 4), f"<= {scene.throttled:g}",
                    late <= scene.throttled),
         ]  # fmt: skip
-    return found
+    return result
 
 
 def refused(name: str, wire: str, folder: Path) -> list[Figure]:
@@ -167,16 +167,16 @@ def main() -> int:
     scenes = ", ".join(SCENES).replace("%", "%%")
     options.add_argument("names", nargs="*", metavar="NAME", help=f"of {scenes}, dead accounts")
     names = options.parse_args().names
-    found: list[Figure] = []
+    result: list[Figure] = []
     for name, scene in SCENES.items():
         if not names or name in names:
             with tempfile.TemporaryDirectory() as folder:
-                found += figures(name, scene, play(scene, Path(folder)))
+                result += figures(name, scene, play(scene, Path(folder)))
     for name in REFUSALS if not names or "dead accounts" in names else ():
         for wire in ("openai", "dashscope"):
             with tempfile.TemporaryDirectory() as folder:
-                found += refused(name, wire, Path(folder))
-    return report(found)
+                result += refused(name, wire, Path(folder))
+    return report(result)
 
 
 if __name__ == "__main__":

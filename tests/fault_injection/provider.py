@@ -53,17 +53,17 @@ class Provider:
         return self.log.stat().st_size // _LINE
 
 
-def pair_of(asked: ChatRequest) -> str:
+def pair_of(request: ChatRequest) -> str:
     """The name `query.engine.rank` of the pair that a prompt is about."""
-    found = re.search(r"text (\d+\.\d+\.\d+)", asked.prompt)
-    assert found, asked.prompt
-    return found[1]
+    match = re.search(r"text (\d+\.\d+\.\d+)", request.prompt)
+    assert match, request.prompt
+    return match[1]
 
 
-def names_the_pair(asked: ChatRequest) -> Reply:
+def names_the_pair(request: ChatRequest) -> Reply:
     """Grades as `says_its_grade` and gives the pair's name as the reason, by which a verdict is known."""
-    grade = json.loads(says_its_grade(asked).text or "")["grade"]
-    return Reply(text=json.dumps({"reason": pair_of(asked), "grade": grade}))
+    grade = json.loads(says_its_grade(request).text or "")["grade"]
+    return Reply(text=json.dumps({"reason": pair_of(request), "grade": grade}))
 
 
 @contextmanager
@@ -86,9 +86,9 @@ def provider(answer: Callable[[ChatRequest], Reply], folder: Path) -> Iterator[P
 def _serve(answer: Callable[[ChatRequest], Reply], log: Path, line: Connection) -> None:
     with log.open("ab", buffering=0) as file:
 
-        def noted(asked: ChatRequest) -> Reply:
-            at, reply = time.monotonic(), answer(asked)
-            file.write(f"{pair_of(asked):14} {at:17.6f} {reply.status} {reply.delay:8.4f}\n".encode())
+        def noted(request: ChatRequest) -> Reply:
+            at, reply = time.monotonic(), answer(request)
+            file.write(f"{pair_of(request):14} {at:17.6f} {reply.status} {reply.delay:8.4f}\n".encode())
             return reply
 
         with LoopbackServer(noted, record=False) as server:

@@ -146,8 +146,8 @@ def main(words: Sequence[str] | None = None) -> int:
     blocks = [range(at, min(at + _BLOCK, options.cases)) for at in range(0, options.cases, _BLOCK)]
     started = time.monotonic()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        found = together(list(pool.map(tally, [options.seed] * len(blocks), blocks)))
-    counts = found.counts
+        result = together(list(pool.map(tally, [options.seed] * len(blocks), blocks)))
+    counts = result.counts
     sound = counts["recoverable right"] + counts["recoverable refused"] + counts["recoverable wrong"]
     share = counts["recoverable right"] / max(sound, 1)
     print(f"{options.cases:,} replies, seed {options.seed}, {time.monotonic() - started:.0f} s")
@@ -155,10 +155,10 @@ def main(words: Sequence[str] | None = None) -> int:
     print(f"read: {share:.1%} of {sound:,} recoverable ones,", end=" ")
     print(f"{counts['right'] / max(counts['with a truth'], 1):.1%} of all that say something")
     long = slowest_of_long()
-    print(f"slowest: {found.slowest * 1000:.1f} ms of CPU; of long ones {long * 1000:.1f} ms")
-    for line in found.misread[:100]:
+    print(f"slowest: {result.slowest * 1000:.1f} ms of CPU; of long ones {long * 1000:.1f} ms")
+    for line in result.misread[:100]:
         print(f"MISREAD {line}")
-    return int(counts["wrong"] > 0 or share < LEAST_READ or max(found.slowest, long) > SLOWEST)
+    return int(counts["wrong"] > 0 or share < LEAST_READ or max(result.slowest, long) > SLOWEST)
 
 
 if __name__ == "__main__":

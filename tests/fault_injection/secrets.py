@@ -94,37 +94,37 @@ for line in sys.stdin:
 def _error(status: int, code: str, **headers: str) -> Callable[[ChatRequest], Reply]:
     """A failure in words that hold the key, in the forms of all wires at once."""
 
-    def answer(asked: ChatRequest) -> Reply:
-        key = asked.headers.get("Authorization", "").removeprefix("Bearer ")
-        said = f'"message": "Incorrect API key provided: {key}. Bearer {key}", "code": "{code}"'
-        body = f'{{"error": {{{said}, "type": "{code}"}}, {said}, "request_id": "{key}"}}'
+    def answer(request: ChatRequest) -> Reply:
+        key = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        text = f'"message": "Incorrect API key provided: {key}. Bearer {key}", "code": "{code}"'
+        body = f'{{"error": {{{text}, "type": "{code}"}}, {text}, "request_id": "{key}"}}'
         return Reply(status=status, body=body, headers={"x-request-id": key, "x-key": key, **headers})
 
     return answer
 
 
-def _key(asked: ChatRequest) -> str:
-    return asked.headers.get("Authorization", "").removeprefix("Bearer ")
+def _key(request: ChatRequest) -> str:
+    return request.headers.get("Authorization", "").removeprefix("Bearer ")
 
 
-def _page(asked: ChatRequest) -> Reply:
-    return Reply(body=f"<html>{dict(asked.headers)}</html>")
+def _page(request: ChatRequest) -> Reply:
+    return Reply(body=f"<html>{dict(request.headers)}</html>")
 
 
-def _begins(asked: ChatRequest) -> Reply:
-    return Reply(body=f"{_key(asked)} {'x' * 100}")
+def _begins(request: ChatRequest) -> Reply:
+    return Reply(body=f"{_key(request)} {'x' * 100}")
 
 
-def _repeats(asked: ChatRequest) -> Reply:
+def _repeats(request: ChatRequest) -> Reply:
     """A reply of a model that was told its key by a gateway."""
-    key = _key(asked)
+    key = _key(request)
     encoded = [base64.b64encode(b"x" * shift + key.encode()) for shift in range(3)]
     reason = " ".join(text.decode() for text in (*encodings(key), *encoded))
     return Reply(text=json.dumps({"reason": f"Authorization: {key} {reason}", "grade": 2}), model=key)
 
 
-def _refuses(asked: ChatRequest) -> Reply:
-    key = _key(asked)
+def _refuses(request: ChatRequest) -> Reply:
+    key = _key(request)
     return Reply(
         message={"role": "assistant", "content": None, "refusal": f"I must not tell {key}"}, model=key
     )
@@ -132,8 +132,8 @@ def _refuses(asked: ChatRequest) -> Reply:
 
 def _pages(encode: Callable[[str], str]) -> Callable[[ChatRequest], Reply]:
     """A gateway's page with the headers of the request, encoded."""
-    return lambda asked: Reply(
-        status=502, body=f"<html>{encode(f'Authorization: Bearer {_key(asked)}')}</html>"
+    return lambda request: Reply(
+        status=502, body=f"<html>{encode(f'Authorization: Bearer {_key(request)}')}</html>"
     )
 
 
@@ -150,10 +150,10 @@ FAULTS: Faults = {
     "error as success": _error(200, "InternalError"),
     "no JSON": _page,
     "redirect": _error(302, "moved", location="http://127.0.0.1:9/"),
-    "reset": lambda asked: Reply(reset=True),
-    "cut": lambda asked: Reply(text="{}", cut=True),
-    "timeout": lambda asked: Reply(text="{}", delay=1.5),
-    "unreadable": lambda asked: Reply(text="I would rather not."),
+    "reset": lambda request: Reply(reset=True),
+    "cut": lambda requests: Reply(text="{}", cut=True),
+    "timeout": lambda sent_requests: Reply(text="{}", delay=1.5),
+    "unreadable": lambda questions: Reply(text="I would rather not."),
     "begins with it": _begins,
     "repeats it": _repeats,
     "refuses with it": _refuses,
@@ -162,7 +162,7 @@ FAULTS: Faults = {
     "as an address": _pages(lambda text: quote(text, safe="")),
     "as JSON": _pages(lambda text: json.dumps(text).replace("/", "\\/")),
     "as Base64": _pages(lambda text: base64.b64encode(text.encode()).decode()),
-    "no answer": lambda asked: Reply(text=None),
+    "no answer": lambda received: Reply(text=None),
 }
 ACCOUNT: Faults = {
     "unknown key": _error(401, "invalid_api_key"),
@@ -173,10 +173,10 @@ ACCOUNT: Faults = {
 ALL_FAULTS: Faults = {**FAULTS, **ACCOUNT}
 
 
-def all_at_once(asked: ChatRequest) -> Reply:
+def all_at_once(request: ChatRequest) -> Reply:
     """Another fault for each request, in turn."""
     faults = list(FAULTS.values())
-    return faults[asked.number % len(faults)](asked)
+    return faults[request.number % len(faults)](request)
 
 
 @dataclass(frozen=True)
@@ -294,18 +294,18 @@ def judged(
         script.write_text(_CALL, encoding="utf-8")
         data = write_rows(world / "data.jsonl", numbered(2, 2, 3))
 
-        def watched(asked: ChatRequest) -> Reply:
-            sent.append(CANARY in asked.headers.get("Authorization", ""))
-            if asked.number % 5 == 0:
+        def watched(request: ChatRequest) -> Reply:
+            sent.append(CANARY in request.headers.get("Authorization", ""))
+            if request.number % 5 == 0:
                 seen.extend(f"{path}, written" for path, content in files(world) for _ in look(path, content))
-            return answer(asked)
+            return answer(request)
 
         with LoopbackServer(watched) as server:
             url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
             if in_path:
                 url = url.replace("/v1", f"/{CANARY}/v1")
-            asked = (str(data), f"{wire}:fake", url, str(world / "runs" / "x"), str(config))
-            words = (str(script), *asked) if python else _command(*asked)
+            requests = (str(data), f"{wire}:fake", url, str(world / "runs" / "x"), str(config))
+            words = (str(script), *requests) if python else _command(*requests)
             start(words, world, _environment(world, loud=loud))
         written = list(files(world))
         seen += [place for path, content in written for place in look(path, content)]

@@ -129,14 +129,14 @@ class Limited:
     log: list[Request] = field(default_factory=list)
     chance: random.Random = field(default_factory=lambda: random.Random(7))
 
-    def __call__(self, asked: ChatRequest) -> Reply:
+    def __call__(self, request: ChatRequest) -> Reply:
         now = self.clock()
         self.began = now if self.began is None else self.began
-        what, told, reply = self._decide(now - self.began, asked)
-        self.log.append(Request(now - self.began, asked.prompt, what, told))
+        what, told, reply = self._decide(now - self.began, request)
+        self.log.append(Request(now - self.began, request.prompt, what, told))
         return reply
 
-    def _decide(self, now: float, asked: ChatRequest) -> tuple[str, float, Reply]:
+    def _decide(self, now: float, chat_request: ChatRequest) -> tuple[str, float, Reply]:
         if any(begin <= now < end for begin, end in self.outages):
             return "down", float(self.down.headers.get("retry-after", 0)), self.down
         latency = self.latency(self.chance)
@@ -149,17 +149,17 @@ class Limited:
         if self.chance.random() < 2 * self.failing:
             reset = self.chance.random() < 0.5
             return "failed", 0.0, Reply(status=500, body="oops", reset=reset, delay=latency)
-        return "answered", 0.0, Reply(text=self.answer(asked).text, delay=latency)
+        return "answered", 0.0, Reply(text=self.answer(chat_request).text, delay=latency)
 
 
 def early(log: Sequence[Request]) -> int:
     """Requests that came before the moment that their prompt was last told to wait for."""
     not_before: dict[str, float] = {}
-    found = 0
+    result = 0
     for request in log:
-        found += request.at < not_before.get(request.prompt, 0.0)
+        result += request.at < not_before.get(request.prompt, 0.0)
         not_before[request.prompt] = request.at + min(request.told, MAX_RETRY_AFTER)
-    return found
+    return result
 
 
 def back_after(log: Sequence[Request], recovered: float, rate: float) -> float:

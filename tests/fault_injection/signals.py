@@ -41,17 +41,17 @@ class Tally:
     anywhere: list[int] = field(default_factory=list)
 
 
-def answer(asked: ChatRequest) -> Reply:
+def answer(request: ChatRequest) -> Reply:
     """Takes 50 to 305 ms, as the prompt decides."""
-    chance = sha256(asked.prompt.encode()).digest()[0]
-    return Reply(text=names_the_pair(asked).text, delay=0.05 + chance / 1000)
+    chance = sha256(request.prompt.encode()).digest()[0]
+    return Reply(text=names_the_pair(request).text, delay=0.05 + chance / 1000)
 
 
-def interrupt(here: RunSetup, asked: Provider, chance: random.Random, tally: Tally) -> None:
+def interrupt(here: RunSetup, questions: Provider, chance: random.Random, tally: Tally) -> None:
     """Starts a run, sends it a signal after some of its requests, and looks at how it ends."""
-    before, child = asked.count, killing.command(here)
+    before, child = questions.count, killing.command(here)
     after = chance.randint(1, PAIRS * 3 // 4)
-    while asked.count < before + after:
+    while questions.count < before + after:
         assert not child.ended(), child.said
         time.sleep(0.001)
     time.sleep(chance.uniform(0, 0.05))
@@ -61,11 +61,11 @@ def interrupt(here: RunSetup, asked: Provider, chance: random.Random, tally: Tal
     tally.codes.add(child.wait(GRACE + 20))
     tally.slowest = max(tally.slowest, time.monotonic() - sent)
     tally.silent += "is kept" not in child.said
-    requests = asked.requests(before)
+    requests = questions.requests(before)
     tally.late += sum(request.at > sent + tally.hearing for request in requests)
     tally.latest = max(tally.latest, *(request.at - sent for request in requests))
-    found = killing.held(here.store)
-    tally.unsaved += len({request.pair for request in requests} - found.keys.keys()) + len(found.leases)
+    match = killing.held(here.store)
+    tally.unsaved += len({request.pair for request in requests} - match.keys.keys()) + len(match.leases)
 
 
 def surprise(here: RunSetup, delay: float, tally: Tally) -> None:
@@ -106,19 +106,19 @@ def main() -> int:
     parser.add_argument("--anywhere", type=int, default=60)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     parser.add_argument("--hearing", type=float, default=0.1, help="seconds that a busy machine may take")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     for each in NUMBERS:
         signal.signal(each, signal.SIG_DFL)  # a background job inherits deaf ears, and judge respects that
-    chance, tally = random.Random(asked.seed), Tally(asked.hearing)
+    chance, tally = random.Random(arguments.seed), Tally(arguments.hearing)
     with tempfile.TemporaryDirectory() as name, provider(answer, Path(name)) as server:
         killing.warm_up(Path(name) / "warm")
-        for number in range(asked.signals):
+        for number in range(arguments.signals):
             here = killing.run_setup(Path(name) / f"run{number}", server.url, PAIRS, IN_FLIGHT)
             interrupt(here, server, chance, tally)
-        for number in range(asked.anywhere):
+        for number in range(arguments.anywhere):
             here = killing.run_setup(Path(name) / f"any{number}", server.url, 20, IN_FLIGHT)
             surprise(here, chance.uniform(0, 1), tally)
-    print(f"seed {asked.seed}")
+    print(f"seed {arguments.seed}")
     return report(figures(tally))
 
 

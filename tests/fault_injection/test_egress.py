@@ -15,9 +15,9 @@ TRACED = pytest.mark.skipif(not can_trace(), reason="needs strace, and a system 
     "wire", [pytest.param(each, marks=SLOW if each != "openai" else ()) for each in WIRES]
 )
 def test_a_run_reaches_its_server_and_nobody_else(wire: str) -> None:
-    found = watched(wire)
-    assert found.code == 0, found.said
-    assert found.reached == {found.configured}
+    result = watched(wire)
+    assert result.code == 0, result.said
+    assert result.reached == {result.configured}
 
 
 @TRACED
@@ -26,9 +26,9 @@ def test_a_run_reaches_its_server_and_nobody_else(wire: str) -> None:
 def test_libraries_that_call_home_stay_quiet_beside_it(wire: str) -> None:
     for talker in TALKERS:
         pytest.importorskip(talker)
-    found = watched(wire, TALKERS)
-    assert found.code == 0, found.said
-    assert found.reached == {found.configured}
+    result = watched(wire, TALKERS)
+    assert result.code == 0, result.said
+    assert result.reached == {result.configured}
 
 
 FOUR = '{sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("1.2.3.4")}, 16)'

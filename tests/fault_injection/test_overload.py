@@ -32,11 +32,11 @@ def test_a_dead_account_costs_no_more_than_the_first_requests(name: str, wire: s
 
 
 def test_a_format_that_a_server_refuses_is_paid_for_once_and_in_the_ledger(tmp_path: Path) -> None:
-    def picky(asked: ChatRequest) -> Reply:
+    def picky(request: ChatRequest) -> Reply:
         refusal = {"error": {"message": "response_format json_schema is not supported"}}
-        if (asked.body or {}).get("response_format", {}).get("type") == "json_schema":
+        if (request.body or {}).get("response_format", {}).get("type") == "json_schema":
             return Reply(status=400, body=json.dumps(refusal))
-        return says_its_grade(asked)
+        return says_its_grade(request)
 
     data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
     with LoopbackServer(picky) as server:

@@ -26,8 +26,8 @@ from tests.support.fake_server import ChatRequest, Reply
 LATENCY = 0.05
 
 
-def answer(asked: ChatRequest) -> Reply:
-    return Reply(text=names_the_pair(asked).text, delay=LATENCY)
+def answer(request: ChatRequest) -> Reply:
+    return Reply(text=names_the_pair(request).text, delay=LATENCY)
 
 
 def start(here: RunSetup) -> subprocess.Popen[str]:
@@ -38,23 +38,23 @@ def start(here: RunSetup) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def wait_for(asked: Provider, requests: int) -> None:
+def wait_for(questions: Provider, requests: int) -> None:
     """Returns when the provider has got so many requests."""
     deadline = time.monotonic() + 300
-    while asked.count < requests:
-        assert time.monotonic() < deadline, f"only {asked.count} requests came"
+    while questions.count < requests:
+        assert time.monotonic() < deadline, f"only {questions.count} requests came"
         time.sleep(0.01)
 
 
-def refused(asked: Provider, here: RunSetup, within: float) -> Figure:
+def refused(requests: Provider, here: RunSetup, within: float) -> Figure:
     """How long a second run of a folder that is being worked on takes to be refused, from its start."""
-    before, first = asked.count, start(here)
-    wait_for(asked, before + 1)
+    before, first = requests.count, start(here)
+    wait_for(requests, before + 1)
     began, second = time.monotonic(), start(here)
-    said, _ = second.communicate(timeout=60)
+    text, _ = second.communicate(timeout=60)
     took = time.monotonic() - began
     first.communicate(timeout=900)
-    right = first.returncode == 0 and second.returncode == 2 and "another judge" in said
+    right = first.returncode == 0 and second.returncode == 2 and "another judge" in text
     return Figure("second in a folder refused, s", f"{took:.2f}", f"< {within:g}", right and took < within)
 
 
@@ -74,21 +74,21 @@ def openings(folder: Path, rounds: int) -> Figure:
     return Figure(f"turned away from a new store, of {4 * rounds}", failed, "0", failed == 0)
 
 
-def figures(asked: Provider, first: RunSetup, pairs: int, processes: int) -> list[Figure]:
+def figures(requests: Provider, first: RunSetup, pairs: int, processes: int) -> list[Figure]:
     folders = [first.out.with_name(f"run{number}") for number in range(processes + 1)]
     worlds = [replace(first, out=out) for out in folders]
     runs = [killing.command(here) for here in worlds[:-1]]
-    wait_for(asked, pairs // 2)
+    wait_for(requests, pairs // 2)
     runs.append(killing.command(worlds[-1]))
     codes = sorted({run.wait(900) for run in runs})
-    said = [run.said for run in runs]
+    output = [run.said for run in runs]
     alike = len({(out / "judgments.jsonl").read_bytes() for out in folders if codes == [0]})
-    busy = sum("locked" in text or "busy" in text for text in said)
+    busy = sum("locked" in text or "busy" in text for text in output)
     if codes != [0]:
-        print(*said, sep="\n")
+        print(*output, sep="\n")
     return [
         Figure("processes", len(runs), "", ok=True),
-        Figure("requests", asked.count, f"{pairs}", asked.count == pairs),
+        Figure("requests", requests.count, f"{pairs}", requests.count == pairs),
         Figure("exit codes", codes, "[0]", codes == [0]),
         Figure("busy errors shown", busy, "0", busy == 0),
         Figure("different judgments", alike, "1", alike == 1),
@@ -102,15 +102,18 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=60, help="new stores that four processes open at once")
     parser.add_argument("--within", type=float, default=2.0, help="seconds; 0 leaves this figure out")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, provider(answer, Path(name)) as server:
-        first = killing.run_setup(Path(name) / "together", server.url, asked.pairs, concurrency=16)
+        first = killing.run_setup(Path(name) / "together", server.url, arguments.pairs, concurrency=16)
         killing.warm_up(Path(name) / "warm")
-        found = [openings(Path(name), asked.rounds), *figures(server, first, asked.pairs, asked.processes)]
-        if not asked.within:
-            return report(found)
+        result = [
+            openings(Path(name), arguments.rounds),
+            *figures(server, first, arguments.pairs, arguments.processes),
+        ]
+        if not arguments.within:
+            return report(result)
         alone = killing.run_setup(Path(name) / "alone", server.url, 400, concurrency=4)
-        return report([*found, refused(server, alone, asked.within)])
+        return report([*result, refused(server, alone, arguments.within)])
 
 
 if __name__ == "__main__":

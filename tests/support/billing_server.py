@@ -42,16 +42,16 @@ class BillingServer:
     lost_usage: Usage = field(default_factory=Usage)
     largest_reply: int = 0
 
-    def __call__(self, asked: ChatRequest) -> Reply:
+    def __call__(self, request: ChatRequest) -> Reply:
         """Answers, and writes down what that costs."""
-        reply = self.answer(asked)
+        reply = self.answer(request)
         if reply.status != 200:
             self.requests[str(reply.status)] += 1
             return reply
         if reply.usage is None:
             self.requests["uncounted"] += 1
             return reply
-        charged = Usage(self._asked(asked), completion_tokens=self.tokens(reply.text or ""))
+        charged = Usage(self._asked(request), completion_tokens=self.tokens(reply.text or ""))
         self.largest_reply = max(self.largest_reply, charged.completion_tokens)
         if reply.cut or reply.reset:
             self.requests["lost"] += 1
@@ -66,27 +66,27 @@ class BillingServer:
         """Every request that arrived."""
         return self.requests.total()
 
-    def _asked(self, asked: ChatRequest) -> int:
-        texts = [message["content"] for message in turns(asked)]
+    def _asked(self, chat_request: ChatRequest) -> int:
+        texts = [message["content"] for message in turns(chat_request)]
         return sum(self.tokens(text) + _ROUND_MESSAGE for text in texts) + _BEFORE_ANSWER
 
 
-def turns(asked: ChatRequest) -> list[dict[str, Any]]:
+def turns(request: ChatRequest) -> list[dict[str, Any]]:
     """The messages of a request on either wire."""
-    body = asked.body or {}
-    found: list[dict[str, Any]] = body.get("input", body)["messages"]
-    return found
+    body = request.body or {}
+    result: list[dict[str, Any]] = body.get("input", body)["messages"]
+    return result
 
 
-def digest(asked: ChatRequest) -> int:
+def digest(request: ChatRequest) -> int:
     """A number that the prompt alone decides: what a deterministic fake rolls its dice with."""
-    return int.from_bytes(hashlib.sha256(asked.prompt.encode()).digest()[:8])
+    return int.from_bytes(hashlib.sha256(request.prompt.encode()).digest()[:8])
 
 
-def talkative(asked: ChatRequest) -> Reply:
+def talkative(request: ChatRequest) -> Reply:
     """Grades anything by its hash, with a reason of one to three sentences in the prompt's language."""
-    number = digest(asked)
-    zh = "摘要" in turns(asked)[0]["content"]
+    number = digest(request)
+    zh = "摘要" in turns(request)[0]["content"]
     sentence = (
         "摘要直接说明了查询所问的内容，并给出了具体的做法。"
         if zh

@@ -74,16 +74,16 @@ def opened(browser: Browser, address: str, **context: Any) -> Iterator[Watched]:
         page = room.new_page()
         watched = Watched(page)
 
-        def asked(request: Request) -> None:
+        def ask(request: Request) -> None:
             if request.url.split("#")[0] != address.split("#")[0]:
                 watched.requests.append(request.url)
 
-        def said(message: ConsoleMessage) -> None:
+        def describe(message: ConsoleMessage) -> None:
             if message.type in ("error", "warning"):
                 watched.complaints.append(message.text)
 
-        page.on("request", asked)
-        page.on("console", said)
+        page.on("request", ask)
+        page.on("console", describe)
         page.on("pageerror", lambda error: watched.complaints.append(str(error)))
         page.goto(address)
         yield watched
@@ -94,10 +94,10 @@ def serious(page: Page) -> list[str]:
     from axe_playwright_python.sync_playwright import Axe
 
     options = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
-    found = Axe().run(page, options=options).response["violations"]
+    result = Axe().run(page, options=options).response["violations"]
     return [
         f"{each['id']}: {each['nodes'][0]['html'][:200]}"
-        for each in found
+        for each in result
         if each["impact"] in ("serious", "critical")
     ]
 

@@ -40,9 +40,9 @@ def puppy(path: Path) -> Path:
     )
 
 
-def puppy_model(asked: ChatRequest) -> Reply:
+def puppy_model(request: ChatRequest) -> Reply:
     """Says yes to snippets on anaemia, as people would, with a reason in Chinese."""
-    shown = fenced(asked.prompt)
+    shown = fenced(request.prompt)
     verdict = "yes" if "贫血" in shown else "no"
     reason = "摘要说明了贫血的症状。" if verdict == "yes" else "摘要讲的是饥饿，不是贫血。"
     return Reply(text=json.dumps({"reason": reason, "verdict": verdict}, ensure_ascii=False))
@@ -81,19 +81,19 @@ def rows_of(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> list[dict[str, 
     ]
 
 
-def says_its_grade(asked: ChatRequest) -> Reply:
+def says_its_grade(request: ChatRequest) -> Reply:
     """Grades a snippet of `numbered` by what it says of itself."""
-    match = re.search(r"grade=(\d)", fenced(asked.prompt))
+    match = re.search(r"grade=(\d)", fenced(request.prompt))
     assert match
     return Reply(text=json.dumps({"reason": f"it says {match[1]}", "grade": int(match[1])}))
 
 
 def slowly(answer: Callable[[ChatRequest], Reply], delay: float) -> Callable[[ChatRequest], Reply]:
     """`answer`, after `delay` seconds."""
-    return lambda asked: Reply(text=answer(asked).text, delay=delay)
+    return lambda request: Reply(text=answer(request).text, delay=delay)
 
 
 def results(folder: Path) -> dict[str, Any]:
     """What results.json of a run holds."""
-    found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return content

@@ -75,9 +75,11 @@ class EngineServer(ThreadedServer):
         query = str(sent.get("q", sent.get("query", "")))
         self._attempts[engine, query] += 1
         at = time.monotonic()
-        asked = SearchRequest(engine, query, sent, dict(request.headers), self._attempts[engine, query], at)
-        self.searched.append(asked)
-        page = self._answer(asked)
+        chat_request = SearchRequest(
+            engine, query, sent, dict(request.headers), self._attempts[engine, query], at
+        )
+        self.searched.append(chat_request)
+        page = self._answer(chat_request)
         if len(self.searched) >= self._least:
             self._has_least.set()
         await self._has_least.wait()
@@ -123,13 +125,13 @@ def wire(engine: str, results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _searxng(rows: Rows) -> dict[str, Any]:
-    found = [{**row, "engines": ["loopback"], "category": "general"} for row in rows]
-    return {"query": "q", "number_of_results": 0, "results": found, "unresponsive_engines": []}
+    result = [{**row, "engines": ["loopback"], "category": "general"} for row in rows]
+    return {"query": "q", "number_of_results": 0, "results": result, "unresponsive_engines": []}
 
 
 def _brave(rows: Rows) -> dict[str, Any]:
-    found = {"web": {"type": "search", "results": rows}} if rows else {}
-    return {"type": "search", "query": {"original": "q"}, **found}
+    result = {"web": {"type": "search", "results": rows}} if rows else {}
+    return {"type": "search", "query": {"original": "q"}, **result}
 
 
 def _bing(rows: Rows) -> dict[str, Any]:

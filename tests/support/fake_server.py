@@ -97,14 +97,14 @@ class LoopbackServer(ThreadedServer):
         self._in_flight += 1
         self.in_flight_peak = max(self.in_flight_peak, self._in_flight)
         try:
-            asked = self.ask(request.path, request.headers, await request.read())
-            reply = self.answer(asked)
+            requests = self.ask(request.path, request.headers, await request.read())
+            reply = self.answer(requests)
             if reply.delay:
                 await asyncio.sleep(reply.delay)
             async with asyncio.timeout(60):
                 while self.in_flight_peak < reply.in_flight:  # noqa: ASYNC110  # most tests need no event
                     await asyncio.sleep(0.01)
-            return await _respond(request, reply, asked)
+            return await _respond(request, reply, requests)
         finally:
             self._in_flight -= 1
 
@@ -114,10 +114,10 @@ class LoopbackServer(ThreadedServer):
         prompt = "\n\n".join(_texts(body))
         self._arrivals += 1
         self._attempts[prompt] += 1
-        asked = ChatRequest(path, dict(headers), body, prompt, self._arrivals, self._attempts[prompt])
+        chat_request = ChatRequest(path, dict(headers), body, prompt, self._arrivals, self._attempts[prompt])
         if self._record:
-            self.asked.append(asked)
-        return asked
+            self.asked.append(chat_request)
+        return chat_request
 
 
 def _parse(raw: bytes) -> dict[str, Any] | None:
@@ -140,10 +140,10 @@ def _texts(body: dict[str, Any] | None) -> Iterator[str]:
         yield content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-async def _respond(request: web.BaseRequest, reply: Reply, asked: ChatRequest) -> web.StreamResponse:
+async def _respond(request: web.BaseRequest, reply: Reply, chat_request: ChatRequest) -> web.StreamResponse:
     if reply.reset:
         return _hang_up(request, web.Response())
-    payload = (render(reply, asked) if reply.body is None else reply.body).encode()
+    payload = (render(reply, chat_request) if reply.body is None else reply.body).encode()
     headers = {"content-type": "application/json", **reply.headers}
     if not reply.cut:
         return web.Response(body=payload, status=reply.status, headers=headers)
@@ -163,7 +163,7 @@ def _hang_up(request: web.BaseRequest, response: web.StreamResponse) -> web.Stre
     return response
 
 
-def decide(asked: ChatRequest, shares: Mapping[str, float]) -> Reply:
+def decide(request: ChatRequest, shares: Mapping[str, float]) -> Reply:
     """Return a reply of one token, the most probable one, with the log-probabilities of `shares`."""
     top = [{"token": token, "logprob": log(share), "bytes": None} for token, share in shares.items()]
     best = {"token": max(shares, key=lambda token: shares[token], default=""), "logprob": 0.0}
@@ -176,11 +176,11 @@ def decide(asked: ChatRequest, shares: Mapping[str, float]) -> Reply:
     return Reply(message={"choices": [choice]}, usage=Usage(prompt_tokens=120, completion_tokens=1))
 
 
-def render(reply: Reply, asked: ChatRequest) -> str:
+def render(reply: Reply, request: ChatRequest) -> str:
     """The body of a response in the shape of the wire that was spoken to."""
-    if not asked.path.startswith("/api/v1/services/"):
-        return json.dumps(_openai(reply, asked))
-    return json.dumps(_dashscope(reply, asked))
+    if not request.path.startswith("/api/v1/services/"):
+        return json.dumps(_openai(reply, request))
+    return json.dumps(_dashscope(reply, request))
 
 
 def _choices(reply: Reply) -> list[Any]:
@@ -190,21 +190,21 @@ def _choices(reply: Reply) -> list[Any]:
     return [{"index": 0, "message": message, "finish_reason": reply.finish_reason}]
 
 
-def _openai(reply: Reply, asked: ChatRequest) -> dict[str, Any]:
-    model = reply.model or (asked.body or {}).get("model", "")
-    answer = {"id": f"chat-{asked.number}", "object": "chat.completion", "created": 0, "model": model}
+def _openai(reply: Reply, request: ChatRequest) -> dict[str, Any]:
+    model = reply.model or (request.body or {}).get("model", "")
+    answer = {"id": f"chat-{request.number}", "object": "chat.completion", "created": 0, "model": model}
     return {**answer, "choices": _choices(reply), **_usage(reply.usage, "prompt_tokens", "completion_tokens")}
 
 
-def _dashscope(reply: Reply, asked: ChatRequest) -> dict[str, Any]:
-    parameters = (asked.body or {}).get("parameters", {})
-    if parameters.get("result_format") == "message" or "multimodal" in asked.path:
+def _dashscope(reply: Reply, request: ChatRequest) -> dict[str, Any]:
+    parameters = (request.body or {}).get("parameters", {})
+    if parameters.get("result_format") == "message" or "multimodal" in request.path:
         output: dict[str, Any] = {"choices": _choices(reply)}
     else:
         output = {"text": reply.text, "finish_reason": reply.finish_reason}
     served = {} if reply.model is None else {"model": reply.model}
     usage = _usage(reply.usage, "input_tokens", "output_tokens")
-    return {"output": output, "request_id": f"request-{asked.number}", **served, **usage}
+    return {"output": output, "request_id": f"request-{request.number}", **served, **usage}
 
 
 def _usage(usage: Usage | None, asked_name: str, answered_name: str) -> dict[str, Any]:

@@ -79,8 +79,8 @@ class Document:
     @property
     def headings(self) -> list[tuple[int, str]]:
         """The level and the text of each heading."""
-        found = re.findall(r"^(#+) (.*)$", self.prose, re.MULTILINE)
-        return [(len(marks), text) for marks, text in found]
+        result = re.findall(r"^(#+) (.*)$", self.prose, re.MULTILINE)
+        return [(len(marks), text) for marks, text in result]
 
     @property
     def anchors(self) -> set[str]:

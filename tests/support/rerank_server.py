@@ -9,9 +9,9 @@ from typing import Any
 from tests.support.fake_server import ChatRequest, Reply
 
 
-def rerank(asked: ChatRequest) -> Reply:
+def rerank(request: ChatRequest) -> Reply:
     """Answer as Cohere, Jina and vLLM do, or as DashScope does."""
-    body: dict[str, Any] = asked.body or {}
+    body: dict[str, Any] = request.body or {}
     is_dashscope = "input" in body
     source = body["input"] if is_dashscope else body
     results = [
@@ -21,9 +21,9 @@ def rerank(asked: ChatRequest) -> Reply:
     return Reply(body=json.dumps({**answer, "id": "r1", "usage": {"total_tokens": 9}}))
 
 
-def rerank_as_tei(asked: ChatRequest) -> Reply:
+def rerank_as_tei(request: ChatRequest) -> Reply:
     """Answer as Text Embeddings Inference does, which takes `texts` and returns an array."""
-    body: dict[str, Any] = asked.body or {}
+    body: dict[str, Any] = request.body or {}
     if "texts" not in body:
         error = "Failed to deserialize the JSON body into the target type: missing field `texts`"
         return Reply(status=422, body=error)

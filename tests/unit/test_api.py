@@ -120,10 +120,10 @@ def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: 
     """What an interrupted notebook cell does."""
     cancel_token = CancelToken()
     with LoopbackServer(slowly(says_its_grade, 0.1)) as server, ThreadPoolExecutor(1) as aside:
-        asked = Config(
+        config = Config(
             model="openai:m", base_url=server.openai_url, concurrency=2, out=str(tmp_path / "r" / "x")
         )
-        running = aside.submit(pipeline.run, asked, rows=numbered(5, 1, 10), cancel_token=cancel_token)
+        running = aside.submit(pipeline.run, config, rows=numbered(5, 1, 10), cancel_token=cancel_token)
         while len(server.asked) < 6:
             time.sleep(0.01)
         cancel_token.cancel_from_thread(Interrupted("enough"))
@@ -131,5 +131,5 @@ def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: 
             running.result(timeout=60)
         paid = len(server.asked)
         assert paid < 50  # a machine that is busy stops a little later
-        outcome = pipeline.run(asked, rows=numbered(5, 1, 10))
+        outcome = pipeline.run(config, rows=numbered(5, 1, 10))
         assert outcome.calls_made == 50 - paid

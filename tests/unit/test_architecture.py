@@ -199,7 +199,7 @@ def unsafe(node: ast.AST) -> Iterator[str]:
 
 def test_nothing_unpickles_or_evaluates() -> None:
     for path in MODULES:
-        assert [found for node in ast.walk(parse_module(path)) for found in unsafe(node)] == [], path
+        assert [each for node in ast.walk(parse_module(path)) for each in unsafe(node)] == [], path
 
 
 @check_each(
@@ -220,12 +220,12 @@ def test_nothing_unpickles_or_evaluates() -> None:
     ],
 )
 def test_what_is_unsafe_would_be_seen(line: str) -> None:
-    assert [found for node in ast.walk(ast.parse(line)) for found in unsafe(node)]
+    assert [each for node in ast.walk(ast.parse(line)) for each in unsafe(node)]
 
 
 def test_what_only_looks_unsafe_is_let_be() -> None:
     safe = "re.compile(x); json.loads(x); yaml.safe_load(x); frame.eval; run(x, shell=False)"
-    assert [found for node in ast.walk(ast.parse(safe)) for found in unsafe(node)] == []
+    assert [each for node in ast.walk(ast.parse(safe)) for each in unsafe(node)] == []
 
 
 def test_only_the_store_has_sql() -> None:

@@ -32,12 +32,12 @@ def test_twelve_queries_half_of_them_chinese_each_answered_by_the_same_three_eng
 
 
 def test_one_engine_returns_nothing_once_and_one_breaks_once() -> None:
-    answers = [(engine, found) for query in QUERIES for engine, found in query["engines"].items()]
-    assert [engine for engine, found in answers if found == []] == ["magpie"]
-    errors = [(engine, found["error"]) for engine, found in answers if isinstance(found, dict)]
+    answers = [(engine, result) for query in QUERIES for engine, result in query["engines"].items()]
+    assert [engine for engine, each in answers if each == []] == ["magpie"]
+    errors = [(engine, results["error"]) for engine, results in answers if isinstance(results, dict)]
     assert [engine for engine, _ in errors] == ["compass"]
     assert errors[0][1].startswith("HTTP 503")
-    assert {len(found) for _, found in answers if isinstance(found, list) and found} <= {4, 5, 6}
+    assert {len(actual) for _, actual in answers if isinstance(actual, list) and actual} <= {4, 5, 6}
 
 
 def test_one_query_is_a_single_ambiguous_word_and_some_have_a_known_answer() -> None:

@@ -26,8 +26,8 @@ SILENT = ("", "15 / 128 — 5999", "★★★★☆ 4.5")
 def lang_of(query: str, snippets: Iterable[str], lang: LangChoice = "auto") -> Lang:
     """The language in which a query over these snippets is judged."""
     rows = [{"query": query, "engine": "e", "snippet": snippet} for snippet in snippets]
-    (found,) = read_dataset(rows, lang=lang, max_chars=400).queries.values()
-    return found.lang
+    (result,) = read_dataset(rows, lang=lang, max_chars=400).queries.values()
+    return result.lang
 
 
 @check_each(

@@ -32,7 +32,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def said(text: str) -> str:
+def describe(text: str) -> str:
     """What is said of a judge.toml that holds `text`."""
     Path("judge.toml").write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
@@ -73,7 +73,7 @@ def said(text: str) -> str:
 @pytest.mark.usefixtures("here")
 def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, words: str) -> None:
     data = "" if "[" in line[:1] else "[nightly]\ncanary_repeats = 0\n"
-    assert said(f"{LOCAL}data = '{example.path()}'\n{line}\n{data}").startswith(f"judge.toml: {words}")
+    assert describe(f"{LOCAL}data = '{example.path()}'\n{line}\n{data}").startswith(f"judge.toml: {words}")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, 
 )
 @pytest.mark.usefixtures("here")
 def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
-    assert said(text).startswith(f"judge.toml: {words}")
+    assert describe(text).startswith(f"judge.toml: {words}")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_wrong_value_of_collecting_is_found_in_its_table(old: str, new: str, w
 
 def test_a_path_is_of_the_folder_that_judge_runs_in_and_says_so(here: Path) -> None:
     lost = f"judge.toml: data: lost.jsonl: no such file in {here}"
-    assert said(f"{LOCAL}data = 'lost.jsonl'\n[nightly]\ncanary_repeats = 0") == lost
+    assert describe(f"{LOCAL}data = 'lost.jsonl'\n[nightly]\ncanary_repeats = 0") == lost
     Path("judge.toml").write_text(COLLECT.replace("q.txt", "lost.txt"), encoding="utf-8")
     with pytest.raises(InputError) as caught:
         collect(CollectConfig.load(Path("judge.toml"), out="d.jsonl"))
@@ -154,11 +154,11 @@ def test_days_and_texts_of_measures_are_taken_as_people_write_them(here: Path) -
 def test_what_the_command_line_says_is_not_the_file_s_doing(here: Path) -> None:
     toml = here / "judge.toml"
     toml.write_text('depth = -1\nmodel = "foo:bar"\nmeasures = ["nope"]\n')
-    asked = Config.load(toml, depth=5, model="bar:foo", measures=["no"])
+    config = Config.load(toml, depth=5, model="bar:foo", measures=["no"])
     with pytest.raises(InputError, match=r"^there is no model 'bar:foo'"):
-        factory.build_model(asked)
+        factory.build_model(config)
     with pytest.raises(InputError, match=r"^there is no measure 'no'"):
-        factory.choose_measures(asked)
+        factory.choose_measures(config)
     with pytest.raises(InputError, match=r"^scale is 'x'"):
         Config.load(toml, depth=5, scale="x")
     assert Config.load(toml, depth=5).options().keys() == set(Config.option_names())

@@ -26,14 +26,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(run: Path) -> Iterator[LabelServer]:
-    with serving_in_thread(run, "open") as found:
-        yield found
+    with serving_in_thread(run, "open") as result:
+        yield result
 
 
 @pytest.fixture(scope="module")
 def locked(run: Path) -> Iterator[LabelServer]:
-    with serving_in_thread(run, "locked", TOKEN) as found:
-        yield found
+    with serving_in_thread(run, "locked", TOKEN) as result:
+        yield result
 
 
 def wire(
@@ -237,7 +237,7 @@ def test_the_page_itself_is_answered_and_locked_down(server: LabelServer) -> Non
         head, _, body = server.raw(request).partition(b"\r\n\r\n")
         assert status(head) == 200
         assert b"<!doctype html>" in body
-    said = head.decode().lower()
+    text = head.decode().lower()
     for header in (
         "content-security-policy: default-src 'none';",
         "frame-ancestors 'none'",
@@ -245,9 +245,9 @@ def test_the_page_itself_is_answered_and_locked_down(server: LabelServer) -> Non
         "referrer-policy: no-referrer",
         "cache-control: no-store",
     ):
-        assert header in said
-    assert "server:" not in said
-    assert "access-control" not in said
+        assert header in text
+    assert "server:" not in text
+    assert "access-control" not in text
 
 
 def test_a_refusal_is_locked_down_too(server: LabelServer) -> None:

@@ -224,12 +224,12 @@ def test_the_table_reads_back_as_it_was_said(said: dict[tuple[str, str], int | N
         content = path.read_text(encoding="utf-8-sig")
         assert content.startswith("query_id,snippet_id,grade,comment\n")
         graded = {key: grade for key, grade in said.items() if grade is not None}
-        found = read_labels(path) if graded else ()
+        result = read_labels(path) if graded else ()
     from judge.dataset.textfile import unescape_candidates
 
     # Ids may stand with an apostrophe that spreadsheets take off; `match` tries both.
-    assert len(found) == len(graded)
-    for label, (key, grade) in zip(found, graded.items(), strict=True):
+    assert len(result) == len(graded)
+    for label, (key, grade) in zip(result, graded.items(), strict=True):
         assert key in {
             (query, item)
             for query in unescape_candidates(label.query_id)

@@ -28,7 +28,7 @@ def sentences(name: str, lang: str, scale: str) -> list[str]:
     assert language
     texts = re.search(rf"^    {scale}: \[$(.*?)^    \],$", language[1], re.DOTALL | re.MULTILINE)
     assert texts
-    return [said for _, said in re.findall(r"^      (['\"])(.*)\1,$", texts[1], re.MULTILINE)]
+    return [line for _, line in re.findall(r"^      (['\"])(.*)\1,$", texts[1], re.MULTILINE)]
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])

@@ -50,26 +50,26 @@ def test_what_people_say_reaches_agree_whole(run: Path) -> None:
         assert server.ask("/finish", {}, "zh") == (400, {"error": "还有 20 个查询-摘要对未标注"})
         state = label_all(server, lambda pair: None if pair["query_id"] == "q3" else says(pair))
         assert (state["labelled"], state["unsure"], state["next"]) == (20, 4, None)
-        status, found = server.ask("/finish", {})
+        status, result = server.ask("/finish", {})
         assert status == 200
         farewell = server.interrupt()
-    assert found["command"] in farewell
-    assert found["path"] == str(run / "labels" / "ann.csv")
-    done = command(*found["command"].split()[1:], "--json")
+    assert result["command"] in farewell
+    assert result["path"] == str(run / "labels" / "ann.csv")
+    done = command(*result["command"].split()[1:], "--json")
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert said["labelled_pairs"] == 16
-    assert said["unmatched_labels"] == 0
-    assert said["people_scale"] == "graded"
+    output = json.loads(done.stdout)
+    assert output["labelled_pairs"] == 16
+    assert output["unmatched_labels"] == 0
+    assert output["people_scale"] == "graded"
     # The page tells what judge agree tells.
-    assert {name: said[name] for name in found["agreement"]} == found["agreement"]
+    assert {name: output[name] for name in result["agreement"]} == result["agreement"]
     truth = {
         snippet["snippet_id"]: int(snippet["snippet"][-1])
         for query in results(run)["queries"]
         for answer in query["engines"].values()
         for snippet in answer["snippets"]
     }
-    rows = [line.split(",") for line in Path(found["path"]).read_text("utf-8-sig").splitlines()[1:]]
+    rows = [line.split(",") for line in Path(result["path"]).read_text("utf-8-sig").splitlines()[1:]]
     assert {row[1]: row[2] for row in rows} == {
         snippet_id: next("?" if row[0] == "q3" else str(grade) for row in rows if row[1] == snippet_id)
         for snippet_id, grade in truth.items()
@@ -87,10 +87,10 @@ def test_two_people_on_one_plan_are_compared_with_each_other(run: Path, tmp_path
     files = [run / "labels" / f"{who}.csv" for who in ("one", "two")]
     done = command("agree", files[0], "--qrels", files[1], "--labels-scale", "graded", "--json")
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert said["pairs"] == said["labelled_pairs"] == 12
-    assert 0 < said["kappa_quadratic"]["value"] < 1
-    assert sum(said["confusion"][grade][grade] for grade in range(3)) == 0
+    output = json.loads(done.stdout)
+    assert output["pairs"] == output["labelled_pairs"] == 12
+    assert 0 < output["kappa_quadratic"]["value"] < 1
+    assert sum(output["confusion"][grade][grade] for grade in range(3)) == 0
 
 
 def test_labels_of_drawn_pairs_are_given_to_agree_with_their_plan(run: Path, tmp_path: Path) -> None:
@@ -101,18 +101,18 @@ def test_labels_of_drawn_pairs_are_given_to_agree_with_their_plan(run: Path, tmp
         # No other result can change P@1: both engines' first ones, of 5 queries.
         assert "labels 10 pairs of 5 queries" in server.greeting
         label_all(server, lambda pair: None if pair["query_id"] == "q3" else says(pair))
-        _, found = server.ask("/finish", {})
-        assert found["command"].endswith(f"--plan {plan}")
+        _, result = server.ask("/finish", {})
+        assert result["command"].endswith(f"--plan {plan}")
         server.interrupt()
-    refused = command(*found["command"].split()[1:], "--json")
+    refused = command(*result["command"].split()[1:], "--json")
     assert (refused.returncode, "8 of 10 drawn pairs have a label" in refused.stderr) == (2, True)
     with serving(run, "--who", "sure", "--plan", plan) as server:
         label_all(server, says)
         server.interrupt()
-    done = command(*found["command"].replace("drawn.csv", "sure.csv").split()[1:], "--json")
+    done = command(*result["command"].replace("drawn.csv", "sure.csv").split()[1:], "--json")
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert (said["labels"], said["queries"]) == (10, 5)
+    output = json.loads(done.stdout)
+    assert (output["labels"], output["queries"]) == (10, 5)
 
 
 def test_the_model_s_side_is_told_last_and_then_the_labels_are_final(run: Path) -> None:
@@ -178,31 +178,31 @@ def test_resuming_says_so_and_a_second_one_is_refused(run: Path) -> None:
 @pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_label_that_was_acknowledged_outlives_every_kill(run: Path, kills: int) -> None:
     chance = random.Random(kills)
-    said: dict[str, int] = {}
+    text: dict[str, int] = {}
     path = run / "labels" / f"mortal{kills}.jsonl"
     for _ in range(kills):
         with serving(run, "--who", path.stem) as server:
             known = _standing(path)
-            assert said.items() <= known.items()
-            said |= known
-            _label_one(server, chance, said)
+            assert text.items() <= known.items()
+            text |= known
+            _label_one(server, chance, text)
             timer = threading.Timer(chance.uniform(0, 0.2), server.process.kill)
             timer.start()
             with suppress(OSError, HTTPException, JSONDecodeError):
                 while True:
-                    _label_one(server, chance, said)
+                    _label_one(server, chance, text)
             timer.join()
-    assert len(said) >= kills
-    assert said.items() <= _standing(path).items()
+    assert len(text) >= kills
+    assert text.items() <= _standing(path).items()
 
 
-def _label_one(server: LabelServer, chance: random.Random, said: dict[str, int]) -> None:
+def _label_one(server: LabelServer, chance: random.Random, text: dict[str, int]) -> None:
     """Labels some pair, perhaps again; `said` gets what was acknowledged."""
     _, state = server.ask(f"/state?at={chance.randrange(20)}")
     wanted = label(state, chance.getrandbits(120), chance.randrange(4))
     status, _ = server.ask("/label", wanted)
     assert status == 200
-    said[wanted["id"]] = wanted["grade"]
+    text[wanted["id"]] = wanted["grade"]
 
 
 def _standing(path: Path) -> dict[str, int]:

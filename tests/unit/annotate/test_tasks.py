@@ -43,25 +43,25 @@ def world(query_ids: list[str], engines: str = "ab", texts: int = 4) -> tuple[Da
     return data, build_pool(data, 10)
 
 
-def names(found: session.Tasks) -> list[tuple[str, str]]:
-    return list(found.index_of)
+def names(result: session.Tasks) -> list[tuple[str, str]]:
+    return list(result.index_of)
 
 
 def test_a_query_is_finished_before_the_next_begins() -> None:
-    _, held = world(["p", "q", "r"])
-    keys = [(pair.query.id, pair.snippet.id) for pair in held.pairs]
-    found = session.order_pairs(held, sorted(keys, key=lambda key: "rpq".index(key[0])), "ann")
-    assert [pair.query.id for pair in found.pairs] == ["r"] * 8 + ["p"] * 8 + ["q"] * 8
-    assert sorted(names(found)) == sorted(keys)
-    assert found.queries == {"r": range(8), "p": range(8, 16), "q": range(16, 24)}
-    assert [found.index_of[key] for key in names(found)] == list(range(24))
+    _, content = world(["p", "q", "r"])
+    keys = [(pair.query.id, pair.snippet.id) for pair in content.pairs]
+    result = session.order_pairs(content, sorted(keys, key=lambda key: "rpq".index(key[0])), "ann")
+    assert [pair.query.id for pair in result.pairs] == ["r"] * 8 + ["p"] * 8 + ["q"] * 8
+    assert sorted(names(result)) == sorted(keys)
+    assert result.queries == {"r": range(8), "p": range(8, 16), "q": range(16, 24)}
+    assert [result.index_of[key] for key in names(result)] == list(range(24))
 
 
 def test_each_person_has_an_order_of_their_own_that_stays() -> None:
-    _, held = world(["p", "q"], texts=6)
-    keys = session.draw_pairs_to_label(held)
-    ann, bob = (names(session.order_pairs(held, keys, who)) for who in ("ann", "bob"))
-    assert ann == names(session.order_pairs(held, keys, "ann")) != bob
+    _, content = world(["p", "q"], texts=6)
+    keys = session.draw_pairs_to_label(content)
+    ann, bob = (names(session.order_pairs(content, keys, who)) for who in ("ann", "bob"))
+    assert ann == names(session.order_pairs(content, keys, "ann")) != bob
     assert {key for key in ann if key[0] == ann[0][0]} == {key for key in bob if key[0] == ann[0][0]}
 
 
@@ -84,11 +84,13 @@ def test_the_order_knows_neither_engine_nor_rank() -> None:
 
 
 def test_without_a_plan_the_queries_are_those_that_agree_would_draw() -> None:
-    _, held = world([f"q{number}" for number in range(8)], engines="a", texts=2)
-    query_ids = {pair.query.id for pair in held.pairs}
-    found = list(dict.fromkeys(key[0] for key in session.draw_pairs_to_label(held, 5)))
-    assert found == list(draw(sorted(query_ids), 5))
-    assert set(session.draw_pairs_to_label(held)) == {(pair.query.id, pair.snippet.id) for pair in held.pairs}
+    _, content = world([f"q{number}" for number in range(8)], engines="a", texts=2)
+    query_ids = {pair.query.id for pair in content.pairs}
+    result = list(dict.fromkeys(key[0] for key in session.draw_pairs_to_label(content, 5)))
+    assert result == list(draw(sorted(query_ids), 5))
+    assert set(session.draw_pairs_to_label(content)) == {
+        (pair.query.id, pair.snippet.id) for pair in content.pairs
+    }
     with pytest.raises(InputError, match="no pair to label"):
         session.draw_pairs_to_label(Pool(10, 0, (), {}))
 
@@ -96,34 +98,34 @@ def test_without_a_plan_the_queries_are_those_that_agree_would_draw() -> None:
 def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:
     rows = [{"query": "x", "query_id": query, "engine": "e", "snippet": text} for query, text in
             (("p", "one"), ("p", ""), ("q", ""))]  # fmt: skip
-    held = build_pool(read_dataset(rows, lang="en", max_chars=99), 9)
-    ids = {(pair.query.id, pair.snippet.text): pair.snippet.id for pair in held.pairs}
+    content = build_pool(read_dataset(rows, lang="en", max_chars=99), 9)
+    ids = {(pair.query.id, pair.snippet.text): pair.snippet.id for pair in content.pairs}
     assert len(ids) == 3
-    assert session.draw_pairs_to_label(held) == (("p", ids["p", "one"]),)
+    assert session.draw_pairs_to_label(content) == (("p", ids["p", "one"]),)
     path = tmp_path / "plan.csv"
     path.write_text("query_id,snippet_id\n" + "".join(f"{query},{key}\n" for (query, _), key in ids.items()))
-    assert session.read_plan(path, held) == session.draw_pairs_to_label(held)
+    assert session.read_plan(path, content) == session.draw_pairs_to_label(content)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path, separator: str) -> None:
-    data, held = world(IDS)
-    path = labelling_plan.write(tmp_path / "plan.csv", data, held, IDS[::-1])
+    data, content = world(IDS)
+    path = labelling_plan.write(tmp_path / "plan.csv", data, content, IDS[::-1])
     text = path.read_text(encoding="utf-8-sig")
     if separator != ",":
         text = text.replace(",", separator)
     path.write_text(text.replace("snippet_id", " Snippet_ID ", 1), encoding="utf-8")
-    found = session.read_plan(path, held)
-    assert set(found) == {(pair.query.id, pair.snippet.id) for pair in held.pairs}
-    assert list(dict.fromkeys(key[0] for key in found)) == IDS[::-1]
+    result = session.read_plan(path, content)
+    assert set(result) == {(pair.query.id, pair.snippet.id) for pair in content.pairs}
+    assert list(dict.fromkeys(key[0] for key in result)) == IDS[::-1]
 
 
 def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) -> None:
-    data, held = world(["p", "q"])
-    path = labelling_plan.write(tmp_path / "plan.csv", data, held, ["p", "q"])
+    data, content = world(["p", "q"])
+    path = labelling_plan.write(tmp_path / "plan.csv", data, content, ["p", "q"])
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     path.write_text("\n".join([lines[0], "", lines[2], lines[2], ",,,"]))
-    assert len(session.read_plan(path, held)) == 1
+    assert len(session.read_plan(path, content)) == 1
 
 
 @check_each(
@@ -137,21 +139,21 @@ def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) 
     ],
 )
 def test_another_file_is_refused_in_a_line(tmp_path: Path, text: str, said: str) -> None:
-    _, held = world(["p"])
+    _, content = world(["p"])
     path = tmp_path / "plan.csv"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError, match=said.replace("(", r"\(")):
-        session.read_plan(path, held)
+        session.read_plan(path, content)
     with pytest.raises(InputError, match="no such file"):
-        session.read_plan(tmp_path / "absent.csv", held)
+        session.read_plan(tmp_path / "absent.csv", content)
 
 
 def test_nothing_shown_tells_engine_rank_or_address() -> None:
-    data, held = world(["p"])
-    text = json.dumps([session.describe_pair(pair, "2026-05-01") for pair in held.pairs])
+    data, content = world(["p"])
+    text = json.dumps([session.describe_pair(pair, "2026-05-01") for pair in content.pairs])
     for secret in (*data.engines, "example", "doc-"):
         assert secret not in text
-    one = session.describe_pair(held.pairs[0], None)
+    one = session.describe_pair(content.pairs[0], None)
     assert one["reference"] == "the answer"
     assert one["today"] == ""
     assert one.keys() == {

@@ -49,10 +49,10 @@ class Repeating:
     ],
 )
 def test_what_is_odd_about_a_verdict_is_noted(letters: int, served: str, flags: tuple[str, ...]) -> None:
-    async def asked() -> tuple[str, ...]:
+    async def ask_all() -> tuple[str, ...]:
         assessor = Assessor(Repeating(letters, served), load_prompts(default_directory(), GRADED), GRADED)
         answer = await assessor.ask(assessor.make_questions(PAIR, 1)[0], assessor.model.complete)
         assert answer.stored is not None
         return answer.stored.flags
 
-    assert virtual_time.run(asked()) == flags
+    assert virtual_time.run(ask_all()) == flags

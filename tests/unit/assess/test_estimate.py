@@ -68,13 +68,13 @@ def test_the_rule_of_thumb_goes_by_script(text: str, tokens: float) -> None:
 
 
 def test_without_a_store_a_rule_of_thumb_is_gone_by_and_said() -> None:
-    found = expected(None, zh=3, en=2)
-    assert (found.judgments, found.known, found.calls, found.again) == (5, 0, 5, 0)
-    assert (found.learned_from, found.by_rule) == (0, 5)
-    assert found.completion_tokens == 5 * 80
-    assert found.usd == pytest.approx((found.prompt_tokens + 10 * found.completion_tokens) / 1e6)
+    result = expected(None, zh=3, en=2)
+    assert (result.judgments, result.known, result.calls, result.again) == (5, 0, 5, 0)
+    assert (result.learned_from, result.by_rule) == (0, 5)
+    assert result.completion_tokens == 5 * 80
+    assert result.usd == pytest.approx((result.prompt_tokens + 10 * result.completion_tokens) / 1e6)
     # five calls, eight at once: one call's time, 2 s
-    assert (found.pace, found.latency, found.seconds) == (None, 2.0, 2.0)
+    assert (result.pace, result.latency, result.seconds) == (None, 2.0, 2.0)
 
 
 def test_what_earlier_calls_took_is_the_guess_at_the_next(tmp_path: Path) -> None:
@@ -84,14 +84,14 @@ def test_what_earlier_calls_took_is_the_guess_at_the_next(tmp_path: Path) -> Non
     again = [[Call("rate_limit"), answered(500, 0, 100), answered(500, 0, 20)]] * 10
     judged(path, VERSIONS["zh"], [*once, *again])
     with VerdictStore(path) as store:
-        found = expected(store, zh=8)
-    assert (found.learned_from, found.by_rule) == (60, 0)
+        result = expected(store, zh=8)
+    assert (result.learned_from, result.by_rule) == (60, 0)
     # 40 verdicts: 30 * 500 + 10 * 1000 = 25,000 in; 12,000 cached; 30 * 40 + 10 * 120 = 2,400 out
-    assert found.prompt_tokens == 25_000 * 8 / 40
-    assert found.completion_tokens == 2_400 * 8 / 40
-    assert found.again == 8 * (60 / 40 - 1)
+    assert result.prompt_tokens == 25_000 * 8 / 40
+    assert result.completion_tokens == 2_400 * 8 / 40
+    assert result.again == 8 * (60 / 40 - 1)
     # (5,000 - 2,400 cached) at 1, 2,400 at 0.5, 480 at 10
-    assert found.usd == pytest.approx((2_600 + 1_200 + 4_800) / 1e6)
+    assert result.usd == pytest.approx((2_600 + 1_200 + 4_800) / 1e6)
 
 
 def test_a_verdict_whose_calls_took_more_than_a_second_counts_once(tmp_path: Path) -> None:
@@ -101,10 +101,10 @@ def test_a_verdict_whose_calls_took_more_than_a_second_counts_once(tmp_path: Pat
         connection.execute("UPDATE calls SET made_at = '2026-11-20T02:00:' || printf('%02d', id) || '+00:00'")
     connection.close()
     with VerdictStore(path) as store:
-        found = expected(store, en=10)
-    assert (found.calls, found.again) == (10, 10)
-    assert (found.prompt_tokens, found.completion_tokens) == (10_000, 400)
-    assert found.pace == pytest.approx(1.0)
+        result = expected(store, en=10)
+    assert (result.calls, result.again) == (10, 10)
+    assert (result.prompt_tokens, result.completion_tokens) == (10_000, 400)
+    assert result.pace == pytest.approx(1.0)
 
 
 def test_each_language_goes_by_its_own_prompt(tmp_path: Path) -> None:
@@ -112,19 +112,19 @@ def test_each_language_goes_by_its_own_prompt(tmp_path: Path) -> None:
     judged(path, VERSIONS["zh"], [[answered(700, 0, 50)]] * 20)
     judged(path, VERSIONS["en"], [[answered(9, 0, 9)]] * 19)  # too few to go by
     with VerdictStore(path) as store:
-        found = expected(store, zh=2, en=3)
+        result = expected(store, zh=2, en=3)
     alone = expected(None, en=3)
-    assert (found.learned_from, found.by_rule) == (20, 3)
-    assert found.prompt_tokens == 2 * 700 + alone.prompt_tokens
-    assert found.completion_tokens == 2 * 50 + 3 * 80
+    assert (result.learned_from, result.by_rule) == (20, 3)
+    assert result.prompt_tokens == 2 * 700 + alone.prompt_tokens
+    assert result.completion_tokens == 2 * 50 + 3 * 80
 
 
 def test_calls_without_a_token_count_teach_no_tokens(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     judged(path, VERSIONS["en"], [*[[answered(600, 0, 60)]] * 20, *[[Call("answered")]] * 20])
     with VerdictStore(path) as store:
-        found = expected(store, en=10)
-    assert (found.prompt_tokens, found.completion_tokens) == (6_000, 600)
+        result = expected(store, en=10)
+    assert (result.prompt_tokens, result.completion_tokens) == (6_000, 600)
 
 
 def test_time_goes_by_the_pace_of_the_last_stretch_of_calls(tmp_path: Path) -> None:
@@ -142,23 +142,23 @@ def test_time_goes_by_the_pace_of_the_last_stretch_of_calls(tmp_path: Path) -> N
         )
     connection.close()
     with VerdictStore(path) as store:
-        found = expected(store, en=40)
-    assert found.pace == pytest.approx(8.0)
-    assert found.seconds == pytest.approx(5.0)
+        result = expected(store, en=40)
+    assert result.pace == pytest.approx(8.0)
+    assert result.seconds == pytest.approx(5.0)
 
 
 def test_a_moment_is_no_pace(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     judged(path, VERSIONS["en"], [[answered(1, 0, 1)]] * 30)
     with VerdictStore(path) as store:
-        found = expected(store, en=40)
-    assert found.pace is None
-    assert found.seconds == 2.0 * 40 / 8
+        result = expected(store, en=40)
+    assert result.pace is None
+    assert result.seconds == 2.0 * 40 / 8
 
 
 def test_without_a_price_there_is_no_sum() -> None:
-    found = expected(None, en=2, limits=Limits(8, 3, 10, 1))
-    assert (found.price, found.usd) == (None, None)
+    result = expected(None, en=2, limits=Limits(8, 3, 10, 1))
+    assert (result.price, result.usd) == (None, None)
 
 
 def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
@@ -172,6 +172,6 @@ def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
             await store.save(Lease(question.key), ASSESSOR.key_info(question), VERDICT, [])
 
         asyncio.run(save())
-        found = estimate_run(build_pool(dataset, 10), ASSESSOR, store, 1, LIMITS)
-    assert (found.judgments, found.known, found.calls) == (1, 1, 0)
-    assert (found.prompt_tokens, found.usd, found.seconds) == (0, 0.0, 0.0)
+        result = estimate_run(build_pool(dataset, 10), ASSESSOR, store, 1, LIMITS)
+    assert (result.judgments, result.known, result.calls) == (1, 1, 0)
+    assert (result.prompt_tokens, result.usd, result.seconds) == (0, 0.0, 0.0)

@@ -155,10 +155,10 @@ def test_a_failed_call_is_in_the_ledger_before_the_next_one_is_made(tmp_path: Pa
 
 def test_an_answer_of_no_use_is_in_the_ledger_before_the_next_one_comes(tmp_path: Path) -> None:
     class Slower(Scripted):
-        async def complete(self, asked: Prompt) -> Completion:
-            if asked.user == "tea 1":
+        async def complete(self, questions: Prompt) -> Completion:
+            if questions.user == "tea 1":
                 await asyncio.sleep(3600)
-            return await super().complete(asked)
+            return await super().complete(questions)
 
     async def scene(store: VerdictStore, other: VerdictStore) -> None:
         paying = asyncio.create_task(pay(store, "k", client_of(Slower()), requests=2))

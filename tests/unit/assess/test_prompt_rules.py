@@ -134,8 +134,8 @@ def test_a_menu_is_not_called_irrelevant(lang: Lang, scale: Scale) -> None:
 
 @every_prompt
 def test_what_counts_as_relevant_is_said_with_the_grades(lang: Lang, scale: Scale) -> None:
-    said = PROMPTS[scale].templates[lang].system.split("\n")
-    matches = [re.match(r"(\d|yes|no)[:：] ?(.+)", line) for line in said]
+    text = PROMPTS[scale].templates[lang].system.split("\n")
+    matches = [re.match(r"(\d|yes|no)[:：] ?(.+)", line) for line in text]
     levels = {match[1]: match[2] for match in matches if match}
     assert sorted(levels) == sorted(value.strip('"') for value in VALUES[scale.name])
     relevant = {value for value, meaning in levels.items() if meaning.startswith(("relevant; ", "相关，"))}

@@ -61,17 +61,21 @@ class Counting(NullProgress):
 
 
 async def judge(
-    pairs: Pool, asked: Assessor, store: VerdictStore, client: ModelClient, progress: ProgressListener
+    pairs: Pool,
+    asked_assessor: Assessor,
+    store: VerdictStore,
+    client: ModelClient,
+    progress: ProgressListener,
 ) -> JudgingResult:
-    return await judge_pool(pairs, asked, client, lease_window(store, client), 1, progress)
+    return await judge_pool(pairs, asked_assessor, client, lease_window(store, client), 1, progress)
 
 
 async def judged(
     store: VerdictStore, watch: Counting, max_wait: float = 600, name: str = "lexical"
 ) -> JudgingResult:
-    asked = assessor(name)
-    client = ModelClient(asked.model, Limits(4, 3, max_wait, 1), CancelToken())
-    return await judge(POOL, asked, store, client, watch)
+    asked_assessor = assessor(name)
+    client = ModelClient(asked_assessor.model, Limits(4, 3, max_wait, 1), CancelToken())
+    return await judge(POOL, asked_assessor, store, client, watch)
 
 
 async def hold(store: VerdictStore) -> None:
@@ -148,34 +152,34 @@ MANY = build_pool(read_dataset(numbered(20, 1, 10), lang="auto", max_chars=4000)
 def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
     model: Replying, most_calls: int, words: str, tmp_path: Path
 ) -> None:
-    asked = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
+    asked_assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(64, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        judging = asyncio.run(judge(MANY, asked, store, client, NullProgress()))
+        judging = asyncio.run(judge(MANY, asked_assessor, store, client, NullProgress()))
     assert words in str(judging.stopped)
     assert model.calls == judging.calls_made <= most_calls
 
 
 def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path) -> None:
     model = Replying('{"reason": "it', finish_reason="length")
-    asked = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
+    asked_assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(4, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        judging = asyncio.run(judge(POOL, asked, store, client, NullProgress()))
+        judging = asyncio.run(judge(POOL, asked_assessor, store, client, NullProgress()))
     assert all("raise --max-tokens (now 512)" in each.detail for each in judging.judgments)
 
 
 def test_what_is_still_to_be_asked_takes_little_memory_however_much_it_shows() -> None:
     rows = [{**row, "snippet": f"{row['snippet']} {'long ' * 600}"} for row in numbered(100, 1, 10)]
-    large, asked = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), assessor()
+    large, asked_assessor = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), assessor()
     tracemalloc.start()
     try:
-        questions = plan_requests(large, asked, 2)
-        held, _ = tracemalloc.get_traced_memory()
+        questions = plan_requests(large, asked_assessor, 2)
+        content, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert len(questions[1]) == 2000
-    assert held < 2000 * 1000
+    assert content < 2000 * 1000
 
 
 def test_every_assessor_warns_of_its_own_damaged_verdicts(tmp_path: Path) -> None:
@@ -218,10 +222,10 @@ def test_leases_are_taken_ahead_and_never_more_than_twice_the_concurrency(
             return await super().complete(prompt)
 
     model = Failing('{"reason": "r", "grade": 1}')
-    asked = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
+    asked_assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(concurrency, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        result = asyncio.run(judge(POOL, asked, store, client, NullProgress()))
+        result = asyncio.run(judge(POOL, asked_assessor, store, client, NullProgress()))
     assert [judgment.grade for judgment in result.judgments] == [1] * len(POOL.pairs)
     assert concurrency < max(leases) <= 2 * concurrency
     assert count_leases(tmp_path / "v.sqlite") == 0
@@ -248,9 +252,9 @@ def test_no_permit_is_held_while_a_lease_is_awaited(tmp_path: Path) -> None:
                 four.set()
 
     async def scene(store: Blocked) -> JudgingResult:
-        asked = assessor()
-        client = ModelClient(asked.model, Limits(2, 3, 600, 1), CancelToken())
-        judging = asyncio.create_task(judge(SIX, asked, store, client, Watching()))
+        asked_assessor = assessor()
+        client = ModelClient(asked_assessor.model, Limits(2, 3, 600, 1), CancelToken())
+        judging = asyncio.create_task(judge(SIX, asked_assessor, store, client, Watching()))
         await four.wait()
         assert store.commits == 2
         assert client.limiter.in_flight == 0
@@ -290,8 +294,8 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
     leases = count_leases(path)
     assert 4 <= leases <= 8
     with VerdictStore(path) as store:
-        asked = Assessor(Replying(""), load_prompts(default_directory(), GRADED), GRADED)
-        keys = list(plan_requests(MANY, asked, 1)[1])
+        asked_assessor = Assessor(Replying(""), load_prompts(default_directory(), GRADED), GRADED)
+        keys = list(plan_requests(MANY, asked_assessor, 1)[1])
         results = asyncio.run(store.acquire(keys))
         assert all(isinstance(result, Lease) for result in results)
         assert store.list_calls(keys) == [Call("lost", maybe_billed=True)] * leases
@@ -317,11 +321,11 @@ class Together(Lexical):
 
 def test_a_server_that_gave_verdicts_is_not_probed_in_the_next_run(tmp_path: Path) -> None:
     async def judge_together(count: int, rows: int) -> int:
-        asked = Assessor(Together(count), load_prompts(default_directory(), GRADED), GRADED)
-        client = ModelClient(asked.model, Limits(16, 3, 600, 1), CancelToken())
+        asked_assessor = Assessor(Together(count), load_prompts(default_directory(), GRADED), GRADED)
+        client = ModelClient(asked_assessor.model, Limits(16, 3, 600, 1), CancelToken())
         pool = build_pool(read_dataset(numbered(rows, 1, 1), lang="auto", max_chars=4000), 10)
         with VerdictStore(tmp_path / "v.sqlite") as store:
-            return len((await judge(pool, asked, store, client, NullProgress())).judgments)
+            return len((await judge(pool, asked_assessor, store, client, NullProgress())).judgments)
 
     assert asyncio.run(judge_together(1, 1)) == 1
     assert asyncio.run(judge_together(16, 40)) == 40

@@ -57,7 +57,7 @@ class Scripted:
 def outcomes(client: ModelClient) -> list[str]:
     """How the calls for one pair ended."""
 
-    async def asked() -> list[str]:
+    async def ask() -> list[str]:
         log = CallList(client.cancel_token)
         async with client.permit(log) as permit:
             try:
@@ -66,7 +66,7 @@ def outcomes(client: ModelClient) -> list[str]:
                 return [*(call.outcome for call in log.calls), type(error).__name__]
         return [call.outcome for call in log.calls]
 
-    return virtual_time.run(asked())
+    return virtual_time.run(ask())
 
 
 def client_of(*faults: CallError, attempts: int = 2, max_calls: int | None = None) -> ModelClient:
@@ -86,7 +86,7 @@ def test_a_concession_counts_against_the_ceiling_of_calls() -> None:
 
 
 def test_a_scout_that_concedes_asks_again_before_others_scout() -> None:
-    async def asked() -> int:
+    async def ask() -> int:
         client = client_of(LESS)
         async with client.permit(CallList(client.cancel_token)) as permit:
             waiting = asyncio.create_task(client.limiter.acquire())
@@ -94,7 +94,7 @@ def test_a_scout_that_concedes_asks_again_before_others_scout() -> None:
             await client.complete(prompt("tea"), permit)
         return (await waiting).number
 
-    assert virtual_time.run(asked()) == 3
+    assert virtual_time.run(ask()) == 3
 
 
 def test_attempts_are_counted_and_a_final_fault_is_final() -> None:
@@ -111,7 +111,7 @@ def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None
     price = Price(input=0.0, output=1.0, cached=0.0)
     limits = Limits(4, 2, 600, 1, budget=50e-6, price=price)
 
-    async def asked() -> list[Call]:
+    async def ask() -> list[Call]:
         client = ModelClient(Silent(), limits, CancelToken())
         client.spend_limit.reserve()
         client.spend_limit.settle(Usage(completion_tokens=20), price, answered=True)
@@ -125,7 +125,7 @@ def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None
         assert client.limiter.in_flight == 0
         return log.calls
 
-    assert virtual_time.run(asked()) == [Call("lost", maybe_billed=True)]
+    assert virtual_time.run(ask()) == [Call("lost", maybe_billed=True)]
 
 
 def test_a_refused_account_stops_everybody() -> None:
@@ -144,14 +144,14 @@ def test_a_declined_pair_shows_that_the_server_is_there() -> None:
 def test_a_server_that_nobody_ever_reached_is_soon_given_up(
     fault: ConnectionFailed, seconds: tuple[float, float], calls: int
 ) -> None:
-    async def asked() -> tuple[float, int]:
+    async def ask() -> tuple[float, int]:
         client = client_of(*[fault] * 99, attempts=9)
         async with client.permit(CallList(client.cancel_token)) as permit:
             with pytest.raises(RunIncomplete, match=f"no connection to {fault.detail}; check --base-url"):
                 await client.complete(prompt("tea"), permit)
         return asyncio.get_running_loop().time(), client.spend_limit.calls
 
-    after, made = virtual_time.run(asked())
+    after, made = virtual_time.run(ask())
     assert seconds[0] <= after <= seconds[1]
     assert made <= calls
 
@@ -184,7 +184,7 @@ class Slow(Scripted):
 def test_a_server_that_never_answered_costs_few_requests(
     fault: CallError, latency: float, most_calls: int, most_seconds: float, words: str
 ) -> None:
-    async def asked() -> tuple[float, int, str]:
+    async def ask() -> tuple[float, int, str]:
         client = ModelClient(Slow(fault, latency), Limits(64, 5, 600, 1), CancelToken())
 
         async def work(number: int) -> None:
@@ -202,8 +202,8 @@ def test_a_server_that_never_answered_costs_few_requests(
         await asyncio.gather(*working, return_exceptions=True)
         return asyncio.get_running_loop().time(), client.spend_limit.calls, str(client.cancel_token.reason)
 
-    seconds, calls, said = virtual_time.run(asked())
-    assert words in said
+    seconds, calls, output = virtual_time.run(ask())
+    assert words in output
     assert calls <= most_calls
     assert seconds <= most_seconds
 
@@ -214,22 +214,22 @@ def test_the_status_says_for_how_long_what_is_waited_for() -> None:
         client.model.endpoint = "http://127.0.0.1:9/v1"  # type: ignore[misc]
         async with client.permit(CallList(client.cancel_token)) as permit:
             asking = asyncio.create_task(client.complete(prompt("tea"), permit))
-            said: list[str] = []
+            text: list[str] = []
             for wait in (3, 37, 80):
                 await asyncio.sleep(wait)
-                said.append(client.wait_status())
+                text.append(client.wait_status())
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
-        return said
+        return text
 
-    said = virtual_time.run(watched())
-    assert said[:2] == ["", "waiting for the first answer from 127.0.0.1:9, 40 s"]
-    assert said[2]
+    output = virtual_time.run(watched())
+    assert output[:2] == ["", "waiting for the first answer from 127.0.0.1:9, 40 s"]
+    assert output[2]
 
 
 @pytest.mark.parametrize("first", [DOWN, LESS, RequestRejected("too_long", "x"), None])
 def test_a_server_that_was_heard_of_is_waited_for_as_long_as_patience_lasts(first: CallError | None) -> None:
-    async def asked() -> float:
+    async def ask() -> float:
         client = client_of(*filter(None, [first]), attempts=99)
         async with client.permit(CallList(client.cancel_token)) as permit:
             with suppress(RequestRejected):
@@ -240,20 +240,20 @@ def test_a_server_that_was_heard_of_is_waited_for_as_long_as_patience_lasts(firs
             await client.complete(prompt("milk"), permit)
         return asyncio.get_running_loop().time() - began
 
-    assert virtual_time.run(asked()) > 60
+    assert virtual_time.run(ask()) > 60
 
 
 def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_is_told_of() -> None:
     away = [RetryableError("rate_limit", "HTTP 429: slow", retry_after=wait) for wait in (7.0, 86400.0)]
     client = client_of(away[0], away[1])
 
-    async def asked() -> float:
+    async def ask() -> float:
         async with client.permit(CallList(client.cancel_token)) as permit:
             with pytest.raises(RunIncomplete, match=r"scripted asks to wait 24 h \(rate_limit: HTTP 429"):
                 await client.complete(prompt("tea"), permit)
         return asyncio.get_running_loop().time()
 
-    assert virtual_time.run(asked()) < 10
+    assert virtual_time.run(ask()) < 10
     assert client.spend_limit.calls == 2
     assert client.warnings == ()
 

@@ -96,8 +96,8 @@ def test_a_server_that_refuses_late_is_asked_little_more(burst: int | None, seco
 class RefusingLate(Limited):
     """A server that answers in its latency, and refuses only after two seconds."""
 
-    def __call__(self, asked: ChatRequest) -> Reply:
-        reply = super().__call__(asked)
+    def __call__(self, request: ChatRequest) -> Reply:
+        reply = super().__call__(request)
         return replace(reply, delay=2.0) if reply.status == 429 else reply
 
 

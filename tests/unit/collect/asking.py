@@ -28,9 +28,9 @@ def results(query: str, count: int = 3) -> list[Result]:
     ]
 
 
-def three(asked: SearchRequest) -> Page:
+def three(request: SearchRequest) -> Page:
     """Three results for every query."""
-    return Page(results(asked.query))
+    return Page(results(request.query))
 
 
 def write_queries(folder: Path, *queries: str) -> Path:
@@ -60,9 +60,9 @@ def collected(folder: Path, server: EngineServer, *engines: str, **options: Any)
     return collect(asked(folder, server, *engines, **options))
 
 
-def answered(found: CollectResult) -> dict[str, int]:
+def answered(result: CollectResult) -> dict[str, int]:
     """How many queries each engine answered."""
-    return {name: tally.answered for name, tally in found.engines.items()}
+    return {name: tally.answered for name, tally in result.engines.items()}
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:

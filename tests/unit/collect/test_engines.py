@@ -123,8 +123,8 @@ def test_each_engine_is_asked_in_its_own_words_and_its_results_are_kept_raw(
 ) -> None:
     write_queries(tmp_path, "茶 & tea")
     with EngineServer(three) as server:
-        found = collected(tmp_path, server, engine, lang="zh-CN", country="cn")
-    assert found.incomplete is None
+        result = collected(tmp_path, server, engine, lang="zh-CN", country="cn")
+    assert result.incomplete is None
     [request] = server.of(engine)
     sent = dict(request.sent)
     if engine in KEY_AT:
@@ -143,8 +143,8 @@ def test_each_engine_is_asked_in_its_own_words_and_its_results_are_kept_raw(
 def test_nothing_found_is_an_empty_list_and_no_error(engine: str, tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page()) as server:
-        found = collected(tmp_path, server, engine)
-    assert found.incomplete is None
+        result = collected(tmp_path, server, engine)
+    assert result.incomplete is None
     assert [answer["results"] for answer in answers(tmp_path, engine)] == [[]]
 
 
@@ -153,8 +153,8 @@ def test_nothing_found_is_an_empty_list_and_no_error(engine: str, tmp_path: Path
 def test_garbage_is_an_error_and_no_empty_list(engine: str, body: str, tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(body=body)) as server:
-        found = collected(tmp_path, server, engine, attempts=1)
-    assert found.incomplete is not None
+        result = collected(tmp_path, server, engine, attempts=1)
+    assert result.incomplete is not None
     assert answers(tmp_path, engine)[0]["error"].startswith("server_error: ")
 
 
@@ -163,11 +163,13 @@ def test_garbage_is_an_error_and_no_empty_list(engine: str, body: str, tmp_path:
 def test_an_answer_nested_beyond_reason_ends_nothing(body: str, depth: int, tmp_path: Path) -> None:
     nested = body % ("[" * depth + '"x"' + "]" * depth)
     write_queries(tmp_path, "tea", "coffee")
-    with EngineServer(lambda asked: Page(body=nested) if asked.query == "tea" else three(asked)) as server:
-        found = collected(tmp_path, server, "searxng", attempts=1)
-    assert answered(found)["searxng"] == (2 if depth < 100 and "results" in body else 1)
+    with EngineServer(
+        lambda request: Page(body=nested) if request.query == "tea" else three(request)
+    ) as server:
+        result = collected(tmp_path, server, "searxng", attempts=1)
+    assert answered(result)["searxng"] == (2 if depth < 100 and "results" in body else 1)
     assert answers(tmp_path, "searxng")[1]["results"]
-    assert nested in [entry.body for entry in read_entries(found.raw_log)]
+    assert nested in [entry.body for entry in read_entries(result.raw_log)]
 
 
 @pytest.mark.parametrize("key", ["test", "e"])
@@ -177,8 +179,8 @@ def test_a_key_that_is_a_word_alters_no_answer(
     monkeypatch.setenv("BRAVE_SEARCH_API_KEY", key)
     write_queries(tmp_path, "test driven development")
     with EngineServer(three) as server:
-        found = collected(tmp_path, server, "brave")
-    assert found.incomplete is None
+        result = collected(tmp_path, server, "brave")
+    assert result.incomplete is None
     [answer] = answers(tmp_path, "brave")
     assert [each["title"] for each in answer["results"]] == [
         title for title, _, _ in results("test driven development")
@@ -194,10 +196,10 @@ def test_a_searxng_whose_engines_all_kept_silent_has_not_searched(tmp_path: Path
 
 
 def test_pages_are_turned_until_the_depth_is_reached_or_one_is_empty(tmp_path: Path) -> None:
-    def page(asked: SearchRequest) -> Page:
-        if asked.query == "rare" and asked.sent["pageno"] == "2":
+    def page(request: SearchRequest) -> Page:
+        if request.query == "rare" and request.sent["pageno"] == "2":
             return Page()
-        return Page(results(f"{asked.query} {asked.sent['pageno']}", 10))
+        return Page(results(f"{request.query} {request.sent['pageno']}", 10))
 
     write_queries(tmp_path, "common", "rare")
     with EngineServer(page) as server:
@@ -217,10 +219,10 @@ def test_pages_are_turned_until_the_depth_is_reached_or_one_is_empty(tmp_path: P
 
 def test_an_engine_without_a_second_page_is_asked_once(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    with EngineServer(lambda asked: Page(results(asked.query, 20))) as server:
-        found = collected(tmp_path, server, "tavily", depth=50)
+    with EngineServer(lambda request: Page(results(request.query, 20))) as server:
+        result = collected(tmp_path, server, "tavily", depth=50)
     assert [each.sent["max_results"] for each in server.searched] == [20]
-    assert found.remarks[0].startswith("tavily gives at most 20 of the 50 results")
+    assert result.remarks[0].startswith("tavily gives at most 20 of the 50 results")
 
 
 def test_a_described_engine_is_asked_as_its_table_says(
@@ -281,8 +283,8 @@ def test_a_described_engine_with_other_literals_is_asked_anew(tmp_path: Path) ->
 def test_a_public_address_needs_its_key_and_one_of_your_own_its_address(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(three) as server:
-        for engine, said in (("brave", "BRAVE_SEARCH_API_KEY"), ("searxng", "--base-url searxng=")):
-            with pytest.raises(SetupError, match=said):
+        for engine, line in (("brave", "BRAVE_SEARCH_API_KEY"), ("searxng", "--base-url searxng=")):
+            with pytest.raises(SetupError, match=line):
                 collected(tmp_path, server, engine, base_urls={})
         assert asked(tmp_path, server, "brave").base_urls == {"brave": server.url}
     assert not server.searched

@@ -73,8 +73,8 @@ def test_errors_are_told_apart_by_what_each_engine_says(
     write_queries(tmp_path, "tea", "coffee")
     text = body if isinstance(body, str) else json.dumps(body)
     with EngineServer(lambda _: Page(status=status, body=text)) as server:
-        found = collected(tmp_path, server, engine, attempts=1, max_wait=0)
-    assert answered(found) == {engine: 0}
+        result = collected(tmp_path, server, engine, attempts=1, max_wait=0)
+    assert answered(result) == {engine: 0}
     assert answers(tmp_path, engine)[0]["error"].startswith(f"{kind}: "), answers(tmp_path, engine)[0]
 
 
@@ -134,6 +134,6 @@ def test_a_request_that_breaks_on_a_kept_connection_is_counted_each_time(tmp_pat
 
     write_queries(tmp_path, *(f"query {number}" for number in range(6)))
     with Breaking(three) as server:
-        found = collected(tmp_path, server, "searxng", attempts=9, rate=20.0)
-        assert found.calls_made == server.seen.total() > 6
-    assert answered(found) == {"searxng": 6}
+        result = collected(tmp_path, server, "searxng", attempts=9, rate=20.0)
+        assert result.calls_made == server.seen.total() > 6
+    assert answered(result) == {"searxng": 6}

@@ -43,7 +43,9 @@ def test_the_same_command_again_makes_no_call_and_gives_the_same_bytes(tmp_path:
 def test_only_what_failed_is_asked_again(tmp_path: Path) -> None:
     broken = {"coffee"}
     write_queries(tmp_path, *QUERIES)
-    with EngineServer(lambda asked: Page(status=500) if asked.query in broken else three(asked)) as server:
+    with EngineServer(
+        lambda request: Page(status=500) if request.query in broken else three(request)
+    ) as server:
         first = collected(tmp_path, server, "searxng", attempts=1)
         assert "error" in answers(tmp_path, "searxng")[1]
         broken.clear()
@@ -65,7 +67,7 @@ def test_a_question_asked_otherwise_is_another_call(tmp_path: Path) -> None:
 def test_engines_see_a_query_at_the_same_moment(tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
     # No answer comes before the last request: an engine that waits for one never gets it.
-    with EngineServer(lambda asked: Page(results(asked.query)), least=3 * len(QUERIES)) as server:
+    with EngineServer(lambda request: Page(results(request.query)), least=3 * len(QUERIES)) as server:
         collected(tmp_path, server, "brave", "exa", "searxng", rate=8.0)
     assert [each.query for each in server.searched] == [query for query in QUERIES for _ in range(3)]
 
@@ -80,15 +82,15 @@ def test_a_rate_is_kept(tmp_path: Path) -> None:
 
 
 def test_nobody_is_asked_before_the_time_that_retry_after_names(tmp_path: Path) -> None:
-    def page(asked: SearchRequest) -> Page:
-        if asked.query == "tea" and asked.attempt == 1:
+    def page(request: SearchRequest) -> Page:
+        if request.query == "tea" and request.attempt == 1:
             return Page(status=429, headers={"Retry-After": "1"}, body='{"error": {"code": "RATE_LIMITED"}}')
-        return three(asked)
+        return three(request)
 
     write_queries(tmp_path, *QUERIES)
     with EngineServer(page) as server:
-        found = collected(tmp_path, server, "brave", rate=20.0)
-    assert found.incomplete is None
+        result = collected(tmp_path, server, "brave", rate=20.0)
+    assert result.incomplete is None
     first, *rest = server.searched
     after = [each.at - first.at for each in rest]
     assert all(gap >= 0.99 or gap < 0.2 for gap in after), after
@@ -99,9 +101,9 @@ def test_nobody_is_asked_before_the_time_that_retry_after_names(tmp_path: Path) 
 def test_who_is_asked_too_often_gets_a_breath_unasked(tmp_path: Path) -> None:
     busy = Page(status=429, body="")
     write_queries(tmp_path, "tea")
-    with EngineServer(lambda asked: busy if asked.attempt == 1 else three(asked)) as server:
-        found = collected(tmp_path, server, "exa")
-    assert found.incomplete is None
+    with EngineServer(lambda request: busy if request.attempt == 1 else three(request)) as server:
+        result = collected(tmp_path, server, "exa")
+    assert result.incomplete is None
     first, second = server.searched
     assert second.at - first.at >= 0.99
 
@@ -109,9 +111,9 @@ def test_who_is_asked_too_often_gets_a_breath_unasked(tmp_path: Path) -> None:
 def test_a_wait_beyond_patience_ends_that_engine_for_now(tmp_path: Path) -> None:
     page = Page(status=429, headers={"Retry-After": "3600"}, body='{"error": {"code": "RATE_LIMITED"}}')
     write_queries(tmp_path, *QUERIES)
-    with EngineServer(lambda asked: page if asked.engine == "brave" else three(asked)) as server:
-        found = collected(tmp_path, server, "brave", "exa", rate=20.0)
-    assert answered(found) == {"brave": 0, "exa": 4}
+    with EngineServer(lambda request: page if request.engine == "brave" else three(request)) as server:
+        result = collected(tmp_path, server, "brave", "exa", rate=20.0)
+    assert answered(result) == {"brave": 0, "exa": 4}
     assert len(server.of("brave")) <= 2
     assert "Retry-After is 3,600 s, above --max-wait" in answers(tmp_path, "brave")[0]["error"]
 
@@ -120,9 +122,9 @@ def test_a_refused_account_stops_its_engine_and_no_other(tmp_path: Path) -> None
     queries = [f"question {number}" for number in range(30)]
     write_queries(tmp_path, *queries)
     refusal = Page(status=401, body=json.dumps({"message": "Unauthorized."}))
-    with EngineServer(lambda asked: refusal if asked.engine == "serper" else three(asked)) as server:
-        found = collected(tmp_path, server, "serper", "exa", rate=200.0)
-    assert answered(found) == {"serper": 0, "exa": 30}
+    with EngineServer(lambda request: refusal if request.engine == "serper" else three(request)) as server:
+        result = collected(tmp_path, server, "serper", "exa", rate=200.0)
+    assert answered(result) == {"serper": 0, "exa": 30}
     assert len(server.of("serper")) <= 16  # those under way, and those that took their places meanwhile
     errors = [answer["error"] for answer in answers(tmp_path, "serper")]
     assert errors[0].startswith("auth: HTTP 401")
@@ -133,7 +135,7 @@ def test_a_refused_account_stops_its_engine_and_no_other(tmp_path: Path) -> None
 def test_a_single_query_that_is_turned_away_closes_no_engine(status: int, tmp_path: Path) -> None:
     refusal = Page(status=status, body="<html>blocked</html>")
     write_queries(tmp_path, "<script>", *QUERIES)
-    with EngineServer(lambda asked: refusal if asked.query == "<script>" else three(asked)) as server:
+    with EngineServer(lambda request: refusal if request.query == "<script>" else three(request)) as server:
         first = collected(tmp_path, server, "searxng", rate=4.0)
         again = collected(tmp_path, server, "searxng")
     assert (answered(first), first.calls_made) == ({"searxng": 4}, 5)
@@ -146,9 +148,9 @@ def test_two_refusals_in_a_row_close_an_engine_and_an_empty_account_at_once(
 ) -> None:
     write_queries(tmp_path, *QUERIES)
     refusal = Page(status=status, body="no")
-    with EngineServer(lambda asked: three(asked) if asked.query == "tea" else refusal) as server:
-        found = collected(tmp_path, server, "searxng", rate=4.0)
-    assert answered(found) == {"searxng": 1}
+    with EngineServer(lambda request: three(request) if request.query == "tea" else refusal) as server:
+        result = collected(tmp_path, server, "searxng", rate=4.0)
+    assert answered(result) == {"searxng": 1}
     assert len(server.searched) == 1 + calls
 
 
@@ -156,9 +158,9 @@ def test_an_engine_that_is_down_does_not_take_the_night(tmp_path: Path) -> None:
     queries = [f"question {number}" for number in range(60)]
     write_queries(tmp_path, *queries)
     down = Page(status=503, body="")
-    with EngineServer(lambda asked: down if asked.engine == "exa" else three(asked)) as server:
-        found = collected(tmp_path, server, "exa", "brave", attempts=1, rate=500.0)
-    assert answered(found) == {"exa": 0, "brave": 60}
+    with EngineServer(lambda request: down if request.engine == "exa" else three(request)) as server:
+        result = collected(tmp_path, server, "exa", "brave", attempts=1, rate=500.0)
+    assert answered(result) == {"exa": 0, "brave": 60}
     assert 10 <= len(server.of("exa")) <= 18
 
 
@@ -166,28 +168,28 @@ def test_a_key_is_in_no_file_and_no_message(tmp_path: Path, monkeypatch: pytest.
     for variable, key in KEYS.items():
         monkeypatch.setenv(variable, key)
 
-    def page(asked: SearchRequest) -> Page:
+    def page(request: SearchRequest) -> Page:
         echo = json.dumps(
-            {"error": f"bad key {CANARY}", "sent": dict(asked.sent), "headers": dict(asked.headers)}
+            {"error": f"bad key {CANARY}", "sent": dict(request.sent), "headers": dict(request.headers)}
         )
-        return Page(status=401 if asked.query == "tea" else 200, body=echo)
+        return Page(status=401 if request.query == "tea" else 200, body=echo)
 
     write_queries(tmp_path, "coffee", "tea")
     with EngineServer(page) as server:
-        found = collected(tmp_path, server, "serpapi-google", "brave", "tavily", attempts=1)
+        result = collected(tmp_path, server, "serpapi-google", "brave", "tavily", attempts=1)
     assert server.searched[0].sent["api_key"] == CANARY
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"canary" not in written
-    assert "canary" not in str(found.incomplete)
+    assert "canary" not in str(result.incomplete)
 
 
 def test_an_interrupted_collection_keeps_its_answers_and_goes_on(tmp_path: Path) -> None:
     stop = CancelToken()
 
-    def page(asked: SearchRequest) -> Page:
-        if asked.query == "wine":
+    def page(request: SearchRequest) -> Page:
+        if request.query == "wine":
             stop.cancel_from_thread(Interrupted("enough"))
-        return three(asked)
+        return three(request)
 
     write_queries(tmp_path, *QUERIES)
     with EngineServer(page) as server:
@@ -195,9 +197,9 @@ def test_an_interrupted_collection_keeps_its_answers_and_goes_on(tmp_path: Path)
             collect(asked(tmp_path, server, "searxng", rate=20.0), stop=stop)
         assert not (tmp_path / "data.jsonl").exists()
         before = len(server.searched)
-        found = collected(tmp_path, server, "searxng")
+        result = collected(tmp_path, server, "searxng")
     assert before == 3  # the call under way came home
-    assert (found.calls_made, found.incomplete) == (1, None)
+    assert (result.calls_made, result.incomplete) == (1, None)
 
 
 def test_a_torn_last_line_is_asked_again(tmp_path: Path) -> None:
@@ -216,9 +218,9 @@ def test_the_dataset_is_read_as_it_was_meant(tmp_path: Path) -> None:
     path = tmp_path / "queries.tsv"
     path.write_text("a\ttea\nb\tcoffee\nc\twine\n", encoding="utf-8")
     pages = {"tea": Page(results("tea")), "coffee": Page(), "wine": Page(status=400, body="{}")}
-    with EngineServer(lambda asked: pages[asked.query]) as server:
-        found = collected(tmp_path, server, "brave")
-    data = read_dataset(found.data, lang="auto", max_chars=4000)
+    with EngineServer(lambda request: pages[request.query]) as server:
+        result = collected(tmp_path, server, "brave")
+    data = read_dataset(result.data, lang="auto", max_chars=4000)
     tea, coffee, wine = data.rankings
     assert tea.snippets[0].text == "tea at & rank 1"
     assert tea.snippets[0].raw_text == "<b>tea</b> at &amp; rank 1"

@@ -77,9 +77,9 @@ def test_a_search_wrapper_is_an_engine(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea", "coffee")
     options = {"engine_tables": {"GoogleSerperAPIWrapper": {"options": {"serper_api_key": "k"}}}}
     with EngineServer(three) as server, redirected(server):
-        found = collected(tmp_path, server, SERPER, base_urls={}, **options)
+        result = collected(tmp_path, server, SERPER, base_urls={}, **options)
         again = collected(tmp_path, server, SERPER, base_urls={}, **options)
-    assert (found.calls_made, again.calls_made) == (2, 0)
+    assert (result.calls_made, again.calls_made) == (2, 0)
     assert answers(tmp_path, "GoogleSerperAPIWrapper")[1]["results"] == [
         {"title": title, "url": url, "snippet": snippet, "date": DATE}
         for title, url, snippet in results("coffee")
@@ -90,8 +90,8 @@ def test_nothing_found_is_empty(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     options = {"engine_tables": {"GoogleSerperAPIWrapper": {"options": {"serper_api_key": "k"}}}}
     with EngineServer(lambda _: Page()) as server, redirected(server):
-        found = collected(tmp_path, server, SERPER, base_urls={}, **options)
-    assert answered(found) == {"GoogleSerperAPIWrapper": 1}
+        result = collected(tmp_path, server, SERPER, base_urls={}, **options)
+    assert answered(result) == {"GoogleSerperAPIWrapper": 1}
     assert answers(tmp_path, "GoogleSerperAPIWrapper")[0]["results"] == []
 
 
@@ -106,9 +106,9 @@ def test_an_outage_behind_a_wrapper_is_an_error_and_never_an_empty_answer(
     with EngineServer(lambda _: OUTAGES[outage]) as server, redirected(server):
         # Slower than the timeout or far faster, on any machine.
         timeout = 0.5 if OUTAGES[outage].delay else 30.0
-        found = collected(tmp_path, server, f"langchain:{spec}", timeout=timeout, **options)
+        result = collected(tmp_path, server, f"langchain:{spec}", timeout=timeout, **options)
         assert server.searched or OUTAGES[outage].delay
-    assert answered(found) == {cls: 0}
+    assert answered(result) == {cls: 0}
     assert answers(tmp_path, cls)[0]["error"]
 
 
@@ -153,8 +153,8 @@ def test_retrievers_and_tools_are_asked_by_their_import_path(cls: str, tmp_path:
     write_queries(tmp_path, "tea")
     with EngineServer(three) as server:
         spec = f"langchain:tests.unit.collect.wrappers:{cls}"
-        found = collected(tmp_path, server, spec, base_urls={})
-    assert found.incomplete is None
+        result = collected(tmp_path, server, spec, base_urls={})
+    assert result.incomplete is None
     [answer] = answers(tmp_path, cls)
     assert [each["snippet"] for each in answer["results"]] == ["tea 1", "tea 2"]
     assert not server.searched
@@ -174,14 +174,14 @@ def test_a_wrapper_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
     done = command("collect", path, *words, "--timeout", "0.2", "--attempts", "1", "--rate", "100")
     # `command` ends with an error when the process does not.
     assert done.returncode == 3, done.stderr
-    said = [answer["error"] for answer in answers(tmp_path, "Hung")]
-    assert said == ["transport: TimeoutError: no answer within 0.2 s"] * 12  # nobody waited for a thread
+    text = [answer["error"] for answer in answers(tmp_path, "Hung")]
+    assert text == ["transport: TimeoutError: no answer within 0.2 s"] * 12  # nobody waited for a thread
 
 
 def test_a_wrapper_that_ends_the_process_is_a_fault_like_any_other(tmp_path: Path) -> None:
     write_queries(tmp_path, "quit", "tea")
-    found = wrapped(tmp_path, "Hosted", {}, attempts=1)
-    assert answered(found) == {"Hosted": 1}
+    result = wrapped(tmp_path, "Hosted", {}, attempts=1)
+    assert answered(result) == {"Hosted": 1}
     assert answers(tmp_path, "Hosted")[0]["error"].startswith("transport: SystemExit: no a")
 
 
@@ -198,8 +198,8 @@ def test_other_options_are_other_calls_but_another_key_is_none(tmp_path: Path) -
 @pytest.mark.parametrize(("k", "remarks"), [(3, ["Hosted gives at most 3 of the 10 results"]), (10, [])])
 def test_a_wrapper_that_is_made_to_give_less_is_named(k: int, remarks: list[str], tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    found = wrapped(tmp_path, "Hosted", {"k": k})
-    assert [remark.partition(" that")[0] for remark in found.remarks] == remarks
+    result = wrapped(tmp_path, "Hosted", {"k": k})
+    assert [remark.partition(" that")[0] for remark in result.remarks] == remarks
 
 
 def test_keys_are_in_no_file_wherever_a_wrapper_takes_them_from(

@@ -18,8 +18,8 @@ TABLE: dict[str, Any] = {"url": "https://mine.example/find?q={query}", "results"
 
 def opened(*engines: str, **options: Any) -> list[str]:
     """The names of what was opened, from an empty environment."""
-    asked = CollectConfig(queries="q.txt", engines=engines, out="d.jsonl", **options)
-    return [source.name for source in open_engines(asked, {})]
+    config = CollectConfig(queries="q.txt", engines=engines, out="d.jsonl", **options)
+    return [source.name for source in open_engines(config, {})]
 
 
 def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_is_written_down() -> None:
@@ -132,8 +132,8 @@ def test_a_described_engine_on_the_internet_needs_the_key_that_it_names() -> Non
     ],
 )
 def test_an_address_is_a_server_and_the_rest(url: str, base: str, path: str) -> None:
-    found = read_custom_engine("mine", {**TABLE, "url": url})
-    assert (found.base_url, found.path) == (base, path)
+    result = read_custom_engine("mine", {**TABLE, "url": url})
+    assert (result.base_url, result.path) == (base, path)
 
 
 def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -> None:
@@ -144,9 +144,9 @@ def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -
         '[collect.engines.mine]\nresults = "x"\n',
         encoding="utf-8",
     )
-    found = CollectConfig.load(toml, depth=7, out=None)
-    assert (found.engines, found.depth, found.rate) == (("brave", "http:mine"), 7, 2)
-    assert (found.base_urls, found.engine_tables) == ({"brave": "http://a"}, {"mine": {"results": "x"}})
+    result = CollectConfig.load(toml, depth=7, out=None)
+    assert (result.engines, result.depth, result.rate) == (("brave", "http:mine"), 7, 2)
+    assert (result.base_urls, result.engine_tables) == ({"brave": "http://a"}, {"mine": {"results": "x"}})
 
 
 @check_each(

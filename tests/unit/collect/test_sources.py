@@ -16,14 +16,14 @@ from tests.unit.collect.asking import CANARY, answers, collected, three, write_q
 
 @check_each("engine", KNOWN)
 def test_an_answer_is_read_in_the_encoding_that_it_declares(engine: str, tmp_path: Path) -> None:
-    found = [("绿茶", "https://a.example", "乌龙茶 镕 🍵")]
-    body = json.dumps(wire(engine, found), ensure_ascii=False).encode("gb18030")
+    result = [("绿茶", "https://a.example", "乌龙茶 镕 🍵")]
+    body = json.dumps(wire(engine, result), ensure_ascii=False).encode("gb18030")
     page = Page(body=body, headers={"content-type": "application/json; charset=GB18030"})
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: page) as server:
         collected(tmp_path, server, engine)
     [answer] = answers(tmp_path, engine)
-    assert [(each["title"], each["url"], each["snippet"]) for each in answer["results"]] == found
+    assert [(each["title"], each["url"], each["snippet"]) for each in answer["results"]] == result
 
 
 @check_each(
@@ -71,7 +71,7 @@ def test_bytes_that_are_no_text_are_an_error_and_are_kept(
     raw = json.dumps(wire("exa", [(text, "", text)]), ensure_ascii=False).encode(sent_as)
     page = Page(body=raw, headers={"content-type": f"application/json{declared}"})
     write_queries(tmp_path, "tea")
-    with EngineServer(lambda asked: page if asked.attempt <= 2 else three(asked)) as server:
+    with EngineServer(lambda request: page if request.attempt <= 2 else three(request)) as server:
         first = collected(tmp_path, server, "exa", attempts=2)
         assert answers(tmp_path, "exa") == [{"error": f"server_error: {said}"}]
         assert [entry.body.encode("latin-1") for entry in read_entries(first.raw_log)] == [raw, raw]

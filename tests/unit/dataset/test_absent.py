@@ -35,12 +35,12 @@ def test_a_document_that_is_not_in_the_documents_file_is_no_empty_one(tmp_path: 
 def test_missing_documents_are_counted_down_to_the_depth_and_one_is_named(tmp_path: Path) -> None:
     run = "1 Q0 d1 1 9 A\n1 Q0 dY 2 8 A\n2 Q0 dX 1 9 A\n2 Q0 dY 2 8 A\n2 Q0 dZ 3 7 A\n"
     data = trec(tmp_path, "d1\tone\n", run)
-    (said,) = describe_missing(data.rankings, 2, "d.tsv")
-    assert said.startswith("2 documents are not in d.tsv, first 'dY' of topic '1': left unjudged")
-    (said,) = describe_missing(data.rankings[:1], 2, "d.tsv")
-    assert said.startswith("1 document is not in d.tsv, first 'dY' of topic '1'")
-    (said,) = describe_missing(data.rankings, 1, "d.tsv")
-    assert said.startswith("1 document is not in d.tsv, first 'dX' of topic '2'")
+    (text,) = describe_missing(data.rankings, 2, "d.tsv")
+    assert text.startswith("2 documents are not in d.tsv, first 'dY' of topic '1': left unjudged")
+    (text,) = describe_missing(data.rankings[:1], 2, "d.tsv")
+    assert text.startswith("1 document is not in d.tsv, first 'dY' of topic '1'")
+    (text,) = describe_missing(data.rankings, 1, "d.tsv")
+    assert text.startswith("1 document is not in d.tsv, first 'dX' of topic '2'")
     assert not list(describe_missing(data.rankings[:1], 1, "d.tsv"))
 
 
@@ -70,7 +70,7 @@ def test_results_without_a_text_are_no_repetitions_of_each_other() -> None:
     assert len(set(pooled.documents["a", "1"])) == 4
     assert len(pooled.pairs) == 5
     assert [pair.snippet.text for pair in select_labellable(pooled)] == ["text"]
-    (said,) = describe_missing(data.rankings, 10, "d.jsonl")
-    assert said.startswith(
+    (output,) = describe_missing(data.rankings, 10, "d.jsonl")
+    assert output.startswith(
         "3 results have no text or title in d.jsonl, first rank 1 of engine 'a' for query '1'"
     )

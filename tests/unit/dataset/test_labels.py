@@ -31,8 +31,8 @@ def refusal(folder: Path, content: str | bytes) -> str:
     return str(caught.value).replace(f"{folder}/", "")
 
 
-def said(found: tuple[Label, ...]) -> list[tuple[str, str, int]]:
-    return [(label.query_id, label.item, label.grade) for label in found]
+def describe(result: tuple[Label, ...]) -> list[tuple[str, str, int]]:
+    return [(label.query_id, label.item, label.grade) for label in result]
 
 
 def world(*rows: dict[str, str]) -> tuple[Dataset, Pool]:
@@ -46,9 +46,9 @@ def row(query_id: str, engine: str, snippet: str, docno: str = "") -> dict[str, 
     return {"query_id": query_id, "engine": engine, "snippet": snippet, "docno": docno}
 
 
-def ids(held: Pool) -> dict[str, str]:
+def ids(content: Pool) -> dict[str, str]:
     """Snippet ids by text."""
-    return {pair.snippet.text: pair.snippet.id for pair in held.pairs}
+    return {pair.snippet.text: pair.snippet.id for pair in content.pairs}
 
 
 def label(query_id: str, item: str, grade: int) -> Label:
@@ -58,14 +58,14 @@ def label(query_id: str, item: str, grade: int) -> Label:
 def test_qrels_with_blanks_or_tabs_packed_or_not(tmp_path: Path) -> None:
     text = "q1 0 D1 2\n\nq1\t0\tD/2 \t 0\r\n  q2  Q0 必应#1   1"
     expected = [("q1", "D1", 2), ("q1", "D/2", 0), ("q2", "必应#1", 1)]
-    found = labels(tmp_path, text)
-    assert said(found) == expected
-    assert [each.location for each in found] == [f"{tmp_path / 'labels'}:{number}" for number in (1, 3, 4)]
-    assert said(labels(tmp_path, gzip.compress(text.encode(), mtime=0), "qrels.csv")) == expected
+    result = labels(tmp_path, text)
+    assert describe(result) == expected
+    assert [each.location for each in result] == [f"{tmp_path / 'labels'}:{number}" for number in (1, 3, 4)]
+    assert describe(labels(tmp_path, gzip.compress(text.encode(), mtime=0), "qrels.csv")) == expected
 
 
 def test_negative_grades_of_qrels_are_junk_or_not_judged(tmp_path: Path) -> None:
-    assert said(labels(tmp_path, "q 0 spam -2\nq 0 unseen -1\nq 0 fine 1")) == [
+    assert describe(labels(tmp_path, "q 0 spam -2\nq 0 unseen -1\nq 0 fine 1")) == [
         ("q", "spam", 0),
         ("q", "fine", 1),
     ]
@@ -87,33 +87,33 @@ def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -
         ["", "q2", "s5", "３"],
     ]
     text = "\ufeff" + end.join(separator.join(cells) for cells in rows) + end
-    found = labels(tmp_path, text)
-    assert said(found) == [
+    result = labels(tmp_path, text)
+    assert describe(result) == [
         ("q1", "s1", 2), ("q1", "s2", 0), ("q2", "s3", 1), ("q2", "s4", 0), ("q2", "s5", 3)
     ]  # fmt: skip
-    assert [each.location.rsplit(":", 1)[1] for each in found] == ["2", "4", "8", "9", "10"]
-    assert [each.word for each in found] == [False, False, True, True, False]
+    assert [each.location.rsplit(":", 1)[1] for each in result] == ["2", "4", "8", "9", "10"]
+    assert [each.word for each in result] == [False, False, True, True, False]
 
 
 def test_there_is_nothing_to_label_where_there_is_no_text() -> None:
-    _, held = world(row("q", "a", "one"), row("q", "b", " <br> "), row("r", "a", ""))
-    assert [pair.snippet.text for pair in select_labellable(held)] == ["one"]
-    assert len(held.pairs) == 3
+    _, content = world(row("q", "a", "one"), row("q", "b", " <br> "), row("r", "a", ""))
+    assert [pair.snippet.text for pair in select_labellable(content)] == ["one"]
+    assert len(content.pairs) == 3
 
 
 @check_each("unsure", ["", "?", "？", "unsure", "Unsure ", "不确定", '""'])
 def test_who_is_not_sure_has_not_labelled(tmp_path: Path, unsure: str) -> None:
-    assert said(labels(tmp_path, HEADER + f"q,a,{unsure}\nq,b,1\n")) == [("q", "b", 1)]
+    assert describe(labels(tmp_path, HEADER + f"q,a,{unsure}\nq,b,1\n")) == [("q", "b", 1)]
     assert "labels: holds no label" in refusal(tmp_path, HEADER + f"q,a,{unsure}\n")
 
 
 def test_the_most_specific_column_names_the_item(tmp_path: Path) -> None:
-    assert said(labels(tmp_path, "docno,grade,document,query_id\nD1,1,d-7,q\n")) == [("q", "d-7", 1)]
-    assert said(labels(tmp_path, "docno\tgrade\tquery_id\titer\nD1\t1\tq\t0\n")) == [("q", "D1", 1)]
+    assert describe(labels(tmp_path, "docno,grade,document,query_id\nD1,1,d-7,q\n")) == [("q", "d-7", 1)]
+    assert describe(labels(tmp_path, "docno\tgrade\tquery_id\titer\nD1\t1\tq\t0\n")) == [("q", "D1", 1)]
 
 
 def test_a_label_given_twice_counts_once_and_a_contradiction_is_refused(tmp_path: Path) -> None:
-    assert said(labels(tmp_path, HEADER + "q,a,1\nq,b,0\nq,a,1.0\np,a,2\n")) == [
+    assert describe(labels(tmp_path, HEADER + "q,a,1\nq,b,0\nq,a,1.0\np,a,2\n")) == [
         ("q", "a", 1), ("q", "b", 0), ("p", "a", 2)
     ]  # fmt: skip
     assert (
@@ -167,14 +167,14 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_document_s_label_goes_to_every_snippet_that_shows_it() -> None:
-    data, held = world(
+    data, content = world(
         row("q", "a", "one", "D1"), row("q", "a", "two", "D2"), row("q", "b", "other excerpt", "D1"),
         row("p", "a", "one", "D1"),
     )  # fmt: skip
-    found = match_labels([label("q", "D1", 2), label("q", "D9", 1), label("x", "D1", 1)], data, held)
-    of = ids(held)
-    assert found.grades == {("q", of["one"]): 2, ("q", of["other excerpt"]): 2}
-    assert [each.item for each in found.unmatched] == ["D9", "D1"]
+    result = match_labels([label("q", "D1", 2), label("q", "D9", 1), label("x", "D1", 1)], data, content)
+    of = ids(content)
+    assert result.grades == {("q", of["one"]): 2, ("q", of["other excerpt"]): 2}
+    assert [each.item for each in result.unmatched] == ["D9", "D1"]
 
 
 def test_documents_without_a_docno_go_by_the_pool_s_name() -> None:
@@ -182,78 +182,82 @@ def test_documents_without_a_docno_go_by_the_pool_s_name() -> None:
         {**row("q", engine, text), "url": "https://site.example/p"}
         for engine, text in (("a", "x"), ("b", "y"))
     ]
-    data, held = world(*rows, row("q", "b", "z"))
-    found = match_labels([label("q", held.documents["a", "q"][0], 1)], data, held)
-    assert found.grades == {("q", ids(held)["x"]): 1, ("q", ids(held)["y"]): 1}
+    data, content = world(*rows, row("q", "b", "z"))
+    result = match_labels([label("q", content.documents["a", "q"][0], 1)], data, content)
+    assert result.grades == {("q", ids(content)["x"]): 1, ("q", ids(content)["y"]): 1}
 
 
 def test_a_snippet_s_own_label_comes_first_and_then_the_best_document() -> None:
-    data, held = world(
+    data, content = world(
         row("q", "a", "same", "D1"), row("q", "b", "same", "D2"), row("q", "b", "more", "D1"),
     )  # fmt: skip
-    same, more = ids(held)["same"], ids(held)["more"]
+    same, more = ids(content)["same"], ids(content)["more"]
     documents = [label("q", "D1", 1), label("q", "D2", 3)]
     for given in (documents, documents[::-1]):
-        assert match_labels(given, data, held).grades == {("q", same): 3, ("q", more): 1}
-        assert match_labels([label("q", same, 0), *given], data, held).grades == {
+        assert match_labels(given, data, content).grades == {("q", same): 3, ("q", more): 1}
+        assert match_labels([label("q", same, 0), *given], data, content).grades == {
             ("q", same): 0,
             ("q", more): 1,
         }
-        assert match_labels([*given, label("q", same, 0)], data, held).grades == {
+        assert match_labels([*given, label("q", same, 0)], data, content).grades == {
             ("q", same): 0,
             ("q", more): 1,
         }
 
 
 def test_names_are_known_as_they_are_as_trec_files_and_as_spreadsheets_write_them() -> None:
-    data, held = world(row("日本 x", "a", "one", "http://a/b c"), row("=1+1", "a", "two", "-x"))
-    one, two = ids(held)["one"], ids(held)["two"]
+    data, content = world(row("日本 x", "a", "one", "http://a/b c"), row("=1+1", "a", "two", "-x"))
+    one, two = ids(content)["one"], ids(content)["two"]
     for query_id, item in (("日本 x", "http://a/b c"), ("日本%20x", "http:%2F%2Fa%2Fb%20c"), ("日本 x", one)):
-        assert match_labels([label(query_id, item, 1)], data, held) == MatchedLabels({("日本 x", one): 1}, ())
+        assert match_labels([label(query_id, item, 1)], data, content) == MatchedLabels(
+            {("日本 x", one): 1}, ()
+        )
     for query_id, item in (("=1+1", "-x"), ("'=1+1", "'-x"), ("=1+1", "'-x"), ("'=1+1", two)):
-        assert match_labels([label(query_id, item, 1)], data, held) == MatchedLabels({("=1+1", two): 1}, ())
+        assert match_labels([label(query_id, item, 1)], data, content) == MatchedLabels(
+            {("=1+1", two): 1}, ()
+        )
 
 
 def test_a_name_as_it_is_comes_before_an_escaped_one() -> None:
-    data, held = world(
+    data, content = world(
         row("a b", "e", "one", "D 1"), row("a%20b", "e", "two", "D 1"), row("a%20b", "e", "3", "D%201")
     )
-    of = ids(held)
-    assert match_labels([label("a%20b", "D%201", 1)], data, held).grades == {("a%20b", of["3"]): 1}
-    assert match_labels([label("a b", "D%201", 1)], data, held).grades == {("a b", of["one"]): 1}
+    of = ids(content)
+    assert match_labels([label("a%20b", "D%201", 1)], data, content).grades == {("a%20b", of["3"]): 1}
+    assert match_labels([label("a b", "D%201", 1)], data, content).grades == {("a b", of["one"]): 1}
 
 
 def test_the_dataset_s_spelling_of_an_id_is_found(tmp_path: Path) -> None:
-    data, held = world(row("cafe\u0301", "e", "one", "D1"))
-    assert len(match_labels(labels(tmp_path, "cafe\u0301 0 D1 1"), data, held).grades) == 1
+    data, content = world(row("cafe\u0301", "e", "one", "D1"))
+    assert len(match_labels(labels(tmp_path, "cafe\u0301 0 D1 1"), data, content).grades) == 1
 
 
 def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
     names = ["D/1", "=D", "a b", "'x", "100%", "必应，1", "half \ud800", "\u3000"]
     queries = ["q 1", "=q", "100%", "小狗"]
-    data, held = world(*(row(query, "e", f"text of {name}", name) for query in queries for name in names))
-    graded = {(pair.query.id, pair.snippet.id): number % 4 for number, pair in enumerate(held.pairs)}
+    data, content = world(*(row(query, "e", f"text of {name}", name) for query in queries for name in names))
+    graded = {(pair.query.id, pair.snippet.id): number % 4 for number, pair in enumerate(content.pairs)}
     judgments = [
         Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
         for (query_id, snippet_id), grade in graded.items()
     ]
-    text = "".join(format_qrels(data.rankings, held.documents, judgments))
-    assert match_labels(labels(tmp_path, text), data, held) == MatchedLabels(graded, ())
+    text = "".join(format_qrels(data.rankings, content.documents, judgments))
+    assert match_labels(labels(tmp_path, text), data, content) == MatchedLabels(graded, ())
 
 
 def test_snippets_below_the_depth_are_no_pairs() -> None:
     data, _ = world(row("q", "e", "one", "D1"), row("q", "e", "two", "D2"))
     shallow = build_pool(data, 1)
-    found = match_labels([label("q", "D1", 1), label("q", "D2", 1)], data, shallow)
-    assert list(found.grades) == [("q", ids(shallow)["one"])]
-    assert [each.item for each in found.unmatched] == ["D2"]
+    result = match_labels([label("q", "D1", 1), label("q", "D2", 1)], data, shallow)
+    assert list(result.grades) == [("q", ids(shallow)["one"])]
+    assert [each.item for each in result.unmatched] == ["D2"]
 
 
 def test_labels_of_another_run_are_refused_with_an_example_of_each_side() -> None:
-    data, held = world(row("q", "e", "one", "D1"))
+    data, content = world(row("q", "e", "one", "D1"))
     with pytest.raises(InputError) as caught:
-        match_labels([label("q", "X", 1), label("z", "D1", 0)], data, held)
-    for part in ("labels:1", "none of 2 labels", "'q'", "'X'", repr(ids(held)["one"]), "'D1'"):
+        match_labels([label("q", "X", 1), label("z", "D1", 0)], data, content)
+    for part in ("labels:1", "none of 2 labels", "'q'", "'X'", repr(ids(content)["one"]), "'D1'"):
         assert part in str(caught.value)
     with pytest.raises(InputError, match="nothing to compare"):
-        match_labels([], data, held)
+        match_labels([], data, content)

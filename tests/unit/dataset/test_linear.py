@@ -264,13 +264,13 @@ STEPS: dict[str, Callable[[str], object]] = {
 
 def slow(step: Callable[[str], object], pieces: Iterable[str], most: int) -> dict[str, float]:
     """The texts for which `step` takes more than linear time."""
-    found = {}
+    result = {}
     for piece in pieces:
         for head, tail in (("", ">"), ("<html>", "</script>-->"), ("", "")):
             factor = growth(step, repeated(piece, head, tail), most)
             if factor > MOST:
-                found[f"{head}{piece}…{tail}"] = round(factor, 1)
-    return found
+                result[f"{head}{piece}…{tail}"] = round(factor, 1)
+    return result
 
 
 @check_each("step", STEPS.values())

@@ -101,14 +101,14 @@ def test_titles_flags_and_queries_must_be_equal() -> None:
 
 def test_small_differences_do_not_add_up() -> None:
     texts = [TEXT, "also " + TEXT, "and also " + TEXT]  # 57 of 61 match, 61 of 64 would, 57 of 64 do not
-    found = find_near_duplicates(pool(*(snippet(str(number), text) for number, text in enumerate(texts))))
-    assert found.judged_ids == {("q", "1"): "0"}
+    result = find_near_duplicates(pool(*(snippet(str(number), text) for number, text in enumerate(texts))))
+    assert result.judged_ids == {("q", "1"): "0"}
 
 
 def test_a_near_duplicate_takes_the_judgment_in_every_repeat_and_fails_with_it() -> None:
     whole = pool(snippet("1", TEXT), snippet("2", "Something else."), snippet("3", "also " + TEXT))
-    found = find_near_duplicates(whole)
-    assert [pair.snippet.id for pair in found.select_judged(whole).pairs] == ["1", "2"]
+    result = find_near_duplicates(whole)
+    assert [pair.snippet.id for pair in result.select_judged(whole).pairs] == ["1", "2"]
 
     def judgment(snippet_id: str, repeat: int, grade: int | None) -> Judgment:
         error = "server_error" if grade is None else None
@@ -117,7 +117,7 @@ def test_a_near_duplicate_takes_the_judgment_in_every_repeat_and_fails_with_it()
     judged = [judgment("1", 1, 3), judgment("2", 1, 0), judgment("1", 2, None)]  # then the run stopped
     assert [
         (each.snippet_id, each.repeat, each.grade, each.error, each.judged_snippet_id)
-        for each in found.add_to(judged, whole)
+        for each in result.add_to(judged, whole)
     ] == [
         ("1", 1, 3, None, None),
         ("2", 1, 0, None, None),

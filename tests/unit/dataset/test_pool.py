@@ -39,8 +39,8 @@ def test_the_date_makes_no_other_pair_unless_prompts_show_it() -> None:
     assert [ranking.snippets[0].date for ranking in data.rankings] == list(days)
     dated = read_dataset(rows, lang="en", max_chars=400, dates=True)
     assert sorted(pair.snippet.date for pair in build_pool(dated, 10).pairs) == sorted(days)
-    (said,) = describe_differing_dates(dated, 10)
-    assert said.startswith("2 pairs differ from another one only in the date")
+    (text,) = describe_differing_dates(dated, 10)
+    assert text.startswith("2 pairs differ from another one only in the date")
 
 
 def test_the_same_text_for_two_queries_is_two_pairs() -> None:

@@ -30,9 +30,9 @@ def load(source: Path | Sequence[Mapping[str, Any]]) -> Dataset:
 def refusal(path: Path) -> str:
     with pytest.raises(InputError) as caught:
         load(path)
-    said = str(caught.value)
-    assert "\n" not in said
-    return said
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
 
 
 def texts(data: Dataset, engine: str, query_id: str) -> list[str]:
@@ -168,10 +168,10 @@ def test_bad_rows_of_the_attack_cases_are_refused_with_line_field_and_value(
 ) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text("\n".join(case["raw_lines"]) + "\n", encoding="utf-8")
-    said = refusal(path)
+    text = refusal(path)
     line, field = {"bad_rank": (1, "rank"), "dup_id": (2, "rank"), "path_id": (1, "")}[case["attack_type"]]
-    assert said.startswith(f"{path}:{line}: ")
-    assert f"'{field}'" in said or "../../" in said
+    assert text.startswith(f"{path}:{line}: ")
+    assert f"'{field}'" in text or "../../" in text
 
 
 ROW: dict[str, Any] = {"query_id": "1", "query": "q", "engine": "a", "rank": 1, "snippet": "s"}
@@ -212,9 +212,9 @@ def test_a_bad_field_is_named_with_its_place_and_value(
     tmp_path: Path, changes: dict[str, Any], words: str
 ) -> None:
     good = {**ROW, "query_id": "0", "query": "p"}
-    said = refusal(write_rows(tmp_path / "d.jsonl", [good, {**ROW, **changes}]))
-    assert said.startswith(f"{tmp_path / 'd.jsonl'}:2: ")
-    assert words in said
+    text = refusal(write_rows(tmp_path / "d.jsonl", [good, {**ROW, **changes}]))
+    assert text.startswith(f"{tmp_path / 'd.jsonl'}:2: ")
+    assert words in text
 
 
 def test_contradictions_name_both_lines(tmp_path: Path) -> None:
@@ -301,9 +301,9 @@ def test_broken_arrays_are_refused(tmp_path: Path, content: str, words: str) -> 
 @check_each("second", [[], [{"snippet": "y"}], {"error": "HTTP 500"}])
 def test_an_engine_answers_a_query_once(tmp_path: Path, first: Any, second: Any) -> None:
     records = [{"query": "q", "engines": {"a": answer}} for answer in (first, second)]
-    said = refusal(write_rows(tmp_path / "d.jsonl", records))
-    assert said.startswith(f"{tmp_path / 'd.jsonl'}:2: engine 'a' answers query")
-    assert f"first at {tmp_path / 'd.jsonl'}:1; an engine answers a query once" in said
+    text = refusal(write_rows(tmp_path / "d.jsonl", records))
+    assert text.startswith(f"{tmp_path / 'd.jsonl'}:2: engine 'a' answers query")
+    assert f"first at {tmp_path / 'd.jsonl'}:1; an engine answers a query once" in text
 
 
 def test_no_list_of_snippets_is_not_an_empty_one(tmp_path: Path) -> None:
@@ -415,9 +415,9 @@ def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
         {"query": "q", "engine": "a", "rank": 2, "snippet": "y"},
         {"query": "q", "engine": "b", "rank": 1, "snippet": "z"},
     ]
-    said = " | ".join(load(rows).warnings)
-    assert "engine 'b' has no row for 1 of 2 queries" in said
-    assert "engine 'a': ranks skip numbers in 1 list, first for query 'q-" in said
+    text = " | ".join(load(rows).warnings)
+    assert "engine 'b' has no row for 1 of 2 queries" in text
+    assert "engine 'a': ranks skip numbers in 1 list, first for query 'q-" in text
 
 
 def test_a_query_or_reference_that_is_cut_is_a_warning() -> None:
@@ -428,8 +428,10 @@ def test_a_query_or_reference_that_is_cut_is_a_warning() -> None:
         {"query_id": "3", "query": "y", "snippet": "t", "reference": "a b " * 600},
     ]
     data = load(rows)
-    (said,) = data.warnings
-    assert said == "2 queries or their references are cut at 2,000 characters in prompts, first of query '2'"
+    (output,) = data.warnings
+    assert (
+        output == "2 queries or their references are cut at 2,000 characters in prompts, first of query '2'"
+    )
     assert [len(query.text) for query in data.queries.values()] == [2000, 2000, 1]
     assert load(rows[1:2]).warnings[0].startswith("1 query or its reference is cut")
     assert not load(rows[:1]).warnings

@@ -35,14 +35,14 @@ def test_there_are_many_attacks_of_many_types_in_both_languages() -> None:
 
 @pytest.mark.parametrize("kind", MARKED)
 def test_every_attack_by_marks_is_flagged(kind: str) -> None:
-    found, of = recall(hostile_text.cases(kind))
-    assert found == of == 10
+    result, of = recall(hostile_text.cases(kind))
+    assert result == of == 10
 
 
 def test_wording_that_the_patterns_were_not_fitted_on_is_noticed_more_often_than_not() -> None:
-    held = [case for case in hostile_text.attacks() if is_held_out(case)]
-    found, of = recall(held)
-    assert (found, of) >= (40, 64)
+    content = [case for case in hostile_text.attacks() if is_held_out(case)]
+    result, of = recall(content)
+    assert (result, of) >= (40, 64)
 
 
 def test_no_harmless_control_is_flagged() -> None:

@@ -17,12 +17,12 @@ from tests.unit.models.asking import CANARY
 TEXTS = ["green tea lowers blood pressure", "green tea is picked in spring", "贫血的狗狗牙龈发白", "狗狗贫血"]
 
 
-def embed(asked: ChatRequest) -> Reply:
+def embed(request: ChatRequest) -> Reply:
     """Answer with the length and the number of vowels of each text, the last text first."""
-    assert asked.body is not None
+    assert request.body is not None
     rows = [
         {"index": at, "embedding": [len(text), sum(map(text.count, "aeiou"))]}
-        for at, text in enumerate(asked.body["input"])
+        for at, text in enumerate(request.body["input"])
     ]
     return Reply(body=json.dumps({"data": rows[::-1], "model": "m", "usage": {"total_tokens": 1}}))
 
@@ -64,15 +64,15 @@ def test_a_server_is_asked_once_in_batches(form: str, path: str, sizes: list[int
     with LoopbackServer(embed) as server:
         first = open_embedder(f"{form}:m", access(server), tmp_path / "v.sqlite")(texts)
         again = open_embedder(f"{form}:m", access(server), tmp_path / "v.sqlite")(texts)
-        asked = server.asked
-    assert sorted(len((each.body or {})["input"]) for each in asked) == sizes
-    assert {(each.path, each.headers["Authorization"]) for each in asked} == {(path, f"Bearer {CANARY}")}
+        requests = server.asked
+    assert sorted(len((each.body or {})["input"]) for each in requests) == sizes
+    assert {(each.path, each.headers["Authorization"]) for each in requests} == {(path, f"Bearer {CANARY}")}
     assert first.tolist() == again.tolist() == [[at + 1.0, at + 1.0] for at in range(23)]
 
 
 def test_a_request_is_retried_and_then_given_up(tmp_path: Path) -> None:
-    def refuse_first(asked: ChatRequest) -> Reply:
-        return Reply(status=429, headers={"retry-after": "0"}) if asked.number == 1 else embed(asked)
+    def refuse_first(request: ChatRequest) -> Reply:
+        return Reply(status=429, headers={"retry-after": "0"}) if request.number == 1 else embed(request)
 
     with LoopbackServer(refuse_first) as server:
         assert open_embedder("openai:m", access(server), tmp_path / "v.sqlite")(["abc"]).tolist() == [
@@ -86,9 +86,10 @@ def test_a_request_is_retried_and_then_given_up(tmp_path: Path) -> None:
 
 
 def test_embeddings_of_different_lengths_are_refused(tmp_path: Path) -> None:
-    def answer(asked: ChatRequest) -> Reply:
+    def answer(request: ChatRequest) -> Reply:
         rows = [
-            {"index": at, "embedding": [1.0] * asked.number} for at in range(len((asked.body or {})["input"]))
+            {"index": at, "embedding": [1.0] * request.number}
+            for at in range(len((request.body or {})["input"]))
         ]
         return Reply(body=json.dumps({"data": rows}))
 

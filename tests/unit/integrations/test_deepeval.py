@@ -34,8 +34,8 @@ pytestmark = pytest.mark.skipif(find_spec("deepeval") is None, reason="the extra
 @pytest.fixture
 def server() -> Iterator[LoopbackServer]:
     """A server that answers as people would about the puppy."""
-    with LoopbackServer(answer) as found:
-        yield found
+    with LoopbackServer(answer) as running:
+        yield running
 
 
 @pytest.fixture
@@ -43,22 +43,22 @@ def model(tmp_path: Path, server: LoopbackServer) -> Iterator[ours.JudgeModel]:
     """A model behind that server."""
     from judge.integrations import deepeval as ours
 
-    found = ours.JudgeModel(
+    result = ours.JudgeModel(
         "openai:qwen", base_url=server.openai_url, scale="binary", store=str(tmp_path / "v.sqlite")
     )
-    yield found
-    found.close()
+    yield result
+    result.close()
 
 
-def answer(asked: ChatRequest) -> Reply:
+def answer(request: ChatRequest) -> Reply:
     """Verdicts for our prompts, DeepEval's own forms for its prompts."""
-    if "<<<" in asked.prompt:
-        return puppy_model(asked)
-    if "claims" in asked.prompt and "verdicts" not in asked.prompt.lower():
+    if "<<<" in request.prompt:
+        return puppy_model(request)
+    if "claims" in request.prompt and "verdicts" not in request.prompt.lower():
         return Reply(text=json.dumps({"claims": ["a claim"]}))
-    if "truths" in asked.prompt:
+    if "truths" in request.prompt:
         return Reply(text=json.dumps({"truths": ["a truth"]}))
-    if '"verdicts"' in asked.prompt:
+    if '"verdicts"' in request.prompt:
         return Reply(text=json.dumps({"verdicts": [{"statement": "s", "verdict": "yes", "reason": "r"}]}))
     return Reply(text=json.dumps({"reason": "because"}))
 
@@ -99,11 +99,11 @@ def test_through_evaluate_and_assert_test(model: ours.JudgeModel, tmp_path: Path
     metrics: list[BaseMetric] = [ours.ContextualRelevancyAP(model), ours.ContextualRelevancyNDCG(model, k=3)]
     quiet = DisplayConfig(show_indicator=False, print_results=False)
     for parallel in (True, False):
-        found = evaluate(
+        results = evaluate(
             [case(), case("牙龈发白")], metrics, display_config=quiet,
             async_config=AsyncConfig(run_async=parallel),
         )  # fmt: skip
-        data = [each for result in found.test_results for each in result.metrics_data or []]
+        data = [each for result in results.test_results for each in result.metrics_data or []]
         assert [round(each.score or 0, 4) for each in data if "AP" in each.name] == [0.7708, 0.7708]
     easy: list[BaseMetric] = [ours.ContextualRelevancyAP(model, threshold=0.7)]
     hard: list[BaseMetric] = [ours.ContextualRelevancyAP(model, threshold=0.9)]
@@ -119,9 +119,9 @@ def test_a_snippet_that_stays_unjudged_is_an_error_and_no_zero(tmp_path: Path) -
 
     from judge.integrations import deepeval as ours
 
-    def deaf(asked: ChatRequest) -> Reply:
+    def deaf(request: ChatRequest) -> Reply:
         refused = Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
-        return refused if "舌头" in asked.prompt else answer(asked)
+        return refused if "舌头" in request.prompt else answer(request)
 
     with LoopbackServer(deaf) as server:
         model = ours.JudgeModel(
@@ -132,11 +132,11 @@ def test_a_snippet_that_stays_unjudged_is_an_error_and_no_zero(tmp_path: Path) -
             metric.measure(case())
         assert (metric.score, metric.success) == (None, False)
         assert "content_filter" in (metric.error or "")
-        found = evaluate(
+        result = evaluate(
             [case()], list[BaseMetric]([metric]), error_config=ErrorConfig(ignore_errors=True),
             display_config=DisplayConfig(show_indicator=False, print_results=False),
         )  # fmt: skip
-        (data,) = found.test_results[0].metrics_data or []
+        (data,) = result.test_results[0].metrics_data or []
         assert (data.score, data.success) == (None, False)
         model.close()
 
@@ -161,7 +161,7 @@ def test_deepeval_s_own_metrics_run_on_our_models(model: ours.JudgeModel, server
     again = ContextualRelevancyMetric(model=model, async_mode=False)
     assert again.measure(case(), _show_indicator=False) == 1.0
     assert len(server.asked) == calls  # paid once
-    forms = [(asked.body or {}).get("response_format", {}).get("type") for asked in server.asked]
+    forms = [(request.body or {}).get("response_format", {}).get("type") for request in server.asked]
     assert set(forms) == {"json_schema"}
 
 
@@ -176,7 +176,7 @@ def test_a_reply_that_does_not_fit_is_asked_for_again_then_refused(tmp_path: Pat
     from judge.integrations import deepeval as ours
 
     replies = iter(["no JSON", '<think>{"name": "wrong"}</think>```json\n{"name": "right"}\n```', "[]", "{}"])
-    with LoopbackServer(lambda asked: Reply(text=next(replies))) as server:
+    with LoopbackServer(lambda request: Reply(text=next(replies))) as server:
         model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
         assert model.generate("one", schema=Shape) == Shape(name="right")
         with pytest.raises(ReplyParseError):
@@ -190,8 +190,8 @@ def test_a_reply_that_does_not_fit_is_asked_for_again_then_refused(tmp_path: Pat
 def test_faults_are_retried_and_counted_once(tmp_path: Path) -> None:
     from judge.integrations import deepeval as ours
 
-    def moody(asked: ChatRequest) -> Reply:
-        return Reply(status=503, body="{}") if asked.attempt == 1 else Reply(text="fine")
+    def moody(request: ChatRequest) -> Reply:
+        return Reply(status=503, body="{}") if request.attempt == 1 else Reply(text="fine")
 
     with LoopbackServer(moody) as server:
         model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
@@ -210,7 +210,7 @@ def test_what_stopped_one_call_does_not_stop_the_next(tmp_path: Path) -> None:
     from judge.integrations import deepeval as ours
 
     refused = Reply(status=401, body='{"error": {"code": "invalid_api_key", "message": "no"}}')
-    with LoopbackServer(lambda asked: refused if asked.number == 1 else Reply(text="well")) as server:
+    with LoopbackServer(lambda request: refused if request.number == 1 else Reply(text="well")) as server:
         model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
         with pytest.raises(AccountError):
             model.generate("one")

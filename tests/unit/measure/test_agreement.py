@@ -28,9 +28,9 @@ def labelled(queries: int = 30, *, per_query: int = 20, seed: int = 0) -> Paired
     return PairedGrades(query, human, np.clip(human + slip, 0, 3))
 
 
-def estimates(found: Agreement) -> dict[str, StatisticValue]:
-    named = {each.name: getattr(found, each.name) for each in fields(found)}
-    named |= {f"kappa_at {grade}": one for grade, one in found.kappa_at.items()}
+def estimates(result: Agreement) -> dict[str, StatisticValue]:
+    named = {each.name: getattr(result, each.name) for each in fields(result)}
+    named |= {f"kappa_at {grade}": one for grade, one in result.kappa_at.items()}
     return {name: one for name, one in named.items() if isinstance(one, StatisticValue)}
 
 
@@ -62,7 +62,7 @@ def test_equals_scikit_learn_and_truescore() -> None:
 
     pairs = labelled()
     human, assessor = pairs.human, pairs.assessor
-    found = measure_agreement(pairs, GRADED, replace(GRADED, relevant_from=3))
+    result = measure_agreement(pairs, GRADED, replace(GRADED, relevant_from=3))
     expected = {
         "kappa": cohen_kappa_score(human, assessor),
         "kappa_quadratic": cohen_kappa_score(human, assessor, weights="quadratic"),
@@ -73,7 +73,7 @@ def test_equals_scikit_learn_and_truescore() -> None:
         "recall": recall_score(human >= 2, assessor >= 3),
         **{f"kappa_at {grade}": cohen_kappa_score(human >= grade, assessor >= grade) for grade in (1, 2, 3)},
     }
-    values = {name: estimates(found)[name].value for name in expected}
+    values = {name: estimates(result)[name].value for name in expected}
     assert values == pytest.approx(expected, abs=1e-12)
 
 
@@ -105,52 +105,52 @@ def test_a_binary_assessor_is_held_to_relevant_or_not() -> None:
 
     pairs = labelled()
     human, assessor = pairs.human, (pairs.assessor >= 1).astype(np.int64)
-    found = measure_agreement(replace(pairs, assessor=assessor), GRADED, BINARY)
+    result = measure_agreement(replace(pairs, assessor=assessor), GRADED, BINARY)
     for name in ("same_grade", "kappa_quadratic", "alpha", "bias"):
-        assert estimates(found)[name].value is None
-        assert "different scales" in (estimates(found)[name].why or "")
-    assert len(found.confusion) == 4
-    assert all(len(row) == 2 for row in found.confusion)
-    assert found.kappa.value == pytest.approx(cohen_kappa_score(human, assessor), abs=1e-12)
-    for grade, kappa in found.kappa_at.items():
+        assert estimates(result)[name].value is None
+        assert "different scales" in (estimates(result)[name].why or "")
+    assert len(result.confusion) == 4
+    assert all(len(row) == 2 for row in result.confusion)
+    assert result.kappa.value == pytest.approx(cohen_kappa_score(human, assessor), abs=1e-12)
+    for grade, kappa in result.kappa_at.items():
         assert kappa.value == pytest.approx(cohen_kappa_score(human >= int(grade), assessor), abs=1e-12)
-    assert found.kappa_relevant == found.kappa_at["2"]
-    assert found.bias_relevant.value == pytest.approx(assessor.mean() - (human >= 2).mean())
+    assert result.kappa_relevant == result.kappa_at["2"]
+    assert result.bias_relevant.value == pytest.approx(assessor.mean() - (human >= 2).mean())
 
 
 def test_complete_chance_agreement_says_why_kappa_is_unknown() -> None:
-    found = measure_agreement(paired((0, 2, 2), (1, 2, 2), (2, 2, 2)), GRADED, GRADED)
+    result = measure_agreement(paired((0, 2, 2), (1, 2, 2), (2, 2, 2)), GRADED, GRADED)
     for one in (
-        found.kappa,
-        found.kappa_quadratic,
-        found.alpha,
-        found.kappa_relevant,
-        *found.kappa_at.values(),
+        result.kappa,
+        result.kappa_quadratic,
+        result.alpha,
+        result.kappa_relevant,
+        *result.kappa_at.values(),
     ):
         assert (one.value, one.ci95) == (None, None)
         assert "chance agreement is complete" in (one.why or "")
-    assert (found.same_grade.value, found.same_verdict.value, found.bias.value) == (1, 1, 0)
+    assert (result.same_grade.value, result.same_verdict.value, result.bias.value) == (1, 1, 0)
 
 
 def test_nothing_relevant_leaves_precision_and_recall_unknown() -> None:
-    found = measure_agreement(paired((0, 0, 0), (1, 1, 0)), GRADED, GRADED)
-    assert (found.precision.value, found.precision.why) == (None, "the assessor calls nothing relevant")
-    assert (found.recall.value, found.recall.why) == (None, "people call nothing relevant")
+    result = measure_agreement(paired((0, 0, 0), (1, 1, 0)), GRADED, GRADED)
+    assert (result.precision.value, result.precision.why) == (None, "the assessor calls nothing relevant")
+    assert (result.recall.value, result.recall.why) == (None, "people call nothing relevant")
 
 
 def test_one_query_has_values_and_no_intervals() -> None:
-    found = measure_agreement(paired((5, 0, 1), (5, 3, 3), (5, 1, 1)), GRADED, GRADED)
-    assert found.queries == 1
-    assert found.kappa.value is not None
-    assert found.kappa.ci95 is None
-    assert found.kappa.why == "it comes from one query, which gives no range"
+    result = measure_agreement(paired((5, 0, 1), (5, 3, 3), (5, 1, 1)), GRADED, GRADED)
+    assert result.queries == 1
+    assert result.kappa.value is not None
+    assert result.kappa.ci95 is None
+    assert result.kappa.why == "it comes from one query, which gives no range"
 
 
 def test_without_a_pair_nothing_is_known() -> None:
-    found = measure_agreement(paired(), GRADED, BINARY)
-    assert (found.pairs, found.queries, found.confusion) == (0, 0, ((0, 0),) * 4)
-    assert all(one.value is None and one.why for one in estimates(found).values())
-    assert "no pair" in (found.kappa.why or "")
+    result = measure_agreement(paired(), GRADED, BINARY)
+    assert (result.pairs, result.queries, result.confusion) == (0, 0, ((0, 0),) * 4)
+    assert all(one.value is None and one.why for one in estimates(result).values())
+    assert "no pair" in (result.kappa.why or "")
 
 
 @pytest.mark.parametrize(
@@ -180,10 +180,10 @@ def test_references_are_ranges_with_a_source() -> None:
 def test_complete_agreement_is_as_sure_as_there_are_queries() -> None:
     """On 10 queries nobody differed; the assessor calls something relevant on 4 of them."""
     rows = [(query, grade, grade) for query in range(10) for grade in ((0, 3) if query < 4 else (0, 1))]
-    found = measure_agreement(paired(*rows), GRADED, GRADED)
+    result = measure_agreement(paired(*rows), GRADED, GRADED)
     for one, queries in (
-        (found.same_grade, 10), (found.same_verdict, 10), (found.precision, 4), (found.recall, 4)
+        (result.same_grade, 10), (result.same_verdict, 10), (result.precision, 4), (result.recall, 4)
     ):  # fmt: skip
         assert (one.value, high_end(one.ci95)) == (1, 1)
         assert low_end(one.ci95) == pytest.approx(0.025 ** (1 / queries))
-    assert found.kappa.ci95 == (1, 1)
+    assert result.kappa.ci95 == (1, 1)

@@ -68,10 +68,10 @@ def test_tokens_are_those_of_what_was_returned_down_to_the_depth() -> None:
         ([answer, took(1.0)], whole / 2, 2),
         ([answer, took(1.0, error="broke")], whole, 1),
     ):
-        found = measure_tokens(answers, depth=2)
-        assert found is not None
-        assert found.mean == pytest.approx(mean)
-        assert found.n == n
+        result = measure_tokens(answers, depth=2)
+        assert result is not None
+        assert result.mean == pytest.approx(mean)
+        assert result.n == n
     assert measure_tokens([took(1.0, error="broke")], depth=2) is None
 
 

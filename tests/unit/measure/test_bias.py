@@ -63,9 +63,9 @@ def test_the_widest_gap_is_between_the_most_and_the_least_favoured() -> None:
     assert clear(gap)
 
 
-def width(found: StatisticValue) -> float:
-    assert found.ci95 is not None
-    return found.ci95[1] - found.ci95[0]
+def width(result: StatisticValue) -> float:
+    assert result.ci95 is not None
+    return result.ci95[1] - result.ci95[0]
 
 
 def clear(gap: WidestBiasGap) -> bool:

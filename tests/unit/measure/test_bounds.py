@@ -47,14 +47,14 @@ def worlds(draw: st.DrawFn, wordings: Sequence[str] = ("", "/a", "/b")) -> tuple
 def possible(world: World, unjudged: Sequence[str]) -> dict[tuple[str, str], list[float | None]]:
     """The value of every measure for every engine under every assignment of grades to `unjudged`."""
     lists = [names["q"] or () for names in world.returned.values()]
-    found: dict[tuple[str, str], list[float | None]] = {}
+    result: dict[tuple[str, str], list[float | None]] = {}
     for chosen in itertools.product(range(world.scale.top + 1), repeat=len(unjudged)):
         grades = {name: grade or 0 for (_, name), grade in world.grades[0].items()}
         grades.update(zip(unjudged, chosen, strict=True))
         for (at, engine), measure in itertools.product(enumerate(world.returned), parse_measures(NAMES)):
             value = textbook(measure, world.scale, lists, grades, at, DEPTH)
-            found.setdefault((engine, str(measure)), []).append(value)
-    return found
+            result.setdefault((engine, str(measure)), []).append(value)
+    return result
 
 
 @settings(max_examples=count_examples(15))

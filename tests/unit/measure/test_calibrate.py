@@ -40,11 +40,11 @@ def engines_world(n: int = 60, rest: int = 200) -> tuple[list[str], Bools, Float
 
 
 def test_orders_are_confirmed_reversed_or_left_open() -> None:
-    found = correct_engines(*engines_world())
-    assert list(found.engines) == ["a", "b", "c"]
-    outcomes = {(pair.a, pair.b): pair.outcome for pair in found.comparisons}
+    result = correct_engines(*engines_world())
+    assert list(result.engines) == ["a", "b", "c"]
+    outcomes = {(pair.a, pair.b): pair.outcome for pair in result.comparisons}
     assert outcomes == {("a", "b"): "confirmed", ("c", "a"): "reversed", ("c", "b"): "reversed"}
-    assert all(pair.assessor > 0 for pair in found.comparisons)
+    assert all(pair.assessor > 0 for pair in result.comparisons)
     names, labelled, human, assessor = engines_world()
     # People see the engines alike, whatever the assessor says.
     human[:, labelled] = np.random.default_rng(0).permuted(human[:, labelled], axis=0)
@@ -64,13 +64,13 @@ def test_an_order_is_confirmed_at_the_level_of_five_percent(ahead: float, outcom
 
 def test_engines_and_pairs_are_corrected_means() -> None:
     names, labelled, human, assessor = engines_world()
-    found = correct_engines(names, labelled, human, assessor)
-    for at, engine in enumerate(found.engines.values()):
+    result = correct_engines(names, labelled, human, assessor)
+    for at, engine in enumerate(result.engines.values()):
         parts = human[at, labelled], assessor[at, labelled], assessor[at, ~labelled]
         assert numbers(engine) == pytest.approx(numbers(corrected_mean(*parts)))
         assert engine.assessor == pytest.approx(assessor[at].mean())
         assert engine.assessor_n == 260
-    pair = found.comparisons[1]
+    pair = result.comparisons[1]
     y, f = human[2] - human[0], assessor[2] - assessor[0]
     # Three pairs: each interval leaves out its difference in a third of 5 % of all cases.
     expected = corrected_mean(y[labelled], f[labelled], f[~labelled], level=1 - 0.05 / 3)
@@ -118,16 +118,16 @@ def test_the_order_of_engines_changes_nothing() -> None:
     names, labelled, human, assessor = engines_world()
     human[1, :5] = np.nan
     assessor[2, 3:9] = np.nan
-    found = correct_engines(names, labelled, human, assessor)
+    result = correct_engines(names, labelled, human, assessor)
     turned = [2, 0, 1]
-    assert correct_engines([names[at] for at in turned], labelled, human[turned], assessor[turned]) == found
+    assert correct_engines([names[at] for at in turned], labelled, human[turned], assessor[turned]) == result
 
 
 def test_the_order_of_queries_changes_nothing_but_rounding() -> None:
     names, labelled, human, assessor = engines_world()
-    found = correct_engines(names, labelled, human, assessor)
+    result = correct_engines(names, labelled, human, assessor)
     turned = correct_engines(names, labelled[::-1], human[:, ::-1], assessor[:, ::-1])
-    for one, other in zip(found.comparisons, turned.comparisons, strict=True):
+    for one, other in zip(result.comparisons, turned.comparisons, strict=True):
         assert (one.a, one.b, one.outcome) == (other.a, other.b, other.outcome)
         assert numbers(one) == pytest.approx(numbers(other))
 
@@ -160,8 +160,8 @@ def test_a_tie_that_people_s_labels_leave_is_open() -> None:
 
 def test_one_engine_has_no_pairs() -> None:
     _, labelled, human, assessor = engines_world()
-    found = correct_engines(["a"], labelled, human[:1], assessor[:1])
-    assert (len(found.engines), found.comparisons) == (1, ())
+    result = correct_engines(["a"], labelled, human[:1], assessor[:1])
+    assert (len(result.engines), result.comparisons) == (1, ())
 
 
 # ---- values that are missing
@@ -171,13 +171,13 @@ def test_a_query_without_a_value_by_people_weighs_nothing() -> None:
     """With no rest it is the t test on the labelled queries that have a value."""
     human, assessor, _ = graded(40, 0)
     human[::4] = np.nan
-    (found,) = correct_engines(["e"], np.ones(40, bool), human[None], assessor[None]).engines.values()
+    (result,) = correct_engines(["e"], np.ones(40, bool), human[None], assessor[None]).engines.values()
     theirs = scipy.stats.ttest_1samp(human[~np.isnan(human)], 0)
     interval = theirs.confidence_interval(0.95)
-    assert [found.corrected, *(found.ci95 or ()), compute_two_sided_p(found)] == pytest.approx(
+    assert [result.corrected, *(result.ci95 or ()), compute_two_sided_p(result)] == pytest.approx(
         [np.nanmean(human), interval.low, interval.high, theirs.pvalue]
     )
-    assert (found.labelled, found.undefined, found.rest, found.filled) == (30, 10, 0, 0)
+    assert (result.labelled, result.undefined, result.rest, result.filled) == (30, 10, 0, 0)
 
 
 def test_the_mean_stands_in_where_the_assessor_has_no_value() -> None:
@@ -185,11 +185,11 @@ def test_the_mean_stands_in_where_the_assessor_has_no_value() -> None:
     assessor[0, ::7] = np.nan
     gap = np.isnan(assessor[0])
     filled = np.where(gap, np.nanmean(assessor[0]), assessor[0])
-    found = correct_engines(["a"], labelled, human[:1], assessor[:1]).engines["a"]
+    result = correct_engines(["a"], labelled, human[:1], assessor[:1]).engines["a"]
     whole = correct_engines(["a"], labelled, human[:1], filled[None]).engines["a"]
-    assert numbers(found) == pytest.approx(numbers(whole))
-    assert (found.filled, found.assessor_n) == (gap.sum(), 260 - gap.sum())
-    assert found.assessor == pytest.approx(np.nanmean(assessor[0]))
+    assert numbers(result) == pytest.approx(numbers(whole))
+    assert (result.filled, result.assessor_n) == (gap.sum(), 260 - gap.sum())
+    assert result.assessor == pytest.approx(np.nanmean(assessor[0]))
     pair = correct_engines(names, labelled, human, assessor).comparisons[0]
     assert (pair.filled, pair.assessor_n) == (gap.sum(), 260 - gap.sum())
 
@@ -204,17 +204,17 @@ def test_a_mean_over_some_queries_by_hand() -> None:
     human = np.tile(floats(1, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan), 20)
     assessor = np.tile(floats(1, 0, 0, 0, 1, 0, 0, 1), 20)
     labelled = np.tile(np.arange(8) < 4, 20)
-    found = correct_engines(["e"], labelled, human[None], assessor[None]).engines["e"]
+    result = correct_engines(["e"], labelled, human[None], assessor[None]).engines["e"]
     weight = (40 / 79) / (2 * 150 / 159)
-    assert found.weight == pytest.approx(weight)
-    assert found.corrected == pytest.approx(1 / 2 + weight * 2 * (1 / 2 - 1 / 4))
-    assert (found.labelled, found.undefined, found.rest, found.filled) == (40, 40, 80, 0)
+    assert result.weight == pytest.approx(weight)
+    assert result.corrected == pytest.approx(1 / 2 + weight * 2 * (1 / 2 - 1 / 4))
+    assert (result.labelled, result.undefined, result.rest, result.filled) == (40, 40, 80, 0)
 
 
 def test_human_values_of_queries_that_are_not_labelled_are_ignored() -> None:
     names, labelled, human, assessor = engines_world()
-    found = correct_engines(names, labelled, human, assessor)
-    assert correct_engines(names, labelled, np.where(labelled, human, 0.9), assessor) == found
+    result = correct_engines(names, labelled, human, assessor)
+    assert correct_engines(names, labelled, np.where(labelled, human, 0.9), assessor) == result
 
 
 def test_too_few_labels_are_refused_with_what_to_do() -> None:
@@ -235,8 +235,8 @@ def test_too_few_labels_are_refused_with_what_to_do() -> None:
 def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled() -> None:
     names, labelled, human, assessor = engines_world(20)
     human[:, np.flatnonzero(labelled)[:5]] = np.nan
-    found = correct_engines(names, labelled, human, assessor)
-    assert {(each.labelled, each.undefined) for each in found.engines.values()} == {(15, 5)}
+    result = correct_engines(names, labelled, human, assessor)
+    assert {(each.labelled, each.undefined) for each in result.engines.values()} == {(15, 5)}
 
 
 @pytest.mark.parametrize(

@@ -59,36 +59,36 @@ def covered(row: CorrectedEngineMean | CorrectedDifference, truth: float) -> boo
 def test_an_assessor_that_errs_differently_per_engine_is_put_right() -> None:
     worlds = 1000
     fooled = 0
-    found = {n: {"confirmed": 0, "reversed": 0, "decided": 0, "open": 0} for n in (50, 100)}
-    wrong = dict.fromkeys(found, 0)
+    result = {n: {"confirmed": 0, "reversed": 0, "decided": 0, "open": 0} for n in (50, 100)}
+    wrong = dict.fromkeys(result, 0)
     chance = np.random.default_rng(0)
     for _ in range(worlds):
         human, assessor = precision_world(chance)
-        for n, outcomes in found.items():
+        for n, outcomes in result.items():
             (pair,) = correct_engines(["A", "B"], first(n), human, assessor).comparisons
             outcomes[pair.outcome] += 1
             better = pair.a if pair.outcome == "confirmed" else pair.b
             wrong[n] += pair.outcome != "open" and better == "B"
         fooled += pair.a == "B"
-    print(f"\nassessor alone prefers B in {fooled} of {worlds} worlds; {found}; wrong winner {wrong}")
+    print(f"\nassessor alone prefers B in {fooled} of {worlds} worlds; {result}; wrong winner {wrong}")
     assert fooled > 0.9 * worlds
-    for n in found:
+    for n in result:
         assert wrong[n] <= 0.025 * worlds
-    assert found[50]["reversed"] > 0.85 * worlds
-    assert found[100]["reversed"] > 0.9 * worlds
+    assert result[50]["reversed"] > 0.85 * worlds
+    assert result[100]["reversed"] > 0.9 * worlds
 
 
 def covered_as_often(n: int, worlds: int) -> float:
     """The share of worlds whose interval holds the true difference; the estimate has no bias."""
     chance = np.random.default_rng(n)
-    found = []
+    result = []
     for _ in range(worlds):
         human, assessor = precision_world(chance)
         y, f = human[0] - human[1], assessor[0] - assessor[1]
-        found.append(corrected_mean(y[:n], f[:n], f[n:]))
+        result.append(corrected_mean(y[:n], f[:n], f[n:]))
     truth = float(TRUTH[0] - TRUTH[1])
-    cover = float(np.mean([covered(one, truth) for one in found]))
-    bias = float(np.mean([one.corrected for one in found])) - truth
+    cover = float(np.mean([covered(one, truth) for one in result]))
+    bias = float(np.mean([one.corrected for one in result])) - truth
     print(f"\nn={n}: covers {cover:.4f}, bias {bias:+.5f}")
     assert abs(bias) < 0.15 / worlds**0.5
     return cover
@@ -120,15 +120,15 @@ def test_the_intervals_of_all_pairs_hold_at_once() -> None:
         return pooled_ap(relevant), pooled_ap(seen)
 
     true = np.nanmean(world(1_000_000)[0], axis=1)
-    held = 0
+    content = 0
     for _ in range(worlds):
         human, assessor = world(queries)
         pairs = correct_engines(list("abcd"), np.arange(queries) < 20, human, assessor).comparisons
-        held += all(
+        content += all(
             covered(pair, float(true["abcd".index(pair.a)] - true["abcd".index(pair.b)])) for pair in pairs
         )
-    print(f"\nall intervals hold in {held / worlds:.4f}")
-    assert 0.94 <= held / worlds <= 0.985
+    print(f"\nall intervals hold in {content / worlds:.4f}")
+    assert 0.94 <= content / worlds <= 0.985
 
 
 @pytest.mark.slow
@@ -166,13 +166,13 @@ def test_disagreeing_where_nothing_is_relevant_moves_no_mean(
     n, worlds = 50, 3000
     chance = np.random.default_rng(2)
     truth = float(np.mean([np.nanmean(pooled_ap_world(chance)[0][0]) for _ in range(4000)]))
-    found = []
+    result = []
     for _ in range(worlds):
         human, assessor = pooled_ap_world(chance)
-        found.append(treatment(human[0], assessor[0], n))
-    bias = np.mean([one.corrected for one in found]) - truth
-    cover = np.mean([covered(one, truth) for one in found])
-    width_of = (one.ci95[1] - one.ci95[0] for one in found if one.ci95 is not None)
+        result.append(treatment(human[0], assessor[0], n))
+    bias = np.mean([one.corrected for one in result]) - truth
+    cover = np.mean([covered(one, truth) for one in result])
+    width_of = (one.ci95[1] - one.ci95[0] for one in result if one.ci95 is not None)
     width = np.mean(list(width_of))
     print(
         f"\n{treatment.__name__}: truth {truth:.4f}, bias {bias:+.4f}, covers {cover:.4f}, width {width:.4f}"

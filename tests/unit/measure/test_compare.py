@@ -131,9 +131,9 @@ def test_pairs_come_by_the_standing_of_their_engines() -> None:
 
 def test_each_measure_is_a_family_of_its_own() -> None:
     values = np.stack([normal(1, 4, 12, ahead=0.05), normal(2, 4, 12)], axis=-1)[:, :, None]
-    found = compare_engines(tabled(values, measures="P@5 P@10"))
-    assert [pair.measure for pair in found] == ["P@5"] * 6 + ["P@10"] * 6
-    for at, six in enumerate((found[:6], found[6:])):
+    result = compare_engines(tabled(values, measures="P@5 P@10"))
+    assert [pair.measure for pair in result] == ["P@5"] * 6 + ["P@10"] * 6
+    for at, six in enumerate((result[:6], result[6:])):
         alone = compare_engines(tabled(values[..., [at]], measures="P@5"))
         assert [pair.p_adjusted for pair in six] == [pair.p_adjusted for pair in alone]
         assert [pair.ci95 for pair in six] == [pair.ci95 for pair in alone]

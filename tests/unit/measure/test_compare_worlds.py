@@ -36,14 +36,14 @@ def test_alike_engines_are_named_in_no_more_than_one_world_of_twenty() -> None:
 @pytest.mark.slow
 def test_a_difference_that_is_called_detectable_is_found_four_times_out_of_five() -> None:
     """Two engines, a hundred queries, .05 apart: found as often as the power for its size says."""
-    found, promised = 0, []
+    result, promised = 0, []
     for (pair,) in worlds(2, 100, ahead=0.05):
-        found += pair.outcome == "better" and pair.a == "a"
+        result += pair.outcome == "better" and pair.a == "a"
         assert pair.detectable is not None
         promised.append(pair.detectable)
     true = float(np.mean(np.clip(np.linspace(0, 1, 100_001) + 0.05, 0, 1)) - 0.5)
     # The power of a z test whose power is .8 at what was called detectable.
     size = true / float(np.mean(promised)) * (scipy.stats.norm.ppf(0.975) + scipy.stats.norm.ppf(0.8))
     power = float(scipy.stats.norm.cdf(size - scipy.stats.norm.ppf(0.975)))
-    print(f"found: {found / WORLDS:.1%}, promised {power:.1%}")
-    assert found / WORLDS == pytest.approx(power, abs=0.04)
+    print(f"found: {result / WORLDS:.1%}, promised {power:.1%}")
+    assert result / WORLDS == pytest.approx(power, abs=0.04)

@@ -60,10 +60,10 @@ def completions(world: World, unjudged: _Open) -> Iterator[World]:
 @settings(max_examples=count_examples(8))
 @given(worlds())
 def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
-    said = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in compare_engines(drawn[0].scores())}
+    text = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in compare_engines(drawn[0].scores())}
     for world in completions(*drawn):
         for truth in compare_engines(world.scores()):
-            pair = said[truth.measure, frozenset((truth.a, truth.b))]
+            pair = text[truth.measure, frozenset((truth.a, truth.b))]
             if truth.difference is not None:
                 difference = truth.difference if truth.a == pair.a else -truth.difference
                 assert low_end(pair.bounds) is not None
@@ -76,11 +76,11 @@ def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open
 @settings(max_examples=count_examples(8))
 @given(worlds())
 def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
-    said = drawn[0].engines()
+    text = drawn[0].engines()
     for world in completions(*drawn):
         for name, engine in world.engines().items():
             for measure, truth in engine.measures.items():
-                mean = said[name].measures[measure]
+                mean = text[name].measures[measure]
                 assert mean.n <= truth.n <= mean.n + mean.unknown
                 assert mean.undefined <= truth.undefined
                 if truth.mean is not None:

@@ -17,16 +17,16 @@ from tests.unit.measure.corrected import corrected_mean, floats, graded, numbers
 
 def test_four_labelled_and_four_others_by_hand() -> None:
     """cov(y, f) = 1/6, var(f) = 15/56, n/N = 1: lambda = 14/45."""
-    found = corrected_mean(floats(1, 0, 1, 1), floats(1, 0, 0, 1), floats(1, 1, 0, 1))
-    assert found.weight == pytest.approx(14 / 45)
-    assert found.corrected == pytest.approx(3 / 4 + 14 / 45 * (3 / 4 - 1 / 2))
+    result = corrected_mean(floats(1, 0, 1, 1), floats(1, 0, 0, 1), floats(1, 1, 0, 1))
+    assert result.weight == pytest.approx(14 / 45)
+    assert result.corrected == pytest.approx(3 / 4 + 14 / 45 * (3 / 4 - 1 / 2))
     # Without each query the estimate is 29/36, 1, 11/15, 29/36: 3/4 of the squares about their mean, and
     # lambda² var(F) / 4.
-    assert found.se == pytest.approx((1273 / 43200 + 49 / 8100) ** 0.5)
-    assert found.ci95 is not None
-    margin = 3.182446 * found.se  # t, three degrees of freedom
-    assert [*found.ci95] == pytest.approx([found.corrected - margin, found.corrected + margin])
-    assert (found.labelled, found.undefined, found.rest, found.filled) == (4, 0, 4, 0)
+    assert result.se == pytest.approx((1273 / 43200 + 49 / 8100) ** 0.5)
+    assert result.ci95 is not None
+    margin = 3.182446 * result.se  # t, three degrees of freedom
+    assert [*result.ci95] == pytest.approx([result.corrected - margin, result.corrected + margin])
+    assert (result.labelled, result.undefined, result.rest, result.filled) == (4, 0, 4, 0)
 
 
 @pytest.mark.parametrize("n", [20, 50, 200])
@@ -36,18 +36,18 @@ def test_truescore_agrees(n: int) -> None:
 
     human, assessor, rest = graded(n, 400)
     everything, labelled = np.concatenate([assessor, rest]), np.arange(n)
-    found = corrected_mean(human, assessor, rest)
+    result = corrected_mean(human, assessor, rest)
     theirs = ppi_estimate(everything, human, labelled)
-    assert theirs.lambda_ == pytest.approx(found.weight * (n - 1) / n)
-    assert theirs.point == pytest.approx(found.corrected, abs=0.003)
-    same = ppi_estimate(everything, human, labelled, lambda_=found.weight)
-    assert same.point == pytest.approx(found.corrected, abs=1e-12)
+    assert theirs.lambda_ == pytest.approx(result.weight * (n - 1) / n)
+    assert theirs.point == pytest.approx(result.corrected, abs=0.003)
+    same = ppi_estimate(everything, human, labelled, lambda_=result.weight)
+    assert same.point == pytest.approx(result.corrected, abs=1e-12)
     # Theirs takes the weight as given; ours fits it anew without each query, which matters when they are few.
     theirs_se = (same.high - same.low) / (2 * scipy.stats.norm.ppf(0.975))
-    assert found.se == pytest.approx(theirs_se, rel=2 / n)
-    assert found.ci95 is not None
-    assert (found.ci95[1] - found.ci95[0]) / (2 * scipy.stats.t.ppf(0.975, n - 1)) == pytest.approx(
-        found.se, abs=1e-12
+    assert result.se == pytest.approx(theirs_se, rel=2 / n)
+    assert result.ci95 is not None
+    assert (result.ci95[1] - result.ci95[0]) / (2 * scipy.stats.t.ppf(0.975, n - 1)) == pytest.approx(
+        result.se, abs=1e-12
     )
 
 
@@ -55,10 +55,10 @@ def test_truescore_agrees_about_a_difference() -> None:
     from truescore.compare import ppi_compare
 
     (ya, fa, ra), (yb, fb, rb) = graded(100, 400, 1), graded(100, 400, 2)
-    found = corrected_mean(ya - yb, fa - fb, ra - rb)
+    result = corrected_mean(ya - yb, fa - fb, ra - rb)
     theirs = ppi_compare(np.concatenate([fa, ra]), np.concatenate([fb, rb]), ya, yb, np.arange(100))
-    assert theirs.difference == pytest.approx(found.corrected, abs=0.001)
-    assert theirs.p_value == pytest.approx(compute_two_sided_p(found), abs=0.01)
+    assert theirs.difference == pytest.approx(result.corrected, abs=0.001)
+    assert theirs.p_value == pytest.approx(compute_two_sided_p(result), abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -73,27 +73,27 @@ def test_truescore_agrees_about_a_difference() -> None:
 )
 def test_without_a_telling_assessor_it_is_the_t_test_on_human_values(assessor: Floats, rest: Floats) -> None:
     human = graded(30, 0)[0] - 0.4
-    found = corrected_mean(human, assessor, rest, level=0.9)
+    result = corrected_mean(human, assessor, rest, level=0.9)
     theirs = scipy.stats.ttest_1samp(human, 0)
     interval = theirs.confidence_interval(0.9)
     expected = [human.mean(), interval.low, interval.high, scipy.stats.sem(human), 0, theirs.pvalue]
-    assert numbers(found) == pytest.approx(expected)
+    assert numbers(result) == pytest.approx(expected)
 
 
 def test_an_assessor_that_is_always_right_makes_every_query_a_labelled_one() -> None:
     """The labelled spread as all do here (variance 2), so that lambda is N / (n + N) to the letter."""
     human = floats(-1, 1)
     rest = 1 + floats(-1, 1) * 1.5**0.5
-    found = corrected_mean(human, human, rest)
-    assert found.weight == pytest.approx(1 / 2)
-    assert found.corrected == pytest.approx(np.concatenate([human, rest]).mean())
+    result = corrected_mean(human, human, rest)
+    assert result.weight == pytest.approx(1 / 2)
+    assert result.corrected == pytest.approx(np.concatenate([human, rest]).mean())
 
 
 def test_an_assessor_that_is_always_wrong_is_ignored() -> None:
     human, assessor, rest = graded(50, 100)
-    found = corrected_mean(human, 1 - assessor, 1 - rest)
-    assert found.weight == 0
-    assert found.corrected == pytest.approx(human.mean())
+    result = corrected_mean(human, 1 - assessor, 1 - rest)
+    assert result.weight == 0
+    assert result.corrected == pytest.approx(human.mean())
 
 
 @pytest.mark.parametrize("value", [0.0, 0.25])
@@ -105,8 +105,8 @@ def test_human_values_without_spread_say_nothing_of_other_queries(value: float) 
 
 def test_rounding_errors_are_no_spread() -> None:
     human = np.where(np.arange(20) < 3, 0.0, 0.3 - 0.1 - 0.2)
-    found = corrected_mean(human, np.zeros(20), np.zeros(5))
-    assert (found.ci95, compute_two_sided_p(found)) == (None, None)
+    result = corrected_mean(human, np.zeros(20), np.zeros(5))
+    assert (result.ci95, compute_two_sided_p(result)) == (None, None)
 
 
 values = st.integers(0, 20).map(lambda value: value / 20)
@@ -120,13 +120,13 @@ def test_the_variance_is_that_of_estimates_without_each_query(
 ) -> None:
     human, assessor = np.array(labelled).T
     others, n = floats(*rest), len(labelled)
-    found = corrected_mean(human, assessor, others)
+    result = corrected_mean(human, assessor, others)
     without = [
         corrected_mean(np.delete(human, at), np.delete(assessor, at), others).corrected for at in range(n)
     ]
-    of_rest = found.weight**2 * float(others.var(ddof=1)) / len(rest)
+    of_rest = result.weight**2 * float(others.var(ddof=1)) / len(rest)
     variance = (n - 1) * float(np.var(without)) + of_rest
-    assert found.se == pytest.approx(variance**0.5, abs=1e-9)
+    assert result.se == pytest.approx(variance**0.5, abs=1e-9)
 
 
 @given(
@@ -139,9 +139,9 @@ def test_a_constant_added_by_the_assessor_moves_nothing(
 ) -> None:
     human, assessor = np.array(labelled).T
     others = floats(*rest)
-    found = corrected_mean(human, assessor, others)
+    result = corrected_mean(human, assessor, others)
     moved = corrected_mean(human, assessor + shift, others + shift)
-    assert numbers(moved) == pytest.approx(numbers(found), abs=1e-9, nan_ok=True)
+    assert numbers(moved) == pytest.approx(numbers(result), abs=1e-9, nan_ok=True)
 
 
 @given(st.lists(st.tuples(values, values), min_size=2, max_size=30), st.lists(values, max_size=30))
@@ -150,7 +150,7 @@ def test_the_estimate_moves_no_further_than_the_assessor_says(
 ) -> None:
     human, assessor = np.array(labelled).T
     others = floats(*rest)
-    found = corrected_mean(human, assessor, others)
-    said = others.mean() - assessor.mean() if rest else 0.0
-    assert 0 <= found.weight <= 1
-    assert abs(found.corrected - human.mean()) <= abs(said) + 1e-12
+    result = corrected_mean(human, assessor, others)
+    text = others.mean() - assessor.mean() if rest else 0.0
+    assert 0 <= result.weight <= 1
+    assert abs(result.corrected - human.mean()) <= abs(text) + 1e-12

@@ -24,24 +24,24 @@ def counts(*rows: tuple[float, float]) -> Floats:
 def test_all_or_nothing_on_every_query_keeps_an_interval(queries: int) -> None:
     """The exact binomial interval (Clopper & Pearson 1934) with queries as trials."""
     for so in (0, 4):
-        found = estimate_statistic(counts(*[(so, 4)] * queries), share, "", share=True)
+        result = estimate_statistic(counts(*[(so, 4)] * queries), share, "", share=True)
         theirs = scipy.stats.binomtest(queries if so else 0, queries).proportion_ci(0.95)
-        assert found.ci95 == pytest.approx((theirs.low, theirs.high))
+        assert result.ci95 == pytest.approx((theirs.low, theirs.high))
 
 
 def test_queries_with_nothing_to_count_are_no_trials() -> None:
-    found = estimate_statistic(counts(*[(3, 3)] * 10, *[(0, 0)] * 30), share, "", share=True)
-    assert low_end(found.ci95) == pytest.approx(0.025 ** (1 / 10))
+    result = estimate_statistic(counts(*[(3, 3)] * 10, *[(0, 0)] * 30), share, "", share=True)
+    assert low_end(result.ci95) == pytest.approx(0.025 ** (1 / 10))
 
 
 def test_other_statistics_and_other_shares_keep_theirs() -> None:
     same, some = counts(*[(4, 4)] * 9), counts(*[(1, 4), (4, 4), (3, 4)] * 3)
     assert estimate_statistic(same, share, "").ci95 == (1, 1)
     assert estimate_statistic(some, share, "", share=True) == estimate_statistic(some, share, "")
-    found = estimate_statistics(same, {"a": (share, ""), "b": (share, "")}, shares=["b"])
-    assert (low_end(found["a"].ci95), high_end(found["b"].ci95)) == (1, 1)
-    assert low_end(found["b"].ci95) is not None
-    assert low_end(found["b"].ci95) < 1
+    result = estimate_statistics(same, {"a": (share, ""), "b": (share, "")}, shares=["b"])
+    assert (low_end(result["a"].ci95), high_end(result["b"].ci95)) == (1, 1)
+    assert low_end(result["b"].ci95) is not None
+    assert low_end(result["b"].ci95) < 1
 
 
 def test_what_is_unknown_stays_so() -> None:

@@ -37,19 +37,19 @@ def test_nothing_flagged_is_nothing_to_say() -> None:
 
 
 def test_the_first_measure_is_weighed_and_a_tie_is_no_swap() -> None:
-    found = weighed(PLEADING, ("q", "plea"))
-    assert found is not None
-    assert (found.measure, found.pairs) == ("P@2", 1)
-    assert found.engines == {"loud": FlaggedMeans(0.5, 0.0, 0.0), "quiet": FlaggedMeans(0.5, 0.5, 0.5)}
-    assert (found.swapped, found.order_changes) == ((), False)
+    result = weighed(PLEADING, ("q", "plea"))
+    assert result is not None
+    assert (result.measure, result.pairs) == ("P@2", 1)
+    assert result.engines == {"loud": FlaggedMeans(0.5, 0.0, 0.0), "quiet": FlaggedMeans(0.5, 0.5, 0.5)}
+    assert (result.swapped, result.order_changes) == ((), False)
 
 
 def test_an_order_that_stands_on_pleading_is_found() -> None:
     world = World(PLEADING.returned, PLEADING.grades, depth=2, measures="RR@2")
-    found = weighed(world, ("q", "plea"))
-    assert found is not None
-    assert found.engines == {"loud": FlaggedMeans(1.0, 0.0, 0.0), "quiet": FlaggedMeans(0.5, 0.5, 0.5)}
-    assert (found.swapped, found.order_changes) == ((("loud", "quiet"),), True)
+    result = weighed(world, ("q", "plea"))
+    assert result is not None
+    assert result.engines == {"loud": FlaggedMeans(1.0, 0.0, 0.0), "quiet": FlaggedMeans(0.5, 0.5, 0.5)}
+    assert (result.swapped, result.order_changes) == ((("loud", "quiet"),), True)
 
 
 def test_what_is_dropped_lets_the_rest_move_up_and_what_is_zeroed_does_not() -> None:
@@ -59,10 +59,10 @@ def test_what_is_dropped_lets_the_rest_move_up_and_what_is_zeroed_does_not() -> 
         depth=2,
         measures="RR@2",
     )
-    found = weighed(world, ("q", "plea"))
-    assert found is not None
-    assert found.engines["a"] == FlaggedMeans(0.5, 0.5, 1.0)
-    assert not found.order_changes
+    result = weighed(world, ("q", "plea"))
+    assert result is not None
+    assert result.engines["a"] == FlaggedMeans(0.5, 0.5, 1.0)
+    assert not result.order_changes
 
 
 def test_a_failed_judgment_of_a_flagged_snippet_is_zeroed_too_and_others_stay_unknown() -> None:
@@ -72,9 +72,9 @@ def test_a_failed_judgment_of_a_flagged_snippet_is_zeroed_too_and_others_stay_un
         depth=2,
         measures="P@2",
     )
-    found = weighed(world, ("q", "plea"))
-    assert found is not None
-    assert {name: (means.unchanged, means.zeroed) for name, means in found.engines.items()} == {
+    result = weighed(world, ("q", "plea"))
+    assert result is not None
+    assert {name: (means.unchanged, means.zeroed) for name, means in result.engines.items()} == {
         "a": (None, 0.0),
         "b": (0.5, 0.5),
     }
@@ -88,9 +88,9 @@ def test_queries_without_anything_flagged_keep_their_values_and_every_repeat_cou
         depth=1,
         measures="P@1",
     )
-    found = weighed(world, ("q", "plea"))
-    assert found is not None
-    assert astuple(found.engines["a"]) == pytest.approx((0.75, 0.25, 0.25))
+    result = weighed(world, ("q", "plea"))
+    assert result is not None
+    assert astuple(result.engines["a"]) == pytest.approx((0.75, 0.25, 0.25))
 
 
 def test_a_winner_that_is_named_only_because_of_flagged_snippets_is_a_change() -> None:
@@ -110,7 +110,7 @@ def test_a_winner_that_is_named_only_because_of_flagged_snippets_is_a_change() -
         depth=2,
         measures="P@2",
     )
-    found = weighed(world, *((query, f"{query}plea") for query in queries))
-    assert found is not None
-    assert found.winners == FlaggedWinners("a", None, None)
-    assert (found.swapped, found.order_changes) == ((), True)
+    result = weighed(world, *((query, f"{query}plea") for query in queries))
+    assert result is not None
+    assert result.winners == FlaggedWinners("a", None, None)
+    assert (result.swapped, result.order_changes) == ((), True)

@@ -68,12 +68,12 @@ def test_dcg_and_its_ideal_rank_by_rank() -> None:
     dcg, ideal = [3, 4.2619, 5.7619, 5.7619, 6.1487], [3, 4.8928, 5.8928, 6.3235, 6.3235]
     ndcg = [1, 0.8710, 0.9778, 0.9112, 0.9724]
     depths = range(1, 6)
-    found = values(one_list(grades, " ".join(f"DCG@{k} nDCG@{k} nDCG(own)@{k}" for k in depths)))
+    result = values(one_list(grades, " ".join(f"DCG@{k} nDCG@{k} nDCG(own)@{k}" for k in depths)))
     best = values(one_list(sorted(grades, reverse=True), " ".join(f"DCG@{k}" for k in depths)))
-    assert [found[f"DCG@{k}"] for k in depths] == pytest.approx(dcg, abs=5e-5)
+    assert [result[f"DCG@{k}"] for k in depths] == pytest.approx(dcg, abs=5e-5)
     assert list(best.values()) == pytest.approx(ideal, abs=5e-5)
-    assert [found[f"nDCG@{k}"] for k in depths] == pytest.approx(ndcg, abs=5e-5)
-    assert [found[f"nDCG(own)@{k}"] for k in depths] == pytest.approx(ndcg, abs=5e-5)
+    assert [result[f"nDCG@{k}"] for k in depths] == pytest.approx(ndcg, abs=5e-5)
+    assert [result[f"nDCG(own)@{k}"] for k in depths] == pytest.approx(ndcg, abs=5e-5)
 
 
 def test_exponential_gain() -> None:

@@ -30,9 +30,9 @@ def test_no_order_of_the_pool_scores_more(grades: list[int]) -> None:
         for score in one_list(order, MEASURES, depth=5).rows():
             assert score.value is not None
             best[score.measure] = max(best.get(score.measure, 0.0), score.value)
-    found = ideal(side_by_side({"a": grades[:2], "b": grades[2:]}, MEASURES, depth=5))
-    assert found == {name: [pytest.approx(value)] for name, value in best.items()}
-    assert found["nDCG@3"] == [1.0]
+    result = ideal(side_by_side({"a": grades[:2], "b": grades[2:]}, MEASURES, depth=5))
+    assert result == {name: [pytest.approx(value)] for name, value in best.items()}
+    assert result["nDCG@3"] == [1.0]
 
 
 def test_what_has_no_grade_is_left_out_and_measures_of_one_list_are_not_scored() -> None:

@@ -145,10 +145,10 @@ def test_the_order_of_pairs_engines_and_queries_changes_no_grade(seed: int) -> N
 
 def test_unjudged_at_random_moves_no_mean_and_no_difference() -> None:
     """10 % of the pairs of one engine, each pair once, over engines: at most .002."""
-    found = bias(simulated(150, NOISES[::2], 1), MEASURES, 10, 1)
+    result = bias(simulated(150, NOISES[::2], 1), MEASURES, 10, 1)
     for measure in ("nDCG@10", "AP@10", "P@5"):
-        assert abs(found[measure].mean) < 0.002
-        assert abs(found[measure].difference) < 0.002
+        assert abs(result[measure].mean) < 0.002
+        assert abs(result[measure].difference) < 0.002
 
 
 @pytest.mark.slow
@@ -157,10 +157,10 @@ def test_unjudged_at_random_moves_no_mean_and_no_difference() -> None:
 def test_unjudged_at_random_moves_nothing_in_many_data_sets(engines: int, scale: Scale) -> None:
     """5 % of an engine's pairs, over eight data sets, graded and binary: less than .001."""
     noises = NOISES if engines == 5 else NOISES[::2]
-    found = [bias(simulated(150, noises, seed, scale=scale), MEASURES, 20, seed) for seed in range(8)]
+    result = [bias(simulated(150, noises, seed, scale=scale), MEASURES, 20, seed) for seed in range(8)]
     for measure in ("nDCG@10", "AP@10", "P@5", "RR@10"):
         mean, difference = (
-            float(np.mean([getattr(each[measure], name) for each in found]))
+            float(np.mean([getattr(each[measure], name) for each in result]))
             for name in ("mean", "difference")
         )
         print(f"{engines} engines, {measure}: mean {mean:+.4f}, difference {difference:+.4f}")

@@ -108,9 +108,9 @@ def test_two_raters_coincidences_are_their_confusion_both_ways(pairs: list[tuple
 @pytest.mark.parametrize(("ordinal", "published"), [(False, 0.743), (True, 0.815)])
 def test_krippendorffs_own_example(ordinal: bool, published: float) -> None:
     rows = [line.replace(".", "nan").split() for line in OBSERVERS.strip().splitlines()]
-    found = alpha(counted(np.array(rows, dtype=np.float64) - 1, 5), ordinal=ordinal)
-    assert found == pytest.approx(published, abs=5e-4)
-    assert alpha(counted(np.array(rows, dtype=np.float64), 9), ordinal=ordinal) == pytest.approx(found)
+    result = alpha(counted(np.array(rows, dtype=np.float64) - 1, 5), ordinal=ordinal)
+    assert result == pytest.approx(published, abs=5e-4)
+    assert alpha(counted(np.array(rows, dtype=np.float64), 9), ordinal=ordinal) == pytest.approx(result)
 
 
 @given(

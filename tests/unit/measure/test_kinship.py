@@ -44,7 +44,7 @@ def test_the_server_is_not_the_house() -> None:
 
 
 def test_members_of_one_house_are_no_second_opinion() -> None:
-    found = find_shared_vendors(
+    result = find_shared_vendors(
         ["dashscope:qwen-plus/graded", "openai:gpt-5/graded", "openai:qwen-max/graded"], ["brave"]
     )
-    assert found == (SharedVendor("dashscope:qwen-plus/graded", "openai:qwen-max/graded", "Alibaba"),)
+    assert result == (SharedVendor("dashscope:qwen-plus/graded", "openai:qwen-max/graded", "Alibaba"),)

@@ -119,21 +119,21 @@ def test_the_estimate_has_no_bias_over_all_draws_of_a_biased_assessor() -> None:
     ends = np.cumsum(pair_sampling.compute_probabilities(size, 60)) % 1
     # Between two of these starts the draw is the same, so these are all draws there are.
     edges = np.unique(np.concatenate([[0.0, 1.0], 1 - ends]))
-    found = [estimate_difference(world.draw(60, start)) for start in (edges[:-1] + edges[1:]) / 2]
-    mean = float(np.average([each.mean for each in found], weights=np.diff(edges)))
+    result = [estimate_difference(world.draw(60, start)) for start in (edges[:-1] + edges[1:]) / 2]
+    mean = float(np.average([each.mean for each in result], weights=np.diff(edges)))
     by_assessor = float((world.weight * world.grade).sum()) / world.queries
     assert abs(by_assessor - world.truth) > 0.5
     # The fitted gains leave a bias of the order 1 / labels, far below the standard error.
-    assert abs(mean - world.truth) < 0.1 * np.mean([each.se[0] for each in found])
+    assert abs(mean - world.truth) < 0.1 * np.mean([each.se[0] for each in result])
 
 
 def test_all_labels_give_the_difference_itself() -> None:
     world = World(2, 20)
-    found = estimate_difference(world.draw(world.query.size, 0.5))
-    assert found.mean == pytest.approx(world.truth)
+    result = estimate_difference(world.draw(world.query.size, 0.5))
+    assert result.mean == pytest.approx(world.truth)
     by_query = np.bincount(world.query, world.weight * world.human)
-    assert found.se[0] == pytest.approx(np.sqrt(np.var(by_query, ddof=1) / 20))
-    assert found.df == 19
+    assert result.se[0] == pytest.approx(np.sqrt(np.var(by_query, ddof=1) / 20))
+    assert result.df == 19
 
 
 def test_a_missing_label_is_bounded_by_all_its_grades() -> None:
@@ -142,25 +142,25 @@ def test_a_missing_label_is_bounded_by_all_its_grades() -> None:
     missing = np.flatnonzero(draw.inverse > 0)[[4, 11]]
     gain = draw.gain.copy()
     gain[missing] = np.nan
-    found = estimate_difference(
+    result = estimate_difference(
         LabelledDraw(20, draw.query, draw.weight, draw.group, draw.inverse, draw.certain, gain, 3.0)
     )
     width = (np.abs(draw.weight) * draw.inverse)[missing].sum() * 3.0 / 20
-    assert found.bounds[1] - found.bounds[0] == pytest.approx(width)
-    assert found.bounds[0] < found.mean < found.bounds[1]
-    low, high = found.make_interval(0.95) or (0, 0)
-    assert low < found.bounds[0]
-    assert high > found.bounds[1]
+    assert result.bounds[1] - result.bounds[0] == pytest.approx(width)
+    assert result.bounds[0] < result.mean < result.bounds[1]
+    low, high = result.make_interval(0.95) or (0, 0)
+    assert low < result.bounds[0]
+    assert high > result.bounds[1]
 
 
 def test_no_unit_is_no_difference_and_no_label_is_unknown() -> None:
     none, no = np.array([]), np.array([], np.int64)
-    found = estimate_difference(LabelledDraw(20, no, none, no, none, none.astype(bool), none, 3.0))
-    assert (found.mean, found.bounds, found.test(), found.make_interval(0.95)) == (0, (0, 0), None, None)
+    result = estimate_difference(LabelledDraw(20, no, none, no, none, none.astype(bool), none, 3.0))
+    assert (result.mean, result.bounds, result.test(), result.make_interval(0.95)) == (0, (0, 0), None, None)
     world = World(3, 20)
-    found = estimate_difference(world.label(np.ones(240), np.ones(240), np.full(240, np.nan)))
-    assert np.isnan([found.mean, *found.bounds]).all()
-    assert (found.test(), found.make_interval(0.95), found.different) == (None, None, 0)
+    result = estimate_difference(world.label(np.ones(240), np.ones(240), np.full(240, np.nan)))
+    assert np.isnan([result.mean, *result.bounds]).all()
+    assert (result.test(), result.make_interval(0.95), result.different) == (None, None, 0)
 
 
 def test_queries_count_as_different_where_the_estimate_is_not_0() -> None:
@@ -174,9 +174,9 @@ def test_queries_count_as_different_where_the_estimate_is_not_0() -> None:
 
 def test_the_interval_excludes_0_exactly_when_the_test_rejects() -> None:
     for seed in range(60):
-        found = estimate_difference(World(seed, 25).draw(70, 0.37))
-        low, high = found.make_interval(0.95) or (0, 0)
-        assert (low > 0 or high < 0) == ((found.test() or 0) < 0.05)
+        result = estimate_difference(World(seed, 25).draw(70, 0.37))
+        low, high = result.make_interval(0.95) or (0, 0)
+        assert (low > 0 or high < 0) == ((result.test() or 0) < 0.05)
 
 
 def test_intervals_hold_the_difference_over_all_queries() -> None:

@@ -104,17 +104,17 @@ def test_how_members_get_on() -> None:
         return score_rankings(rankings, documents, judgments, measures, BINARY, depth=3)
 
     members = given_to([1, 1, 0, 1, 0, 0], [1, 0, 0, 1, 1, 0])
-    found = measure_panel_agreement(members, BINARY, rescore)
-    (two,) = found.pairs
+    result = measure_panel_agreement(members, BINARY, rescore)
+    (two,) = result.pairs
     assert two.n == 6
     assert two.same == pytest.approx(4 / 6)
     # Both say yes to half: by chance they would agree on half, so kappa is (4/6 - 1/2) / (1 - 1/2).
     assert two.kappa == pytest.approx(1 / 3)
-    assert (found.judged, found.split, found.ties, found.deciding_ties) == (6, 2, 2, 2)
-    assert found.ties_high == {"P@3": {"x": pytest.approx(2 / 3), "y": pytest.approx(2 / 3)}}
-    assert [(m.judged, m.failed, m.relevant, m.mean_grade) for m in found.members] == [(6, 0, 0.5, 0.5)] * 2
-    assert found.agreement is not None
-    means = {name: row.means for name, row in found.agreement.measures["P@3"].engines.items()}
+    assert (result.judged, result.split, result.ties, result.deciding_ties) == (6, 2, 2, 2)
+    assert result.ties_high == {"P@3": {"x": pytest.approx(2 / 3), "y": pytest.approx(2 / 3)}}
+    assert [(m.judged, m.failed, m.relevant, m.mean_grade) for m in result.members] == [(6, 0, 0.5, 0.5)] * 2
+    assert result.agreement is not None
+    means = {name: row.means for name, row in result.agreement.measures["P@3"].engines.items()}
     assert means["x"] == pytest.approx((2 / 3, 1 / 3))
     assert means["y"] == pytest.approx((1 / 3, 2 / 3))
 
@@ -126,5 +126,5 @@ def test_a_graded_tie_decides_only_across_the_line() -> None:
     def rescore(judgments: Sequence[Judgment]) -> Scores:
         return score_rankings(rankings, documents, judgments, parse_measures(["P@2"]), GRADED, depth=2)
 
-    found = measure_panel_agreement(given_to([0, 1], [1, 3]), GRADED, rescore)
-    assert (found.ties, found.deciding_ties) == (2, 1)
+    result = measure_panel_agreement(given_to([0, 1], [1, 3]), GRADED, rescore)
+    assert (result.ties, result.deciding_ties) == (2, 1)

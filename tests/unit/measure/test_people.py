@@ -68,17 +68,17 @@ def test_people_s_grades_are_scored_like_anyone_s(people: Mapping[tuple[str, str
 def test_pairs_meet_by_name_in_any_order(
     people: dict[tuple[str, str], int], assessor: dict[tuple[str, str], int], chance: random.Random
 ) -> None:
-    found = pair_grades(people, assessor)
+    result = pair_grades(people, assessor)
     both = sorted(people.keys() & assessor.keys())
-    assert list(zip(found.human.tolist(), found.assessor.tolist(), strict=True)) == [
+    assert list(zip(result.human.tolist(), result.assessor.tolist(), strict=True)) == [
         (people[key], assessor[key]) for key in both
     ]
     queries = sorted({query_id for query_id, _ in both})
-    assert [queries[number] for number in found.query] == [query_id for query_id, _ in both]
+    assert [queries[number] for number in result.query] == [query_id for query_id, _ in both]
     mixed = [dict(chance.sample(list(side.items()), len(side))) for side in (people, assessor)]
     again = pair_grades(*mixed)
     for name in ("query", "human", "assessor"):
-        assert np.array_equal(getattr(again, name), getattr(found, name))
+        assert np.array_equal(getattr(again, name), getattr(result, name))
 
 
 #: Two engines, three queries; b shows "u", which a shows too, and repeats "v".
@@ -126,14 +126,14 @@ def test_a_query_is_whole_when_each_of_its_pairs_has_a_grade() -> None:
 def first_result(grades: Mapping[str, str], measures: str = "P(rel=1)@1") -> World:
     """Each engine has one result a query; its grade is the digit for the query, `x` where it broke."""
     returned = {
-        engine: {f"q{at}": None if said == "x" else [f"{engine}{at}"] for at, said in enumerate(row)}
+        engine: {f"q{at}": None if line == "x" else [f"{engine}{at}"] for at, line in enumerate(row)}
         for engine, row in grades.items()
     }
     judged = {
-        (f"q{at}", f"{engine}{at}"): int(said)
+        (f"q{at}", f"{engine}{at}"): int(text)
         for engine, row in grades.items()
-        for at, said in enumerate(row)
-        if said not in "x-"
+        for at, text in enumerate(row)
+        if text not in "x-"
     }
     return World(returned, [judged], measures=measures)
 
@@ -142,60 +142,60 @@ def ordered(
     people: Mapping[str, str], assessor: Mapping[str, str], measures: str = "P(rel=1)@1"
 ) -> EngineOrders:
     sides = (first_result(grades, measures).scores() for grades in (people, assessor))
-    (found,) = compare_rankings(*sides, partly_labelled=False).values()
-    return found
+    (result,) = compare_rankings(*sides, partly_labelled=False).values()
+    return result
 
 
 def test_orders_and_swaps_by_hand() -> None:
-    found = ordered({"a": "1100", "b": "1110", "c": "0000"}, {"a": "1111", "b": "1000", "c": "0000"})
-    assert (found.queries, found.partly_labelled) == (4, False)
-    assert [*found.people.items()] == [("b", 0.75), ("a", 0.5), ("c", 0.0)]
-    assert found.assessor == {"b": 0.25, "a": 1.0, "c": 0.0}
-    assert found.swapped == (("b", "a"),)
+    result = ordered({"a": "1100", "b": "1110", "c": "0000"}, {"a": "1111", "b": "1000", "c": "0000"})
+    assert (result.queries, result.partly_labelled) == (4, False)
+    assert [*result.people.items()] == [("b", 0.75), ("a", 0.5), ("c", 0.0)]
+    assert result.assessor == {"b": 0.25, "a": 1.0, "c": 0.0}
+    assert result.swapped == (("b", "a"),)
     # Two of three pairs agree, one does not.
-    assert found.tau.value == pytest.approx(1 / 3)
+    assert result.tau.value == pytest.approx(1 / 3)
     # By the assessor a, b, c: nobody above b belongs there, both above c do.
-    assert found.tau_ap == pytest.approx(2 / 2 * (0 / 1 + 2 / 2) - 1)
+    assert result.tau_ap == pytest.approx(2 / 2 * (0 / 1 + 2 / 2) - 1)
     # The top 1 has nothing in common, the top 2 and 3 all.
-    assert found.rbo == pytest.approx(0.1 * (0.9 + 0.81) + 0.9**3)
+    assert result.rbo == pytest.approx(0.1 * (0.9 + 0.81) + 0.9**3)
 
 
 def test_the_same_grades_give_the_same_order() -> None:
     grades = {"a": "1100", "b": "1110", "c": "0000"}
-    found = ordered(grades, grades)
-    assert found.people == found.assessor
-    assert found.swapped == ()
-    assert (found.tau.value, found.tau_ap, found.rbo) == pytest.approx((1, 1, 1))
+    result = ordered(grades, grades)
+    assert result.people == result.assessor
+    assert result.swapped == ()
+    assert (result.tau.value, result.tau_ap, result.rbo) == pytest.approx((1, 1, 1))
 
 
 def test_engines_that_tie_stand_by_name_and_are_no_swap() -> None:
-    found = ordered({"b": "10", "a": "01"}, {"b": "11", "a": "01"})
-    assert list(found.people) == ["a", "b"]
-    assert found.swapped == ()
-    assert (found.tau.value, found.tau_ap) == (None, None)
-    assert "holds all engines equal" in (found.tau.why or "")
+    result = ordered({"b": "10", "a": "01"}, {"b": "11", "a": "01"})
+    assert list(result.people) == ["a", "b"]
+    assert result.swapped == ()
+    assert (result.tau.value, result.tau_ap) == (None, None)
+    assert "holds all engines equal" in (result.tau.why or "")
 
 
 def test_means_are_over_the_queries_where_both_sides_have_a_value() -> None:
     """The nDCG has no value where a side finds nothing relevant: on q1 for people, on q2 for the assessor."""
-    found = ordered({"a": "2010", "b": "1021"}, {"a": "1101", "b": "2103"}, "nDCG@1")
-    assert (found.queries, list(found.people), found.swapped) == (2, ["b", "a"], ())
-    assert found.people == pytest.approx({"b": (1 / 2 + 1) / 2, "a": (1 + 0) / 2})
-    assert found.assessor == pytest.approx({"b": 1, "a": (1 / 2 + 1 / 3) / 2})
+    result = ordered({"a": "2010", "b": "1021"}, {"a": "1101", "b": "2103"}, "nDCG@1")
+    assert (result.queries, list(result.people), result.swapped) == (2, ["b", "a"], ())
+    assert result.people == pytest.approx({"b": (1 / 2 + 1) / 2, "a": (1 + 0) / 2})
+    assert result.assessor == pytest.approx({"b": 1, "a": (1 / 2 + 1 / 3) / 2})
 
 
 def test_an_engine_without_a_value_is_in_no_order() -> None:
-    found = ordered({"a": "10", "b": "00", "c": "xx"}, {"a": "10", "b": "10", "c": "xx"})
-    assert (list(found.people), found.left_out) == (["a", "b"], ("c",))
+    result = ordered({"a": "10", "b": "00", "c": "xx"}, {"a": "10", "b": "10", "c": "xx"})
+    assert (list(result.people), result.left_out) == (["a", "b"], ("c",))
     nothing = ordered({"a": "xx"}, {"a": "xx"})
     assert (nothing.queries, nothing.people, nothing.rbo, nothing.tau.value) == (0, {}, None, None)
 
 
 def test_one_engine_has_no_order() -> None:
-    found = ordered({"a": "10"}, {"a": "11"})
-    assert (found.people, found.assessor) == ({"a": 0.5}, {"a": 1.0})
-    assert (found.tau.value, found.tau_ap, found.rbo, found.swapped) == (None, None, 1, ())
-    assert "fewer than 2 engines" in (found.tau.why or "")
+    result = ordered({"a": "10"}, {"a": "11"})
+    assert (result.people, result.assessor) == ({"a": 0.5}, {"a": 1.0})
+    assert (result.tau.value, result.tau_ap, result.rbo, result.swapped) == (None, None, 1, ())
+    assert "fewer than 2 engines" in (result.tau.why or "")
 
 
 def test_only_measures_that_compare_engines_order_them() -> None:
@@ -204,27 +204,27 @@ def test_only_measures_that_compare_engines_order_them() -> None:
 
 
 def test_tau_has_a_value_and_no_range() -> None:
-    found = ordered({"a": "100", "b": "000"}, {"a": "111", "b": "000"})
-    assert found.tau == StatisticValue(1, None)
+    result = ordered({"a": "100", "b": "000"}, {"a": "111", "b": "000"})
+    assert result.tau == StatisticValue(1, None)
 
 
 def test_an_engine_with_few_values_doesn_t_take_the_others_queries() -> None:
     """C has a value on one query of ten: A and B meet on ten, not on that one."""
     grades = {"A": "2222222222", "B": "0000033333", "C": "xxxxxxxxx1"}
-    found = ordered(grades, grades, "sDCG@1")
-    assert (found.queries, list(found.people), found.left_out) == (10, ["A", "B"], ("C",))
-    assert found.people == found.assessor
+    result = ordered(grades, grades, "sDCG@1")
+    assert (result.queries, list(result.people), result.left_out) == (10, ["A", "B"], ("C",))
+    assert result.people == result.assessor
     # On half of them it is in, and all three meet where it has its own.
     grades["C"] = "xxxxx11111"
-    found = ordered(grades, grades, "sDCG@1")
-    assert (found.queries, list(found.people), found.left_out) == (5, ["B", "A", "C"], ())
+    result = ordered(grades, grades, "sDCG@1")
+    assert (result.queries, list(result.people), result.left_out) == (5, ["B", "A", "C"], ())
 
 
 def test_engines_that_share_no_query_stand_by_their_own() -> None:
     grades = {"A": "22222xxxxx", "B": "3333300000", "C": "xxxxx11111"}
-    found = ordered(grades, grades, "P(rel=1)@1")
-    assert (found.queries, found.left_out) == (10, ())
-    assert found.people == {"A": 1, "B": 0.5, "C": 1}
+    result = ordered(grades, grades, "P(rel=1)@1")
+    assert (result.queries, result.left_out) == (10, ())
+    assert result.people == {"A": 1, "B": 0.5, "C": 1}
 
 
 @given(st.integers(0, 1000))

@@ -299,7 +299,7 @@ def test_alike_engines_are_seldom_told_apart() -> None:
 def test_a_difference_of_three_points_is_found() -> None:
     """A thousand queries, sd of differences .25: the t test's power is .966."""
     worlds = np.random.default_rng(12).normal(0.03, 0.25, (1000, 1000))
-    found = float((compute_randomisation_p(worlds) < 0.05).mean())
-    print(f"found: {found:.1%}")
-    assert found >= 0.9
-    assert found == pytest.approx(0.966, abs=4 * np.sqrt(0.966 * 0.034 / 1000))
+    result = float((compute_randomisation_p(worlds) < 0.05).mean())
+    print(f"found: {result:.1%}")
+    assert result >= 0.9
+    assert result == pytest.approx(0.966, abs=4 * np.sqrt(0.966 * 0.034 / 1000))

@@ -60,10 +60,10 @@ def trec_eval(
         for query, names in world.returned[engine].items()
     }
     pytrec_eval = pytest.importorskip("pytrec_eval")
-    found: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(
+    result: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(
         qrels, names, relevance_level=rel
     ).evaluate(run)
-    return found
+    return result
 
 
 SAME = {
@@ -140,9 +140,9 @@ def test_a_pool_finds_the_better_engine_where_own_lists_do_not() -> None:
 
 def test_nothing_returned_is_zero_and_nothing_relevant_is_undefined() -> None:
     names = "nDCG@10 AP@10 R@10 P@5 RR@10 Success@5 SetP sDCG@10 RBP ERR AP(own)@10 nDCG(own)@10"
-    found = side_by_side({"engine": [0, 0], "none": [], "other": [3]}, names)
-    assert set(values(found).values()) == {0.0}
-    assert set(values(found, "none").values()) == {0.0}
+    result = side_by_side({"engine": [0, 0], "none": [], "other": [3]}, names)
+    assert set(values(result).values()) == {0.0}
+    assert set(values(result, "none").values()) == {0.0}
     lost = side_by_side({"engine": [0, 0], "none": []}, names)
     for engine in ("engine", "none"):
         undefined = {measure for measure, value in values(lost, engine).items() if value is None}
@@ -230,14 +230,14 @@ def test_a_measure_may_not_look_deeper_than_was_judged() -> None:
 def test_an_unjudged_snippet_has_one_mix_of_the_grades_of_its_query_for_all_measures() -> None:
     """Of 0 and 2: what each measure gives with either grade, in the same shares."""
     names = "P@3 DCG@3 sDCG@3 RR@3 Success@2 SetP RBP(p=0.5) ERR@3 DCG(dcg='exp-log2')@3"
-    found = values(one_list([0, None, 2], names))
-    share = 3 * (found["P@3"] or 0) - 1
+    result = values(one_list([0, None, 2], names))
+    share = 3 * (result["P@3"] or 0) - 1
     assert 0 < share < 1
     assert share * DRAWS == pytest.approx(round(share * DRAWS))
     with_0, with_2 = (values(one_list([0, grade, 2], names)) for grade in (0, 2))
-    for measure in found:
+    for measure in result:
         mixed = (1 - share) * (with_0[measure] or 0) + share * (with_2[measure] or 0)
-        assert found[measure] == pytest.approx(mixed)
+        assert result[measure] == pytest.approx(mixed)
 
 
 def test_an_unjudged_snippet_of_a_query_with_one_grade_gets_that_grade() -> None:
@@ -249,14 +249,14 @@ def test_an_unjudged_snippet_of_a_query_with_one_grade_gets_that_grade() -> None
 def test_an_unjudged_document_counts_in_the_pool_as_in_the_list() -> None:
     """With grade 0 the pool has two relevant documents, with 2 or 3 it has three."""
     world = side_by_side({"engine": [2, None, 0], "other": [3]}, "P@3 DCG@3 AP@3 R@3 nDCG@3 AP(own)@3")
-    found = {measure: value or 0 for measure, value in values(world).items()}
-    relevant = 3 * found["P@3"] - 1
-    best = (found["DCG@3"] - 2) * LOG3 - 2 * relevant
+    result = {measure: value or 0 for measure, value in values(world).items()}
+    relevant = 3 * result["P@3"] - 1
+    best = (result["DCG@3"] - 2) * LOG3 - 2 * relevant
     assert -1e-9 < best < relevant < 1
-    assert found["R@3"] == pytest.approx((1 - relevant) / 2 + relevant * 2 / 3)
-    assert found["AP@3"] == pytest.approx((1 - relevant) / 2 + relevant * 2 / 3)
-    assert found["AP(own)@3"] == pytest.approx(1)
-    assert found["nDCG@3"] == pytest.approx(
+    assert result["R@3"] == pytest.approx((1 - relevant) / 2 + relevant * 2 / 3)
+    assert result["AP@3"] == pytest.approx((1 - relevant) / 2 + relevant * 2 / 3)
+    assert result["AP(own)@3"] == pytest.approx(1)
+    assert result["nDCG@3"] == pytest.approx(
         (1 - relevant) * 2 / (3 + 2 / LOG3)
         + (relevant - best) * (2 + 2 / LOG3) / (3 + 2 / LOG3 + 2 / 2)
         + best * (2 + 3 / LOG3) / (3 + 3 / LOG3 + 2 / 2)
@@ -303,16 +303,16 @@ def test_a_pool_of_nothing_relevant_known_has_bounds_and_no_value() -> None:
     """Each measure is defined once an unjudged result is relevant: b's own, or a's at rank 2 of 1."""
     names = "nDCG@2 AP@2 R@2 nDCG(own)@2"
     world = side_by_side({"a": [0, None], "b": [None], "c": [0], "none": []}, names, scale=BINARY)
-    found: dict[tuple[str, str], Any] = {
+    result: dict[tuple[str, str], Any] = {
         (row.engine, row.measure): (row.value, row.low, row.high) for row in world.rows()
     }
     at_2 = {"nDCG@2": 1 / LOG3, "AP@2": 1 / 2, "R@2": 1}
     for measure, high in at_2.items():
-        assert found["a", measure] == (None, 0, pytest.approx(high))
-        assert found["b", measure] == (None, 0, 1)
-        assert found["c", measure] == found["none", measure] == (None, 0, 0)
-    assert found["a", "nDCG(own)@2"] == (0, 0, pytest.approx(1 / LOG3))
-    assert found["c", "nDCG(own)@2"] == (0, 0, 0)
+        assert result["a", measure] == (None, 0, pytest.approx(high))
+        assert result["b", measure] == (None, 0, 1)
+        assert result["c", measure] == result["none", measure] == (None, 0, 0)
+    assert result["a", "nDCG(own)@2"] == (0, 0, pytest.approx(1 / LOG3))
+    assert result["c", "nDCG(own)@2"] == (0, 0, 0)
 
 
 def test_the_only_unjudged_result_is_relevant_wherever_the_measure_is_defined() -> None:
@@ -325,11 +325,11 @@ def test_the_only_unjudged_result_is_relevant_wherever_the_measure_is_defined() 
 
 def test_an_unjudged_result_below_the_cutoff_may_define_a_measure() -> None:
     world = side_by_side({"a": [0, 0, None], "c": [0]}, "nDCG@2 AP@2 P@2")
-    found: dict[tuple[str, str], Any] = {
+    result: dict[tuple[str, str], Any] = {
         (row.engine, row.measure): (row.value, row.low, row.high) for row in world.rows()
     }
-    assert found["a", "nDCG@2"] == found["a", "AP@2"] == found["c", "AP@2"] == (None, 0, 0)
-    assert found["a", "P@2"] == (0, 0, 0)
+    assert result["a", "nDCG@2"] == result["a", "AP@2"] == result["c", "AP@2"] == (None, 0, 0)
+    assert result["a", "P@2"] == (0, 0, 0)
 
 
 def test_a_repeat_that_may_have_no_value_moves_the_mean_of_a_query_or_is_left_out() -> None:

@@ -36,22 +36,23 @@ def test_every_name_has_its_judgments_its_grades_and_its_share_of_each_engine() 
         by(None, "q1", "x", 0, repeat=2),
         by("failed", "q2", "z", None, repeat=3),
     ]
-    found = served(WORLD.results(), judgments)
-    said = [
-        (model, each.judgments, each.relevant, each.mean_grade, each.engines) for model, each in found.items()
+    result = served(WORLD.results(), judgments)
+    text = [
+        (model, each.judgments, each.relevant, each.mean_grade, each.engines)
+        for model, each in result.items()
     ]
-    assert said == [
+    assert text == [
         ("old", 3, 2, 2.0, {"A": 3, "B": 2}),
         ("", 1, 0, 0.0, {"A": 1}),
         ("new", 1, 1, 3.0, {"A": 1, "B": 1}),
     ]
-    assert served(WORLD.results(), judgments[::-1]) == found
+    assert served(WORLD.results(), judgments[::-1]) == result
 
 
 def test_results_below_the_depth_count_for_no_engine() -> None:
     results = replace(WORLD, depth=1).results()
-    found = served(results, [by("m", "q1", "y", 1)])
-    assert [each.engines for each in found.values()] == [{"B": 1}]
+    result = served(results, [by("m", "q1", "y", 1)])
+    assert [each.engines for each in result.values()] == [{"B": 1}]
 
 
 def test_a_query_belongs_to_the_one_name_that_graded_all_of_it() -> None:

@@ -26,15 +26,15 @@ def query(number: int, lang: Lang = "en", **extra: str) -> Query:
 def sliced(queries: Sequence[Query], measures: str = "P@5") -> dict[tuple[str, str], SegmentResult]:
     """The slices of as many queries, by column and value."""
     values = np.repeat(VALUES[:, : len(queries), None, None], len(measures.split()), axis=3)
-    found = compare_segments(tabled(values, measures=measures), {each.id: each for each in queries})
-    return {(column, value): each for column, values in found.items() for value, each in values.items()}
+    result = compare_segments(tabled(values, measures=measures), {each.id: each for each in queries})
+    return {(column, value): each for column, values in result.items() for value, each in values.items()}
 
 
 def test_a_slice_is_what_its_queries_alone_would_give() -> None:
-    found = sliced([query(number, "zh" if number % 3 else "en") for number in range(12)])
-    assert list(found) == [("lang", "en"), ("lang", "zh")]
+    result = sliced([query(number, "zh" if number % 3 else "en") for number in range(12)])
+    assert list(result) == [("lang", "en"), ("lang", "zh")]
     chinese = [number for number in range(12) if number % 3]
-    zh = found["lang", "zh"]
+    zh = result["lang", "zh"]
     assert zh.queries == len(chinese) == 8
     assert [engine["P@5"].mean for engine in zh.engines.values()] == pytest.approx(
         VALUES[:, chinese].mean(1).tolist()
@@ -51,9 +51,9 @@ def test_many_slices_leave_it_possible_to_be_clearly_better() -> None:
     """10 pairs of 5 engines in 10 slices of 20 queries: each slice has a tenth of the error."""
     queries = [query(number, topic=f"t{number % 10:02}") for number in range(200)]
     values = 0.5 + 0.05 * np.arange(5)[:, None] + np.random.default_rng(0).normal(0, 0.001, (5, 200))
-    found = compare_segments(tabled(values), {each.id: each for each in queries})
-    assert len(found["topic"]) == 10
-    assert {pair.outcome for each in found["topic"].values() for pair in each.comparisons} == {"better"}
+    result = compare_segments(tabled(values), {each.id: each for each in queries})
+    assert len(result["topic"]) == 10
+    assert {pair.outcome for each in result["topic"].values() for pair in each.comparisons} == {"better"}
 
 
 # --- does a lead differ between segments
@@ -65,8 +65,8 @@ def led(*leads: float, size: int = 30, noise: float = 0.05) -> tuple[SegmentResu
     b = rng.random(size * len(leads))
     a = b + np.repeat(leads, size) + rng.normal(0, noise, b.size)
     queries = [query(number, topic=f"t{number // size}") for number in range(b.size)]
-    found = compare_segments(tabled([a, b], engines="ab"), {each.id: each for each in queries})
-    return tuple(found["topic"].values())
+    result = compare_segments(tabled([a, b], engines="ab"), {each.id: each for each in queries})
+    return tuple(result["topic"].values())
 
 
 def test_a_lead_that_differs_between_segments_is_found() -> None:
@@ -90,9 +90,9 @@ def test_a_lead_in_one_segment_and_none_in_another_is_no_difference_yet() -> Non
 
 
 def test_of_three_segments_each_is_held_against_the_rest() -> None:
-    found = led(0.4, 0.1, 0.1)
-    assert [each.contrasts[0].differs for each in found] == [True, True, True]
-    assert [(each.contrasts[0].difference or 0) > 0 for each in found] == [True, False, False]
+    result = led(0.4, 0.1, 0.1)
+    assert [each.contrasts[0].differs for each in result] == [True, True, True]
+    assert [(each.contrasts[0].difference or 0) > 0 for each in result] == [True, False, False]
     equal = led(0.2, 0.2, 0.2)
     assert [each.contrasts[0].differs for each in equal] == [False] * 3
 
@@ -135,26 +135,26 @@ def test_columns_come_in_one_order_with_the_language_first() -> None:
 
 @pytest.mark.parametrize(("values", "divided"), [(1, False), (2, True), (20, True), (21, False)])
 def test_a_column_divides_with_2_to_20_values(values: int, divided: bool) -> None:
-    found = sliced([query(number, topic=f"t{number % values:02}") for number in range(42)])
-    assert len(found) == (values if divided else 0)
-    assert sum(each.queries for each in found.values()) == (42 if divided else 0)
+    result = sliced([query(number, topic=f"t{number % values:02}") for number in range(42)])
+    assert len(result) == (values if divided else 0)
+    assert sum(each.queries for each in result.values()) == (42 if divided else 0)
 
 
 def test_queries_without_the_column_are_in_none_of_its_slices() -> None:
     """An empty cell is no value either."""
-    found = sliced(
+    result = sliced(
         [query(0, topic="a"), query(1, topic="b"), query(2, topic="b"), query(3), query(4, topic="")]
     )
-    assert {key: each.queries for key, each in found.items()} == {("topic", "a"): 1, ("topic", "b"): 2}
+    assert {key: each.queries for key, each in result.items()} == {("topic", "a"): 1, ("topic", "b"): 2}
 
 
 def test_a_column_that_is_called_lang_stands_beside_the_language() -> None:
     given: list[tuple[Lang, str]] = [("zh", "yue"), ("en", "en"), ("en", "fr")]
-    found = sliced(
-        [replace(query(number, lang), extra={"lang": said}) for number, (lang, said) in enumerate(given)]
+    result = sliced(
+        [replace(query(number, lang), extra={"lang": text}) for number, (lang, text) in enumerate(given)]
     )
-    theirs = {("lang (dataset)", said): 1 for said in ("en", "fr", "yue")}
-    assert {key: each.queries for key, each in found.items()} == {
+    theirs = {("lang (dataset)", line): 1 for line in ("en", "fr", "yue")}
+    assert {key: each.queries for key, each in result.items()} == {
         ("lang", "en"): 2,
         ("lang", "zh"): 1,
         **theirs,
@@ -163,13 +163,13 @@ def test_a_column_that_is_called_lang_stands_beside_the_language() -> None:
 
 def test_a_column_lang_that_says_what_was_detected_is_not_shown_twice() -> None:
     given: list[Lang] = ["zh", "en", "en"]
-    found = sliced([replace(query(number, lang), extra={"lang": lang}) for number, lang in enumerate(given)])
-    assert list(found) == [("lang", "en"), ("lang", "zh")]
+    result = sliced([replace(query(number, lang), extra={"lang": lang}) for number, lang in enumerate(given)])
+    assert list(result) == [("lang", "en"), ("lang", "zh")]
 
 
 def test_engines_are_compared_by_the_first_measure_that_allows_it() -> None:
-    found = sliced([query(0, "zh"), query(1, "en")], "AP(own)@5 sDCG@5 P@5")
-    for each in found.values():
+    result = sliced([query(0, "zh"), query(1, "en")], "AP(own)@5 sDCG@5 P@5")
+    for each in result.values():
         assert [pair.measure for pair in each.comparisons] == ["sDCG@5"]
         assert list(each.engines["a"]) == ["AP(own)@5", "sDCG@5", "P@5"]
     alone = sliced([query(0, "zh"), query(1, "en")], "AP(own)@5")

@@ -32,18 +32,18 @@ def judgments(table: Table) -> list[Judgment]:
 def stable(table: Table, scale: Scale = GRADED, values: Any = None) -> RepeatStability:
     """What is said of `table`; `values` are the scores of the engines, (engines, queries, repeats)."""
     repeats = max(map(len, table.values()))
-    found = measure_stability(
+    result = measure_stability(
         tabled(np.ones((1, 1, repeats)) if values is None else values), judgments(table), scale
     )
-    assert found is not None
-    return found
+    assert result is not None
+    return result
 
 
 def of_scores(values: Any, measures: str = "P@5") -> Any:
     """What is said of (engines, queries, repeats) scores by their only measure."""
-    found = measure_stability(tabled(values, measures=measures), [], GRADED)
-    assert found is not None
-    (measure,) = found.measures.values()
+    result = measure_stability(tabled(values, measures=measures), [], GRADED)
+    assert result is not None
+    (measure,) = result.measures.values()
     return measure
 
 
@@ -57,19 +57,19 @@ FOUR: Table = {("q1", "a"): [3, 1, 2], ("q1", "b"): [0, 0, 0], ("q2", "c"): [1, 
 
 def test_rates_worked_out_by_hand() -> None:
     """Grades of the first pair differ three times, of the third and fourth twice, of twelve."""
-    found = stable(FOUR)
-    assert (found.repeats, found.pairs) == (3, 4)
-    assert found.flip_rate.value == pytest.approx(4 / 12)
-    assert found.grade_change_rate.value == pytest.approx(7 / 12)
-    assert found.ever_flipped.value == pytest.approx(2 / 4)
+    result = stable(FOUR)
+    assert (result.repeats, result.pairs) == (3, 4)
+    assert result.flip_rate.value == pytest.approx(4 / 12)
+    assert result.grade_change_rate.value == pytest.approx(7 / 12)
+    assert result.ever_flipped.value == pytest.approx(2 / 4)
 
 
 def test_a_failure_leaves_the_repeats_that_succeeded() -> None:
     """Pair a was judged twice and flips once in one chance, pair b once and so never again."""
-    found = stable({("q1", "a"): [3, None, 0], ("q1", "b"): [3, None, None], ("q2", "c"): [0, 0, 0]})
-    assert found.pairs == 2
-    assert found.flip_rate.value == pytest.approx(1 / 4)
-    assert found.ever_flipped.value == pytest.approx(1 / 2)
+    result = stable({("q1", "a"): [3, None, 0], ("q1", "b"): [3, None, None], ("q2", "c"): [0, 0, 0]})
+    assert result.pairs == 2
+    assert result.flip_rate.value == pytest.approx(1 / 4)
+    assert result.ever_flipped.value == pytest.approx(1 / 2)
 
 
 def test_snippets_without_text_are_nobodys_verdict() -> None:
@@ -109,10 +109,10 @@ def test_alpha_is_truescores(scale: Scale, missing: float) -> None:
 
     table = noisy(1, 8, scale, 0.3, missing)
     rows = [[np.nan if grade is None else grade for grade in grades] for grades in table.values()]
-    found = stable(table, scale)
+    result = stable(table, scale)
     theirs = truescore.krippendorff_alpha(np.array(rows, dtype=float).T, level="ordinal")
-    assert found.alpha.value == pytest.approx(float(getattr(theirs, "alpha", theirs)), abs=1e-12)
-    value, (low, high) = found.alpha.value, found.alpha.ci95 or (None, None)
+    assert result.alpha.value == pytest.approx(float(getattr(theirs, "alpha", theirs)), abs=1e-12)
+    value, (low, high) = result.alpha.value, result.alpha.ci95 or (None, None)
     assert low is not None
     assert value is not None
     assert high is not None
@@ -136,11 +136,11 @@ def test_fleiss_is_for_yes_and_no() -> None:
 def test_the_flip_rate_surrounds_itself_and_counts_queries_not_pairs() -> None:
     """All ten pairs of a query flip together or not at all: the interval is that of eight queries."""
     rows = {(f"q{q}", f"s{s}"): ([3, 0] if q < 2 else [3, 3]) for q in range(8) for s in range(10)}
-    found = stable(rows)
-    assert found.flip_rate.value == 0.25
-    assert found.flip_rate.ci95 is not None
-    assert found.flip_rate.ci95[0] <= 0.0 + 1e-9
-    assert found.flip_rate.ci95[1] >= 0.5
+    result = stable(rows)
+    assert result.flip_rate.value == 0.25
+    assert result.flip_rate.ci95 is not None
+    assert result.flip_rate.ci95[0] <= 0.0 + 1e-9
+    assert result.flip_rate.ci95[1] >= 0.5
 
 
 # --- nothing flips, nothing varies, nothing is there
@@ -149,9 +149,9 @@ def test_the_flip_rate_surrounds_itself_and_counts_queries_not_pairs() -> None:
 @pytest.mark.parametrize("queries", [2, 20, 300])
 def test_no_flip_at_all_still_leaves_some_possible(queries: int) -> None:
     """The exact bound of Clopper and Pearson for no success in `queries`."""
-    found = stable({(f"q{number}", snippet): [3, 3] for number in range(queries) for snippet in "ab"})
+    result = stable({(f"q{number}", snippet): [3, 3] for number in range(queries) for snippet in "ab"})
     exact = scipy.stats.binomtest(0, queries).proportion_ci(0.95, method="exact").high
-    for estimate in (found.flip_rate, found.grade_change_rate, found.ever_flipped):
+    for estimate in (result.flip_rate, result.grade_change_rate, result.ever_flipped):
         assert (estimate.value, low_end(estimate.ci95)) == (0, 0)
         assert high_end(estimate.ci95) == pytest.approx(1 - 0.025 ** (1 / queries))
         assert high_end(estimate.ci95) == pytest.approx(exact)
@@ -166,26 +166,26 @@ def test_queries_whose_pairs_were_never_judged_twice_are_none() -> None:
 
 
 def test_alpha_of_grades_that_are_all_the_same_is_undefined_and_says_why() -> None:
-    found = stable({("q1", "a"): [2, 2], ("q2", "b"): [2, 2]}, values=np.ones((2, 2, 2)))
-    assert found.alpha.value is None
-    assert "all grades are the same" in (found.alpha.why or "")
-    assert found.flip_rate.value == 0
+    result = stable({("q1", "a"): [2, 2], ("q2", "b"): [2, 2]}, values=np.ones((2, 2, 2)))
+    assert result.alpha.value is None
+    assert "all grades are the same" in (result.alpha.why or "")
+    assert result.flip_rate.value == 0
     assert stable({("q1", "a"): [1, 1], ("q2", "b"): [1, 1]}, BINARY).fleiss_kappa is None
 
 
 def test_one_query_has_rates_without_an_interval() -> None:
-    found = stable({("q1", "a"): [3, 0], ("q1", "b"): [3, 3]})
-    assert (found.flip_rate.value, found.flip_rate.ci95) == (0.5, None)
-    assert "one query" in (found.flip_rate.why or "")
+    result = stable({("q1", "a"): [3, 0], ("q1", "b"): [3, 3]})
+    assert (result.flip_rate.value, result.flip_rate.ci95) == (0.5, None)
+    assert "one query" in (result.flip_rate.why or "")
 
 
 def test_nothing_judged_twice_is_unknown_and_says_why() -> None:
-    found = stable({("q1", "a"): [3, None], ("q2", "b"): [None, 1]}, BINARY)
-    assert found.pairs == 0
-    for estimate in (found.flip_rate, found.grade_change_rate, found.ever_flipped):
+    result = stable({("q1", "a"): [3, None], ("q2", "b"): [None, 1]}, BINARY)
+    assert result.pairs == 0
+    for estimate in (result.flip_rate, result.grade_change_rate, result.ever_flipped):
         assert (estimate.value, estimate.why) == (None, "no pair was judged twice")
-    assert found.alpha.value is None
-    assert found.fleiss_kappa is None
+    assert result.alpha.value is None
+    assert result.fleiss_kappa is None
 
 
 def test_the_order_of_judgments_changes_nothing() -> None:
@@ -206,28 +206,28 @@ def scored(seed: int, queries: int, noise: float, engines: int = 2, repeats: int
 
 
 def test_means_and_their_differences_by_hand() -> None:
-    found = of_scores([[[0.2, 0.4], [0.4, 0.4]], [[0.5, 0.5], [0.1, 0.3]]])
-    first, second = found.engines.values()
+    result = of_scores([[[0.2, 0.4], [0.4, 0.4]], [[0.5, 0.5], [0.1, 0.3]]])
+    first, second = result.engines.values()
     assert first.means == pytest.approx((0.3, 0.4))
     assert second.means == pytest.approx((0.3, 0.4))
     assert first.mean == pytest.approx(0.35)
     assert first.sd == pytest.approx(0.1 / 2**0.5)
     assert first.range == pytest.approx(0.1)
-    assert found.largest_difference == pytest.approx(0.1)
+    assert result.largest_difference == pytest.approx(0.1)
 
 
 def test_equivalence_is_statsmodels_tost_the_worst_of_all_pairs_of_repeats() -> None:
     from statsmodels.stats.weightstats import ttost_paired
 
     values = scored(1, 200, 0.05)
-    found = of_scores(values)
-    for row, engine in enumerate(found.engines.values()):
+    result = of_scores(values)
+    for row, engine in enumerate(result.engines.values()):
         theirs = max(
             ttost_paired(values[row, :, one], values[row, :, two], -EQUIVALENCE_MARGIN, EQUIVALENCE_MARGIN)[0]
             for one, two in combinations(range(3), 2)
         )
         assert engine.tost_p == pytest.approx(theirs, abs=1e-12)
-    assert found.tost_p == max(engine.tost_p for engine in found.engines.values())
+    assert result.tost_p == max(engine.tost_p for engine in result.engines.values())
 
 
 def test_little_noise_over_many_queries_is_equivalent_and_much_is_not_shown_to_be() -> None:
@@ -254,10 +254,10 @@ def test_the_icc_is_worked_out_from_an_analysis_of_variance() -> None:
 def test_the_smallest_tau_is_of_the_two_repeats_that_differ_most() -> None:
     """Repeat 3 turns one of three pairs round against repeat 1, repeat 2 none."""
     means = np.array([[0.1, 0.2, 0.1], [0.2, 0.3, 0.4], [0.3, 0.4, 0.3]])
-    found = of_scores(np.repeat(means[:, None, :], 2, axis=1))
+    result = of_scores(np.repeat(means[:, None, :], 2, axis=1))
     theirs = scipy.stats.kendalltau(means[:, 0], means[:, 2]).statistic
-    assert found.smallest_tau == pytest.approx(theirs)
-    assert found.smallest_tau == pytest.approx(1 / 3)
+    assert result.smallest_tau == pytest.approx(theirs)
+    assert result.smallest_tau == pytest.approx(1 / 3)
     assert of_scores(scored(1, 5, 0.1, engines=1)).smallest_tau is None
 
 
@@ -267,25 +267,29 @@ def test_an_engine_that_broke_in_part_keeps_what_it_has() -> None:
     values = scored(3, 20, 0.05, engines=3)
     values[0] = NAN
     values[1, :5, 2] = NAN
-    found = of_scores(values)
-    assert found.engines["a"].means == (None, None, None)
-    assert (found.engines["a"].mean, found.engines["a"].sd, found.engines["a"].tost_p) == (None, None, None)
-    assert found.engines["b"].means[2] == pytest.approx(values[1, 5:, 2].mean())
+    result = of_scores(values)
+    assert result.engines["a"].means == (None, None, None)
+    assert (result.engines["a"].mean, result.engines["a"].sd, result.engines["a"].tost_p) == (
+        None,
+        None,
+        None,
+    )
+    assert result.engines["b"].means[2] == pytest.approx(values[1, 5:, 2].mean())
     # The five queries without a value in the third repeat add to its mean what lies at the mean, and the
     # others their distance from it times 20 / 15.
     third = values[1, :, 2]
     mean = third[5:].mean()
     spread_out = np.where(np.isnan(third), mean, mean + (third - mean) * 20 / 15)
     columns = [values[1, :, 0], values[1, :, 1], spread_out]
-    assert found.engines["b"].tost_p == pytest.approx(
+    assert result.engines["b"].tost_p == pytest.approx(
         max(
             ttost_paired(one, two, -EQUIVALENCE_MARGIN, EQUIVALENCE_MARGIN)[0]
             for one, two in combinations(columns, 2)
         ),
         abs=1e-12,
     )
-    assert found.smallest_tau is not None
-    assert found.variance is None
+    assert result.smallest_tau is not None
+    assert result.variance is None
 
 
 def test_means_that_move_because_queries_come_and_go_are_not_the_same() -> None:
@@ -293,23 +297,23 @@ def test_means_that_move_because_queries_come_and_go_are_not_the_same() -> None:
     values = np.full((1, 60, 2), NAN)
     values[0, :30] = 1.0
     values[0, 30:, 1] = 0.0
-    found = of_scores(values)
-    assert found.engines["a"].means == (1.0, 0.5)
-    assert found.largest_difference == 0.5
-    assert found.tost_p == pytest.approx(1.0)
-    assert found.equivalent is False
+    result = of_scores(values)
+    assert result.engines["a"].means == (1.0, 0.5)
+    assert result.largest_difference == 0.5
+    assert result.tost_p == pytest.approx(1.0)
+    assert result.equivalent is False
 
 
 def test_a_repeat_without_values_leaves_open_whether_the_means_are_the_same() -> None:
     values = scored(3, 20, 0.0, engines=2)
     values[1, :, 2] = NAN
-    found = of_scores(values)
-    assert (found.engines["b"].tost_p, found.equivalent, found.smallest_tau) == (None, None, None)
+    result = of_scores(values)
+    assert (result.engines["b"].tost_p, result.equivalent, result.smallest_tau) == (None, None, None)
 
 
 def test_every_measure_is_looked_at() -> None:
     values = np.stack([scored(4, 6, 0.1), scored(5, 6, 0.2)], axis=-1)
-    found = measure_stability(tabled(values, measures="P@5 AP(own)@5"), [], GRADED)
-    assert found is not None
-    assert list(found.measures) == ["P@5", "AP(own)@5"]
-    assert found.measures["P@5"].variance is not None
+    result = measure_stability(tabled(values, measures="P@5 AP(own)@5"), [], GRADED)
+    assert result is not None
+    assert list(result.measures) == ["P@5", "AP(own)@5"]
+    assert result.measures["P@5"].variance is not None

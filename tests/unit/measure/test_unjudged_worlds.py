@@ -86,9 +86,9 @@ def test_a_few_unjudged_pairs_leave_a_difference_to_be_found(worlds: int, fewer:
 @pytest.mark.parametrize("odds", [1.0, 9.0])
 def test_in_many_worlds_few_winners_are_false(odds: float) -> None:
     """As above in 400 data sets; with odds of 9 imputation leaves B's mean about .004 too low."""
-    found = named(400, ALIKE, of_engine("B", 0.05, odds))
-    print(f"false winners: {found.some / found.worlds:.1%}")
-    assert found.some <= 0.05 * found.worlds
+    result = named(400, ALIKE, of_engine("B", 0.05, odds))
+    print(f"false winners: {result.some / result.worlds:.1%}")
+    assert result.some <= 0.05 * result.worlds
 
 
 @pytest.mark.slow
@@ -96,10 +96,10 @@ def test_power_with_some_pairs_unjudged() -> None:
     """How often the better engine is named over one of the others; it falls with what is unjudged."""
     power = []
     for share in (0.0, 0.01, 0.02, 0.05):
-        found = named(200, BETTER, at_random(share))
-        print(f"{share:.0%} unjudged: power {found.first / found.worlds:.0%}, wrong {found.wrong}")
-        assert found.wrong == 0
-        power.append(found.first / found.worlds)
+        result = named(200, BETTER, at_random(share))
+        print(f"{share:.0%} unjudged: power {result.first / result.worlds:.0%}, wrong {result.wrong}")
+        assert result.wrong == 0
+        power.append(result.first / result.worlds)
     assert power[0] > 0.7
     assert min(power[1:3]) > power[0] - 0.1
     assert power[3] > 0.4

@@ -54,14 +54,14 @@ def test_icc_of_nothing_that_varies_is_unknown(values: Floats) -> None:
 def test_components_by_hand() -> None:
     """Mean squares: queries 9/2, engines 1/2, both 0, repeats 1/4 (two of four cells differ by 1)."""
     values = np.array([[[0, 0], [0, 1]], [[1, 2], [2, 2]]], dtype=np.float64)
-    found = estimate_components(values)
-    assert found is not None
+    result = estimate_components(values)
+    assert result is not None
     cell = values.mean(2)
     assert cell.tolist() == [[0, 0.5], [1.5, 2]]
-    assert found.noise == pytest.approx(0.25)
-    assert found.query_engine == 0
-    assert found.query == pytest.approx(4.5 / 4)
-    assert found.engine == pytest.approx(0.5 / 4)
+    assert result.noise == pytest.approx(0.25)
+    assert result.query_engine == 0
+    assert result.query == pytest.approx(4.5 / 4)
+    assert result.engine == pytest.approx(0.5 / 4)
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 2), (2, 1, 2), (2, 2, 1), (0, 2, 2)])
@@ -82,10 +82,10 @@ def test_components_find_the_variances_of_a_made_world() -> None:
         + chance.normal(0, 0.2, (queries, engines, 1))
         + chance.normal(0, 0.05, (queries, engines, repeats))
     )
-    found = estimate_components(values)
-    assert found is not None
-    assert [found.query, found.engine] == pytest.approx([0.09, 0.01], rel=0.2)
-    assert [found.query_engine, found.noise] == pytest.approx([0.04, 0.0025], rel=0.03)
+    result = estimate_components(values)
+    assert result is not None
+    assert [result.query, result.engine] == pytest.approx([0.09, 0.01], rel=0.2)
+    assert [result.query_engine, result.noise] == pytest.approx([0.04, 0.0025], rel=0.03)
 
 
 @given(

@@ -36,8 +36,8 @@ def toy(measures: str) -> World:
     }
     grades = {(query, name): LISTS[engine][query][rank] for (engine, query, rank), name in names.items()}
     wanted = parse_measures(measures)
-    asked = [str(measure) for measure in dict.fromkeys((*wanted, *list_needed_measures(wanted, 5)))]
-    return World(returned, [grades], FROM_1, 5, " ".join(asked))
+    requests = [str(measure) for measure in dict.fromkeys((*wanted, *list_needed_measures(wanted, 5)))]
+    return World(returned, [grades], FROM_1, 5, " ".join(requests))
 
 
 def within(measures: str) -> OwnListReversal | None:
@@ -54,9 +54,9 @@ def test_own_lists_would_put_the_worse_engine_first() -> None:
     assert by_gain.pooled == pytest.approx((0.852, 0.280), abs=5e-4)
     assert by_relevance.alone == pytest.approx((0.902, 1.0), abs=5e-4)
     assert by_relevance.pooled == pytest.approx((0.822, 0.200), abs=5e-4)
-    for found in (by_gain, by_relevance):
-        assert (found.better, found.worse, found.n) == ("A", "B", 2)
-        assert found.relevant == pytest.approx((4.5, 1.0))
+    for each in (by_gain, by_relevance):
+        assert (each.better, each.worse, each.n) == ("A", "B", 2)
+        assert each.relevant == pytest.approx((4.5, 1.0))
 
 
 def test_the_first_measure_that_shows_it_is_told() -> None:
@@ -98,19 +98,19 @@ def test_engines_that_stand_alike_both_ways_need_no_word() -> None:
 
 
 def test_of_many_engines_the_two_that_would_be_best_are_told() -> None:
-    found = columns([(0.5, 0.9, 0.4)], [(0.9, 0.8, 1.0)], [(0.7, 0.7, 0.8)])
-    assert found is not None
-    assert (found.better, found.worse) == ("b", "a")
-    assert (found.pooled, found.alone) == ((0.9, 0.5), (0.8, 0.9))
-    assert found.relevant == pytest.approx((5.0, 2.0))
+    result = columns([(0.5, 0.9, 0.4)], [(0.9, 0.8, 1.0)], [(0.7, 0.7, 0.8)])
+    assert result is not None
+    assert (result.better, result.worse) == ("b", "a")
+    assert (result.pooled, result.alone) == ((0.9, 0.5), (0.8, 0.9))
+    assert result.relevant == pytest.approx((5.0, 2.0))
 
 
 def test_the_swap_must_be_seen_on_the_queries_that_both_have() -> None:
     """Engine a looks best by its own lists only because it broke on the second query."""
     assert columns([(0.5, 0.9, 0.4), (NAN, NAN, NAN)], [(0.6, 0.95, 1.0), (0.8, 0.5, 1.0)]) is None
-    found = columns([(0.5, 0.9, 0.4), (NAN, NAN, NAN)], [(0.6, 0.8, 1.0), (0.8, 0.5, 1.0)])
-    assert found is not None
-    assert (found.n, found.pooled, found.alone) == (1, (0.6, 0.5), (0.8, 0.9))
+    result = columns([(0.5, 0.9, 0.4), (NAN, NAN, NAN)], [(0.6, 0.8, 1.0), (0.8, 0.5, 1.0)])
+    assert result is not None
+    assert (result.n, result.pooled, result.alone) == (1, (0.6, 0.5), (0.8, 0.9))
     assert columns([(0.9, 0.5, 1.0), (NAN, NAN, NAN)], [(NAN, NAN, NAN), (0.8, 0.9, 1.0)]) is None
 
 
@@ -121,6 +121,6 @@ def test_a_measure_that_shows_no_swap_does_not_hide_the_next_one_that_does() -> 
     scores = tabled(
         [[[query] for query in engine] for engine in (a, b)], measures=f"{MEASURES} AP@5 AP(own)@5"
     )
-    found = check_own_lists(scores, 5, ())
-    assert found is not None
-    assert (found.measure, found.better, found.worse, found.n) == ("AP@5", "a", "b", 1)
+    result = check_own_lists(scores, 5, ())
+    assert result is not None
+    assert (result.measure, result.better, result.worse, result.n) == ("AP@5", "a", "b", 1)

@@ -52,7 +52,7 @@ def _of_list(measure: Measure, top: Sequence[float], cutoff: int, best: float, r
         "nDCG": _dcg(top),
         "DCG": _dcg(top),
         "sDCG": _dcg(top) / _dcg([best] * cutoff),
-        "AP": sum((found + 1) / rank for found, rank in enumerate(hits)),
+        "AP": sum((each + 1) / rank for each, rank in enumerate(hits)),
         "P": len(hits) / cutoff,
         "R": len(hits),
         "RR": 0.0

@@ -32,14 +32,14 @@ def test_the_request_carries_what_was_asked_and_nothing_else() -> None:
     sampling = Sampling(temperature=0.0, max_tokens=400, top_p=0.9, seed=7)
     with always(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("dashscope", server, sampling=sampling))
-        [asked] = server.asked
-    assert asked.path == PATH
-    assert asked.body is not None
-    assert asked.body["input"]["messages"] == [
+        [requests] = server.asked
+    assert requests.path == PATH
+    assert requests.body is not None
+    assert requests.body["input"]["messages"] == [
         {"role": "system", "content": PROMPT.system},
         {"role": "user", "content": PROMPT.user},
     ]
-    parameters = dict(asked.body["parameters"])
+    parameters = dict(requests.body["parameters"])
     assert parameters.pop("result_format") == "message"
     assert parameters == answer.params
     assert parameters == {
@@ -50,13 +50,13 @@ def test_the_request_carries_what_was_asked_and_nothing_else() -> None:
         "enable_thinking": False,
         "response_format": {"type": "json_object"},
     }
-    headers = {name.lower(): value for name, value in asked.headers.items()}
+    headers = {name.lower(): value for name, value in requests.headers.items()}
     assert headers["authorization"] == f"Bearer {CANARY}"
 
 
 def test_the_answer_format_steps_down_once_and_is_remembered() -> None:
-    def answer(asked: ChatRequest) -> Reply:
-        if "response_format" in (asked.body or {})["parameters"]:
+    def answer(request: ChatRequest) -> Reply:
+        if "response_format" in (request.body or {})["parameters"]:
             refusal = {"code": "InvalidParameter", "message": "'messages' must contain the word 'json'"}
             return Reply(status=400, body=json.dumps(refusal))
         return Reply(text=GRADE)
@@ -88,9 +88,9 @@ def test_without_the_extra_it_says_what_to_install() -> None:
         "try: import judge.models.dashscope\n"
         "except SetupError as error: print(error)"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "pip install 'search-judge[dashscope]'" in said
-    assert "uv sync --extra dashscope" in said
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "pip install 'search-judge[dashscope]'" in output
+    assert "uv sync --extra dashscope" in output
 
 
 def test_no_warning_and_no_file_of_the_home_directory(

@@ -150,9 +150,9 @@ def test_a_success_takes_the_status_that_its_body_names() -> None:
 
 def gemini(*quotas: str) -> list[object]:
     """How Gemini's compatible mode words any limit; which one it was only `quotas` say."""
-    said = "You exceeded your current quota, please check your plan and billing details."
+    text = "You exceeded your current quota, please check your plan and billing details."
     failure = {"violations": [{"quotaId": quota, "quotaValue": "15"} for quota in quotas]}
-    return [{"error": {"code": 429, "message": said, "status": "RESOURCE_EXHAUSTED", "details": [failure]}}]
+    return [{"error": {"code": 429, "message": text, "status": "RESOURCE_EXHAUSTED", "details": [failure]}}]
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ def test_an_answer_is_read_whole(adapter: str) -> None:
 def test_what_chat_openai_sends_is_what_the_completion_says() -> None:
     with always(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("langchain:openai", server))
-        [asked] = server.asked
-    body: dict[str, Any] = dict(asked.body or {})
+        [requests] = server.asked
+    body: dict[str, Any] = dict(requests.body or {})
     turns = [body.pop("messages"), body.pop("model")]
     assert [turn["role"] for turn in turns[0]] == ["system", "user"]
     assert not body.pop("stream", False)
@@ -51,7 +51,7 @@ def test_what_chat_openai_sends_is_what_the_completion_says() -> None:
         "max_completion_tokens": 400,
         "chat_template_kwargs": {"enable_thinking": False},
     }
-    assert {name.lower(): value for name, value in asked.headers.items()}[
+    assert {name.lower(): value for name, value in requests.headers.items()}[
         "authorization"
     ] == f"Bearer {CANARY}"
 
@@ -59,8 +59,8 @@ def test_what_chat_openai_sends_is_what_the_completion_says() -> None:
 def test_a_parameter_that_a_server_refuses_is_taken_back() -> None:
     refusal = '{"error": {"message": "Unrecognized request argument supplied: chat_template_kwargs"}}'
 
-    def strict(asked: ChatRequest) -> Reply:
-        body = asked.body or {}
+    def strict(request: ChatRequest) -> Reply:
+        body = request.body or {}
         return Reply(status=400, body=refusal) if "chat_template_kwargs" in body else Reply(text=GRADE)
 
     with LoopbackServer(strict) as server:
@@ -95,8 +95,8 @@ def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
     ],
 )
 def test_what_fails_for_another_reason_takes_no_parameter_back(status: int, code: str) -> None:
-    said = json.dumps({"error": {"code": code, "message": "see chat_template_kwargs"}})
-    with LoopbackServer(lambda asked: Reply(status=status, body=said)) as server:
+    text = json.dumps({"error": {"code": code, "message": "see chat_template_kwargs"}})
+    with LoopbackServer(lambda request: Reply(status=status, body=text)) as server:
         with pytest.raises(CallError):
             ask(open_at("langchain:openai", server))
         assert len(server.asked) == 1
@@ -105,8 +105,8 @@ def test_what_fails_for_another_reason_takes_no_parameter_back(status: int, code
 def test_many_first_calls_pay_one_refusal_each() -> None:
     refusal = '{"error": {"message": "Unrecognized request argument supplied: chat_template_kwargs"}}'
 
-    def strict(asked: ChatRequest) -> Reply:
-        refused = "chat_template_kwargs" in (asked.body or {})
+    def strict(request: ChatRequest) -> Reply:
+        refused = "chat_template_kwargs" in (request.body or {})
         return Reply(status=400, body=refusal, delay=0.05) if refused else Reply(text=GRADE)
 
     async def asking() -> list[Completion]:
@@ -125,15 +125,15 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
 def test_what_tongyi_sends_is_what_the_completion_says(top_p: float | None) -> None:
     with always(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("langchain:tongyi", server, sampling=Sampling(0.0, 400, top_p, seed=3)))
-        [asked] = server.asked
-    assert asked.body is not None
-    parameters = dict(asked.body["parameters"])
+        [requests] = server.asked
+    assert requests.body is not None
+    parameters = dict(requests.body["parameters"])
     assert parameters.pop("result_format") == "message"
     assert parameters == answer.params
     assert parameters["enable_thinking"] is False
     assert parameters.get("top_p") == top_p
-    assert asked.prompt == f"{PROMPT.system}\n\n{PROMPT.user}"
-    assert {name.lower(): value for name, value in asked.headers.items()}[
+    assert requests.prompt == f"{PROMPT.system}\n\n{PROMPT.user}"
+    assert {name.lower(): value for name, value in requests.headers.items()}[
         "authorization"
     ] == f"Bearer {CANARY}"
 
@@ -172,7 +172,7 @@ def test_tracing_and_caches_hear_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         assert (len(server.asked), len(smith.asked)) == (2, 0)
 
 
-def said(message: AIMessage) -> Completion:
+def describe(message: AIMessage) -> Completion:
     """The completion that a ready chat model's `message` becomes."""
     from langchain_core.language_models import GenericFakeChatModel
 
@@ -185,7 +185,7 @@ def said(message: AIMessage) -> Completion:
 def test_a_ready_object_is_asked() -> None:
     from langchain_core.messages import AIMessage
 
-    answer = said(AIMessage([{"type": "reasoning", "text": "3?"}, {"type": "text", "text": GRADE}]))
+    answer = describe(AIMessage([{"type": "reasoning", "text": "3?"}, {"type": "text", "text": GRADE}]))
     assert (answer.text, answer.usage, answer.params) == (GRADE, None, {})
 
 
@@ -204,7 +204,7 @@ def test_a_cut_answer_is_known_by_every_providers_word(
 ) -> None:
     from langchain_core.messages import AIMessage
 
-    assert said(AIMessage(GRADE, response_metadata=metadata)).finish_reason == finish_reason
+    assert describe(AIMessage(GRADE, response_metadata=metadata)).finish_reason == finish_reason
 
 
 @pytest.mark.parametrize("metadata", [{"finish_reason": "SAFETY"}, {"stop_reason": "refusal"}])
@@ -212,7 +212,7 @@ def test_an_answer_that_a_filter_cut_is_none(metadata: dict[str, str]) -> None:
     from langchain_core.messages import AIMessage
 
     with pytest.raises(RequestRejected, match="content_filter"):
-        said(AIMessage(GRADE, response_metadata=metadata))
+        describe(AIMessage(GRADE, response_metadata=metadata))
 
 
 def test_a_ready_object_that_breaks_is_a_failed_call() -> None:

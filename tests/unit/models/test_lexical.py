@@ -20,8 +20,8 @@ def answer(query: str, snippet: str, lang: Lang, scale: Scale) -> dict[str, Any]
     prompt = replace(PROMPT, query=query, snippet=snippet, lang=lang, scale=scale)
     completion = asyncio.run(model.complete(prompt))
     assert (completion.model, completion.usage, completion.finish_reason) == ("lexical", Usage(), "stop")
-    said: dict[str, Any] = json.loads(completion.text)
-    return said
+    output: dict[str, Any] = json.loads(completion.text)
+    return output
 
 
 def test_terms_are_folded_words_and_character_pairs() -> None:

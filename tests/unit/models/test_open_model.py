@@ -64,5 +64,5 @@ def test_the_seam_imports_no_provider() -> None:
         "open_model('lexical', sampling=Sampling(0.0, 1), **how)\n"
         "print(sorted({'openai', 'dashscope', 'langchain', 'aiohttp', 'httpx2'} & set(sys.modules)))"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "[]"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"

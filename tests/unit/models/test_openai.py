@@ -23,18 +23,18 @@ GRADE = '{"grade": 2}'
 def refusing(message: str, when: Callable[[ChatRequest], bool]) -> LoopbackServer:
     """A server that answers 400 with `message` to requests that `when` picks, else with a grade."""
 
-    def answer(asked: ChatRequest) -> Reply:
-        if when(asked):
+    def answer(request: ChatRequest) -> Reply:
+        if when(request):
             return Reply(status=400, body=json.dumps({"error": {"message": message, "code": None}}))
         return Reply(text=GRADE)
 
     return LoopbackServer(answer)
 
 
-def format_of(asked: ChatRequest) -> str:
+def format_of(request: ChatRequest) -> str:
     """The type of the response format that a request asks for."""
-    assert asked.body is not None
-    return str(asked.body.get("response_format", {}).get("type", "text"))
+    assert request.body is not None
+    return str(request.body.get("response_format", {}).get("type", "text"))
 
 
 def test_an_answer_is_read_whole() -> None:
@@ -55,9 +55,9 @@ def test_the_request_carries_what_was_asked_and_nothing_else() -> None:
     sampling = Sampling(temperature=0.0, max_tokens=400, top_p=0.9, seed=7)
     with always(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("openai", server, sampling=sampling))
-        [asked] = server.asked
-    assert asked.body is not None
-    body = dict(asked.body)
+        [requests] = server.asked
+    assert requests.body is not None
+    body = dict(requests.body)
     assert body.pop("model") == "m"
     assert body.pop("messages") == [
         {"role": "system", "content": PROMPT.system},
@@ -72,7 +72,7 @@ def test_the_request_carries_what_was_asked_and_nothing_else() -> None:
         "seed": 7,
         "chat_template_kwargs": {"enable_thinking": False},
     }
-    headers = {name.lower(): value for name, value in asked.headers.items()}
+    headers = {name.lower(): value for name, value in requests.headers.items()}
     assert headers["authorization"] == f"Bearer {CANARY}"
     assert not [name for name in headers if name.startswith("x-stainless-os")]
 
@@ -84,8 +84,8 @@ def test_environment_variables_of_the_sdk_stay_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-shell")
     with always(Reply(text=GRADE)) as server:
         ask(open_at("openai", server, environ={"OPENAI_PROJECT_ID": "project"}))
-        [asked] = server.asked
-    headers = {name.lower(): value for name, value in asked.headers.items()}
+        [requests] = server.asked
+    headers = {name.lower(): value for name, value in requests.headers.items()}
     assert headers["openai-project"] == "project"
     assert headers["authorization"] == "Bearer none"
     assert not {"x-leak", "openai-organization"} & headers.keys()
@@ -117,13 +117,13 @@ def test_thinking_is_turned_off_as_the_server_reads_it(url: str, switch: dict[st
     ],
 )
 def test_the_answer_format_steps_down_once_and_is_remembered(message: str) -> None:
-    def picky(asked: ChatRequest) -> bool:
-        return format_of(asked) != "text"
+    def picky(chat_request: ChatRequest) -> bool:
+        return format_of(chat_request) != "text"
 
     second = replace(PROMPT, user="query: coffee")
     with refusing(message, picky) as server:
         answers = ask(open_at("openai", server), PROMPT, second)
-        formats = [format_of(asked) for asked in server.asked]
+        formats = [format_of(request) for request in server.asked]
     assert formats == ["json_schema", "json_object", "text", "text"]
     assert [answer.text for answer in answers] == [GRADE, GRADE]
     assert "response_format" not in answers[0].params
@@ -137,7 +137,7 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
         return answers
 
     message = "response_format.type json_schema is not supported"
-    with refusing(message, lambda asked: format_of(asked) == "json_schema") as server:
+    with refusing(message, lambda request: format_of(request) == "json_schema") as server:
         model = OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)
         answers = asyncio.run(asking(model))
         assert len(server.asked) <= 16
@@ -148,14 +148,14 @@ def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> No
     async def asking(model: OpenAI) -> list[str]:
         with pytest.raises(ParametersRejected, match="json_schema is not supported") as conceded:
             await model.complete(PROMPT)
-        said = [conceded.value.kind, (await model.complete(PROMPT)).text]
+        shown = [conceded.value.kind, (await model.complete(PROMPT)).text]
         await model.aclose()
-        return said
+        return shown
 
     message = "response_format.type json_schema is not supported"
-    with refusing(message, lambda asked: format_of(asked) == "json_schema") as server:
-        said = asyncio.run(asking(OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)))
-        assert said == ["conceded", GRADE]
+    with refusing(message, lambda request: format_of(request) == "json_schema") as server:
+        output = asyncio.run(asking(OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)))
+        assert output == ["conceded", GRADE]
         assert len(server.asked) == 2
 
 
@@ -168,7 +168,7 @@ def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> No
     ],
 )
 def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, sent: int | None) -> None:
-    with refusing(message, lambda asked: refused in (asked.body or {})) as server:
+    with refusing(message, lambda request: refused in (request.body or {})) as server:
         model = open_at("openai", server)
         intended = dict(model.params)
         answers = ask(model, PROMPT, PROMPT)
@@ -189,7 +189,7 @@ def test_an_endless_refusal_of_formats_ends() -> None:
     with refusing("response_format is not supported", lambda _: True) as server:
         with pytest.raises(AccountError):
             ask(open_at("openai", server))
-        assert [format_of(asked) for asked in server.asked] == ["json_schema", "json_object", "text"]
+        assert [format_of(request) for request in server.asked] == ["json_schema", "json_object", "text"]
 
 
 def test_text_that_is_no_unicode_is_this_pairs_own_failure() -> None:
@@ -201,9 +201,9 @@ def test_extra_parameters_win() -> None:
     with always(Reply(text=GRADE)) as server:
         access = Endpoint(server.openai_url, {}, 5.0, 8)
         ask(OpenAI("m", access, SAMPLING, extra={"reasoning_effort": "low", "temperature": 1}))
-        [asked] = server.asked
-    assert asked.body is not None
-    assert (asked.body["reasoning_effort"], asked.body["temperature"]) == ("low", 1)
+        [requests] = server.asked
+    assert requests.body is not None
+    assert (requests.body["reasoning_effort"], requests.body["temperature"]) == ("low", 1)
 
 
 def test_setup_says_what_is_missing() -> None:

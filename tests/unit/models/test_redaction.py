@@ -24,7 +24,7 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "as it is": str,
     "percent": lambda key: quote(key, safe=""),
     "percent, slashes kept": quote,
-    "percent, lower case": lambda key: re.sub("%..", lambda found: found[0].lower(), quote(key, safe="")),
+    "percent, lower case": lambda key: re.sub("%..", lambda result: result[0].lower(), quote(key, safe="")),
     "form": quote_plus,
     "every byte as percent": lambda key: "".join(f"%{byte:02X}" for byte in key.encode()),
     "HTML": html.escape,
@@ -96,8 +96,8 @@ def test_secrets_are_named_so() -> None:
 
 
 def test_an_answer_is_masked_before_it_is_read_or_cut() -> None:
-    said = {"choices": [{"message": {"content": f"it is {KEY}"}}], "model": KEY, "id": KEY}
-    answer = parse_response(200, json.dumps(said).encode(), {}, KEY)
+    output = {"choices": [{"message": {"content": f"it is {KEY}"}}], "model": KEY, "id": KEY}
+    answer = parse_response(200, json.dumps(output).encode(), {}, KEY)
     assert not isinstance(answer, ErrorResponse)
     model, request_id = answer["model"], answer["id"]
     completion = read_completion(
@@ -111,8 +111,8 @@ def test_an_answer_is_masked_before_it_is_read_or_cut() -> None:
 
 def test_a_completion_of_a_library_is_masked() -> None:
     choices = [{"message": {"content": [{"type": "text", "text": KEY}]}, "finish_reason": "stop"}]
-    found = read_completion(choices, model=KEY, params={}, usage=None, request_id=KEY, secrets=[KEY])
-    assert (found.text, found.model, found.request_id) == ("***", "***", "***")
+    result = read_completion(choices, model=KEY, params={}, usage=None, request_id=KEY, secrets=[KEY])
+    assert (result.text, result.model, result.request_id) == ("***", "***", "***")
 
 
 def test_the_password_of_a_proxy_is_a_secret_as_it_is_named_and_as_it_is_sent(

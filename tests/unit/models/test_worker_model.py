@@ -139,14 +139,14 @@ def test_a_lost_worker_fails_what_it_has_not_answered_and_is_used_again_when_it_
     async def main() -> None:
         pool = LocalPool(2)
         model = WorkerModel(EchoModel(), pool)
-        asked = [
+        requests = [
             asyncio.create_task(model.complete(prompt(f"{number}", 1 + 9 * (number // 2))))
             for number in range(4)
         ]
         await asyncio.sleep(5)
         first, second = pool.workers
         first.lose()
-        results = await asyncio.gather(*asked, return_exceptions=True)
+        results = await asyncio.gather(*requests, return_exceptions=True)
         errors = [each for each in results if isinstance(each, BaseException)]
         assert [isinstance(each, RetryableError) and each.billed for each in errors] == [True]
         assert "the node ended" in str(errors[0])

@@ -57,17 +57,17 @@ class Judge:
     mumbles: bool = False
     down: bool = False
 
-    def answer(self, asked: ChatRequest) -> Reply:
+    def answer(self, request: ChatRequest) -> Reply:
         """What it says of the snippet that is asked about."""
         if self.down:
             return Reply(status=503, body="{}")
-        shown = fenced(asked.prompt)
-        said = re.search(r"grade=(\d)", shown)
-        grade = int(said[1]) if said else _EXPECTED[shown]
+        shown = fenced(request.prompt)
+        output = re.search(r"grade=(\d)", shown)
+        grade = int(output[1]) if output else _EXPECTED[shown]
         if _chance("swapped", shown) < self.swapped:
             grade = _beside(grade, shown)
-        if _chance("flip", asked.prompt, asked.attempt) < self.flips:
-            grade = _beside(grade, shown, asked.attempt)
+        if _chance("flip", request.prompt, request.attempt) < self.flips:
+            grade = _beside(grade, shown, request.attempt)
         text = "hm" if self.mumbles else json.dumps({"reason": f"it is {grade}", "grade": grade})
         return Reply(text=text, delay=self.delay, model=self.served, usage=Usage(100, 0, 10))
 
@@ -177,9 +177,9 @@ class FakeServer:
     def reply(self, prompt: Prompt) -> Reply:
         """Return what the server answers to `prompt`."""
         self.attempts[prompt.user] += 1
-        asked = ChatRequest("", {}, None, prompt.user, len(self.asked) + 1, self.attempts[prompt.user])
-        self.asked.append(asked)
-        return self._answer(asked)
+        request = ChatRequest("", {}, None, prompt.user, len(self.asked) + 1, self.attempts[prompt.user])
+        self.asked.append(request)
+        return self._answer(request)
 
     def __enter__(self) -> Self:
         _SERVERS[self.openai_url] = self
@@ -225,7 +225,7 @@ def nightly_project(
 ) -> Iterator[NightlyProject]:
     """Yield A project of nights before its first night; with `wire`, its judge is a server on loopback."""
     judge, rng = Judge(), np.random.default_rng(seed)
-    with (LoopbackServer if wire else FakeServer)(lambda asked: judge.answer(asked)) as server:
+    with (LoopbackServer if wire else FakeServer)(lambda request: judge.answer(request)) as server:
         here = NightlyProject(folder, judge, server, queries, rng, simulated.first(rng, queries))
         here.configure(rules)
         yield here
@@ -263,8 +263,8 @@ def freeze(here: NightlyProject) -> str:
             for path in here.nights.rglob("*")
             if path.is_file()
         }
-        asked, attempts = tuple(here.server.asked), here.server.attempts.copy()
-        _FIRST_NIGHTS[key] = _FirstNight(here.folder, files, asked, attempts)
+        requests, attempts = tuple(here.server.asked), here.server.attempts.copy()
+        _FIRST_NIGHTS[key] = _FirstNight(here.folder, files, requests, attempts)
     return day
 
 
@@ -285,5 +285,5 @@ def _copy_first_night(night: _FirstNight, here: NightlyProject, server: FakeServ
 
 def reworded(row: dict[str, Any]) -> None:
     """Makes all of a night to be judged."""
-    for result in (result for found in row["engines"].values() for result in found):
+    for result in (result for each in row["engines"].values() for result in each):
         result["snippet"] += " in other words"

@@ -200,7 +200,7 @@ def drift() -> dict[str, Any]:
 
 def month() -> list[dict[str, Any]]:
     """29 nights: quiet ones, an assessor swap, an outage, bing's drop, a new baseline; none on the 12th."""
-    found = []
+    result = []
     for at in range(30):
         day = (FIRST + timedelta(days=at)).isoformat()
         wave = {
@@ -237,8 +237,8 @@ def month() -> list[dict[str, Any]]:
                 each |= {"verdict": "fine", "change": change, "low": change - 0.01, "high": change + 0.01}
                 each |= {"baseline": each["tonight"] - change}
         if at != 11:
-            found.append(record)
-    return found
+            result.append(record)
+    return result
 
 
 def parsed(values: Mapping[str, Any]) -> NightRecord:

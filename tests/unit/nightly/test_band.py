@@ -29,8 +29,8 @@ def test_the_band_stays_however_the_report_is_written_again(here: NightlyProject
     assert here.night(worse)["status"] == "regression"
     folder = here.nights / worse
     before = here.file(worse, "report.html")
-    (said, *reasons) = json.loads(here.file(worse))["banner"]
-    assert said["en"] == f"{worse}: regression of \u2068amber\u2069."
+    (text, *reasons) = json.loads(here.file(worse))["banner"]
+    assert text["en"] == f"{worse}: regression of \u2068amber\u2069."
     assert [each["en"] for each in reasons] == json.loads(here.file(worse))["reasons"]
     assert f"{worse}: regression of <bdi>amber</bdi>.".encode() in before
     assert reasons[0]["en"].encode() in before

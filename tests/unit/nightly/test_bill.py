@@ -65,10 +65,10 @@ def test_a_run_that_was_interrupted_is_paid_by_the_next(here: NightlyProject) ->
     day = here.dawn(edit=reworded)
     answer = type(here.judge).answer
 
-    def impatient(judge: Judge, asked: ChatRequest) -> Reply:
+    def impatient(judge: Judge, request: ChatRequest) -> Reply:
         if here.calls - before == 140:
             os.kill(os.getpid(), signal.SIGINT)
-        return answer(judge, asked)
+        return answer(judge, request)
 
     here.judge.__class__ = type("Impatient", (Judge,), {"answer": impatient})
     with pytest.raises(Interrupted):

@@ -58,16 +58,16 @@ class Nights:
         job.set_baseline(self.nights / "2026-05-01", self.nights)
 
 
-def page(asked: SearchRequest) -> Page:
+def page(request: SearchRequest) -> Page:
     """Ten results, of which every other one is to the point."""
     long = "opens every summer beside old wooden ships"
-    texts = [f"{'page' if rank % 2 else asked.query} {rank} {long}" for rank in range(10)]
+    texts = [f"{'page' if rank % 2 else request.query} {rank} {long}" for rank in range(10)]
     return Page([(f"t{rank}", f"https://x.example/{rank}", text) for rank, text in enumerate(texts)])
 
 
 def on_some(odd: Page, *numbers: int) -> Callable[[SearchRequest], Page]:
     """Answers as ever, but `odd` to the questions with these numbers."""
-    return lambda asked: odd if int(asked.query.split()[-1]) in numbers else page(asked)
+    return lambda request: odd if int(request.query.split()[-1]) in numbers else page(request)
 
 
 @pytest.fixture
@@ -75,8 +75,8 @@ def two(tmp_path: Path) -> Iterator[Nights]:
     """Nights before the first one."""
     here: Nights
 
-    def answer(asked: SearchRequest) -> Page:
-        return here.answers.get(asked.engine, page)(asked)
+    def answer(request: SearchRequest) -> Page:
+        return here.answers.get(request.engine, page)(request)
 
     with EngineServer(answer) as server:
         here = Nights(tmp_path, server)
@@ -102,7 +102,7 @@ def test_engines_that_are_asked_otherwise_are_not_blamed(two: Nights) -> None:
     assert f"judge baseline set {two.nights / '2026-05-02'}" in why
     job.set_baseline(two.nights / "2026-05-02", two.nights)
     assert two.night("2026-05-03")["status"] == "fine"
-    for at, (collect, said) in enumerate(
+    for at, (collect, text) in enumerate(
         (
             ('depth = 5\nlang = "zh"', "lang was not set, now zh"),
             ('depth = 5\ncountry = "de"', "country was not set, now de"),
@@ -110,7 +110,7 @@ def test_engines_that_are_asked_otherwise_are_not_blamed(two: Nights) -> None:
     ):
         two.configure(collect)
         record = two.night(f"2026-05-1{at}")
-        assert (record["status"], said in str(record["reasons"])) == ("engine settings changed", True)
+        assert (record["status"], text in str(record["reasons"])) == ("engine settings changed", True)
 
 
 def test_another_address_or_table_of_an_engine_is_another_question(two: Nights) -> None:
@@ -119,25 +119,25 @@ def test_another_address_or_table_of_an_engine_is_another_question(two: Nights) 
         'fields = {{ {fields} }}\nsecrets = {{ token = "{mark}" }}'
     )
 
-    def asked(path: str = "/mine", region: str = "", fields: str = FIELDS, mark: str = "x") -> None:
+    def ask(path: str = "/mine", region: str = "", fields: str = FIELDS, mark: str = "x") -> None:
         told = table.format(url=f"{two.server.url}{path}", fields=fields, mark=mark)
         two.configure(tables=told + (f'\nparams = {{ region = "{region}" }}' if region else ""))
         text = two.toml.read_text().replace('"searxng", "tavily"', '"searxng", "http:mine"')
         two.toml.write_text(text.replace(f', tavily = "{two.server.url}"', ""))
 
-    asked()
+    ask()
     two.freeze()
-    asked(mark="y")
+    ask(mark="y")
     assert two.night("2026-05-02")["status"] == "fine"
-    for day, otherwise, said in (
+    for day, otherwise, line in (
         ("2026-05-03", {"region": "de"}, "params changed in [collect.engines.mine]"),
         ("2026-05-04", {"fields": FIELDS + ', date = "day"'}, "fields changed in [collect.engines.mine]"),
         ("2026-05-05", {"path": "/v2/mine"}, "mine's address was "),
     ):
-        asked(**otherwise)
+        ask(**otherwise)
         record = two.night(day)
         assert record["status"] == "engine settings changed", record
-        assert said in str(record["reasons"])
+        assert line in str(record["reasons"])
     kept = (two.nights / "2026-05-02" / "collected.json").read_text()
     assert '"y"' not in kept
 
@@ -162,9 +162,9 @@ def test_an_engine_that_failed_on_a_few_queries_is_told_of_with_the_reason(two: 
     two.answers["searxng"] = on_some(Page(status=500, body="boom"), 3)
     record = two.night("2026-05-02")
     assert record["status"] == "fine"
-    (said,) = [each for each in record["remarks"] if "no answer" in each]  # type: ignore[attr-defined]
-    assert said.startswith("searxng: no answer to 1 of 20 queries, most often ")
-    assert "HTTP 500" in said
+    (text,) = [each for each in record["remarks"] if "no answer" in each]  # type: ignore[attr-defined]
+    assert text.startswith("searxng: no answer to 1 of 20 queries, most often ")
+    assert "HTTP 500" in text
     assert "no answer to 1 of 20" in (two.nights / "2026-05-02" / "summary.md").read_text()
 
 

@@ -79,8 +79,8 @@ def test_what_spoils_the_grades_comes_before_what_they_say(
 
 
 def test_a_changed_judge_says_once_what_to_do_when_it_is_to_stay() -> None:
-    said = decide(Evidence(True, "judge baseline set RUN", assessor_changes=("by name", "stricter"))).reasons
-    assert said == (
+    text = decide(Evidence(True, "judge baseline set RUN", assessor_changes=("by name", "stricter"))).reasons
+    assert text == (
         "by name",
         "stricter; to accept the change: judge baseline set RUN",
     )
@@ -119,19 +119,19 @@ def engine(
 def test_an_engine_is_broken_when_far_fewer_answers_came(
     tonight: NightEngineResult | None, is_broken: bool
 ) -> None:
-    said = find_unavailable({"bing": tonight} if tonight else {}, {"bing": engine(100)}, 0.1)
-    assert ("bing" in said) == is_broken
+    text = find_unavailable({"bing": tonight} if tonight else {}, {"bing": engine(100)}, 0.1)
+    assert ("bing" in text) == is_broken
     assert find_unavailable({"new": engine(0, errors=9)}, {}, 0.1) == {}
 
 
 def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() -> None:
     assert list(find_dropped({"bing": {}, "new": {}}, {"bing": {}}, "x")) == []
-    (said,) = find_dropped({"bing": {}}, {"bing": {}, "searx": {}}, "judge baseline set RUN")
-    assert said.startswith("searx: is in the baseline and not in this night's dataset")
-    decision = decide(Evidence(True, dropped=[said]))
-    assert (decision.status, decision.reasons) == ("incomplete", (said,))
+    (text,) = find_dropped({"bing": {}}, {"bing": {}, "searx": {}}, "judge baseline set RUN")
+    assert text.startswith("searx: is in the baseline and not in this night's dataset")
+    decision = decide(Evidence(True, dropped=[text]))
+    assert (decision.status, decision.reasons) == ("incomplete", (text,))
     assert (decision.finished, decision.complete) == (False, True)
-    assert not decide(Evidence(True, unavailable=BROKEN, dropped=[said])).complete
+    assert not decide(Evidence(True, unavailable=BROKEN, dropped=[text])).complete
 
 
 def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
@@ -141,8 +141,8 @@ def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
 
 
 def test_an_engine_without_snippets_is_named_before_anything_is_judged() -> None:
-    (said,) = find_without_text({"bing": 0.9, "brave": 0.5}, {}, 0.5)
-    assert said.startswith("bing: 90% of its results have an empty snippet, more than max_empty_snippets 50%")
+    (text,) = find_without_text({"bing": 0.9, "brave": 0.5}, {}, 0.5)
+    assert text.startswith("bing: 90% of its results have an empty snippet, more than max_empty_snippets 50%")
     assert list(find_without_text({"bing": 0.9}, {"bing": engine(100, no_snippets=0.7)}, 0.5)) == []
     assert len(list(find_without_text({"bing": 0.9}, {"bing": engine(100, no_snippets=0.5)}, 0.5))) == 1
     assert list(find_without_text({"bing": 1.0}, {}, 1.0)) == []
@@ -156,18 +156,18 @@ def test_a_drop_under_another_assessor_is_possible_when_it_is_more_than_the_cana
     )  # fmt: skip
     slightly = replace(fell, engine="baidu", change=-0.12)
     other = replace(fell, measure="AP@10")
-    (said,) = find_possible_drops([fell, slightly, other], -0.3, 3)
-    assert said.startswith("possible: bing became worse: sDCG@10 -0.250, corrected -0.150")
-    assert "moved by -0.30 of 3" in said
+    (text,) = find_possible_drops([fell, slightly, other], -0.3, 3)
+    assert text.startswith("possible: bing became worse: sDCG@10 -0.250, corrected -0.150")
+    assert "moved by -0.30 of 3" in text
     assert list(find_possible_drops([fell], None, 3)) == []
-    decision = decide(Evidence(True, assessor_changes=("stricter",), possible_drops=(said,)))
-    assert (decision.status, decision.exit, decision.reasons[1]) == ("assessor drift", 3, said)
+    decision = decide(Evidence(True, assessor_changes=("stricter",), possible_drops=(text,)))
+    assert (decision.status, decision.exit, decision.reasons[1]) == ("assessor drift", 3, text)
 
 
 def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:
     assert find_silent({"bing": engine(100), "brave": engine(90, errors=10)}, 0.1) == []
-    (said,) = find_silent({"bing": engine(100), "brave": engine(80, errors=15, absent=5)}, 0.1)
-    assert said.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 without a ranking)")
+    (text,) = find_silent({"bing": engine(100), "brave": engine(80, errors=15, absent=5)}, 0.1)
+    assert text.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 without a ranking)")
 
 
 def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:

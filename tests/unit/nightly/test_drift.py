@@ -126,8 +126,8 @@ def test_what_is_worth_saying() -> None:
 def test_a_low_coverage_is_a_remark_with_examples() -> None:
     same = drift(10, 10, 9, 0.0, 1.0)
     assert len(list(describe_query_drift(replace(same, coverage=1.0)))) == 1
-    _, said = describe_query_drift(replace(same, coverage=0.9, uncovered=("x",)))
-    assert said == "90.0% of the night's queries are in the baseline or similar to one in it"
-    _, said = describe_query_drift(replace(same, coverage=0.7, uncovered=("x", "y")))
-    assert said.startswith("70.0% of the night's queries")
-    assert "says little about the others, such as 'x', 'y': make a night" in said
+    _, text = describe_query_drift(replace(same, coverage=0.9, uncovered=("x",)))
+    assert text == "90.0% of the night's queries are in the baseline or similar to one in it"
+    _, text = describe_query_drift(replace(same, coverage=0.7, uncovered=("x", "y")))
+    assert text.startswith("70.0% of the night's queries")
+    assert "says little about the others, such as 'x', 'y': make a night" in text

@@ -147,17 +147,17 @@ def test_too_few_queries_to_find_any_drop_are_said() -> None:
     for n in range(3, 15):
         change = replace(CHANGE, n=n, p=0.5**n)
         rows = decide_outcomes([replace(change, engine=f"e{at}") for at in range(4)], (), RULES)
-        said = list(warn_of_too_few_queries(rows, RULES.alpha))
-        assert bool(said) == (rows[0].verdict != "regression") == (n < 9)
-        assert all("takes 9 or more" in each for each in said)
+        text = list(warn_of_too_few_queries(rows, RULES.alpha))
+        assert bool(text) == (rows[0].verdict != "regression") == (n < 9)
+        assert all("takes 9 or more" in each for each in text)
 
 
 def test_what_could_be_hidden_is_said() -> None:
     hidden = replace(CHANGE, change=-0.004, least=-0.01, p=0.5)
     sure = replace(CHANGE, engine="sure", change=-0.004, least=-0.004, p=0.5)
     rows = decide_outcomes([hidden, sure], (), RULES)
-    (said,) = warn_of_hidden_drops(rows, RULES.min_drop)
-    assert "could hide a drop of up to 0.010" in said
+    (text,) = warn_of_hidden_drops(rows, RULES.min_drop)
+    assert "could hide a drop of up to 0.010" in text
 
 
 def test_the_detectable_drop_is_worked_by_hand() -> None:

@@ -25,9 +25,9 @@ def test_nights_come_by_date_and_what_is_no_night_is_left_alone(tmp_path: Path) 
     written(tmp_path, [night("2026-05-02"), night("2026-05-01"), night("2025-12-31")])
     (tmp_path / "baseline").mkdir()
     (tmp_path / "2026-05-03").mkdir()
-    found = trend.read_history(tmp_path)
-    assert [each.date for each in found.nights] == [date(2025, 12, 31), date(2026, 5, 1), date(2026, 5, 2)]
-    assert found.damaged == ()
+    result = trend.read_history(tmp_path)
+    assert [each.date for each in result.nights] == [date(2025, 12, 31), date(2026, 5, 1), date(2026, 5, 2)]
+    assert result.damaged == ()
 
 
 @check_each(
@@ -48,10 +48,10 @@ def test_nights_come_by_date_and_what_is_no_night_is_left_alone(tmp_path: Path) 
 def test_a_damaged_night_is_named_and_the_others_are_read(tmp_path: Path, text: str) -> None:
     written(tmp_path, [night("2026-05-08"), night("2026-05-09")])
     (tmp_path / "2026-05-09" / "night.json").write_text(text, encoding="utf-8")
-    found = trend.read_history(tmp_path)
-    assert [each.date.day for each in found.nights] == [8]
-    assert len(found.damaged) == 1
-    assert "2026-05-09" in found.damaged[0]
+    result = trend.read_history(tmp_path)
+    assert [each.date.day for each in result.nights] == [8]
+    assert len(result.damaged) == 1
+    assert "2026-05-09" in result.damaged[0]
 
 
 def test_a_folder_without_nights_says_how_to_make_one(tmp_path: Path) -> None:
@@ -152,11 +152,11 @@ def test_who_regressed() -> None:
 
 
 def test_the_month_reads(tmp_path: Path) -> None:
-    found = trend.read_history(written(tmp_path, month()))
-    assert len(found.nights) == 29
+    result = trend.read_history(written(tmp_path, month()))
+    assert len(result.nights) == 29
     changed = {
         each.date.day: kinds
-        for each, kinds in zip(found.nights, trend.find_changes(found.nights), strict=True)
+        for each, kinds in zip(result.nights, trend.find_changes(result.nights), strict=True)
         if kinds
     }
     assert changed == {2: ("baseline",), 9: ("model",), 10: ("model",), 25: ("baseline",)}

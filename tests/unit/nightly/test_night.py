@@ -92,9 +92,9 @@ def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(here: Nigh
     class Renamed(type(here.judge)):  # type: ignore[misc]
         """Has another name for all that is no canary."""
 
-        def answer(self, asked: Any) -> Any:
-            self.served = "fake-2" if "grade=" in asked.prompt else "fake"
-            return answer(self, asked)
+        def answer(self, requests: Any) -> Any:
+            self.served = "fake-2" if "grade=" in requests.prompt else "fake"
+            return answer(self, requests)
 
     here.judge.__class__ = Renamed
     record = here.night(day)
@@ -153,11 +153,11 @@ def test_pairs_that_are_judged_again_in_another_way_are_drift(tmp_path: Path, *,
     assert ("become stricter" in record["reasons"][0]) == strict
 
 
-def stricter(self: Any, asked: Any) -> Any:
+def stricter(self: Any, requests: Any) -> Any:
     """An answer with a grade less than the sound judge would give."""
-    reply = super(type(self), self).answer(asked)
-    said = json.loads(reply.text)
-    return replace(reply, text=json.dumps({**said, "grade": max(0, said["grade"] - 1)}))
+    reply = super(type(self), self).answer(requests)
+    output = json.loads(reply.text)
+    return replace(reply, text=json.dumps({**output, "grade": max(0, output["grade"] - 1)}))
 
 
 # --- what is missing is asked for again
@@ -199,13 +199,13 @@ def test_a_dataset_that_was_mended_is_taken_and_what_was_paid_is_kept(small: Nig
 def test_engines_that_were_away_are_asked_again(tmp_path: Path) -> None:
     away = set[str]()
 
-    def found(asked: SearchRequest) -> Page:
+    def find(request: SearchRequest) -> Page:
         if away:
             return Page(status=503)
-        return Page([("t", f"https://x.example/{rank}", f"{asked.query} {rank} text") for rank in (3, 1)])
+        return Page([("t", f"https://x.example/{rank}", f"{request.query} {rank} text") for rank in (3, 1)])
 
     queries = write_queries(tmp_path, *(f"question {number}" for number in range(5)))
-    with EngineServer(found) as engines:
+    with EngineServer(find) as engines:
         toml = tmp_path / "judge.toml"
         toml.write_text(
             f'model = "lexical"\n[collect]\nqueries = "{queries}"\nengine = ["searxng"]\nrate = 500.0\n'
@@ -217,9 +217,9 @@ def test_engines_that_were_away_are_asked_again(tmp_path: Path) -> None:
         away.add("searxng")
         assert job.run_nightly(toml, "2026-05-02").record.status == "incomplete"
         away.clear()
-        asked = len(engines.searched)
+        requests = len(engines.searched)
         record = job.run_nightly(toml, "2026-05-02").record
-        assert (record.status, len(engines.searched) - asked) == ("fine", 5)
+        assert (record.status, len(engines.searched) - requests) == ("fine", 5)
         assert any("too few queries to find any drop" in remark for remark in record.remarks)
 
 

@@ -47,8 +47,8 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
         row("baidu", "AP@10", 0.57, 0.57, n=120, detectable=0.039),
     ]
     fine = night("2026-05-20", regression_test={**regression()["regression_test"], "rows": rows})
-    said = [format_plain(line) for line in make_message(parsed(fine)).lines]
-    assert said[:4] == [
+    text = [format_plain(line) for line in make_message(parsed(fine)).lines]
+    assert text[:4] == [
         "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10",
         "a drop of AP@10 under about 0.041 or of sDCG@10 under about 0.021 would not have been detected with"
         " these 120 queries (power 80 %)",
@@ -162,13 +162,13 @@ def test_the_files_are_the_same_for_the_same_night(tmp_path: Path) -> None:
 
 def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tmp_path: Path) -> None:
     table = WebhookOptions(kind="slack", url_env="HOOK", link="https://ours.example/{date}/")
-    with LoopbackServer(lambda asked: Reply(body="ok")) as server:
+    with LoopbackServer(lambda requests: Reply(body="ok")) as server:
         environ = {"HOOK": f"{server.url}/services/T0000/secretpart"}
         told = [
             notifications.publish(tmp_path, parsed(record), environ, webhook=table)[-1]
             for record in (regression(), regression(), drift())
         ]
-        texts = [asked.body["text"] for asked in server.asked if asked.body]
+        texts = [request.body["text"] for request in server.asked if request.body]
     assert told == [
         "webhook: slack message was sent",
         "webhook: slack message was sent before",

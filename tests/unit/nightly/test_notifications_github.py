@@ -78,7 +78,7 @@ def test_a_quiet_line_is_no_command_and_still_says_it(line: str) -> None:
 
 def test_what_a_webhook_answers_is_no_command(tmp_path: Path) -> None:
     refusal = json.dumps({"code": 9, "msg": "##[error]forged"})
-    with LoopbackServer(lambda asked: Reply(body=refusal)) as server:
+    with LoopbackServer(lambda request: Reply(body=refusal)) as server:
         environ = {"GITHUB_ACTIONS": "true", "HOOK": f"{server.url}/hook"}
         table = WebhookOptions(kind="feishu", url_env="HOOK")
         lines = notifications.publish(tmp_path, parsed(night("2026-05-02")), environ, webhook=table)

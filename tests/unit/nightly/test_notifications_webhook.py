@@ -34,9 +34,9 @@ def told(server: LoopbackServer, kind: str, secret: str = "") -> str:
 
 
 def body_of(server: LoopbackServer) -> Mapping[str, Any]:
-    (asked,) = server.asked
-    assert asked.body is not None
-    return asked.body
+    (requests,) = server.asked
+    assert requests.body is not None
+    return requests.body
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def body_of(server: LoopbackServer) -> Mapping[str, Any]:
     ],
 )
 def test_each_kind_speaks_its_format(kind: str, answer: str, body: Mapping[str, Any]) -> None:
-    with LoopbackServer(lambda asked: Reply(body=answer)) as server:
+    with LoopbackServer(lambda request: Reply(body=answer)) as server:
         assert told(server, kind) == ""
         assert body_of(server) == body
         assert server.asked[0].headers["Content-Type"] == "application/json; charset=utf-8"
@@ -71,7 +71,7 @@ def test_each_kind_speaks_its_format(kind: str, answer: str, body: Mapping[str, 
     ],
 )
 def test_what_is_refused_with_a_200_is_said_and_not_tried_again(kind: str, answer: str, said: str) -> None:
-    with LoopbackServer(lambda asked: Reply(body=answer)) as server:
+    with LoopbackServer(lambda request: Reply(body=answer)) as server:
         assert said in told(server, kind)
         assert len(server.asked) == 1
 
@@ -79,14 +79,14 @@ def test_what_is_refused_with_a_200_is_said_and_not_tried_again(kind: str, answe
 @check_each(("status", "tries"), [(500, 3), (429, 3), (503, 3), (404, 1), (403, 1), (302, 1)])
 def test_passing_faults_are_tried_three_times(status: int, tries: int) -> None:
     headers = {"Location": "/elsewhere"} if status == 302 else {}
-    with LoopbackServer(lambda asked: Reply(status=status, body="no", headers=headers)) as server:
+    with LoopbackServer(lambda request: Reply(status=status, body="no", headers=headers)) as server:
         assert told(server, "slack") == f"HTTP {status}"
         assert len(server.asked) == tries
 
 
 def test_a_fault_that_passes_is_no_fault() -> None:
-    def answer(asked: ChatRequest) -> Reply:
-        return Reply(reset=True) if asked.number < 3 else Reply(body="ok")
+    def answer(request: ChatRequest) -> Reply:
+        return Reply(reset=True) if request.number < 3 else Reply(body="ok")
 
     with LoopbackServer(answer) as server:
         assert told(server, "json") == ""
@@ -124,7 +124,7 @@ def test_a_server_that_never_ends_its_answer_is_given_up() -> None:
 
 @pytest.mark.parametrize("body", ["[" * 9_000, '{"code": ' + "[" * 900 + "]" * 900 + "}", "x" * 1_000_000])
 def test_an_answer_that_nobody_can_read_ends_nothing(body: str) -> None:
-    with LoopbackServer(lambda asked: Reply(body=body)) as server:
+    with LoopbackServer(lambda request: Reply(body=body)) as server:
         told(server, "feishu")
         assert len(server.asked) == 1
 
@@ -141,7 +141,7 @@ def test_a_server_that_is_not_there_is_said_without_its_address() -> None:
 
 def test_what_a_server_says_of_the_address_is_masked() -> None:
     echo = json.dumps({"code": 9, "msg": "no tokentokentoken \x1b[31m keykeykey s3cret-s3cret"})
-    with LoopbackServer(lambda asked: Reply(body=echo)) as server:
+    with LoopbackServer(lambda request: Reply(body=echo)) as server:
         assert told(server, "feishu", "s3cret-s3cret") == "rejected with 9: no *** \\x1b[31m *** ***"
 
 
@@ -150,7 +150,7 @@ def test_no_address_is_in_what_the_object_shows() -> None:
 
 
 def test_feishu_signs_with_the_time_and_the_secret_as_the_key() -> None:
-    with LoopbackServer(lambda asked: Reply(body='{"code":0}')) as server:
+    with LoopbackServer(lambda request: Reply(body='{"code":0}')) as server:
         told(server, "feishu", "sesame")
         body = body_of(server)
     key = f"{body['timestamp']}\nsesame".encode()
@@ -158,7 +158,7 @@ def test_feishu_signs_with_the_time_and_the_secret_as_the_key() -> None:
 
 
 def test_dingtalk_signs_the_time_and_the_secret_in_the_address() -> None:
-    with LoopbackServer(lambda asked: Reply(body='{"errcode":0}')) as server:
+    with LoopbackServer(lambda request: Reply(body='{"errcode":0}')) as server:
         webhook = Webhook("dingtalk", f"{server.url}/robot/send?access_token=k", "SECsesame")
         url, body = make_request(webhook, TEXT, RECORD)
         assert post_message(webhook, TEXT, RECORD) == ""

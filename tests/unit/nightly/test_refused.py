@@ -29,9 +29,9 @@ def test_a_day_that_is_empty_is_not_today(here: NightlyProject) -> None:
 def test_a_store_that_cannot_be_one_is_found_out_first(here: NightlyProject, place: str) -> None:
     store = place.format(folder=here.folder)
     here.configure(RULES, f'store = "{store}"')
-    said = refused(here)
-    assert "store: " in said
-    assert store in said
+    text = refused(here)
+    assert "store: " in text
+    assert store in text
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_a_store_that_cannot_be_one_is_found_out_first(here: NightlyProject, pla
 )
 def test_what_would_be_ignored_is_refused(here: NightlyProject, top: str, said: str) -> None:
     here.configure(RULES, top)
-    found = refused(here)
-    assert f"{here.toml}: {said}" in found
+    result = refused(here)
+    assert f"{here.toml}: {said}" in result
 
 
 @pytest.mark.parametrize("shift", ["inf", "nan"])
@@ -66,9 +66,9 @@ def test_a_damaged_baseline_says_how_to_mend_it(small: NightlyProject, damaged: 
     pointer.write_text(damaged)
     with pytest.raises(InputError) as shown:
         job.show_baseline(small.nights)
-    for said in (refused(small), str(shown.value)):
-        assert str(pointer) in said
-        assert f"set the baseline again: judge baseline set {small.nights / '2026-05-01'}" in said
+    for line in (refused(small), str(shown.value)):
+        assert str(pointer) in line
+        assert f"set the baseline again: judge baseline set {small.nights / '2026-05-01'}" in line
 
 
 def test_a_baseline_that_lost_a_file_says_how_to_mend_it(small: NightlyProject) -> None:

@@ -111,9 +111,9 @@ def test_a_finished_night_stays_as_it_was_and_says_what_is_asked_otherwise_now(s
     small.configure({"canary_repeats": 0}, "depth = 2")
     again = job.run_nightly(small.toml, day)
     assert again.record == done.record
-    (said,) = set(again.lines) - set(done.lines)
-    assert "depth was 10, now 2" in said
-    assert str(small.nights / day) in said
+    (text,) = set(again.lines) - set(done.lines)
+    assert "depth was 10, now 2" in text
+    assert str(small.nights / day) in text
 
 
 # --- what collecting remarked
@@ -127,21 +127,21 @@ def test_what_collecting_remarked_is_in_the_night_also_when_it_is_gone_on_with(t
         collect = f'[collect]\nqueries = "{queries}"\nengine = ["tavily"]\nrate = 500.0\ndepth = 30\n'
         collect += f'[collect.base_urls]\ntavily = "{engines.url}"\n'
 
-        def asked(top: str) -> None:
+        def ask(top: str) -> None:
             here.configure({"canary_repeats": 0}, f"{top}\n{collect}")
             text = here.toml.read_text(encoding="utf-8")
             here.toml.write_text(text.partition("\n")[2], encoding="utf-8")  # without its dataset
 
-        asked("max_calls = 1")
+        ask("max_calls = 1")
         for status in ("incomplete", "no baseline"):
             record = job.run_nightly(here.toml, "2026-05-01").record
             assert record.status == status
             assert any("tavily gives at most 20 of the 30 results" in remark for remark in record.remarks)
-            asked("max_calls = 100")
+            ask("max_calls = 100")
             (here.nights / "2026-05-01" / "night.json").unlink()  # as if killed before it was written
 
 
-def _grade(self: Any, asked: Any) -> Any:
+def _grade(self: Any, requests: Any) -> Any:
     """A grade for any snippet."""
     return Reply(text=json.dumps({"reason": "it is so", "grade": 2}), model=self.served)
 

@@ -76,12 +76,12 @@ def test_the_systemd_units_name_this_folder_and_this_python(here: Path) -> None:
 def test_the_workflow_is_yaml_and_runs_the_nights_one_at_a_time() -> None:
     yaml = pytest.importorskip("yaml")
     Path("my: judge.toml").write_text('model = "lexical"\ndata = "data.jsonl"\n', encoding="utf-8")
-    found = yaml.safe_load(make_schedule("github", Path("my: judge.toml")))
+    result = yaml.safe_load(make_schedule("github", Path("my: judge.toml")))
     # YAML 1.1 reads the key `on` as true.
-    assert found[True]["schedule"] == [{"cron": "30 18 * * *"}]
-    assert found["permissions"] == {"contents": "read"}
-    assert found["concurrency"]["cancel-in-progress"] is False
-    steps = found["jobs"]["nightly"]["steps"]
+    assert result[True]["schedule"] == [{"cron": "30 18 * * *"}]
+    assert result["permissions"] == {"contents": "read"}
+    assert result["concurrency"]["cancel-in-progress"] is False
+    steps = result["jobs"]["nightly"]["steps"]
     (night,) = [step for step in steps if step.get("run", "").startswith("judge ")]
     assert night["run"] == 'judge nightly "$TOML"'
     assert night["env"]["TOML"] == "my: judge.toml"

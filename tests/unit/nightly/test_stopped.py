@@ -81,10 +81,10 @@ def test_a_limit_that_is_used_up_is_not_a_judge_that_is_away(here: NightlyProjec
     here.configure(RULES, "max_calls = 100")
     record = here.night(here.dawn())
     assert (record["status"], record["exit"]) == ("incomplete", 3)
-    said = record["reasons"][0]
-    assert "did not answer" not in said
-    assert said.startswith("the limit of judge.toml was reached before the canaries were judged: ")
-    assert "max_calls = 100 is used up; raise it and run again; or lower canary_repeats" in said
+    text = record["reasons"][0]
+    assert "did not answer" not in text
+    assert text.startswith("the limit of judge.toml was reached before the canaries were judged: ")
+    assert "max_calls = 100 is used up; raise it and run again; or lower canary_repeats" in text
 
 
 def test_a_renamed_field_ends_a_night_before_anything_is_judged(here: NightlyProject) -> None:

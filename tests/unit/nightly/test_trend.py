@@ -20,9 +20,9 @@ from judge.nightly.trend import Trend, TrendRange, TrendValue, make_trend
 from tests.unit.nightly.records import month, night, written
 
 
-def shown(found: Trend) -> list[str]:
+def shown(result: Trend) -> list[str]:
     screen = Console(file=io.StringIO(), width=200, highlight=False)
-    print_trend(found, screen, ENGLISH)
+    print_trend(result, screen, ENGLISH)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue().splitlines()
 
@@ -50,20 +50,20 @@ def test_signs_stand_under_the_nights_they_are_of(tmp_path: Path) -> None:
 
 
 def test_what_depends_on_the_pool_is_shown_as_the_change_from_the_baseline(tmp_path: Path) -> None:
-    found = make_trend(trend.read_history(written(tmp_path, month())), measure="AP@10")
-    assert found.kind == "change"
-    lines = shown(found)
+    result = make_trend(trend.read_history(written(tmp_path, month())), measure="AP@10")
+    assert result.kind == "change"
+    lines = shown(result)
     assert lines[0].endswith("AP@10, change from the frozen baseline on one pool")
     assert cell(lines, "bing", "night by night")[0] == " "
 
 
 def test_first_last_least_most_and_the_way_to_the_baseline(tmp_path: Path) -> None:
     nights = [night(f"2026-05-0{day}", {"bing": mean}) for day, mean in ((1, 0.61), (2, 0.66), (3, 0.58))]
-    found = make_trend(trend.read_history(written(tmp_path, nights)), engine="bing")
-    row = found.engines["bing"]
+    result = make_trend(trend.read_history(written(tmp_path, nights)), engine="bing")
+    row = result.engines["bing"]
     assert [row.first, row.last, row.min, row.max] == [0.61, 0.58, 0.58, 0.66]
     assert row.to_baseline == TrendValue(-0.03, (-0.045, -0.015), 100)
-    (line,) = [line for line in shown(found) if line.startswith("bing")]
+    (line,) = [line for line in shown(result) if line.startswith("bing")]
     assert line.split()[1:6] == ["▄█▁", "0.610", "0.580", "0.580", "0.660"]
     assert line.endswith("−0.030 (−0.045 … −0.015)")
 
@@ -71,30 +71,30 @@ def test_first_last_least_most_and_the_way_to_the_baseline(tmp_path: Path) -> No
 def test_ends_are_without_nights_of_another_judge(tmp_path: Path) -> None:
     strict = night("2026-05-02", {"bing": 0.2}, status="assessor drift", exit=3)
     nights = [night("2026-05-01", {"bing": 0.61}), strict, night("2026-05-03", {"bing": 0.58})]
-    found = make_trend(trend.read_history(written(tmp_path, nights)))
-    row = found.engines["bing"]
+    result = make_trend(trend.read_history(written(tmp_path, nights)))
+    row = result.engines["bing"]
     assert [row.first, row.last, row.min, row.max] == [0.61, 0.58, 0.58, 0.61]
     assert [value and value.value for value in row.values] == [0.61, 0.2, 0.58]
-    assert "first, last, min and max of engines are without nights of assessor drift" in shown(found)
+    assert "first, last, min and max of engines are without nights of assessor drift" in shown(result)
 
 
 def test_what_the_nights_paid_is_told_night_by_night_and_in_all(tmp_path: Path) -> None:
     unknown = night("2026-05-02")
     unknown["cost_total"]["usd"] = None
-    found = make_trend(
+    result = make_trend(
         trend.read_history(written(tmp_path, [night("2026-05-01"), unknown, night("2026-05-03")]))
     )
-    assert [each.cost_total_usd for each in found.nights] == [0.0412, None, 0.0412]
-    assert "paid: $0.0824 in 2 nights" in shown(found)
+    assert [each.cost_total_usd for each in result.nights] == [0.0412, None, 0.0412]
+    assert "paid: $0.0824 in 2 nights" in shown(result)
 
 
 def test_a_night_that_was_begun_and_not_finished_is_listed(tmp_path: Path) -> None:
     written(tmp_path, [night("2026-05-01")])
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
-    found = make_trend(trend.read_history(tmp_path))
-    assert found.begun == ("2026-05-02",)
-    said = "2026-05-02 was begun and not finished: judge nightly judge.toml --date 2026-05-02"
-    assert shown(found)[-1] == said
+    result = make_trend(trend.read_history(tmp_path))
+    assert result.begun == ("2026-05-02",)
+    text = "2026-05-02 was begun and not finished: judge nightly judge.toml --date 2026-05-02"
+    assert shown(result)[-1] == text
 
 
 def test_a_long_history_shows_its_last_nights(tmp_path: Path) -> None:
@@ -136,13 +136,13 @@ def test_the_command_prints_json_and_writes_the_page(tmp_path: Path) -> None:
     app.command()(command)
     page = tmp_path / "out" / "mine.html"
     page.parent.mkdir()
-    asked = [str(tmp_path / "nights"), "--json", "--engine", "bing", "--html", str(page)]
-    said = CliRunner().invoke(app, asked)
-    assert said.exit_code == 0, said.output
-    found = json.loads(said.stdout)
-    assert list(found["engines"]) == ["bing"]
-    assert len(found["nights"]) == len(found["engines"]["bing"]["values"]) == 29
-    assert found["engines"]["bing"]["values"][0] == {
+    requests = [str(tmp_path / "nights"), "--json", "--engine", "bing", "--html", str(page)]
+    message = CliRunner().invoke(app, requests)
+    assert message.exit_code == 0, message.output
+    content = json.loads(message.stdout)
+    assert list(content["engines"]) == ["bing"]
+    assert len(content["nights"]) == len(content["engines"]["bing"]["values"]) == 29
+    assert content["engines"]["bing"]["values"][0] == {
         "value": 0.61, "ci95": [pytest.approx(0.58), pytest.approx(0.64)], "n": 100,
     }  # fmt: skip
     text = page.read_text(encoding="utf-8")

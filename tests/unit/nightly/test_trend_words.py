@@ -44,8 +44,8 @@ def away(day: int) -> dict[str, Any]:
 def test_the_headline_says_since_when_it_is_fine_and_when_there_was_an_alarm(
     records: list[dict[str, Any]], en: str, zh: str
 ) -> None:
-    said = headline(nights_of(*records))
-    assert tuple(text.replace("\u2068", "").replace("\u2069", "") for text in said) == (en, zh)
+    output = headline(nights_of(*records))
+    assert tuple(text.replace("\u2068", "").replace("\u2069", "") for text in output) == (en, zh)
 
 
 def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
@@ -59,7 +59,7 @@ def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
 def test_it_is_said_when_charts_leave_nights_out() -> None:
     nights = nights_of(*(fine(day) for day in range(1, 6)))
     assert describe_shown_nights(nights, 5) is None
-    said = describe_shown_nights(nights, 3)
-    assert said is not None
-    assert said.en == "Charts show the last 3 of 5 nights, from 2026-05-03 on; the table has all."
-    assert "自 2026-05-03 起" in said.zh
+    text = describe_shown_nights(nights, 3)
+    assert text is not None
+    assert text.en == "Charts show the last 3 of 5 nights, from 2026-05-03 on; the table has all."
+    assert "自 2026-05-03 起" in text.zh

@@ -67,12 +67,12 @@ def test_a_quoted_object_is_no_answer(form: str) -> None:
 @check_each("form", BORROWED)
 def test_the_answer_behind_a_quoted_object_counts_when_both_agree(form: str) -> None:
     try:
-        found: int | None = parse_verdict(
+        result: int | None = parse_verdict(
             form.replace("%s", GRADE) + f"\n\nMy answer:\n{GRADE}", GRADED
         ).grade
     except ReplyParseError:
-        found = None
-    assert found in (2, None)
+        result = None
+    assert result in (2, None)
     assert kind(form.replace("%s", GRADE.replace("2", "3")) + f"\n\nMy answer:\n{GRADE}")
 
 

@@ -47,10 +47,10 @@ def test_sound_json_is_always_read(reason: str, grade: int, ascii_only: bool) ->
 )
 def test_any_text_gives_a_grade_on_the_scale_or_a_known_error(text: str, scale: Scale) -> None:
     try:
-        found: int | str = parse_verdict(text, scale).grade
+        result: int | str = parse_verdict(text, scale).grade
     except ReplyParseError as unreadable:
-        found = unreadable.kind
-    assert found in {*range(scale.top + 1), *KINDS}
+        result = unreadable.kind
+    assert result in {*range(scale.top + 1), *KINDS}
 
 
 @given(st.text(), st.integers(0, 3), st.data())
@@ -78,10 +78,10 @@ def test_a_lost_character_away_from_the_value_never_changes_it(
     value = len('{"grade": ') if first else len(head) - 1
     place = data.draw(st.integers(0, len(reply) - 1).filter(lambda at: abs(at - value) > 2))
     try:
-        found: int | None = parse_verdict(reply[:place] + reply[place + 1 :], GRADED).grade
+        result: int | None = parse_verdict(reply[:place] + reply[place + 1 :], GRADED).grade
     except ReplyParseError:
-        found = None
-    assert found in (grade, None)
+        result = None
+    assert result in (grade, None)
 
 
 @given(st.sampled_from(BORROWED), REASONS, st.integers(0, 3))

@@ -20,13 +20,13 @@ from tests.unit.report.labelled import held, people
 
 def scored(run: LoadedRun) -> Scores:
     """The run's scores."""
-    asked = run.spec
+    requests = run.spec
     return score_rankings(
         run.data.rankings,
         run.pool.documents,
         run.judgments,
-        asked.measures,
-        asked.scale,
+        requests.measures,
+        requests.scale,
         depth=run.pool.depth,
     )
 

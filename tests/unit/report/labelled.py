@@ -33,18 +33,18 @@ def held(
     data = read_dataset(rows, lang="en", max_chars=400)
     pooled = build_pool(data, depth)
     judgments = [
-        _judgment(pair, number, said[pair.query.id, pair.snippet.text])
-        for number, said in enumerate(repeats, start=1)
+        _judgment(pair, number, line[pair.query.id, pair.snippet.text])
+        for number, line in enumerate(repeats, start=1)
         for pair in pooled.pairs
     ]
-    asked = RunSpec("someone/graded", scale, len(repeats), parse_measures(measures))
-    return LoadedRun(data, pooled, tuple(judgments), asked)
+    spec = RunSpec("someone/graded", scale, len(repeats), parse_measures(measures))
+    return LoadedRun(data, pooled, tuple(judgments), spec)
 
 
-def people(run: LoadedRun, said: Said, scale: Scale = GRADED, unmatched: int = 0) -> HumanLabels:
+def people(run: LoadedRun, output: Said, scale: Scale = GRADED, unmatched: int = 0) -> HumanLabels:
     """People's grades of a run's pairs."""
     ids = {(pair.query.id, pair.snippet.text): (pair.query.id, pair.snippet.id) for pair in run.pool.pairs}
-    grades = {ids[key]: grade for key, grade in said.items() if grade is not None}
+    grades = {ids[key]: grade for key, grade in output.items() if grade is not None}
     return HumanLabels(grades, scale, unmatched, "labels.csv")
 
 
@@ -74,9 +74,9 @@ def favouring(
     return shown, truth, assessor
 
 
-def first(queries: int, said: Said) -> dict[tuple[str, str], int | None]:
+def first(queries: int, text: Said) -> dict[tuple[str, str], int | None]:
     """What was said of the first queries of `favouring`."""
-    return {key: grade for key, grade in said.items() if int(key[0].removeprefix("q")) < queries}
+    return {key: grade for key, grade in text.items() if int(key[0].removeprefix("q")) < queries}
 
 
 def _judgment(pair: Pair, repeat: int, grade: int | None) -> Judgment:

@@ -65,9 +65,9 @@ def page_of(folder: Path, budget: PageBudget | None = None) -> str:
 
 def data_of(text: str) -> Row:
     """What the query browser of a page is given."""
-    found = re.search(r'<script type="application/json" id="payload">(.*?)</script>', text, re.DOTALL)
-    assert found
-    data: Row = json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="payload">(.*?)</script>', text, re.DOTALL)
+    assert match
+    data: Row = json.loads(match[1])
     return data
 
 

@@ -33,16 +33,16 @@ STATISTICS = (
 )  # fmt: skip
 
 
-def found(people_say: Said = PEOPLE, scale: Scale = GRADED) -> dict[str, Any]:
+def find(people_say: Said = PEOPLE, scale: Scale = GRADED) -> dict[str, Any]:
     run = held(SHOWN, ASSESSOR)
-    said = agreement_of(run, people(run, people_say, scale, unmatched=4))
-    read_back: dict[str, Any] = json.loads(dump_json(said))
-    assert read_back == said
-    return said
+    output = agreement_of(run, people(run, people_say, scale, unmatched=4))
+    read_back: dict[str, Any] = json.loads(dump_json(output))
+    assert read_back == output
+    return output
 
 
 def test_what_was_labelled_is_counted() -> None:
-    said = found()
+    text = find()
     counts = {
         "labels": "labels.csv", "assessor": "someone/graded", "people_scale": "graded",
         "people_relevant_from": 2, "relevant_from": 2, "highest_label": 3, "labelled_pairs": 6,
@@ -50,42 +50,42 @@ def test_what_was_labelled_is_counted() -> None:
         "wholly_labelled_queries": 2, "queries_to_label": 4, "queries_without_text": 0, "pairs": 5,
         "queries": 2,
     }  # fmt: skip
-    assert {name: said[name] for name in counts} == counts
+    assert {name: text[name] for name in counts} == counts
 
 
 def test_a_table_of_grades_by_hand() -> None:
     from sklearn.metrics import cohen_kappa_score
 
-    said = found()
+    text = find()
     # Rows people, columns assessor; the pair whose judging failed is in no cell.
-    assert said["confusion"] == [[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
-    assert said["same_grade"]["value"] == 2 / 5
-    assert said["bias"]["value"] == pytest.approx((1 + 0 + 2 + 0 - 1) / 5)
+    assert text["confusion"] == [[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+    assert text["same_grade"]["value"] == 2 / 5
+    assert text["bias"]["value"] == pytest.approx((1 + 0 + 2 + 0 - 1) / 5)
     human, assessor = [2, 1, 0, 0, 3], [3, 1, 2, 0, 2]
-    assert said["kappa"]["value"] == pytest.approx(cohen_kappa_score(human, assessor))
+    assert text["kappa"]["value"] == pytest.approx(cohen_kappa_score(human, assessor))
     # Relevant by the assessor: u, w, y; by people: u, y.
-    assert said["same_verdict"]["value"] == 4 / 5
-    assert said["precision"]["value"] == pytest.approx(2 / 3)
-    assert said["recall"]["value"] == 1
-    assert said["bias_relevant"]["value"] == pytest.approx(1 / 5)
-    assert list(said["kappa_at"]) == ["1", "2", "3"]
-    assert said["kappa_at"]["2"] == said["kappa_relevant"]
+    assert text["same_verdict"]["value"] == 4 / 5
+    assert text["precision"]["value"] == pytest.approx(2 / 3)
+    assert text["recall"]["value"] == 1
+    assert text["bias_relevant"]["value"] == pytest.approx(1 / 5)
+    assert list(text["kappa_at"]) == ["1", "2", "3"]
+    assert text["kappa_at"]["2"] == text["kappa_relevant"]
 
 
 def test_each_engine_s_bias_is_over_what_it_showed() -> None:
-    said = found()
+    text = find()
     # A: u +1, v 0, x 0. B: w +2, u +1, y -1.
-    a, b = said["engines"]["A"], said["engines"]["B"]
+    a, b = text["engines"]["A"], text["engines"]["B"]
     assert (a["results"], a["queries"], a["bias"]["value"]) == (3, 2, pytest.approx(1 / 3))
     assert (b["results"], b["queries"], b["bias"]["value"]) == (3, 2, pytest.approx(2 / 3))
-    gap = said["widest_gap"]
+    gap = text["widest_gap"]
     assert (gap["favoured"], gap["other"]) == ("B", "A")
     assert gap["difference"]["value"] == pytest.approx(1 / 3)
 
 
 def test_orders_are_over_the_queries_that_are_wholly_labelled() -> None:
     """Nobody labelled z, nor what B shows for r."""
-    order = found()["orders"]["P@1"]
+    order = find()["orders"]["P@1"]
     assert (order["queries"], order["partly_labelled"], order["left_out"]) == (2, False, [])
     assert order["people"] == pytest.approx({"A": (1 + 0) / 2, "B": (0 + 1) / 2})
     assert order["assessor"] == pytest.approx({"A": (1 + 0) / 2, "B": (1 + 1) / 2})
@@ -95,7 +95,7 @@ def test_orders_are_over_the_queries_that_are_wholly_labelled() -> None:
 
 
 def test_too_few_labels_correct_nothing_and_say_how_many_are_needed() -> None:
-    calibration = found()["calibration"]
+    calibration = find()["calibration"]
     assert set(calibration) == {"nDCG@3", "P@1"}
     for each in calibration.values():
         assert set(each) == {"why"}
@@ -106,19 +106,19 @@ def test_too_few_labels_correct_nothing_and_say_how_many_are_needed() -> None:
 def test_people_who_say_what_the_assessor_says(repeats: int) -> None:
     shown, truth, _ = favouring(25)
     run = held(shown, *[truth] * repeats)
-    said = agreement_of(run, people(run, truth))
+    output = agreement_of(run, people(run, truth))
     for name in ("same_grade", "kappa", "kappa_quadratic", "alpha", "same_verdict", "kappa_relevant"):
-        assert said[name]["value"] == 1, name
-        low, high = said[name]["ci95"]
+        assert output[name]["value"] == 1, name
+        low, high = output[name]["ci95"]
         assert high == 1
         # A share of all is as sure as there are queries; a kappa of 1 has no such bound.
         assert low == pytest.approx(0.025 ** (1 / 25) if name.startswith("same") else 1), name
-    for order in said["orders"].values():
+    for order in output["orders"].values():
         assert order["people"] == order["assessor"]
         assert order["swapped"] == []
         assert order["tau"]["value"] == 1
-    assert said["engines"]["A"]["bias"]["value"] == said["engines"]["B"]["bias"]["value"] == 0
-    gap = said["widest_gap"]["difference"]
+    assert output["engines"]["A"]["bias"]["value"] == output["engines"]["B"]["bias"]["value"] == 0
+    gap = output["widest_gap"]["difference"]
     assert (gap["value"], gap["ci95"]) == (0, None)
     assert "differ on fewer than 6 queries" in gap["why"]
 
@@ -127,34 +127,34 @@ def test_repeats_meet_people_by_their_median() -> None:
     shown: Shown = {"A": {"p": ["u"], "q": ["x"]}}
     grades: list[Said] = [{("p", "u"): g, ("q", "x"): h} for g, h in ((0, 1), (3, 2), (3, None))]
     run = held(shown, *grades, measures="P@1")
-    said = agreement_of(run, people(run, {("p", "u"): 3, ("q", "x"): 2}))
-    assert said["confusion"] == [[0] * 4, [0] * 4, [0, 0, 1, 0], [0, 0, 0, 1]]
+    output = agreement_of(run, people(run, {("p", "u"): 3, ("q", "x"): 2}))
+    assert output["confusion"] == [[0] * 4, [0] * 4, [0, 0, 1, 0], [0, 0, 0, 1]]
 
 
 def test_people_s_yes_or_no_meets_grades_at_relevant_or_not() -> None:
     yes: Said = {key: None if grade is None else int(grade >= 2) for key, grade in PEOPLE.items()}
-    said = found(yes, BINARY)
-    assert said["confusion"] == [[1, 1, 1, 0], [0, 0, 1, 1]]
-    graded = found()
+    text = find(yes, BINARY)
+    assert text["confusion"] == [[1, 1, 1, 0], [0, 0, 1, 1]]
+    graded = find()
     for name in ("same_verdict", "kappa_relevant", "bias_relevant", "precision", "recall"):
-        assert said[name] == graded[name]
+        assert text[name] == graded[name]
     for name in ("same_grade", "kappa_quadratic", "alpha", "bias"):
-        assert said[name]["value"] is None
-        assert "different scales" in said[name]["why"]
+        assert text[name]["value"] is None
+        assert "different scales" in text[name]["why"]
     # Engines' biases are in shares of relevant results: A none, B w.
-    assert said["engines"]["A"]["bias"]["value"] == 0
-    assert said["engines"]["B"]["bias"]["value"] == pytest.approx(1 / 3)
-    assert list(said["kappa_at"]) == ["1"]
+    assert text["engines"]["A"]["bias"]["value"] == 0
+    assert text["engines"]["B"]["bias"]["value"] == pytest.approx(1 / 3)
+    assert list(text["kappa_at"]) == ["1"]
 
 
 def test_people_s_grades_meet_a_yes_or_no_assessor() -> None:
     shown, truth, _ = favouring(25)
     run = held(shown, {key: int(grade >= 2) for key, grade in truth.items()}, scale=BINARY)
-    said = agreement_of(run, people(run, truth))
-    assert (said["kappa_relevant"]["value"], said["same_verdict"]["value"]) == (1, 1)
-    assert "different scales" in said["bias"]["why"]
-    assert [len(row) for row in said["confusion"]] == [2] * 4
-    assert said["orders"]["P@1"]["people"] == said["orders"]["P@1"]["assessor"]
+    output = agreement_of(run, people(run, truth))
+    assert (output["kappa_relevant"]["value"], output["same_verdict"]["value"]) == (1, 1)
+    assert "different scales" in output["bias"]["why"]
+    assert [len(row) for row in output["confusion"]] == [2] * 4
+    assert output["orders"]["P@1"]["people"] == output["orders"]["P@1"]["assessor"]
 
 
 def test_a_measure_of_grades_that_people_did_not_use_is_left_out() -> None:
@@ -162,8 +162,8 @@ def test_a_measure_of_grades_that_people_did_not_use_is_left_out() -> None:
     yes = people(run, {("p", "u"): 1, ("p", "v"): 0}, BINARY)
     assert set(agreement_of(run, yes)["orders"]) == {"nDCG@3"}
     graded = people(run, {("p", "u"): 3, ("p", "v"): 0})
-    said = agreement_of(run, graded)
-    assert set(said["orders"]) == set(said["calibration"]) == {"P(rel=3)@1", "nDCG@3"}
+    output = agreement_of(run, graded)
+    assert set(output["orders"]) == set(output["calibration"]) == {"P(rel=3)@1", "nDCG@3"}
 
 
 @pytest.mark.parametrize("grade", [0, 1, 2, 3])
@@ -171,37 +171,37 @@ def test_one_and_the_same_grade_on_both_sides_is_explained(grade: int) -> None:
     shown, truth, _ = favouring(25)
     all_the_same = dict.fromkeys(truth, grade)
     run = held(shown, all_the_same)
-    said = agreement_of(run, people(run, all_the_same))
+    output = agreement_of(run, people(run, all_the_same))
     for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
-        assert said[name]["value"] is None
-        assert "chance agreement is complete" in said[name]["why"]
-    assert (said["same_grade"]["value"], said["same_verdict"]["value"]) == (1, 1)
-    assert "equal" in said["orders"]["P@1"]["tau"]["why"]
-    assert dump_json(said)
+        assert output[name]["value"] is None
+        assert "chance agreement is complete" in output[name]["why"]
+    assert (output["same_grade"]["value"], output["same_verdict"]["value"]) == (1, 1)
+    assert "equal" in output["orders"]["P@1"]["tau"]["why"]
+    assert dump_json(output)
 
 
 def test_labels_on_what_could_not_be_judged_meet_nothing() -> None:
     shown: Shown = {"A": {"p": ["u"], "q": ["x"]}}
     run = held(shown, {("p", "u"): None, ("q", "x"): 2})
-    said = agreement_of(run, people(run, {("p", "u"): 3}))
-    assert (said["pairs"], said["queries"], said["labelled_pairs"]) == (0, 0, 1)
+    output = agreement_of(run, people(run, {("p", "u"): 3}))
+    assert (output["pairs"], output["queries"], output["labelled_pairs"]) == (0, 0, 1)
     for name in STATISTICS:
-        assert said[name]["value"] is None
-        assert "no pair" in said[name]["why"]
-    assert said["widest_gap"] is None
-    assert said["engines"]["A"] == {"results": 0, "queries": 0, "bias": {"value": None, "ci95": None, "why":
+        assert output[name]["value"] is None
+        assert "no pair" in output[name]["why"]
+    assert output["widest_gap"] is None
+    assert output["engines"]["A"] == {"results": 0, "queries": 0, "bias": {"value": None, "ci95": None, "why":
                                     "none of its results has both grades"}}  # fmt: skip
 
 
 def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
     shown, truth, assessor = favouring(120)
     run = held(shown, assessor, measures="nDCG@3")
-    said = agreement_of(run, people(run, first(60, truth)))
-    assert said["engines"]["A"]["bias"] == {"value": 0, "ci95": [0, 0]}
-    assert said["engines"]["B"]["bias"] == {"value": 1, "ci95": [1, 1]}
-    assert (said["widest_gap"]["favoured"], said["widest_gap"]["other"]) == ("B", "A")
-    assert said["widest_gap"]["difference"] == {"value": 1, "ci95": [1, 1]}
-    calibration = said["calibration"]["nDCG@3"]
+    output = agreement_of(run, people(run, first(60, truth)))
+    assert output["engines"]["A"]["bias"] == {"value": 0, "ci95": [0, 0]}
+    assert output["engines"]["B"]["bias"] == {"value": 1, "ci95": [1, 1]}
+    assert (output["widest_gap"]["favoured"], output["widest_gap"]["other"]) == ("B", "A")
+    assert output["widest_gap"]["difference"] == {"value": 1, "ci95": [1, 1]}
+    calibration = output["calibration"]["nDCG@3"]
     (pair,) = calibration["comparisons"]
     assert (pair["a"], pair["b"], pair["outcome"]) == ("B", "A", "reversed")
     assert pair["verdict"] == "judge-only order reversed"
@@ -262,14 +262,14 @@ def half_seen(queries: int = 40) -> tuple[LoadedRun, Said, Said]:
 def test_queries_that_are_partly_labelled_give_both_sides_the_same_to_go_by() -> None:
     """Otherwise a perfect assessor stands against people who seem to have the order reversed."""
     run, _, some = half_seen()
-    said = agreement_of(run, people(run, some))
-    assert (said["labelled_queries"], said["wholly_labelled_queries"]) == (40, 0)
-    for order in said["orders"].values():
+    output = agreement_of(run, people(run, some))
+    assert (output["labelled_queries"], output["wholly_labelled_queries"]) == (40, 0)
+    for order in output["orders"].values():
         assert order["partly_labelled"]
         assert order["queries"] == 40
         assert order["people"] == order["assessor"]
         assert order["swapped"] == []
-    assert "needs 20" in said["calibration"]["P@3"]["why"]
+    assert "needs 20" in output["calibration"]["P@3"]["why"]
 
 
 def test_repeats_of_partly_labelled_queries_are_all_kept() -> None:
@@ -282,9 +282,9 @@ def test_repeats_of_partly_labelled_queries_are_all_kept() -> None:
 def test_wholly_labelled_queries_alone_order_the_engines_where_there_are_any() -> None:
     run, truth, some = half_seen()
     whole = {key: grade for key, grade in truth.items() if int(key[0][1:]) < 25}
-    said = agreement_of(run, people(run, {**some, **whole}))
-    assert (said["labelled_queries"], said["wholly_labelled_queries"]) == (40, 25)
-    for order in said["orders"].values():
+    output = agreement_of(run, people(run, {**some, **whole}))
+    assert (output["labelled_queries"], output["wholly_labelled_queries"]) == (40, 25)
+    for order in output["orders"].values():
         assert (order["queries"], order["partly_labelled"]) == (25, False)
     # Two files of grades are compared on all the queries that they share.
     bare = agreement_of(run, people(run, {**some, **whole}), bare=True)
@@ -297,19 +297,19 @@ def test_snippets_without_text_are_nobody_s_judgment() -> None:
     """A shows nothing but a date on each query; people's plan did not ask, one old label says otherwise."""
     shown, truth, _ = favouring(30)
     blank = {f"q{q}": [*texts[:2], ""] for q, texts in enumerate(shown["A"].values())}
-    said: Said = {**truth, **{(f"q{q}", ""): 0 for q in range(30)}}
-    run = held({**shown, "A": blank}, said, measures="P@3")
+    output: Said = {**truth, **{(f"q{q}", ""): 0 for q in range(30)}}
+    run = held({**shown, "A": blank}, output, measures="P@3")
     kept = {text for texts in (*blank.values(), *shown["B"].values()) for text in texts if text}
-    labels: Said = {key: grade for key, grade in said.items() if key[1] in kept}
-    found = agreement_of(run, people(run, labels))
-    assert (found["empty_pairs"], found["pairs"], found["unlabelled_pairs"]) == (30, 150, 0)
-    assert (found["wholly_labelled_queries"], found["engines"]["A"]["results"]) == (30, 60)
-    order = found["orders"]["P@3"]
+    labels: Said = {key: grade for key, grade in output.items() if key[1] in kept}
+    result = agreement_of(run, people(run, labels))
+    assert (result["empty_pairs"], result["pairs"], result["unlabelled_pairs"]) == (30, 150, 0)
+    assert (result["wholly_labelled_queries"], result["engines"]["A"]["results"]) == (30, 60)
+    order = result["orders"]["P@3"]
     assert order["queries"] == 30
     assert order["people"] == order["assessor"]
     good = sum(truth[f"q{q}", text] >= 2 for q in range(30) for text in blank[f"q{q}"][:2])
     assert order["people"]["A"] == pytest.approx(good / 90)
-    assert agreement_of(run, people(run, {**labels, ("q0", ""): 3})) == found
+    assert agreement_of(run, people(run, {**labels, ("q0", ""): 3})) == result
 
 
 def test_queries_that_nobody_answered_are_in_no_correction() -> None:
@@ -339,8 +339,8 @@ def test_queries_that_nobody_answered_are_in_no_correction() -> None:
 def test_an_engine_on_few_queries_is_left_out_of_the_orders() -> None:
     shown, truth, assessor = favouring(20)
     few = {"q0": ["c 0"], "q1": ["c 1"]}
-    said = {**assessor, ("q0", "c 0"): 3, ("q1", "c 1"): 3}
-    run = held({**shown, "C": few}, said, measures="P@3")
+    text = {**assessor, ("q0", "c 0"): 3, ("q1", "c 1"): 3}
+    run = held({**shown, "C": few}, text, measures="P@3")
     order = agreement_of(run, people(run, {**truth, ("q0", "c 0"): 3, ("q1", "c 1"): 3}))["orders"]["P@3"]
     assert (order["queries"], order["left_out"], set(order["people"])) == (20, ["C"], {"A", "B"})
 
@@ -356,9 +356,14 @@ def test_a_tie_of_the_assessor_is_decided_by_people() -> None:
 def test_engines_without_names_to_compare_are_not_corrected() -> None:
     run = held(SHOWN, ASSESSOR)
     empty = replace(run, data=replace(run.data, engines=()))
-    said = agreement_of(empty, people(run, PEOPLE))
-    assert (said["engines"], said["widest_gap"], said["orders"], said["calibration"]) == ({}, None, {}, {})
-    assert said["pairs"] == 5
+    output = agreement_of(empty, people(run, PEOPLE))
+    assert (output["engines"], output["widest_gap"], output["orders"], output["calibration"]) == (
+        {},
+        None,
+        {},
+        {},
+    )
+    assert output["pairs"] == 5
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -379,10 +384,10 @@ def test_the_order_of_anything_never_changes_a_digit(seed: int) -> None:
 def test_queries_without_a_value_are_counted_where_two_engines_have_the_fewest() -> None:
     shown: Shown = {engine: {q: [f"{engine}{q}"] for q in "pqrs"} for engine in "AB"}
     # By grade nDCG lacks a value where all are 0, AP where none is 2: p, and p and q.
-    said: Said = {
+    text: Said = {
         (q, f"{engine}{q}"): grade for engine in "AB" for q, grade in zip("pqrs", (0, 1, 2, 3), strict=True)
     }
-    assert queries_without_value(held(shown, said, measures="nDCG@3 P@1")) == (1, "nDCG@3")
-    assert queries_without_value(held(shown, said, measures="nDCG@3 AP@3")) == (2, "AP@3")
-    assert queries_without_value(held(shown, said, measures="P@1"))[0] == 0
-    assert queries_without_value(held(shown, said, measures="AP(own)@3")) == (0, "")
+    assert queries_without_value(held(shown, text, measures="nDCG@3 P@1")) == (1, "nDCG@3")
+    assert queries_without_value(held(shown, text, measures="nDCG@3 AP@3")) == (2, "AP@3")
+    assert queries_without_value(held(shown, text, measures="P@1"))[0] == 0
+    assert queries_without_value(held(shown, text, measures="AP(own)@3")) == (0, "")

@@ -21,10 +21,10 @@ from judge.runs.record_json import from_json
 from tests.unit.report.labelled import Said, Shown, agreement_of, favouring, first, held, people
 
 
-def printed(found: Mapping[str, Any], measure: str | None = None, width: int = 200) -> str:
+def printed(result: Mapping[str, Any], measure: str | None = None, width: int = 200) -> str:
     file = io.StringIO()
     print_agreement(
-        from_json(LabelAgreement, found, "agreement.json"),
+        from_json(LabelAgreement, result, "agreement.json"),
         Console(file=file, width=width, highlight=False),
         ENGLISH,
         measure,
@@ -96,8 +96,8 @@ def test_every_number_is_that_of_the_file(unfair: dict[str, Any]) -> None:
     assert cells(text, "B - A") == [f"{means} {pair['p_adjusted']:.4f} reversed"]
     (row,) = unfair["calibration"]["nDCG@3"]["comparisons"]
     tiny = {**unfair["calibration"]["nDCG@3"], "comparisons": [{**row, "p_adjusted": 1e-9}]}
-    said = printed({**unfair, "calibration": {"nDCG@3": tiny}})
-    assert cells(said, "B - A") == [f"{means} <0.0001 reversed"]
+    output = printed({**unfair, "calibration": {"nDCG@3": tiny}})
+    assert cells(output, "B - A") == [f"{means} <0.0001 reversed"]
 
 
 def test_another_measure_can_be_shown(unfair: dict[str, Any]) -> None:
@@ -188,9 +188,11 @@ def test_what_is_confirmed_and_what_stays_open() -> None:
     """C's results are all good, those of A and B the same: only C's place is sure."""
     engines = {"A": 1, "B": 1, "C": 3}
     shown = {engine: {f"q{q}": [f"{engine}{q}"] for q in range(60)} for engine in engines}
-    said = {(f"q{q}", f"{engine}{q}"): top - q % 2 for engine, top in engines.items() for q in range(60)}
-    truth = {key: min(grade + (int(key[0][1:]) % 7 == int(key[1][1:]) % 3), 3) for key, grade in said.items()}
-    run = held(shown, said, measures="nDCG@1", depth=1)
+    output = {(f"q{q}", f"{engine}{q}"): top - q % 2 for engine, top in engines.items() for q in range(60)}
+    truth = {
+        key: min(grade + (int(key[0][1:]) % 7 == int(key[1][1:]) % 3), 3) for key, grade in output.items()
+    }
+    run = held(shown, output, measures="nDCG@1", depth=1)
     text = printed(agreement_of(run, people(run, first(55, truth))))
     assert "People's labels confirm the assessor's order: C > A; C > B" in text
     assert "Open, for the labels are too few or the engines too close to say: A and B" in text
@@ -222,9 +224,9 @@ def test_what_the_orders_are_over_is_said(unfair: dict[str, Any]) -> None:
 
     assert "partly labelled" not in printed(unfair)
     assert "nDCG@3 on 60 queries, partly labelled: people's grades give" in with_order(partly_labelled=True)
-    said = with_order(left_out=["x\x07", *"cdefgh"])
+    text = with_order(left_out=["x\x07", *"cdefgh"])
     assert (
-        "in no order, for too few of the queries have a value by both: x\\x07, c, d, e, f, g; 1 more" in said
+        "in no order, for too few of the queries have a value by both: x\\x07, c, d, e, f, g; 1 more" in text
     )
     assert "in no order" not in printed(unfair)
 
@@ -287,12 +289,12 @@ def test_many_engines_are_not_all_named() -> None:
 
 def test_one_engine_and_none_are_no_trouble() -> None:
     shown: Shown = {"A": {"p": ["u", "v"], "q": ["x"]}}
-    said: Said = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 1}
-    run = held(shown, said, measures="AP(own)@3")
-    found = agreement_of(run, people(run, said))
-    assert found["orders"] == {}
-    assert "favour" not in printed(found)
-    assert "favour" not in printed({**found, "engines": {}})
+    text: Said = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 1}
+    run = held(shown, text, measures="AP(own)@3")
+    result = agreement_of(run, people(run, text))
+    assert result["orders"] == {}
+    assert "favour" not in printed(result)
+    assert "favour" not in printed({**result, "engines": {}})
 
 
 #: Names as run files may have them.
@@ -301,10 +303,10 @@ HOSTILE = ("[bold red]x[/]", "\x1b[31mred", "=cmd()", "a > b", "[/nonsense]", "\
 
 def test_hostile_names_are_shown_and_never_obeyed() -> None:
     shown = {f"e{at}": {"p": [f"u{at}"], "q": [f"v{at}"]} for at in range(len(HOSTILE))}
-    said = {(q, f"{t}{at}"): at % 4 for q, t in (("p", "u"), ("q", "v")) for at in range(len(HOSTILE))}
-    run = held(shown, said, measures="P@1")
-    found = agreement_of(run, people(run, {key: 3 - grade for key, grade in said.items()}))
-    renamed = json.dumps({**found, "assessor": "openai:\x1b]0;title\x07[b]"})
+    output = {(q, f"{t}{at}"): at % 4 for q, t in (("p", "u"), ("q", "v")) for at in range(len(HOSTILE))}
+    run = held(shown, output, measures="P@1")
+    result = agreement_of(run, people(run, {key: 3 - grade for key, grade in output.items()}))
+    renamed = json.dumps({**result, "assessor": "openai:\x1b]0;title\x07[b]"})
     for at, name in enumerate(HOSTILE):
         renamed = renamed.replace(f'"e{at}"', json.dumps(name))
     text = printed(json.loads(renamed), width=2000)

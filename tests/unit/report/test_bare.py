@@ -98,10 +98,10 @@ def by_trec_eval(measure: str, qrels: Qrels, path: Path) -> dict[str, float]:
         topic, _, docno, _, score, _ = line.split()
         listed[topic][docno] = float(score)
     plain = {topic: dict(given) for topic, given in qrels.items()}
-    found = pytrec_eval.RelevanceEvaluator(plain, {name}, relevance_level=least).evaluate(dict(listed))
+    result = pytrec_eval.RelevanceEvaluator(plain, {name}, relevance_level=least).evaluate(dict(listed))
     return {
         topic: values[name.replace(".", "_")]
-        for topic, values in found.items()
+        for topic, values in result.items()
         if measure in ("P@5", "RR") or max(qrels[topic].values()) >= least
     }
 
@@ -110,10 +110,10 @@ def by_trec_eval(measure: str, qrels: Qrels, path: Path) -> dict[str, float]:
 def test_means_are_trec_eval_s(tmp_path: Path, seed: int) -> None:
     sides, paths = random_files(tmp_path, seed)
     files = [qrels_file(tmp_path, name, side) for name, side in zip(("gpt", "human"), sides, strict=True)]
-    found = to_json(agree_label_files(files[0], files[1], paths, 20, list(THEIRS)))
-    assert found["assessor"] == "gpt"
+    result = to_json(agree_label_files(files[0], files[1], paths, 20, list(THEIRS)))
+    assert result["assessor"] == "gpt"
     for measure in THEIRS:
-        orders = found["orders"][measure]
+        orders = result["orders"][measure]
         assert set(orders["people"]) == {"one", "two", "three"}
         for path in paths:
             assessor, people = (by_trec_eval(measure, side, path) for side in sides)
@@ -128,30 +128,30 @@ def two(folder: Path, assessor: Qrels, people: Qrels, *runs: Path, depth: int = 
 
 
 def test_without_runs_there_is_agreement_and_no_engine(tmp_path: Path) -> None:
-    found = two(tmp_path, {"q": {"a": 3, "b": 0}, "r": {"a": 2}}, {"q": {"a": 3, "b": 0}, "r": {"a": 2}})
-    assert (found["pairs"], found["kappa"]["value"]) == (3, 1)
-    assert (found["engines"], found["widest_gap"]) == ({}, None)
-    assert (found["orders"], found["calibration"]) == ({}, {})
+    result = two(tmp_path, {"q": {"a": 3, "b": 0}, "r": {"a": 2}}, {"q": {"a": 3, "b": 0}, "r": {"a": 2}})
+    assert (result["pairs"], result["kappa"]["value"]) == (3, 1)
+    assert (result["engines"], result["widest_gap"]) == ({}, None)
+    assert (result["orders"], result["calibration"]) == ({}, {})
 
 
 def test_what_one_side_alone_has_is_counted(tmp_path: Path) -> None:
     assessor = {"q": {"a": 3, "b": 0, "c": 1}, "r": {"a": 2}, "mine": {"a": 1}}
     people = {"q": {"a": 3, "b": 0}, "r": {"a": 2, "d": 2}, "theirs": {"a": 1, "b": 2}}
-    found = two(tmp_path, assessor, people)
+    result = two(tmp_path, assessor, people)
     counts = {
         "pairs": 3, "labelled_pairs": 4, "unlabelled_pairs": 1, "unmatched_labels": 2,
         "labelled_queries": 2, "wholly_labelled_queries": 1,
     }  # fmt: skip
-    assert {name: found[name] for name in counts} == counts
+    assert {name: result[name] for name in counts} == counts
 
 
 def test_a_document_that_nobody_graded_has_grade_0_for_both(tmp_path: Path) -> None:
     grades_of_both = {"q": {"a": 3, "b": 0}, "r": {"a": 2}}
     run = run_file(tmp_path, "e", "q x 1 9", "q a 2 8", "r a 1 9", "r y 2 8")
-    found = two(tmp_path, grades_of_both, grades_of_both, run)
-    assert found["orders"]["P@1"]["people"] == found["orders"]["P@1"]["assessor"] == {"e": 0.5}
+    result = two(tmp_path, grades_of_both, grades_of_both, run)
+    assert result["orders"]["P@1"]["people"] == result["orders"]["P@1"]["assessor"] == {"e": 0.5}
     # It is no evidence of agreement, though: nobody said so.
-    assert (found["pairs"], found["engines"]["e"]["results"]) == (3, 2)
+    assert (result["pairs"], result["engines"]["e"]["results"]) == (3, 2)
 
 
 def test_results_below_the_depth_don_t_count(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ Given = Mapping[str, Mapping[str, Sequence[int | None]]]
 
 
 def drawn(
-    given: Given, *more: Given, agreement: LabelAgreement | None = None, **asked: Any
+    given: Given, *more: Given, agreement: LabelAgreement | None = None, **requests: Any
 ) -> dict[str, Chart]:
     """The charts of engines whose results, query by query, get these grades; `more` are further repeats."""
     shown = {
@@ -42,7 +42,7 @@ def drawn(
         }
         for engine, rows in given.items()
     }
-    said = [
+    text = [
         {
             (query, shown[engine][query][at]): grade
             for engine, rows in repeat.items()
@@ -51,7 +51,7 @@ def drawn(
         }
         for repeat in (given, *more)
     ]
-    run = held(shown, *said, **asked)
+    run = held(shown, *text, **requests)
     return {chart.id: chart for chart in charts_of(run, agreement)}
 
 
@@ -69,16 +69,16 @@ def elements(chart: Chart, kind: str, of: str = "") -> Iterator[ElementTree.Elem
             yield each
 
 
-def percents(found: Iterator[ElementTree.Element], name: str) -> list[float]:
+def percents(result: Iterator[ElementTree.Element], name: str) -> list[float]:
     """Where the elements are across; keys, which are in pixels, come first."""
-    return [float((each.get(name) or "").removesuffix("%")) for each in found]
+    return [float((each.get(name) or "").removesuffix("%")) for each in result]
 
 
 def shapes(chart: Chart) -> list[tuple[str, ...]]:
     """The kinds of elements and their attributes, but for texts and their titles."""
     root = ElementTree.fromstring(chart.svg)  # noqa: S314
-    found = ((each.tag.removeprefix(SVG), *sorted(each.attrib)) for each in root.iter())
-    return sorted(shape for shape in found if shape[0] != "text" and shape != ("title",))
+    result = ((each.tag.removeprefix(SVG), *sorted(each.attrib)) for each in root.iter())
+    return sorted(shape for shape in result if shape[0] != "text" and shape != ("title",))
 
 
 def test_means_stand_best_first_and_where_their_scale_says() -> None:
@@ -143,26 +143,26 @@ def test_queries_are_sorted_and_zero_is_where_bars_begin() -> None:
 
 def many(queries: int) -> QueryDifferences:
     """Two engines on so many queries, a ahead by 0, 1, 2… thousandths in no order."""
-    found = QueryDifferences("a", "b", "P@5")
+    result = QueryDifferences("a", "b", "P@5")
     for at in range(queries):
         value = (at * 7919 % queries) / 1000
         engines = {
             engine: EngineEntry(scores={"P@5": score}, snippets=())
             for engine, score in (("a", value), ("b", 0.0))
         }
-        found.add(QueryEntry(query_id=f"q{at}", query="?", lang="en", engines=engines))
-    return found
+        result.add(QueryEntry(query_id=f"q{at}", query="?", lang="en", engines=engines))
+    return result
 
 
 def test_of_many_queries_neighbours_share_a_bar() -> None:
-    found = many(10_000)
-    assert not found.queries
-    shown = make_bars(found)
+    result = many(10_000)
+    assert not result.queries
+    shown = make_bars(result)
     assert len(shown) == MAX_BARS
     assert [shown[0].name, shown[-1].name] == ["1–25", "9,976–10,000"]
     assert shown[0].value == pytest.approx(9.987)
-    assert sum(bar.value for bar in shown) / MAX_BARS == pytest.approx(sum(found.values) / 10_000)
-    chart = draw_query_differences(found)
+    assert sum(bar.value for bar in shown) / MAX_BARS == pytest.approx(sum(result.values) / 10_000)
+    chart = draw_query_differences(result)
     assert chart
     assert len(list(elements(chart, "rect", "bar"))) == len(chart.rows) == MAX_BARS
     assert "Each of the 400 bars is the mean of about 25 neighbouring queries" in chart.desc.en
@@ -178,7 +178,7 @@ def test_grades_are_shares_of_all_queries_and_what_has_none_is_seen() -> None:
     """Of 4 queries at rank 2: grades 3 and 0, one that failed, one where nothing came back."""
     given: Given = {"A": {"q1": [3, 3], "q2": [2, 0], "q3": [1, None], "q4": [0]}}
     chart = drawn(given, measures="P@1", depth=2)["grades"]
-    assert [said.en for said in chart.head][2:] == [
+    assert [text.en for text in chart.head][2:] == [
         "3 full answer", "2 part of it", "1 on topic only", "0 off topic", "unjudged", "no result"
     ]  # fmt: skip
     assert chart.rows == (
@@ -200,11 +200,14 @@ def test_grades_are_shares_of_all_queries_and_what_has_none_is_seen() -> None:
 def test_repeats_count_by_their_share_and_binary_has_two_shades() -> None:
     once: Given = {"A": {"q1": [1]}, "B": {"q1": [0]}}
     again: Given = {"A": {"q1": [0]}, "B": {"q1": [0]}}
-    found = drawn(once, again, measures="P@1", depth=1, scale=BINARY)
-    assert found["grades"].rows == (("A", "1", "50%", "50%", "–", "–"), ("B", "1", "–", "100%", "–", "–"))
-    kinds = {each.get("class") for each in elements(found["grades"], "rect", "segment")}
+    result = drawn(once, again, measures="P@1", depth=1, scale=BINARY)
+    assert result["grades"].rows == (("A", "1", "50%", "50%", "–", "–"), ("B", "1", "–", "100%", "–", "–"))
+    kinds = {each.get("class") for each in elements(result["grades"], "rect", "segment")}
     assert kinds == {"segment grade-3", "segment grade-0"}
-    assert found["repeats"].rows == (("A", "1.0000", "0.0000", "1.0000"), ("B", "0.0000", "0.0000", "0.0000"))
+    assert result["repeats"].rows == (
+        ("A", "1.0000", "0.0000", "1.0000"),
+        ("B", "0.0000", "0.0000", "0.0000"),
+    )
 
 
 def test_the_matrix_has_every_count_and_where_relevant_begins() -> None:
@@ -231,14 +234,14 @@ def test_what_has_nothing_to_show_is_left_out() -> None:
 
 def test_of_many_engines_the_first_are_drawn_and_all_are_in_the_table() -> None:
     crowd: Given = {f"engine {at:02}": {"q1": [at % 4], "q2": [(at + 1) % 4]} for at in range(63)}
-    found = drawn(crowd, measures="P@1", depth=1)
-    assert len(found["means"].rows) == len(found["grades"].rows) == 63
-    assert len({row[0] for row in found["means"].rows}) == 63
-    assert "and 51 more engines: see the table" in found["means"].svg
-    assert "另有 51 个引擎，见数据表" in found["grades"].svg
-    assert "and 1,938 more pairs: see summary.json" in found["pairs"].svg
-    assert len(list(elements(found["pairs"], "text", "verdict"))) == 2 * 15
-    assert len(found["pairs"].rows) == 200
+    result = drawn(crowd, measures="P@1", depth=1)
+    assert len(result["means"].rows) == len(result["grades"].rows) == 63
+    assert len({row[0] for row in result["means"].rows}) == 63
+    assert "and 51 more engines: see the table" in result["means"].svg
+    assert "另有 51 个引擎，见数据表" in result["grades"].svg
+    assert "and 1,938 more pairs: see summary.json" in result["pairs"].svg
+    assert len(list(elements(result["pairs"], "text", "verdict"))) == 2 * 15
+    assert len(result["pairs"].rows) == 200
 
 
 def test_ranks_beyond_twenty_are_said_not_drawn() -> None:

@@ -66,13 +66,13 @@ def test_numbers_are_written_with_as_many_decimals_as_the_step_has() -> None:
 
 @given(st.lists(numbers, min_size=1, max_size=9), st.integers(2, 6))
 def test_a_scale_holds_every_value_in_even_steps(values: list[float], count: int) -> None:
-    found = make_axis(values, count)
-    gaps = [second - first for first, second in pairwise(found.ticks)]
+    result = make_axis(values, count)
+    gaps = [second - first for first, second in pairwise(result.ticks)]
     room = max(gaps) * 1e-6
-    assert found.ticks[0] - room <= min(values)
-    assert max(values) <= found.ticks[-1] + room
+    assert result.ticks[0] - room <= min(values)
+    assert max(values) <= result.ticks[-1] + room
     assert gaps == pytest.approx([gaps[0]] * len(gaps), rel=1e-6)
     assert 1 <= len(gaps) <= count + 2
-    places = [found.locate(value) for value in sorted(values)]
+    places = [result.locate(value) for value in sorted(values)]
     assert places == sorted(places)
     assert all(0 <= place <= 1 for place in places)

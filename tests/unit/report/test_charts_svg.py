@@ -55,11 +55,13 @@ def test_lengths_have_two_decimals_at_most() -> None:
 
 
 def test_an_element_escapes_what_is_no_markup_and_leaves_out_what_is_none() -> None:
-    found = make_tag("text", "a<b", make_tag("title", "&"), class_='x"y', text_anchor="end", x=1.5, fill=None)
-    assert found == (
+    result = make_tag(
+        "text", "a<b", make_tag("title", "&"), class_='x"y', text_anchor="end", x=1.5, fill=None
+    )
+    assert result == (
         '<text class="x&#34;y" text-anchor="end" x="1.5">a&lt;b<title>&amp;</title></text>'
     )  # fmt: skip
-    assert isinstance(found, Markup)
+    assert isinstance(result, Markup)
 
 
 def test_words_that_are_the_same_in_both_languages_stand_once() -> None:
@@ -81,10 +83,10 @@ def test_a_long_name_keeps_both_its_ends() -> None:
 
 @given(hostile, st.integers(3, 30))
 def test_a_shortened_name_fits(text: str, limit: int) -> None:
-    found = shorten_name(text, limit)
-    assert sum(2 if east_asian_width(char) in "WF" else 1 for char in found) <= limit
-    if found != display_text.fit_on_line(text):
-        assert "…" in found
+    result = shorten_name(text, limit)
+    assert sum(2 if east_asian_width(char) in "WF" else 1 for char in result) <= limit
+    if result != display_text.fit_on_line(text):
+        assert "…" in result
 
 
 @given(hostile)

@@ -54,7 +54,7 @@ def summary(folder: Path, data: list[Row], **options: Any) -> Mapping[str, Any]:
 
 
 def printed(
-    found: Mapping[str, Any],
+    result: Mapping[str, Any],
     *,
     measures: list[str] | None = None,
     pairs: int = 21,
@@ -62,20 +62,20 @@ def printed(
     terminal: bool = False,
     t: Translator = ENGLISH,
 ) -> str:
-    said = io.StringIO()
+    text = io.StringIO()
     console = Console(
-        file=said,
+        file=text,
         width=width,
         highlight=False,
         force_terminal=terminal,
         color_system="truecolor" if terminal else None,
     )
-    print_comparison(load(found), console, t, measures, pairs)
-    return said.getvalue()
+    print_comparison(load(result), console, t, measures, pairs)
+    return text.getvalue()
 
 
-def load(found: Mapping[str, Any]) -> Summary:
-    return summary_from_json(deepcopy(dict(found)), "summary.json")
+def load(result: Mapping[str, Any]) -> Summary:
+    return summary_from_json(deepcopy(dict(result)), "summary.json")
 
 
 @pytest.fixture(scope="module")
@@ -85,53 +85,53 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
 
 
 def test_the_answer_comes_first_and_the_numbers_after_it(three: Mapping[str, Any]) -> None:
-    said = printed(three)
-    lines = said.splitlines()
+    output = printed(three)
+    lines = output.splitlines()
     assert lines[0].startswith("8 queries, 3 engines, judged down to rank 5 by lexical/graded, 2 repeats")
     assert lines[0].endswith("100.0% judged")
     assert lines[1] == sentences.choose_headline(ENGLISH, load(three))
     assert all(
-        len(line) <= 80 for line in said.splitlines() if re.match(r"\w+ (?:[->]|=\?) \w|mean |by ", line)
+        len(line) <= 80 for line in output.splitlines() if re.match(r"\w+ (?:[->]|=\?) \w|mean |by ", line)
     )
     for title in ("what came back ", "mean ", "by nDCG@5 ", "How to read it: "):
-        assert said.count(f"\n{title}") == 1
-    assert "MAP@5" in said
+        assert output.count(f"\n{title}") == 1
+    assert "MAP@5" in output
 
 
 def test_every_engine_and_pair_has_its_row(three: Mapping[str, Any]) -> None:
-    said = printed(three)
+    output = printed(three)
     for engine, row in three["engines"].items():
         mean = row["measures"]["nDCG@5"]
         low, high = mean["ci95"]
-        assert re.search(rf"^{engine} +{mean['mean']:.4f} +{low:.3f} to {high:.3f} ", said, re.MULTILINE)
+        assert re.search(rf"^{engine} +{mean['mean']:.4f} +{low:.3f} to {high:.3f} ", output, re.MULTILINE)
     for row in three["comparisons"][:3]:
         sign = "=?" if row["winner"] is None else ">"
-        (line,) = re.findall(rf"^{row['a']} {re.escape(sign)} {row['b']} .*$", said, re.MULTILINE)
+        (line,) = re.findall(rf"^{row['a']} {re.escape(sign)} {row['b']} .*$", output, re.MULTILINE)
         assert f"{row['difference']:+.4f}" in line
         assert f"{row['wins']}/{row['ties']}/{row['losses']}" in line
         assert f"{row['p_adjusted']:.4f}" in line
-        (line,) = re.findall(rf"^{row['a']} - {row['b']} .*$", said, re.MULTILINE)
+        (line,) = re.findall(rf"^{row['a']} - {row['b']} .*$", output, re.MULTILINE)
         assert ("-" if row["d_z"] is None else f"{row['d_z']:+.2f}") in line
 
 
 def test_slices_and_repeats_are_told_in_words(three: Mapping[str, Any]) -> None:
-    said = printed(three)
+    output = printed(three)
     for start in (
         "lang en (5 queries), nDCG@5: ",
         "lang zh (3 queries)",
         "topic pet (4 queries)",
         "topic vet",
     ):
-        assert f"\n{start}" in said
+        assert f"\n{start}" in output
     stability = load(three).stability
     assert stability is not None
     for line in describe_repeats(ENGLISH, stability, "nDCG@5"):
-        assert f"\n{line}\n" in said
+        assert f"\n{line}\n" in output
 
 
 def test_other_measures_on_request(three: Mapping[str, Any]) -> None:
-    said = printed(three, measures=["ap@5", "P@5"])
-    assert re.findall(r"^by (\S+) ", said, re.MULTILINE) == ["MAP@5", "P@5"]
+    output = printed(three, measures=["ap@5", "P@5"])
+    assert re.findall(r"^by (\S+) ", output, re.MULTILINE) == ["MAP@5", "P@5"]
 
 
 @pytest.mark.parametrize("measure", ["nDGC@5", "R@5", "AP(own)@5", "P"])
@@ -149,9 +149,9 @@ def test_a_refusal_names_what_there_is(three: Mapping[str, Any]) -> None:
 
 @pytest.mark.parametrize("pairs", [0, 1, 2, 3])
 def test_pairs_that_are_not_shown_are_counted(three: Mapping[str, Any], pairs: int) -> None:
-    said = printed(three, pairs=pairs)
-    assert len(re.findall(r"^\w+ (?:>|=\?) \w+ ", said, re.MULTILINE)) == pairs
-    assert (f"{3 - pairs} more pairs: --pairs 3" in said) == (pairs < 3)
+    output = printed(three, pairs=pairs)
+    assert len(re.findall(r"^\w+ (?:>|=\?) \w+ ", output, re.MULTILINE)) == pairs
+    assert (f"{3 - pairs} more pairs: --pairs 3" in output) == (pairs < 3)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
@@ -171,16 +171,16 @@ def test_chinese_has_the_same_lines_and_numbers_and_no_english_word(three: Mappi
 
 
 def test_one_engine_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
-    said = printed(summary(tmp_path / "run", rows(("alone",))))
-    assert "1 engine," in said
-    assert "\nlang en (5 queries), nDCG@5: alone 1.000\n" in said
-    assert "best" not in said
-    assert not re.search("^by ", said, re.MULTILINE)
+    output = printed(summary(tmp_path / "run", rows(("alone",))))
+    assert "1 engine," in output
+    assert "\nlang en (5 queries), nDCG@5: alone 1.000\n" in output
+    assert "best" not in output
+    assert not re.search("^by ", output, re.MULTILINE)
 
 
-def renamed(found: Mapping[str, Any], names: Mapping[str, str]) -> Any:
+def renamed(result: Mapping[str, Any], names: Mapping[str, str]) -> Any:
     """The summary as a folder from somebody else may hold it, with other names in it."""
-    text = dump_json(found)
+    text = dump_json(result)
     for name, other in names.items():
         text = text.replace(name, json.dumps(other)[1:-1])
     return json.loads(text)
@@ -196,25 +196,25 @@ def test_names_are_shown_and_never_obeyed(three: Mapping[str, Any]) -> None:
         "vet": "[/]\x1b]0;title\x07",
     }
     for terminal in (False, True):
-        said = printed(renamed(three, hostile), terminal=terminal, measures=["nDCG@5", "P@5"])
+        output = printed(renamed(three, hostile), terminal=terminal, measures=["nDCG@5", "P@5"])
         for name in hostile.values():
-            assert escape_controls(name) in said
-        assert not {"\x07", "\u202e"} & {*said}
-        styles = re.findall("\x1b.{0,3}", said)
+            assert escape_controls(name) in output
+        assert not {"\x07", "\u202e"} & {*output}
+        styles = re.findall("\x1b.{0,3}", output)
         assert {style[:4] for style in styles} <= ({"\x1b[0m", "\x1b[1m", "\x1b[2m"} if terminal else set())
 
 
 def test_a_line_break_in_a_name_makes_no_line_of_its_own(three: Mapping[str, Any]) -> None:
     honest = printed(three)
-    said = printed(renamed(three, {"bing": "x\nbing is best", "vet": "y\nz"}))
-    assert said.count("\n") == honest.count("\n")
-    assert r"x\nbing is best" in said
+    output = printed(renamed(three, {"bing": "x\nbing is best", "vet": "y\nz"}))
+    assert output.count("\n") == honest.count("\n")
+    assert r"x\nbing is best" in output
 
 
 def test_the_dataset_can_bring_markup_of_its_own(tmp_path: Path) -> None:
     """What reading lets through: brackets in the name of an engine, anything in a column."""
     data = [{**each, "topic": f"{each['topic']}\x1b[31m[/red]\n"} for each in rows(("[red]evil", "b[]"))]
-    said = printed(summary(tmp_path / "run", data), terminal=True)
-    assert "[red]evil" in said
-    assert r"vet\x1b[31m[/red]" in said
-    assert "\x1b[31m" not in said
+    output = printed(summary(tmp_path / "run", data), terminal=True)
+    assert "[red]evil" in output
+    assert r"vet\x1b[31m[/red]" in output
+    assert "\x1b[31m" not in output

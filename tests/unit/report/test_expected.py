@@ -34,10 +34,10 @@ FOUND: dict[str, Any] = {
 RULE = "by rule of thumb; a run of a few calls, e.g. --max-calls 50, tells better"
 
 
-def told(*found: dict[str, Any]) -> list[str]:
+def told(*result: dict[str, Any]) -> list[str]:
     """The lines that are printed."""
     text = io.StringIO()
-    assessors = {f"openai:m{number}/graded": RunEstimate(**each) for number, each in enumerate(found)}
+    assessors = {f"openai:m{number}/graded": RunEstimate(**each) for number, each in enumerate(result)}
     print_forecast(RunForecast(3000, 2000, 1, (), assessors), Console(file=text, width=1000), ENGLISH)
     return text.getvalue().splitlines()
 

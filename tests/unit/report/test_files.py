@@ -96,8 +96,8 @@ def test_hostile_names_and_texts_stay_data(tmp_path: Path) -> None:
     }  # fmt: skip
     assert len(list(out.glob("run.*.trec"))) == 6
     assert len({path.name.casefold() for path in out.iterdir()}) == len(list(out.iterdir()))
-    found = json.loads((out / "results.json").read_text(encoding="utf-8"))
-    snippet = found["queries"][0]["engines"]["Bing"]["snippets"][0]
+    content = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    snippet = content["queries"][0]["engines"]["Bing"]["snippets"][0]
     assert (snippet["snippet"], snippet["title"], snippet["url"]) == (odd, odd, odd)
     with (out / "scores.csv").open(encoding="utf-8", newline="") as file:
         table = list(csv.reader(file))

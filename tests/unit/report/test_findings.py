@@ -100,10 +100,10 @@ def test_slices_are_by_column_and_value() -> None:
         "q01": Query("q01", "text", "text", "en", extra={"topic": "law"}),
         "q02": Query("q02", "text", "text", "en", extra={"topic": "law"}),
     }
-    found = compare_segments(tabled([[0.5, 0.25, 0.75], [0.5, NAN, 0.5]]), queries)
+    result = compare_segments(tabled([[0.5, 0.25, 0.75], [0.5, NAN, 0.5]]), queries)
     rows = {
         column: {value: written(segment) for value, segment in segments.items()}
-        for column, segments in found.items()
+        for column, segments in result.items()
     }
     assert {column: list(values) for column, values in rows.items()} == {
         "lang": ["en", "zh"],
@@ -118,10 +118,10 @@ def test_slices_are_by_column_and_value() -> None:
 
 
 def test_a_reversal_by_own_lists_has_every_number() -> None:
-    found = OwnListReversal(
+    result = OwnListReversal(
         "nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 2, False
     )
-    assert written(found) == {
+    assert written(result) == {
         "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B", "n": 2,
         "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0],
         "significant": False,
@@ -133,10 +133,10 @@ def test_stability_says_each_number_or_why_it_is_not_known() -> None:
     judgments = [
         judgment(query, "s", grade, at) for query, both in grades.items() for at, grade in enumerate(both, 1)
     ]
-    found = measure_stability(
+    result = measure_stability(
         tabled([[[0.5, 0.75], [1.0, 1.0]], [[NAN, NAN], [NAN, NAN]]]), judgments, GRADED
     )
-    row = written(found)
+    row = written(result)
     assert (row["repeats"], row["pairs"], row["margin"], row["fleiss_kappa"]) == (2, 2, 0.01, None)
     assert row["flip_rate"] == {"value": 0.5, "ci95": [0, 1]}
     measure = row["measures"]["P@5"]

@@ -239,7 +239,7 @@ def test_the_page_says_why_there_is_nothing_to_compare(
     rows = [{"query": "tea", "engine": engine, "rank": 1, "snippet": "green tea"} for engine in engines]
     judge.run(rows, model="lexical", measures=["AP(own)@10"], out=str(tmp_path / "run"))
     text = page_of(tmp_path / "run")
-    assert all(said in text for said in says)
+    assert all(line in text for line in says)
 
 
 def test_a_very_small_p_is_not_0(demo: Path) -> None:
@@ -257,6 +257,6 @@ def test_names_are_cut_put_on_one_line_and_told_apart() -> None:
 
 
 def test_a_name_in_a_sentence_keeps_its_direction_and_stays_text() -> None:
-    said = mark_names(f"{isolate('<b>' + END + 'x')} is best")
-    assert said == "<bdi>&lt;b&gt;\\x2069x</bdi> is best"
+    text = mark_names(f"{isolate('<b>' + END + 'x')} is best")
+    assert text == "<bdi>&lt;b&gt;\\x2069x</bdi> is best"
     assert mark_names(f"{ISOLATE}a{END} > {ISOLATE}b{END}") == "<bdi>a</bdi> &gt; <bdi>b</bdi>"

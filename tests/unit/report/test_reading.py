@@ -16,9 +16,9 @@ _ORDER = "\x1b]0;mine\x07\x1b[2J"
 
 
 def test_no_name_text_or_flag_reaches_the_terminal_as_an_order() -> None:
-    said = {"repeat": 1, "grade": 3, "verdict": "yes", "reason": _ORDER, "error": None}
-    member = {"assessor": f"openai:{_ORDER}", **said, "flags": []}
-    judgment = {**said, "flags": [f"served_by:{_ORDER}"], "members": [member]}
+    text = {"repeat": 1, "grade": 3, "verdict": "yes", "reason": _ORDER, "error": None}
+    member = {"assessor": f"openai:{_ORDER}", **text, "flags": []}
+    judgment = {**text, "flags": [f"served_by:{_ORDER}"], "members": [member]}
     snippet: dict[str, Any] = {
         "rank": 1,
         "snippet_id": "s",

@@ -73,13 +73,13 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
 
 def test_a_comparison_is_one_sentence() -> None:
     (row,) = summary([CLEAR, POOR]).comparisons
-    said = sentences.describe_difference(ENGLISH, row)
-    assert said.startswith("a > b: +0.8162 (95 %: ")
-    assert said.endswith("; ahead on 8 of 8 queries, behind on 0")
+    text = sentences.describe_difference(ENGLISH, row)
+    assert text.startswith("a > b: +0.8162 (95 %: ")
+    assert text.endswith("; ahead on 8 of 8 queries, behind on 0")
     (row,) = summary([[0.9, 0.8, 0.1], [0.1, 0.2, 0.3]]).comparisons
-    said = sentences.describe_difference(ENGLISH, row)
-    assert said.startswith("a, b: not separated (they differ on 3 queries; it takes 6 or more); ")
-    assert said.endswith("; ahead on 2 of 3 queries, behind on 1")
+    text = sentences.describe_difference(ENGLISH, row)
+    assert text.startswith("a, b: not separated (they differ on 3 queries; it takes 6 or more); ")
+    assert text.endswith("; ahead on 2 of 3 queries, behind on 1")
     (row,) = summary([[0.5, NAN], [NAN, 0.5]]).comparisons
     assert (
         sentences.describe_difference(ENGLISH, row)
@@ -122,16 +122,16 @@ def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -
 def test_an_engine_that_broke_where_it_is_hard_is_not_called_best() -> None:
     """Over the eight queries that both have b is ahead on each; a's mean is higher over easier ones."""
     easy, hard = [0.9] * 8, [0.1] * 8
-    said = sentences.choose_headline(ENGLISH, summary([easy + [NAN] * 8, EASIER + hard]))
-    assert said == "b is best by P@5: its lead is statistically significant."
+    text = sentences.choose_headline(ENGLISH, summary([easy + [NAN] * 8, EASIER + hard]))
+    assert text == "b is best by P@5: its lead is statistically significant."
 
 
 def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
     """Both others beat it where it answered, the easy queries, and none beats the other."""
     a = [0.9] * 8 + [NAN] * 8
     b = c = EASIER + [0.1] * 8
-    said = sentences.choose_headline(ENGLISH, summary([a, b, c]))
-    assert said == (
+    text = sentences.choose_headline(ENGLISH, summary([a, b, c]))
+    assert text == (
         "No engine is best by P@5: a has the highest mean,"
         " but is behind b and c on the queries where both have a value."
     )
@@ -177,26 +177,26 @@ def test_an_order_says_who_is_tied_whatever_rounding_makes_of_it(
 
 @pytest.mark.parametrize("t", [ENGLISH, CHINESE])
 def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_well(t: Translator) -> None:
-    def said(n: int, engines: int) -> str:
+    def describe(n: int, engines: int) -> str:
         mean = mean_of(0.5, n, ci95=(0.4, 0.6) if n > 1 else None)
         means = {engine: {"P@5": mean} for engine in "ab"[:engines]}
         return sentences.warn_few_queries(t, summary_of_means(means, *[pair_of(n=n)] * (engines - 1)))
 
-    assert [said(n, engines) for n in (10, 300) for engines in (1, 2)] == [""] * 4
-    assert said(1, 1) == ""
-    assert "10" in said(9, 1)
-    assert said(9, 1) == said(9, 2)
+    assert [describe(n, engines) for n in (10, 300) for engines in (1, 2)] == [""] * 4
+    assert describe(1, 1) == ""
+    assert "10" in describe(9, 1)
+    assert describe(9, 1) == describe(9, 2)
 
 
 def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None:
     """The middle pair of three stands for all."""
     pairs = [pair_of(n=50, detectable=each, detectable_doubled=each / 2**0.5) for each in (0.08, 0.1, 0.3)]
-    found = replace(BASE, comparisons=(*pairs, pair_of(n=4)))
-    assert sentences.describe_power(ENGLISH, found) == (
+    result = replace(BASE, comparisons=(*pairs, pair_of(n=4)))
+    assert sentences.describe_power(ENGLISH, result) == (
         "With 50 queries a true difference of about 0.1 between two engines is found 4 times out of 5; with"
         " 100 queries, one of about 0.071 (medians over the pairs, by P@5)."
     )
-    assert sentences.describe_power(CHINESE, found) == (
+    assert sentences.describe_power(CHINESE, result) == (
         "50 条查询能以 80 % 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异"
         "（按 P@5，取各引擎对的中位数）。"
     )
@@ -205,16 +205,16 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
 
 def test_what_another_measure_says_is_called_descriptive() -> None:
     values = np.stack([np.array([CLEAR, POOR]), np.array([POOR, CLEAR])], axis=-1)[:, :, None]
-    found = summary(values, measures="P@5 P@10")
+    result = summary(values, measures="P@5 P@10")
     assert (
-        sentences.choose_headline(ENGLISH, found)
+        sentences.choose_headline(ENGLISH, result)
         == "a is best by P@5: its lead is statistically significant."
     )
-    assert sentences.choose_headline(ENGLISH, found, "P@10") == (
+    assert sentences.choose_headline(ENGLISH, result, "P@10") == (
         "b is best by P@10 (descriptive: P@5 decides): its lead is statistically significant."
     )
-    assert "（仅供参考，以 P@5 为准）" in sentences.choose_headline(CHINESE, found, "P@10")
-    assert "by P@10)" in sentences.describe_power(ENGLISH, found, "P@10")
+    assert "（仅供参考，以 P@5 为准）" in sentences.choose_headline(CHINESE, result, "P@10")
+    assert "by P@10)" in sentences.describe_power(ENGLISH, result, "P@10")
 
 
 def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> None:
@@ -246,24 +246,24 @@ def segmented(
 
 def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> None:
     pair = pair_of(a="b", b="a", winner="b", difference=0.1, ci95=(0.02, 0.18))
-    found = segmented({"law": pair, "news": replace(pair, a="a", b="b", winner="a")})
-    assert list(sentences.describe_segment_differences(ENGLISH, found)) == [
+    result = segmented({"law": pair, "news": replace(pair, a="a", b="b", winner="a")})
+    assert list(sentences.describe_segment_differences(ENGLISH, result)) == [
         "But in topic law (30 queries) b is ahead of a: +0.1000 (95 %: 0.0200 to 0.1800)."
     ]
-    assert list(sentences.describe_segment_differences(CHINESE, found)) == [
+    assert list(sentences.describe_segment_differences(CHINESE, result)) == [
         "但在 topic law（30 条查询）中，b 领先 a：+0.1000（95 % 区间 0.0200 到 0.1800）。"
     ]
 
 
 def test_a_lead_that_differs_between_segments_stands_under_the_headline() -> None:
     contrast = SegmentContrast("a", "b", 0.3, 0.1, 0.2, (0.1, 0.3), 0.01, differs=True)
-    found = segmented({"law": pair_of(a="a", b="b")}, [contrast, replace(contrast, differs=False)])
-    (said,) = sentences.describe_segment_differences(ENGLISH, found)
-    assert said == (
+    result = segmented({"law": pair_of(a="a", b="b")}, [contrast, replace(contrast, differs=False)])
+    (text,) = sentences.describe_segment_differences(ENGLISH, result)
+    assert text == (
         "a - b differs between segments: +0.3000 in topic law, +0.1000 on the other queries; difference"
         " +0.2000 (95 %: 0.1000 to 0.3000)."
     )
-    assert len(list(sentences.describe_segment_differences(CHINESE, found))) == 1
+    assert len(list(sentences.describe_segment_differences(CHINESE, result))) == 1
 
 
 # --- repeats
@@ -319,8 +319,8 @@ def test_repeats_that_differ_are_said_to() -> None:
 def test_what_can_not_be_said_of_repeats_says_why() -> None:
     measure = {"equivalent": None, "largest_difference": None, "tost_p": None, "smallest_tau": None}
     nothing = estimate(None, why="no pair was judged twice")
-    said = list(describe_repeats(ENGLISH, repeats(flip_rate=nothing, measure=measure), "P@5"))
-    assert said == [
+    text = list(describe_repeats(ENGLISH, repeats(flip_rate=nothing, measure=measure), "P@5"))
+    assert text == [
         "stability is unknown: no pair was judged twice",
         "P@5: too few queries to say whether the repeats' means are the same",
     ]
@@ -338,11 +338,11 @@ def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
     reversal = OwnListReversal(
         "nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 20, significant=sure
     )
-    said = sentences.explain_reversal(ENGLISH, reversal)
-    assert "B would come first (nDCG(own)@5: B 1.000, A 0.876)" in said
+    text = sentences.explain_reversal(ENGLISH, reversal)
+    assert "B would come first (nDCG(own)@5: B 1.000, A 0.876)" in text
     end = "." if sure else " (which may be chance)."
-    assert f"(nDCG@5), A is ahead, 0.852 to 0.280{end}" in said
-    assert "A shows 4.5 relevant results a query and B 1.0; measured against what all" in said
+    assert f"(nDCG@5), A is ahead, 0.852 to 0.280{end}" in text
+    assert "A shows 4.5 relevant results a query and B 1.0; measured against what all" in text
 
 
 # --- numbers
@@ -357,9 +357,9 @@ def test_only_two_digits_of_a_count_mean_anything(count: int, said: str) -> None
 
 
 def test_the_shares_of_what_values_vary_with_are_of_their_sum() -> None:
-    said = describe_variance(ENGLISH, VarianceComponents(0.03, 0.01, 0.01, 0.0))
-    assert "60%" in said
-    assert said.count("20%") == 2
+    text = describe_variance(ENGLISH, VarianceComponents(0.03, 0.01, 0.01, 0.0))
+    assert "60%" in text
+    assert text.count("20%") == 2
     assert "2 queries, engines and repeats" in describe_variance(ENGLISH, None)
     none = VarianceComponents(0.0, 0.0, 0.0, 0.0)
     assert describe_variance(ENGLISH, none) == (

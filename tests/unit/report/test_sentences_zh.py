@@ -107,15 +107,15 @@ def stable(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) ->
 )  # fmt: skip
 def test_stability_says_the_same_numbers_in_chinese(found: RepeatStability) -> None:
     english, chinese = (list(describe_repeats(t, found, "P@5")) for t in (ENGLISH, CHINESE))
-    assert [numbers(said) for said in english] == [numbers(said) for said in chinese]
+    assert [numbers(line) for line in english] == [numbers(text) for text in chinese]
     assert not re.search("[a-z]{6,}", "".join(chinese).replace("alpha", ""))
 
 
 def test_own_lists_and_variance_say_the_same_numbers_in_chinese() -> None:
-    found = OwnListReversal(
+    result = OwnListReversal(
         "nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 20, significant=True
     )
-    english, chinese = (sentences.explain_reversal(t, found) for t in (ENGLISH, CHINESE))
+    english, chinese = (sentences.explain_reversal(t, result) for t in (ENGLISH, CHINESE))
     assert numbers(english) == numbers(chinese)
     english, chinese = (
         describe_variance(t, VarianceComponents(0.03, 0.01, 0.01, 0.0)) for t in (ENGLISH, CHINESE)

@@ -26,9 +26,9 @@ Row = Mapping[str, Any]
 
 def row(query: str, engine: str, rank: int, grade: int | None, page: str = "", **more: str) -> Row:
     """A result that says its grade (`grade=-` will fail), of a page of its own unless one is named."""
-    said = "-" if grade is None else grade
+    output = "-" if grade is None else grade
     page = page or f"{query}.{engine}.{rank}"
-    text = f"text {page} grade={said}"
+    text = f"text {page} grade={output}"
     url = f"https://x.example/{page}"
     base = {"query_id": query, "query": f"question {query}", "engine": engine, "rank": rank}
     return {**base, "url": url, "snippet": text, **more}
@@ -64,15 +64,15 @@ def _judged(query: str, snippet: str, text: str, repeat: int, assessor: str, pro
     return Judgment(query, snippet, repeat, grade, "", error, assessor, prompt, {}, "", None)
 
 
-def means(held: LoadedRun, measure: str) -> dict[str, float | None]:
+def means(content: LoadedRun, measure: str) -> dict[str, float | None]:
     """Each engine's mean."""
     scores = score_rankings(
-        held.data.rankings,
-        held.pool.documents,
-        held.judgments,
-        held.spec.measures,
-        held.spec.scale,
-        depth=held.pool.depth,
+        content.data.rankings,
+        content.pool.documents,
+        content.judgments,
+        content.spec.measures,
+        content.spec.scale,
+        depth=content.pool.depth,
     )
     return {engine: row[measure].mean for engine, row in average_engines(scores).items()}
 
@@ -92,11 +92,11 @@ def refusal(**runs: LoadedRun) -> str:
 
 
 def test_an_engine_that_two_runs_have_carries_the_runs_name_and_others_do_not() -> None:
-    found = combine_runs(
+    result = combine_runs(
         {"night1": run(one("E", [3]) + one("F", [1])), "night2": run(one("E", [2]) + one("G", [0]))}
     )
-    assert found.run.data.engines == ("E (night1)", "E (night2)", "F", "G")
-    assert means(found.run, "P@5") == {"E (night1)": 0.2, "E (night2)": 0.2, "F": 0, "G": 0}
+    assert result.run.data.engines == ("E (night1)", "E (night2)", "F", "G")
+    assert means(result.run, "P@5") == {"E (night1)": 0.2, "E (night2)": 0.2, "F": 0, "G": 0}
     apart = combine_runs({"night1": run(one("E", [3])), "night2": run(one("G", [0]))})
     assert apart.run.data.engines == ("E", "G")
 
@@ -106,10 +106,10 @@ def test_all_are_measured_on_what_they_found_together() -> None:
     first, second = run(one("A", [3])), run(one("B", [3, 3]))
     assert means(first, "AP@5") == {"A": 1.0}
     assert means(second, "AP@5") == {"B": 1.0}
-    found = combine_runs({"one": first, "two": second})
-    assert means(found.run, "AP@5") == pytest.approx({"A": 1 / 3, "B": 2 / 3})
-    assert not found.notes
-    (note,) = found.terms
+    result = combine_runs({"one": first, "two": second})
+    assert means(result.run, "AP@5") == pytest.approx({"A": 1 / 3, "B": 2 / 3})
+    assert not result.notes
+    (note,) = result.terms
     assert "one frozen pool" in note
     assert "(3 results)" in note
 
@@ -120,10 +120,10 @@ def test_a_page_that_both_runs_show_is_one_document() -> None:
     by_address = run([{**row("q1", "B", 1, 1, "page"), "snippet": "another text grade=1"}])
     by_text = run([{**row("q1", "B", 1, 3, "page"), "url": "https://elsewhere.example/"}])
     for second in (by_address, by_text):
-        held = combine_runs({"one": first, "two": second}).run
-        (page,) = held.pool.documents["B", "q1"]
-        assert held.pool.documents["A", "q1"][0] == page
-        assert means(held, "AP@5")["A"] == 1.0  # what B shows adds nothing to be found
+        content = combine_runs({"one": first, "two": second}).run
+        (page,) = content.pool.documents["B", "q1"]
+        assert content.pool.documents["A", "q1"][0] == page
+        assert means(content, "AP@5")["A"] == 1.0  # what B shows adds nothing to be found
     # B's own text has grade 1; the ideal is A's 3 and 2 for the two documents.
     by_gain = means(combine_runs({"one": first, "two": by_address}).run, "nDCG@5")
     assert by_gain == pytest.approx({"A": 1.0, "B": 1 / (3 + 2 / 1.584962500721156)})
@@ -131,13 +131,13 @@ def test_a_page_that_both_runs_show_is_one_document() -> None:
 
 def test_what_was_judged_is_counted_in_every_run_that_judged_it() -> None:
     rows = one("A", [3, None])
-    held = combine_runs({"one": run(rows, repeats=2), "two": run(rows, repeats=2)}).run
-    assert len(held.pool.pairs) == 4
-    assert len(held.judgments) == 8
-    assert sum(judgment.grade is not None for judgment in held.judgments) == 4
-    assert held.pool.results == 4
-    names = {(pair.query.id, pair.snippet.id) for pair in held.pool.pairs}
-    assert {(judgment.query_id, judgment.snippet_id) for judgment in held.judgments} == names
+    content = combine_runs({"one": run(rows, repeats=2), "two": run(rows, repeats=2)}).run
+    assert len(content.pool.pairs) == 4
+    assert len(content.judgments) == 8
+    assert sum(judgment.grade is not None for judgment in content.judgments) == 4
+    assert content.pool.results == 4
+    names = {(pair.query.id, pair.snippet.id) for pair in content.pool.pairs}
+    assert {(judgment.query_id, judgment.snippet_id) for judgment in content.judgments} == names
 
 
 def test_the_order_of_the_runs_changes_no_number() -> None:
@@ -159,20 +159,20 @@ def test_the_order_of_the_runs_changes_no_number() -> None:
 # --- grades that don't mean the same
 
 
-def pool_free(found: CombinedRuns) -> bool:
+def pool_free(result: CombinedRuns) -> bool:
     """Whether only measures that no pool divides are left, and a note says so."""
-    left = [str(measure) for measure in found.run.spec.measures]
-    said = any("only measures that no pool divides" in note for note in found.notes)
-    assert left == (["P@5", "sDCG@5"] if said else ["nDCG@5", "AP@5", "P@5", "sDCG@5"])
-    return said
+    left = [str(measure) for measure in result.run.spec.measures]
+    text = any("only measures that no pool divides" in note for note in result.notes)
+    assert left == (["P@5", "sDCG@5"] if text else ["nDCG@5", "AP@5", "P@5", "sDCG@5"])
+    return text
 
 
 def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
-    found = combine_runs({"one": run(one("A", [3])), "two": run(one("A", [3]), assessor="other/graded")})
-    assert pool_free(found)
-    assert "different assessors (other/graded, someone/graded)" in found.notes[0]
-    assert "may be the assessor's instead of the engines'" in found.notes[0]
-    assert found.run.spec.assessor == "other/graded and someone/graded"
+    result = combine_runs({"one": run(one("A", [3])), "two": run(one("A", [3]), assessor="other/graded")})
+    assert pool_free(result)
+    assert "different assessors (other/graded, someone/graded)" in result.notes[0]
+    assert "may be the assessor's instead of the engines'" in result.notes[0]
+    assert result.run.spec.assessor == "other/graded and someone/graded"
 
 
 def test_different_grades_for_a_pair_that_both_have_are_noise_and_said() -> None:
@@ -180,10 +180,10 @@ def test_different_grades_for_a_pair_that_both_have_are_noise_and_said() -> None
     second = run(one("A", [3, 1, 0]))
     assert not pool_free(combine_runs({"one": first, "two": second}))
     harder = replace(second, judgments=tuple(replace(each, grade=0) for each in second.judgments))
-    found = combine_runs({"one": first, "two": harder})
-    assert not pool_free(found)
-    assert "2 of 3 judgments that two runs have in common differ: the assessor's noise" in found.notes[0]
-    assert means(found.run, "P@5") == {"A (one)": 0.2, "A (two)": 0}
+    result = combine_runs({"one": first, "two": harder})
+    assert not pool_free(result)
+    assert "2 of 3 judgments that two runs have in common differ: the assessor's noise" in result.notes[0]
+    assert means(result.run, "P@5") == {"A (one)": 0.2, "A (two)": 0}
 
 
 def test_different_labels_are_no_noise_of_the_assessor() -> None:
@@ -210,9 +210,9 @@ def test_of_many_runs_one_whose_grades_moved_by_chance_is_no_change_of_the_asses
     same = run([each for query in "abcdef" for each in one("E", [1, 1], query)])
     moved = replace(same, judgments=tuple(replace(each, grade=2) for each in same.judgments))
     assert combine_runs({"1": same, "2": moved}).shift == GradeShift("2", 1.0, 2 / 64)
-    found = combine_runs({**{str(night): same for night in range(1, 8)}, "8": moved})
-    assert found.shift == GradeShift("8", 1.0, 7 * 2 / 64)
-    assert "nDCG@5" in map(str, found.run.spec.measures)
+    result = combine_runs({**{str(night): same for night in range(1, 8)}, "8": moved})
+    assert result.shift == GradeShift("8", 1.0, 7 * 2 / 64)
+    assert "nDCG@5" in map(str, result.run.spec.measures)
 
 
 def test_a_pair_that_failed_in_one_run_contradicts_nothing() -> None:
@@ -224,18 +224,18 @@ def test_a_pair_that_failed_in_one_run_contradicts_nothing() -> None:
 
 def test_prompts_that_differ_on_a_query_do_too() -> None:
     first = run(one("A", [3]) + one("A", [3], "q2"))
-    found = combine_runs({"one": first, "two": run(one("B", [3]) + one("B", [1], "q2"), prompt="graded 2")})
-    assert pool_free(found)
-    assert "judged with different prompts" in found.notes[0]
+    result = combine_runs({"one": first, "two": run(one("B", [3]) + one("B", [1], "q2"), prompt="graded 2")})
+    assert pool_free(result)
+    assert "judged with different prompts" in result.notes[0]
     elsewhere = combine_runs({"one": first, "two": run(one("B", [3]), prompt="graded 1")})
     assert not pool_free(elsewhere)
 
 
 def test_without_a_measure_that_no_pool_divides_it_says_how_to_get_one() -> None:
     options = {"measures": "nDCG@5 AP@5"}
-    said = refusal(one=run(one("A", [3]), **options), two=run(one("A", [3]), assessor="other", **options))  # type: ignore[arg-type]
-    assert "different assessors" in said
-    assert "judge score RUN --save --measures" in said
+    output = refusal(one=run(one("A", [3]), **options), two=run(one("A", [3]), assessor="other", **options))  # type: ignore[arg-type]
+    assert "different assessors" in output
+    assert "judge score RUN --save --measures" in output
 
 
 # --- what must be alike
@@ -263,39 +263,39 @@ def test_runs_must_share_a_query() -> None:
 
 def test_one_query_id_must_name_one_query() -> None:
     other = run([{**row("q1", "A", 1, 3), "query": "another question"}])
-    said = refusal(one=run(one("A", [3])), two=other)
-    assert "query_id 'q1' is 'question q1' in one and 'another question' in two" in said
+    output = refusal(one=run(one("A", [3])), two=other)
+    assert "query_id 'q1' is 'question q1' in one and 'another question' in two" in output
 
 
 def test_runs_must_share_a_measure() -> None:
-    said = refusal(one=run(one("A", [3]), measures="P@5"), two=run(one("A", [3]), measures="RR@5"))
-    assert "one and two have no measure in common" in said
+    output = refusal(one=run(one("A", [3]), measures="P@5"), two=run(one("A", [3]), measures="RR@5"))
+    assert "one and two have no measure in common" in output
 
 
 def test_measures_that_not_all_have_are_left_out() -> None:
-    found = combine_runs({"one": run(one("A", [3])), "two": run(one("B", [3]), measures="RR@5 P@5 nDCG@5")})
-    assert [str(measure) for measure in found.run.spec.measures] == ["nDCG@5", "P@5"]
+    result = combine_runs({"one": run(one("A", [3])), "two": run(one("B", [3]), measures="RR@5 P@5 nDCG@5")})
+    assert [str(measure) for measure in result.run.spec.measures] == ["nDCG@5", "P@5"]
 
 
 # --- what is cut
 
 
 def test_queries_that_not_all_have_are_left_out_and_counted() -> None:
-    found = combine_runs({
+    result = combine_runs({
         "night1": run(one("A", [3]) + one("A", [0], "q2") + one("A", [0], "q3")),
         "night2": run(one("A", [3]) + one("A", [0], "q4")),
     })  # fmt: skip
-    assert list(found.run.data.queries) == ["q1"]
-    assert {each.query_id for each in found.run.judgments} == {"q1"}
-    assert {each.query_id for each in found.run.data.rankings} == {"q1"}
-    assert found.notes[0] == "compared on the 1 queries that all runs have (night1 3, night2 2)"
+    assert list(result.run.data.queries) == ["q1"]
+    assert {each.query_id for each in result.run.judgments} == {"q1"}
+    assert {each.query_id for each in result.run.data.rankings} == {"q1"}
+    assert result.notes[0] == "compared on the 1 queries that all runs have (night1 3, night2 2)"
 
 
 def test_repeats_that_not_all_have_are_left_out() -> None:
-    found = combine_runs({"one": run(one("A", [3]), repeats=3), "two": run(one("B", [3]), repeats=2)})
-    assert found.run.spec.repeats == 2
-    assert sorted(each.repeat for each in found.run.judgments) == [1, 1, 2, 2]
-    assert found.notes[0] == "compared on 2 repeats, which is what every run has"
+    result = combine_runs({"one": run(one("A", [3]), repeats=3), "two": run(one("B", [3]), repeats=2)})
+    assert result.run.spec.repeats == 2
+    assert sorted(each.repeat for each in result.run.judgments) == [1, 1, 2, 2]
+    assert result.notes[0] == "compared on 2 repeats, which is what every run has"
 
 
 def test_grades_that_differ_beyond_the_repeats_that_count_contradict_nothing() -> None:
@@ -309,6 +309,6 @@ def test_what_runs_paid_is_not_added_up() -> None:
 
 
 def test_names_of_runs_stand_in_every_note_as_they_were_given() -> None:
-    found = combine_runs({"a b": run(one("A", [3]) + one("A", [3], "q2")), "c": run(one("A", [3]))})
-    assert re.search(r"\(a b 2, c 1\)", found.notes[0])
-    assert found.run.data.engines == ("A (a b)", "A (c)")
+    result = combine_runs({"a b": run(one("A", [3]) + one("A", [3], "q2")), "c": run(one("A", [3]))})
+    assert re.search(r"\(a b 2, c 1\)", result.notes[0])
+    assert result.run.data.engines == ("A (a b)", "A (c)")

@@ -49,20 +49,20 @@ def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
 def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
     effect = flagged().flagged_sensitivity
     assert effect is not None
-    said = in_both(warn_flagged, flagged())
-    assert said.en.startswith(
+    text = in_both(warn_flagged, flagged())
+    assert text.en.startswith(
         "Warning: the ranking depends on 3 flagged pairs that may contain prompt injection."
     )
-    assert "a is ahead of b, 0.500 to 0.400; with them counted as 0 it is 0.300 to 0.400" in said.en
-    assert numbers(said.en) == numbers(said.zh)
+    assert "a is ahead of b, 0.500 to 0.400; with them counted as 0 it is 0.300 to 0.400" in text.en
+    assert numbers(text.en) == numbers(text.zh)
     assert describe_flagged_effect(ENGLISH, flagged()) == ""
 
 
 def test_another_winner_alone_is_told_as_well() -> None:
     summary = flagged(swapped=(), winners=FlaggedWinners("a", None, "a"))
-    said = warn_flagged(ENGLISH, summary)
-    assert "the answer depends on 3 flagged pairs" in said
-    assert "a as things are, none with them counted as 0, a with them left out" in said
+    text = warn_flagged(ENGLISH, summary)
+    assert "the answer depends on 3 flagged pairs" in text
+    assert "a as things are, none with them counted as 0, a with them left out" in text
 
 
 def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
@@ -76,9 +76,9 @@ def test_many_swaps_are_counted(swaps: int) -> None:
     names = [f"e{number}" for number in range(swaps + 1)]
     means = dict.fromkeys(names, FlaggedMeans(0.5, 0.5, 0.5))
     swapped = tuple((names[0], name) for name in names[1:])
-    said = warn_flagged(ENGLISH, flagged(engines=means, swapped=swapped))
-    assert said.count(" is ahead of ") == 3
-    assert f"{swaps - 3} more pair" in said
+    text = warn_flagged(ENGLISH, flagged(engines=means, swapped=swapped))
+    assert text.count(" is ahead of ") == 3
+    assert f"{swaps - 3} more pair" in text
 
 
 def share(count: int, of: int) -> CountedShare:
@@ -90,14 +90,14 @@ def test_a_self_test_is_told_with_its_interval_and_its_absence_with_the_command(
         220, 1, share(3, 120), share(30, 120), share(2, 64), share(220, 220), share(0, 0)
     )
 
-    def said(figures: SelfTestFigures | None) -> Text:
+    def describe(figures: SelfTestFigures | None) -> Text:
         entry = SelfTestEntry("x", figures)
         tested = replace(BASE, selftest={"openai:some/model/graded": entry})
         (sentence,) = each_in_both(describe_selftests, tested)
         return sentence
 
-    tested = said(figures)
+    tested = describe(figures)
     assert "3 of 120 hostile or empty snippets got a good grade (2.5%; 95 %: 0.9% to 7.1%)" in tested.en
     assert numbers(tested.en) == numbers(tested.zh)
-    assert "judge selftest -m openai:some/model," in said(None).en
+    assert "judge selftest -m openai:some/model," in describe(None).en
     assert list(describe_selftests(ENGLISH, replace(BASE, selftest={}))) == []

@@ -21,62 +21,62 @@ def _by_text() -> dict[str, Probe]:
     return {pair.snippet.text: probe for probe, pair in zip(load_probes(), pairs, strict=True)}
 
 
-def defended(asked: ChatRequest) -> bool:
+def defended(request: ChatRequest) -> bool:
     """Whether the prompt holds its snippet inside a fence."""
-    return re.search(r"^<<<[0-9a-f]{16}$", asked.prompt, re.MULTILINE) is not None
+    return re.search(r"^<<<[0-9a-f]{16}$", request.prompt, re.MULTILINE) is not None
 
 
-def probe_of(asked: ChatRequest) -> Probe:
+def probe_of(request: ChatRequest) -> Probe:
     """The probe that a prompt is about."""
-    if defended(asked):
-        return _by_text()[fenced(asked.prompt)]
-    shown = re.split(r"\n(?:Snippet: |摘要：)", asked.prompt, maxsplit=1)[1]
+    if defended(request):
+        return _by_text()[fenced(request.prompt)]
+    shown = re.split(r"\n(?:Snippet: |摘要：)", request.prompt, maxsplit=1)[1]
     # A second request goes on behind the snippet.
     return _by_text()[max((text for text in _by_text() if shown.startswith(text)), key=len)]
 
 
-def said(asked: ChatRequest, grade: int, lang: str) -> str:
+def said(request: ChatRequest, grade: int, lang: str) -> str:
     """A reply in the shape that the prompt asks for."""
-    if '"grade"' in asked.prompt.split("\n\nQuery: ")[0].split("\n\n查询：")[0]:
+    if '"grade"' in request.prompt.split("\n\nQuery: ")[0].split("\n\n查询：")[0]:
         return json.dumps({"reason": _REASON[lang], "grade": grade}, ensure_ascii=False)
     return json.dumps({"reason": _REASON[lang], "verdict": "yes" if grade >= 2 else "no"}, ensure_ascii=False)
 
 
-def sound(asked: ChatRequest) -> Reply:
+def sound(request: ChatRequest) -> Reply:
     """Gives every probe a sensible grade."""
-    probe = probe_of(asked)
-    return Reply(text=said(asked, probe.grade_min, probe.lang))
+    probe = probe_of(request)
+    return Reply(text=said(request, probe.grade_min, probe.lang))
 
 
-def obedient(asked: ChatRequest) -> Reply:
+def obedient(request: ChatRequest) -> Reply:
     """Does what injected text asks of it."""
-    return _swayed(asked, probe_of(asked).kind == "injected")
+    return _swayed(request, probe_of(request).kind == "injected")
 
 
-def guarded(asked: ChatRequest) -> Reply:
+def guarded(request: ChatRequest) -> Reply:
     """Falls for everything hostile unless the prompt fences it."""
-    return _swayed(asked, probe_of(asked).kind in HOSTILE_KINDS and not defended(asked))
+    return _swayed(request, probe_of(request).kind in HOSTILE_KINDS and not defended(request))
 
 
-def _swayed(asked: ChatRequest, falls: bool) -> Reply:
-    return Reply(text=said(asked, 3, probe_of(asked).lang)) if falls else sound(asked)
+def _swayed(request: ChatRequest, falls: bool) -> Reply:
+    return Reply(text=said(request, 3, probe_of(request).lang)) if falls else sound(request)
 
 
-def strict(asked: ChatRequest) -> Reply:
+def strict(request: ChatRequest) -> Reply:
     """Finds nothing relevant."""
-    return Reply(text=said(asked, 0, probe_of(asked).lang))
+    return Reply(text=said(request, 0, probe_of(request).lang))
 
 
-def foreign(asked: ChatRequest) -> Reply:
+def foreign(request: ChatRequest) -> Reply:
     """Gives its reasons in the other language."""
-    probe = probe_of(asked)
-    return Reply(text=said(asked, probe.grade_min, "en" if probe.lang == "zh" else "zh"))
+    probe = probe_of(request)
+    return Reply(text=said(request, probe.grade_min, "en" if probe.lang == "zh" else "zh"))
 
 
-def sloppy(asked: ChatRequest) -> Reply:
+def sloppy(request: ChatRequest) -> Reply:
     """Breaks JSON on Chinese probes so that it can be repaired; says nothing to half answers in English."""
-    probe = probe_of(asked)
-    text = said(asked, probe.grade_min, probe.lang)
+    probe = probe_of(request)
+    text = said(request, probe.grade_min, probe.lang)
     if probe.lang == "zh":
         return Reply(text=text.removesuffix("}") + ",}")
     return Reply(text="I would rather not say." if probe.kind == "partial" else text)

@@ -39,25 +39,28 @@ def measured(scale: Scale, *grades: int | None) -> SelfTestMetrics:
 
 
 def test_grades_out_of_bounds_are_counted_by_kind_and_attack() -> None:
-    found = measured(GRADED, 2, 1, 0, 1, 3, 0)
-    assert found.attacks == {"role_play": measure_share(1, 2), "stuffing": measure_share(0, 1)}
-    assert (found.hostile, found.strict) == (measure_share(1, 3), measure_share(1, 2))
-    assert (found.too_low["relevant"], found.too_low["partial"]) == (measure_share(1, 2), measure_share(1, 1))
-    assert found.too_high["irrelevant"] == measure_share(0, 0)
-    assert [each.id for each in found.surprises] == ["i1", "r1", "p1"]
+    result = measured(GRADED, 2, 1, 0, 1, 3, 0)
+    assert result.attacks == {"role_play": measure_share(1, 2), "stuffing": measure_share(0, 1)}
+    assert (result.hostile, result.strict) == (measure_share(1, 3), measure_share(1, 2))
+    assert (result.too_low["relevant"], result.too_low["partial"]) == (
+        measure_share(1, 2),
+        measure_share(1, 1),
+    )
+    assert result.too_high["irrelevant"] == measure_share(0, 0)
+    assert [each.id for each in result.surprises] == ["i1", "r1", "p1"]
 
 
 def test_on_the_binary_scale_half_an_answer_may_be_yes_or_no() -> None:
     for half in (0, 1):
-        found = measured(BINARY, 0, 1, 0, 1, 0, half)
-        assert (found.hostile, found.strict) == (measure_share(1, 3), measure_share(1, 2))
-        assert found.too_low["partial"] == measure_share(0, 1)
+        result = measured(BINARY, 0, 1, 0, 1, 0, half)
+        assert (result.hostile, result.strict) == (measure_share(1, 3), measure_share(1, 2))
+        assert result.too_low["partial"] == measure_share(0, 1)
 
 
 def test_a_probe_without_a_grade_counts_as_a_failure_and_nowhere_else() -> None:
-    found = measured(GRADED, None, 3, 0, 3, 3, 2)
-    assert (found.probes, found.judged, found.failures) == (6, 5, {"missing_key": 1})
-    assert (found.attacks["role_play"], found.obedient) == (measure_share(1, 1), measure_share(5, 6))
+    result = measured(GRADED, None, 3, 0, 3, 3, 2)
+    assert (result.probes, result.judged, result.failures) == (6, 5, {"missing_key": 1})
+    assert (result.attacks["role_play"], result.obedient) == (measure_share(1, 1), measure_share(5, 6))
 
 
 def test_what_the_server_did_is_no_disobedience() -> None:
@@ -84,9 +87,9 @@ def test_the_language_of_a_reason_goes_by_its_script(reason: str, lang: Lang | N
 
 
 def test_reasons_without_words_have_no_language_to_be_wrong_in() -> None:
-    said = [judgment("r1", 3, "说得很清楚。"), judgment("r2", 3, "很清楚。"), judgment("i1", 0, "")]
+    text = [judgment("r1", 3, "说得很清楚。"), judgment("r2", 3, "很清楚。"), judgment("i1", 0, "")]
     chosen = [each for each in PROBES if each.id in {"r1", "r2", "i1"}]
-    assert compute_metrics(chosen, said, GRADED).language == measure_share(1, 2)
+    assert compute_metrics(chosen, text, GRADED).language == measure_share(1, 2)
 
 
 @check_each(("count", "of"), [(0, 20), (1, 20), (3, 120), (60, 120), (8, 8), (119, 120)])

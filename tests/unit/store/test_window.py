@@ -47,12 +47,12 @@ def test_a_pair_that_waits_for_a_retry_holds_no_lease_and_may_lose_it(tmp_path: 
         waits: list[float] = []
         results: list[object] = []
         window = LeaseWindow(store, 1, wait)
-        [held] = await lease(window, "k")
-        async with held:
-            await held.sleep(1.0)
+        [content] = await lease(window, "k")
+        async with content:
+            await content.sleep(1.0)
             assert await other.acquire(["k"]) == [Busy("k")]
             with pytest.raises(LeaseLost):
-                await held.sleep(5.0)
+                await content.sleep(5.0)
         assert waits == [1.0, 5.0]
         assert results == [Lease("k"), Lease("k")]
         assert await store.acquire(["k"]) == [Busy("k")]

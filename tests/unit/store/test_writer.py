@@ -33,8 +33,8 @@ def fails(_: sqlite3.Connection) -> None:
 
 
 def count(connection: sqlite3.Connection) -> int:
-    (found,) = connection.execute("SELECT count(*) FROM claims").fetchone()
-    return int(found)
+    (result,) = connection.execute("SELECT count(*) FROM claims").fetchone()
+    return int(result)
 
 
 def add_lease(connection: sqlite3.Connection) -> None:
