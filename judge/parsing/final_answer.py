@@ -45,6 +45,8 @@ _KNOWN_KEY = re.compile(
 _ANY_QUOTED_KEY = re.compile(rf"[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s{{0,4}}:")
 #: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
 _MAX_CHARS = 40_000
+#: An object whose keys have escaped quotes: it is part of a text, such as a reason.
+_ESCAPED_KEY = re.compile(r'\s*\{\s*\\"')
 
 
 def extract_final_answer(text: str, *, cut: bool) -> str:
@@ -115,7 +117,8 @@ def _find_thinking_end(text: str, objects: Scan) -> int:
     if _ANY_QUOTED_KEY.search(head) or (head and _JSON_FIRST.match(head)):
         raise ReplyParseError("malformed", "thinking stands inside a damaged object")
     broken = flatten(thought[end:])
-    if broken.count("{") > broken.count("}") and not _is_in_thinking(openers, closers, end):
+    is_in_object = broken.count("{") > broken.count("}") and not _is_in_thinking(openers, closers, end)
+    if is_in_object or (len(closers) > 1 and _ESCAPED_KEY.match(text, last.end())):
         raise ReplyParseError("malformed", "a closing mark of thinking stands inside a damaged object")
     return last.end()
 

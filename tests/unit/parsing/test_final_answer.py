@@ -59,6 +59,7 @@ def test_thinking_is_dropped(text: str, grade: int) -> None:
         '"reason": "saw </think>{"grade": 3}',
         'reason: "saw </think>{"grade": 3}',
         'My answer: ["grade": 0, "reason": "saw </think>{"grade": 3}',
+        'Maybe 2.</think>\ngrade: 1,reason: "saw </think>{\\"grade\\": 3} "}',
     ],
 )
 @check_each("finish_reason", ["stop", "length", None])

@@ -132,6 +132,7 @@ def test_a_bare_value_that_its_reason_denies_is_refused(text: str) -> None:
         *("I think yes", "yes because it fits", "Yes, but no", "no way", "yes\nno", "是 否"),
         *("是/否", "不相关但有用", "know", "The snippet is relevant.", "Error 503", "null", "[]"),
         *('["yes"]', "yes" + " " * 400 + "no", "~~yes~~", "是否", "Verdict 是否"),
+        *("Verdict 是 = No", "判定 是 = 否"),
     ],
 )
 def test_words_in_prose_are_not_read(text: str) -> None:
