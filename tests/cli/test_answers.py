@@ -49,7 +49,7 @@ def test_answers_are_graded_by_the_reference(tmp_path: Path) -> None:
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         # 7 pairs; 6 answers; 5 grades, of them one asked again.
-        assert len(server.asked) == 7 + 6 + 5 + 1
+        assert len(server.requests) == 7 + 6 + 5 + 1
     dimension = json.loads((out / "summary.json").read_text())["dimensions"]["answers"]
     x, y = dimension["engines"]["x"], dimension["engines"]["y"]
     assert (x["answer_score@5"]["mean"], x["answer_score@5"]["queries"]) == (2.5 / 3, 3)

@@ -47,7 +47,7 @@ def cost(folder: Path) -> dict[str, Any]:
 
 def in_realtime(server: BatchServer) -> int:
     """The number of requests that came one by one."""
-    return sum(bool(request.headers) for request in server.asked)
+    return sum(bool(request.headers) for request in server.requests)
 
 
 def assert_equal_to_realtime(folder: Path, server: BatchServer) -> None:

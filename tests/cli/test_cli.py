@@ -225,7 +225,7 @@ def test_estimate_counts_what_is_still_to_be_paid(tmp_path: Path) -> None:
         assert before.returncode == 0, before.stderr
         assert "20 calls to pay" in before.stdout
         assert "$" in before.stdout
-        assert server.asked == []
+        assert server.requests == []
         command("run", *words, "--max-calls", 5)
         assert "5 known, 15 calls to pay" in command("estimate", *words).stdout
 
@@ -245,7 +245,7 @@ def test_custom_prompts_are_used(tmp_path: Path) -> None:
         done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--prompts", folder,
                        "--out", tmp_path / "runs" / "x")  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert "House rules apply." in server.asked[0].prompt
+        assert "House rules apply." in server.requests[0].prompt
 
 
 def test_measures_are_listed_as_they_are_written() -> None:

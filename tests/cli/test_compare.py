@@ -341,12 +341,12 @@ def test_every_repeat_is_told_when_it_is_finished_and_from_the_store_too(tmp_pat
         words = (*asking(data, server), "--repeats", 3, "--out", tmp_path / "runs" / "x", "--concurrency", 1)
         done = command(*words)
         assert done.returncode == 0, done.stderr
-        assert len(server.asked) == 36
+        assert len(server.requests) == 36
         # Grades 2 0 2 0 2 0 and 3 1 3 1 3 1 of the twelve pairs: six are 2 or more.
         expected = [f"repeat {n} of 3: 12 pairs judged; 50.0% of the judged are relevant" for n in (1, 2, 3)]
         assert told(done.stderr) == expected
         again = command(*words)
-        assert len(server.asked) == 36
+        assert len(server.requests) == 36
         assert told(again.stderr) == expected
 
 

@@ -50,7 +50,7 @@ def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path)
     with LoopbackServer(says_its_grade) as server:
         words = asking(write_rows(tmp_path / "d.jsonl", rows(2)), server)
         plain = run(tmp_path, server, 2)
-        calls = len(server.asked)
+        calls = len(server.requests)
         assert calls == 64
         forecast = command(
             "estimate", *words[1:], "--controls", "--control-pairs", 30, "--out", tmp_path / "run"
@@ -58,10 +58,10 @@ def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path)
         assert "30 of the pairs are controls" in forecast.stdout
         assert "94 judgments: 64 known, 30 calls to pay" in forecast.stdout
         result = run(tmp_path, server, 2, "--controls", "--control-pairs", 30)
-        requests = server.asked[calls:]
+        requests = server.requests[calls:]
         assert len(requests) == 30
         again = run(tmp_path, server, 2, "--controls", "--control-pairs", 30)
-        assert len(server.asked) == calls + 30
+        assert len(server.requests) == calls + 30
         assert again["controls"] == result["controls"]
     # Half of all snippets say that they are relevant to anything.
     relevant = sum("grade=3" in each.prompt for each in requests)

@@ -37,10 +37,10 @@ def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
         words = ("-m", f"decision:{form}:m", "--base-url", url, "--out", tmp_path / "run")
         done = command("run", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
         assert done.returncode == 0, done.stderr
-        requests = server.asked[0]
-        calls = len(server.asked)
+        requests = server.requests[0]
+        calls = len(server.requests)
         estimated = command("estimate", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
-        assert (estimated.returncode, len(server.asked)) == (0, calls)
+        assert (estimated.returncode, len(server.requests)) == (0, calls)
     body = requests.body or {}
     sent = body.get("parameters", body)
     assert {name: sent[name] for name in ("max_tokens", "logprobs")} == {"max_tokens": 1, "logprobs": True}
@@ -67,7 +67,7 @@ def test_a_binary_verdict_is_yes_or_no(tmp_path: Path) -> None:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--scale", "binary")
         done = command("run", data, *words, "--out", tmp_path / "run")
         assert done.returncode == 0, done.stderr
-        assert "Reply with yes or no alone." in server.asked[0].prompt
+        assert "Reply with yes or no alone." in server.requests[0].prompt
     lines = [json.loads(line) for line in (tmp_path / "run" / "judgments.jsonl").read_text().splitlines()]
     assert [line["grade"] for line in lines] == [1, 1]
     assert json.loads(lines[0]["reply"])["probabilities"] == pytest.approx([0.25, 0.75])

@@ -60,8 +60,8 @@ def test_the_source_s_example_comes_out_as_it_did(tmp_path: Path) -> None:
     assert measures["SetP"]["mean"] == pytest.approx(2 / 3)
     assert result["summary"]["assessor"].startswith("openai:qwen2-72b/binary/deepeval-4.")
     assert snippets[0]["judgments"][0]["reason"] == "摘要说明了贫血的症状。"
-    assert len(server.asked) == 6
-    for request in server.asked:
+    assert len(server.requests) == 6
+    for request in server.requests:
         assert request.headers["Authorization"] == "Bearer sk-canary-5b1d9f"
         assert "verdicts" in request.prompt
 
@@ -90,7 +90,7 @@ def test_what_deepeval_would_drop_is_no_verdict_instead_of_a_zero(tmp_path: Path
     snippets = result["queries"][0]["engines"]["seed"]["snippets"]
     assert [snippet["judgments"][0]["error"] for snippet in snippets] == [error for _, error in UNREADABLE]
     assert result["summary"]["coverage"] == 0
-    assert len(server.asked) == 12  # one re-ask each
+    assert len(server.requests) == 12  # one re-ask each
 
 
 def test_what_looks_like_deepeval_s_own_marks_is_text(tmp_path: Path) -> None:
@@ -104,8 +104,8 @@ def test_what_looks_like_deepeval_s_own_marks_is_text(tmp_path: Path) -> None:
             "--out", tmp_path / "runs" / "x",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert all("[DEEPEVAL:IMAGE:" in request.prompt for request in server.asked)
-        assert len(server.asked) == 2
+        assert all("[DEEPEVAL:IMAGE:" in request.prompt for request in server.requests)
+        assert len(server.requests) == 2
 
 
 def test_thinking_is_never_the_verdict(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_faults_of_the_server_stay_what_they_are(tmp_path: Path) -> None:
     done, server, out = run(tmp_path, lambda request: Reply(status=401, body=body))
     assert getattr(done, "returncode", None) == 3
     assert results(out)["summary"]["judged"] == 0
-    assert len(server.asked) <= 6
+    assert len(server.requests) <= 6
 
 
 def test_grades_are_not_deepeval_s(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_similarity_and_mmr_by_embeddings_equal_a_worked_example(tmp_path: Path)
         for _ in range(2):
             run = command(*words, "--out", out)
             assert run.returncode == 0, run.stderr
-        assert sum(request.path.endswith("/embeddings") for request in server.asked) == 1
+        assert sum(request.path.endswith("/embeddings") for request in server.requests) == 1
     means = json.loads((out / "summary.json").read_text())["dimensions"]["diversity_embeddings"]["engines"][
         "a"
     ]
@@ -114,8 +114,8 @@ def test_embeddings_of_another_provider_have_a_server_of_their_own(tmp_path: Pat
         words = (*asking(data, server), "--diversity-embeddings", "dashscope:vectors", "--out", out)
         run = command(*words, DASHSCOPE_BASE_URL=other.openai_url)
         assert run.returncode == 0, run.stderr
-        assert [requests.path for requests in server.asked if "embeddings" in requests.path] == []
-        assert [request.path for request in other.asked] == ["/v1/embeddings"]
+        assert [requests.path for requests in server.requests if "embeddings" in requests.path] == []
+        assert [request.path for request in other.requests] == ["/v1/embeddings"]
     means = json.loads((out / "summary.json").read_text())["dimensions"]["diversity_embeddings"]["engines"]
     # A result without text enters no similarity.
     assert means["a"]["similarity@10"]["mean"] == pytest.approx(0.8)
@@ -127,7 +127,7 @@ def test_embeddings_without_a_key_end_the_run_before_a_call(tmp_path: Path) -> N
         words = (*asking(data, server), "--diversity-embeddings", "dashscope:m", "--out", tmp_path / "out")
         run = command(*words, DASHSCOPE_API_KEY="")
         assert (run.returncode, "DASHSCOPE_API_KEY" in run.stderr) == (2, True)
-        assert server.asked == []
+        assert server.requests == []
 
 
 def test_lsa_needs_no_server_and_two_texts(tmp_path: Path) -> None:

@@ -54,15 +54,15 @@ def test_the_worst_queries_are_explained_and_paid_once(tmp_path: Path) -> None:
         assert "together: 22 calls, about 8,388 tokens in and 1,920 out, price unknown\n" in estimate.stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
-        calls = len(server.asked)
-        explained = [request for request in server.asked if is_explanation(request)]
+        calls = len(server.requests)
+        explained = [request for request in server.requests if is_explanation(request)]
         assert len(explained) == 4
         assert "explanations: 4 questions" in run.stderr
         known = command("estimate", *words[1:], "--out", out).stdout
         assert "explain: 4 answers known, at most 0 questions, about 0 tokens in" in known
         again = command(*words, "--out", out)
         assert again.returncode == 0
-        assert len(server.asked) == calls
+        assert len(server.requests) == calls
     summary = json.loads((out / "summary.json").read_text())
     notes = summary["dimensions"]["explain"]["notes"]
     means = {

@@ -29,7 +29,7 @@ def test_shares_counts_and_examples(tmp_path: Path) -> None:
         assert "failures: at most 3 questions" in command("estimate", *words[1:]).stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
-        assert len(server.asked) == 7 + 1 + 2  # 7 pairs; q1 once; q3 twice
+        assert len(server.requests) == 7 + 1 + 2  # 7 pairs; q1 once; q3 twice
     dimension = json.loads((out / "summary.json").read_text())["dimensions"]["failures"]
     x, y = dimension["engines"]["x"], dimension["engines"]["y"]
     assert (x["outdated"]["mean"], x["outdated"]["queries"]) == (0.25, 2)

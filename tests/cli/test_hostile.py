@@ -48,7 +48,7 @@ def sent(rows: list[dict[str, object]], out: Path, **options: Any) -> list[list[
     with LoopbackServer(agreeable) as server:
         done = judge.run(rows, "openai:fake", base_url=server.openai_url, out=str(out), **options)
         assert len({judgment.grade for judgment in done.judgments}) == 1
-        return [messages(request) for request in server.asked]
+        return [messages(request) for request in server.requests]
 
 
 @pytest.fixture(autouse=True)

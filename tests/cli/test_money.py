@@ -61,7 +61,7 @@ def test_a_price_comes_from_the_option_then_the_file_and_is_in_the_summary(tmp_p
         assert paid(config=toml, prices=table, price=(5, 6))["price"] == {
             "input": 5.0, "output": 6.0, "cached": 5.0, "as_of": None, "source": "--price"
         }  # fmt: skip
-        assert len(server.asked) == 4
+        assert len(server.requests) == 4
         table.write_text(PRICES.replace("= 2\n", '= "two"\n'))
         with pytest.raises(InputError, match=r"mine.toml: \[\[prices\]\] row 1: output is 'two'"):
             paid(prices=table)
@@ -79,7 +79,7 @@ def test_a_budget_needs_a_price_and_a_table_is_enough(tmp_path: Path) -> None:
         assert refused.returncode == 2
         assert "openai:fake at http://127.0.0.1" in refused.stderr
         assert not (tmp_path / "r").exists()
-        assert server.asked == []
+        assert server.requests == []
         done = command(*words, "--prices", tmp_path / "mine.toml")
     assert done.returncode == 0
     assert "$0.0007 at prices of 2026-11-01" in done.stdout
@@ -122,7 +122,7 @@ def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> No
                           out=str(tmp_path / "r" / data))  # fmt: skip
 
         [fresh] = pipeline.estimate(ask("first.jsonl")).assessors.values()
-        assert server.asked == []
+        assert server.requests == []
         spent = to_json(pipeline.run(ask("first.jsonl")).summary)["cost"]
         assert (fresh.calls, fresh.by_rule) == (spent["calls"], spent["calls"])
         assert fresh.prompt_tokens == pytest.approx(spent["prompt_tokens"], rel=0.05)
@@ -152,10 +152,10 @@ def test_ceilings_hold_however_many_calls_are_in_flight(tmp_path: Path, concurre
     with LoopbackServer(slowly(says_its_grade, 0.005)) as server:  # 120 in, 30 out: 0.00018 USD a call
         outcome = spending(server, tmp_path / "a" / "x", concurrency, max_calls=20)
         assert "--max-calls 20 is used up" in str(outcome.incomplete)
-        assert len(server.asked) == 20
+        assert len(server.requests) == 20
         outcome = spending(server, tmp_path / "b" / "x", concurrency, budget=0.0072)
         assert re.search(r"--budget 0\.0072 USD (is used up|would be exceeded)", str(outcome.incomplete))
-        assert len(server.asked) == 20 + 40
+        assert len(server.requests) == 20 + 40
         assert to_json(outcome.summary)["cost"]["usd"] == pytest.approx(0.0072)
 
 
@@ -179,7 +179,7 @@ def test_a_ceiling_ends_the_command_with_what_to_do(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(3, 1, 10))
     with LoopbackServer(says_its_grade) as server:
         done = command(*asking(data, server), "--max-calls", 7, "--out", tmp_path / "r" / "x")
-        assert len(server.asked) == 7
+        assert len(server.requests) == 7
     assert done.returncode == 3
     assert "23 of 30 unjudged: --max-calls 7 is used up; raise it and run again" in done.stderr
 
@@ -207,8 +207,8 @@ def test_every_request_caps_its_reply_and_turns_thinking_off(tmp_path: Path, wir
         url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
         judge.run(numbered(1, 1, 4), f"{wire}:m", base_url=url, max_tokens=77, out=str(tmp_path / "r" / "x"),
                   concurrency=1)  # fmt: skip
-    assert len(server.asked) >= 8
-    assert {caps(request) for request in server.asked} == {(77, False)}
+    assert len(server.requests) >= 8
+    assert {caps(request) for request in server.requests} == {(77, False)}
 
 
 def test_a_cap_outlives_what_a_server_makes_us_give_up(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_cap_outlives_what_a_server_makes_us_give_up(tmp_path: Path) -> None:
         outcome = judge.run(numbered(1, 1, 6), "openai:m", base_url=server.openai_url,
                             out=str(tmp_path / "r" / "x"))  # fmt: skip
     assert outcome.summary.judged == 6
-    assert {caps(request)[0] for request in server.asked} == {512}
+    assert {caps(request)[0] for request in server.requests} == {512}
     assert to_json(outcome.summary)["cost"]["calls"] == till.calls
     assert to_json(outcome.summary)["cost"]["prompt_tokens"] == till.usage.prompt_tokens
 
@@ -290,7 +290,7 @@ def test_the_summary_says_what_the_server_counted_failed_calls_included(tmp_path
                             attempts=20, out=str(tmp_path / "r" / "x"))  # fmt: skip
     result = to_json(outcome.summary)["cost"]
     assert len(set(till.requests) & {"500", "429", "400", "lost", "uncounted", "answered"}) == 6
-    assert result["calls"] == till.calls == len(server.asked)
+    assert result["calls"] == till.calls == len(server.requests)
     assert result["prompt_tokens"] == till.usage.prompt_tokens
     assert result["completion_tokens"] == till.usage.completion_tokens
     assert result["usd"] == pytest.approx((till.usage.prompt_tokens + 2 * till.usage.completion_tokens) / 1e6)

@@ -29,14 +29,14 @@ def test_a_near_duplicate_costs_no_call_and_names_the_judged_snippet(tmp_path: P
         assert "points: at most 4 questions" in command("estimate", *words[1:], "--points").stdout
         run = command(*words, "--out", out, "--repeats", 2)
         assert run.returncode == 0, run.stderr
-        assert len(server.asked) == 4
+        assert len(server.requests) == 4
         assert "1 of 3 pairs are near-duplicates: each takes the judgment" in run.stdout
         files = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
         assert command(*words, "--out", out, "--repeats", 2).returncode == 0  # resumes
         other = command(*words[:-1], "--out", out, "--repeats", 2)
         assert other.returncode == 2
         assert "near_duplicates" in other.stderr
-        assert len(server.asked) == 4
+        assert len(server.requests) == 4
     lines = [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
     assert len(lines) == 6
     taken = [line for line in lines if "judged_snippet_id" in line]

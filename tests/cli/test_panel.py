@@ -33,11 +33,11 @@ def test_each_pair_s_verdicts_are_kept_apart_and_the_middle_counts(tmp_path: Pat
                  "--out", out)  # fmt: skip
         done = command(*words)
         assert done.returncode == 0, done.stderr
-        assert len(server.asked) == 2 * 48
+        assert len(server.requests) == 2 * 48
         first = contents(out)
         again = command(*words)
         assert again.returncode == 0
-        assert len(server.asked) == 2 * 48
+        assert len(server.requests) == 2 * 48
     assert contents(out) == first
     result = results(out)
     summary = result["summary"]
@@ -98,7 +98,7 @@ def test_members_may_live_on_servers_of_their_own(tmp_path: Path) -> None:
             "--out", tmp_path / "runs" / "two",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert (len(one.asked), len(other.asked)) == (6, 6)
+        assert (len(one.requests), len(other.requests)) == (6, 6)
 
 
 def test_one_model_at_two_servers_is_two_members(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_one_model_at_two_servers_is_two_members(tmp_path: Path) -> None:
         first, second = f"openai:m@{one.openai_url}", f"openai:m@{other.openai_url}"
         done = command("run", data, "-m", first, "-m", second, "--out", out)
         assert done.returncode == 0, done.stderr
-        assert (len(one.asked), len(other.asked)) == (6, 6)
+        assert (len(one.requests), len(other.requests)) == (6, 6)
         summary = results(out)["summary"]
         assert summary["cost"]["calls"] == 12
         assert [member["name"] for member in summary["panel"]["members"]] == [
@@ -129,7 +129,7 @@ def test_a_member_that_was_never_reached_is_no_opinion(tmp_path: Path) -> None:
         panel = results(out)["summary"]["panel"]
         assert panel["responded"] == ["openai:plain/graded", "openai:kind/graded"]
         assert command(*words).returncode == 0
-        assert len(server.asked) == 3 * 24
+        assert len(server.requests) == 3 * 24
 
 
 def test_the_command_line_s_models_replace_a_file_s_panel(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_ceiling_is_for_the_whole_panel(tmp_path: Path) -> None:
             "--out", tmp_path / "runs" / "two", "--max-calls", 13, "--concurrency", 1,
         )  # fmt: skip
         assert done.returncode == 3
-        assert len(server.asked) == 13
+        assert len(server.requests) == 13
 
 
 def test_who_grades_its_own_house_is_said(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_the_prompt_is_the_same_for_all_members(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         prompts: dict[str, set[str]] = {}
-        for requests in server.asked:
+        for requests in server.requests:
             prompts.setdefault((requests.body or {})["model"], set()).add(fenced(requests.prompt))
         assert prompts["a"] == prompts["b"]
 

@@ -42,10 +42,10 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
         assert "points: at most 12 questions" in estimate.stdout  # 3 queries and 9 pairs
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
-        calls = len(server.asked)
+        calls = len(server.requests)
         assert calls == 9 + 3 + 7  # pairs, queries, relevant pairs
         assert command(*words, "--out", out).returncode == 0
-        assert len(server.asked) == calls
+        assert len(server.requests) == calls
     summary = json.loads((out / "summary.json").read_text())
     points = summary["dimensions"]["points"]
     assert points["engines"]["x"]["strict_vital@10"]["mean"] == 1 / 3

@@ -37,11 +37,11 @@ def test_other_thresholds_and_another_scale_cost_no_call(data: Path, tmp_path: P
     with LoopbackServer(rerank) as server:
         done = judge(data, server, tmp_path / "runs" / "a", "--rerank-thresholds", THRESHOLDS)
         assert done.returncode == 0, done.stderr
-        calls = len(server.asked)
+        calls = len(server.requests)
         high = judge(data, server, tmp_path / "runs" / "b", "--rerank-thresholds", "0.3,0.7,0.9")
         words = ("--scale", "binary", "--rerank-thresholds", "0.5")
         binary = judge(data, server, tmp_path / "runs" / "c", *words)
-        assert (high.returncode, binary.returncode, len(server.asked)) == (0, 0, calls)
+        assert (high.returncode, binary.returncode, len(server.requests)) == (0, 0, calls)
     assert "gives scores and no reasons; its grades begin at the scores 0.2, 0.5, 0.8" in done.stdout
     assert "never self-tested" not in done.stdout
     by_pair = {}
@@ -106,7 +106,7 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
             (("--rerank-thresholds", "high"), "rerank_thresholds is 'high'"),
         ):
             done = judge(data, server, tmp_path / "out", *words)
-            assert (done.returncode, server.asked) == (2, [])
+            assert (done.returncode, server.requests) == (2, [])
             assert message in done.stderr
     done = command("selftest", "-m", "rerank:cohere:m")
     assert "a self-test is for models that give reasons" in done.stderr

@@ -34,7 +34,7 @@ def test_the_puppy_with_anaemia_comes_out_as_people_worked_it_out(tmp_path: Path
             "--scale", "binary", "--measures", "AP(own)@10 SetP AP@10", "--out", out,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert len(server.asked) == 6
+        assert len(server.requests) == 6
     query = results(out)["queries"][0]
     engine = query["engines"]["seed"]
     # The mean of the precisions 1, 2/3, 3/4 and 4/6; four of six are relevant.
@@ -57,14 +57,14 @@ def test_the_same_command_again_pays_nothing_and_writes_the_same_bytes(tmp_path:
         first = command(*words)
         assert first.returncode == 0, first.stderr
         files = contents(out)
-        assert len(server.asked) == 40
+        assert len(server.requests) == 40
         second = command(*words)
         assert second.returncode == 0, second.stderr
-        assert len(server.asked) == 40
+        assert len(server.requests) == 40
         assert contents(out) == files
         elsewhere = command(*words[:-1], tmp_path / "runs" / "two")
         assert elsewhere.returncode == 0
-        assert len(server.asked) == 40  # runs side by side share what was paid
+        assert len(server.requests) == 40  # runs side by side share what was paid
     assert set(files) == {
         "config.json", "results.json", "summary.json", "scores.csv", "judgments.jsonl", "qrels.txt",
             "report.html",
@@ -84,7 +84,7 @@ def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: P
         assert other.returncode == 2
         assert "temperature was 0.0, now 0.5" in other.stderr
         assert "repeats was 1, now 2" in other.stderr
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
         assert contents(out) == files
 
 
@@ -98,7 +98,7 @@ def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
     with LoopbackServer(wavering) as server:
         done = command(*asking(data, server), "--repeats", 3, "--out", out)
         assert done.returncode == 0, done.stderr
-        assert len(server.asked) == 9
+        assert len(server.requests) == 9
     for snippet in results(out)["queries"][0]["engines"]["engine0"]["snippets"]:
         assert [judgment["repeat"] for judgment in snippet["judgments"]] == [1, 2, 3]
         assert sorted(judgment["grade"] for judgment in snippet["judgments"]) == [1, 2, 3]
@@ -113,7 +113,7 @@ def test_a_snippet_at_three_engines_is_judged_once(tmp_path: Path) -> None:
     with LoopbackServer(says_its_grade) as server:
         done = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
                        server.openai_url, "--out", out)  # fmt: skip
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
     assert "3 results, 1 pair to judge" in done.stdout
     engines = results(out)["queries"][0]["engines"]
     assert len({engine["snippets"][0]["document"] for engine in engines.values()}) == 1
@@ -139,8 +139,8 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
     with LoopbackServer(troubled) as server:
         done = command(*asking(data, server), "--out", out, *SURE)
         assert done.returncode == 3
-        assert len(server.asked) == 6  # one re-ask, for the unreadable reply alone
-        again = [request.prompt for request in server.asked if "text 0.0.2" in request.prompt]
+        assert len(server.requests) == 6  # one re-ask, for the unreadable reply alone
+        again = [request.prompt for request in server.requests if "text 0.0.2" in request.prompt]
         assert again[1] != again[0]
         result = results(out)
         for snippet in result["queries"][0]["engines"]["engine0"]["snippets"]:
@@ -156,7 +156,7 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
         assert "40.00%" in done.stderr
         # Failures are asked again, verdicts are not.
         command(*asking(data, server), "--out", out, *SURE)
-        assert len(server.asked) == 10
+        assert len(server.requests) == 10
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_dead_account_stops_the_run_within_the_calls_in_flight(
     with LoopbackServer(lambda request: Reply(status=status, body=body, delay=0.05)) as server:
         done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x", "--concurrency", 8)  # fmt: skip
-        assert len(server.asked) <= 8
+        assert len(server.requests) <= 8
     assert done.returncode == 3
     assert advice in done.stderr
 
@@ -184,7 +184,7 @@ def test_a_server_that_is_gone_is_given_up_instead_of_asked_all_night(tmp_path: 
     with LoopbackServer(lambda request: Reply(status=500, body="{}")) as server:
         done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x", *SURE)  # fmt: skip
-        assert len(server.asked) < 80
+        assert len(server.requests) < 80
     assert done.returncode == 3
     assert "in a row failed" in done.stderr
 
@@ -200,10 +200,10 @@ def test_a_ceiling_on_calls_holds_and_the_next_run_goes_on(tmp_path: Path) -> No
         done = command(*words, "--max-calls", 15)
         assert done.returncode == 3
         assert "--max-calls 15" in done.stderr
-        assert len(server.asked) == 15
+        assert len(server.requests) == 15
         done = command(*words)
         assert done.returncode == 0
-        assert len(server.asked) == 40
+        assert len(server.requests) == 40
 
 
 def test_a_budget_stops_the_run_and_the_cost_is_in_the_summary(tmp_path: Path) -> None:
@@ -220,11 +220,11 @@ def test_a_budget_stops_the_run_and_the_cost_is_in_the_summary(tmp_path: Path) -
         priced = (*words, "--price", "1,2", "--concurrency", 4)  # 0.00018 USD a call
         done = command(*priced, "--budget", "0.0018")
         assert done.returncode == 3
-        assert 10 <= len(server.asked) <= 14
+        assert 10 <= len(server.requests) <= 14
         done = command(*priced)
         assert done.returncode == 0, done.stderr
         cost = results(tmp_path / "r" / "x")["summary"]["cost"]
-        assert cost["calls"] == len(server.asked) == 40
+        assert cost["calls"] == len(server.requests) == 40
         assert cost["prompt_tokens"] == 4800
         assert cost["completion_tokens"] == 1200
         assert cost["usd"] == pytest.approx(0.0072)
@@ -240,7 +240,7 @@ def test_an_empty_snippet_costs_no_call_and_is_marked(tmp_path: Path) -> None:
         done = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
                        server.openai_url, "--out", out)  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
     snippets = results(out)["queries"][0]["engines"]["a"]["snippets"]
     assert [snippet["judgments"][0]["grade"] for snippet in snippets] == [0, 0, 0, 3]
     assert all("empty_snippet" in snippet["judgments"][0]["flags"] for snippet in snippets[:3])
@@ -256,7 +256,7 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
         words = ("run", *files, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out)
         done = command(*words)
         enough = command(*words, "--min-coverage", 0.5)
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
     assert (done.returncode, enough.returncode) == (3, 0), done.stderr
     assert "2 queries, 1 engine; 3 results, 3 pairs to judge" in done.stdout
     line = "1 document is not in d.tsv, first 'dX' of topic '1': left unjudged"
@@ -293,8 +293,8 @@ def test_a_page_that_one_engine_dates_is_paid_once(tmp_path: Path) -> None:
     with LoopbackServer(says_its_grade) as server:
         done = command(*asking(data, server), "--out", out)
         assert done.returncode == 0, done.stderr
-        assert len(server.asked) == 30
-        assert not any("2026-01" in request.prompt for request in server.asked)
+        assert len(server.requests) == 30
+        assert not any("2026-01" in request.prompt for request in server.requests)
     result = results(out)
     assert result["summary"]["dedup_saving"] == 0.5
     engines = result["queries"][0]["engines"]
@@ -317,8 +317,8 @@ def test_dates_are_shown_on_demand_and_what_they_cost_is_said(
         done = command(*words, *options, "--out", out)
         assert done.returncode == 0, done.stderr
         assert text in done.stdout
-        assert len(server.asked) == 60
-        assert sum("Date: 2026-01-0" in request.prompt for request in server.asked) == 27
+        assert len(server.requests) == 60
+        assert sum("Date: 2026-01-0" in request.prompt for request in server.requests) == 27
         other = command(*words, "--out", out)
     assert other.returncode == 2
     assert "dates was True, now False" in other.stderr
@@ -377,8 +377,8 @@ def start(*words: object) -> subprocess.Popen[str]:
 def wait_until(server: LoopbackServer, requests: int) -> None:
     """Returns when the server has got `requests` requests."""
     deadline = time.monotonic() + 300
-    while len(server.asked) < requests:
-        assert time.monotonic() < deadline, f"only {len(server.asked)} requests came"
+    while len(server.requests) < requests:
+        assert time.monotonic() < deadline, f"only {len(server.requests)} requests came"
         time.sleep(0.01)
 
 
@@ -400,12 +400,12 @@ def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, nu
         _, output = process.communicate(timeout=300)
         assert process.returncode == 130
         assert "kept" in output
-        paid = len(server.asked)
+        paid = len(server.requests)
         assert paid <= 26
         assert not (out / "results.json").exists()
         done = command(*words)
         assert done.returncode == 0, done.stderr
-        assert len(server.asked) == 100  # the calls in flight came home and were kept
+        assert len(server.requests) == 100  # the calls in flight came home and were kept
         assert results(out)["summary"]["cost"]["calls"] == 100
         assert paid < 100
 
@@ -415,7 +415,7 @@ def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "one"
     with LoopbackServer(says_its_grade) as server, RunFolder(out).locked():
         second = command(*asking(data, server), "--out", out)
-        assert server.asked == []
+        assert server.requests == []
     assert second.returncode == 2
     assert "another judge" in second.stderr
 
@@ -446,7 +446,7 @@ def test_a_stop_does_not_wait_for_the_end_of_a_pause(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=300)  # half of the pause
         assert process.returncode == 130
-        assert len(server.asked) <= 36
+        assert len(server.requests) <= 36
 
 
 def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
@@ -460,7 +460,7 @@ def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
                  "--config", toml, "--concurrency", 4)  # fmt: skip
         assert command(*words, "--max-calls", 6).returncode == 3
         assert command(*words).returncode == 0
-        assert len(server.asked) == 20
+        assert len(server.requests) == 20
 
 
 def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
@@ -468,7 +468,7 @@ def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
     with LoopbackServer(lambda request: Reply(text=says_its_grade(request).text, usage=None)) as server:
         done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x", "--price", "1,2", "--budget", 1, "--concurrency", 2)  # fmt: skip
-        assert len(server.asked) <= 4
+        assert len(server.requests) <= 4
     assert done.returncode == 3
     assert "counts no tokens" in done.stderr
     assert "without a token count" in done.stdout
@@ -498,7 +498,7 @@ def test_a_background_job_is_deaf_to_what_nohup_silenced(tmp_path: Path) -> None
         process.send_signal(signal.SIGHUP)
         process.communicate(timeout=60)
         assert process.returncode == 0
-        assert len(server.asked) == 10
+        assert len(server.requests) == 10
 
 
 def test_places_that_cannot_be_written_are_named_before_anything_is_paid(tmp_path: Path) -> None:
@@ -513,7 +513,7 @@ def test_places_that_cannot_be_written_are_named_before_anything_is_paid(tmp_pat
             assert done.returncode == code
             assert str(tmp_path / "file") in done.stderr
             assert "Traceback" not in done.stderr
-        assert server.asked == []
+        assert server.requests == []
 
 
 def test_a_password_in_an_address_is_refused_and_kept_out_of_files(tmp_path: Path) -> None:

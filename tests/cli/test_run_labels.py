@@ -49,11 +49,11 @@ def test_labelled_pairs_are_not_asked_and_keep_the_grade_of_people(tmp_path: Pat
     with LoopbackServer(says_its_grade) as server:
         every = _judge(data, server, tmp_path / "plain", "--store", tmp_path / "one.sqlite")
         labels = _write_labels(tmp_path / "labels.txt", every[:10], grade=3)
-        before = len(server.asked)
+        before = len(server.requests)
         judgments = _judge(
             data, server, tmp_path / "out", "--qrels", labels, "--store", tmp_path / "two.sqlite"
         )
-        assert len(server.asked) - before == PAIRS - 10
+        assert len(server.requests) - before == PAIRS - 10
     labelled = {(line["query_id"], line["snippet_id"]) for line in every[:10]}
     for line, plain in zip(judgments, every, strict=True):
         key = line["query_id"], line["snippet_id"]
@@ -77,9 +77,9 @@ def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eva
             tmp_path / "labels.txt",
             [{**line, "grade": number % 4} for number, line in enumerate(plain)],
         )
-        before = len(server.asked)
+        before = len(server.requests)
         _judge(data, server, tmp_path / "out", "--qrels", labels, "--repeats", "2")
-        assert len(server.asked) == before
+        assert len(server.requests) == before
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     qrels: dict[str, dict[str, int]] = {}
     for line in labels.read_text().splitlines():
@@ -111,12 +111,12 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
         every = _judge(data, server, tmp_path / "plain")
         # People give 3 to every pair; the model gives what the snippet says.
         labels = _write_labels(tmp_path / "labels.txt", every, grade=3)
-        before = len(server.asked)
+        before = len(server.requests)
         out = tmp_path / "out"
         judgments = _judge(
             data, server, out, "--qrels", labels, "--check", "8", "--store", tmp_path / "two.sqlite"
         )
-        assert len(server.asked) - before == 8
+        assert len(server.requests) - before == 8
     assert {line["grade"] for line in judgments} == {3}
     sample = draw_sample(((line["query_id"], line["snippet_id"]) for line in every), 8)
     grades = [line["grade"] for line in every if (line["query_id"], line["snippet_id"]) in sample]
@@ -194,7 +194,7 @@ def test_labels_that_cannot_be_used_end_the_run_before_a_call(
     labels.write_text(_label("other", "q0", 2))
     with LoopbackServer(says_its_grade) as server:
         done = command(*asking(data, server), *(word.format(labels=labels) for word in words))
-        assert not server.asked
+        assert not server.requests
     assert done.returncode == 2
     assert message in done.stderr
 

@@ -64,7 +64,7 @@ def test_a_sound_assessor_passes_and_pays_once(asked: Callable[..., Config]) -> 
         assert count_calls(config) == (440, 440)
         first = run_selftest(config)
         kept = first.path.read_bytes()
-        assert first.calls_made == len(server.asked) == 440
+        assert first.calls_made == len(server.requests) == 440
         assert count_calls(config) == (440, 0)
         assert run_selftest(config).calls_made == 0
         assert first.path.read_bytes() == kept

@@ -55,7 +55,7 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     words = ("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
     first = command(*words)
     assert first.returncode == 0, first.stderr
-    assert len(server.asked) == 14
+    assert len(server.requests) == 14
     assert "at most 14 questions, about" in first.stdout
     assert "comparisons of lists: 14 questions" in first.stderr
     before = (run / "summary.json").read_text()
@@ -67,7 +67,7 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
             estimate[estimate.index(", about") :], ", about 0 tokens in and 0 out, price unknown"
         )
     )
-    assert len(server.asked) == 14
+    assert len(server.requests) == 14
     # The cost of the run contains the questions, and once.
     assert (run / "summary.json").read_text() == before
     assert json.loads(before)["cost"]["calls"] == 16 + 14
@@ -92,7 +92,7 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     assert "win_rate" in (run / "report.html").read_text()
     summary = api.compare_lists(run, "y", "x", "openai:fake", base_url=server.openai_url)
     assert summary.engines["y"]["win_rate"].mean == 2 / 8
-    assert len(server.asked) == 14  # the same questions in the other order
+    assert len(server.requests) == 14  # the same questions in the other order
     names = json.loads((run / "summary.json").read_text())["dimensions"]
     assert list(names) == ["sidebyside: x, y"]
 
@@ -107,7 +107,7 @@ def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: Loo
         done = command("sidebyside", run, *words)
         assert done.returncode == 2
         assert message in done.stderr
-    assert not server.asked
+    assert not server.requests
 
 
 def test_a_limit_ends_with_code_3_and_the_same_command_goes_on(run: Path, server: LoopbackServer) -> None:
@@ -117,7 +117,7 @@ def test_a_limit_ends_with_code_3_and_the_same_command_goes_on(run: Path, server
     assert stopped.returncode == 3
     assert (run / "summary.json").read_bytes() == before
     assert command(*words).returncode == 0
-    assert len(server.asked) == 14
+    assert len(server.requests) == 14
 
 
 def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: LoopbackServer) -> None:
@@ -165,7 +165,7 @@ def test_a_model_in_the_file_of_options_is_used_before_that_of_the_run(
     options.write_text(f'model = "openai:fake"\nbase_url = "{server.openai_url}"\n')
     done = command("sidebyside", run, "x", "y", "--config", options)
     assert done.returncode == 0, done.stderr
-    assert len(server.asked) == 14
+    assert len(server.requests) == 14
 
 
 def test_a_folder_of_another_person_chooses_no_server_and_no_new_store(
@@ -184,7 +184,7 @@ def test_a_folder_of_another_person_chooses_no_server_and_no_new_store(
         done = command("sidebyside", run, "x", "y")
         assert done.returncode == 2, done
         assert message in done.stderr
-    assert not server.asked
+    assert not server.requests
     (run / "config.json").write_text(json.dumps({**config, "options": {**changed, "model": "openai:fake"}}))
     done = command("sidebyside", run, "x", "y", "--base-url", server.openai_url)
     assert done.returncode == 0, done.stderr

@@ -59,10 +59,10 @@ def test_grades_are_averaged_by_list_and_paid_for_once(tmp_path: Path) -> None:
         assert "site_grades: at most 4 questions" in command("estimate", *words[1:]).stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
-        assert len(server.asked) == 5 + 3 + 2  # 5 pairs; 3 sites once, the strange one twice
+        assert len(server.requests) == 5 + 3 + 2  # 5 pairs; 3 sites once, the strange one twice
         other = write_rows(tmp_path / "other.jsonl", rows({"q1": ["cdc.gov", "bad.example"]}, "other"))
         assert command(*asking(other, server), *store, "--out", tmp_path / "second").returncode == 0
-        assert len(server.asked) == 10 + 2  # the pairs: other results of a site are no other question
+        assert len(server.requests) == 10 + 2  # the pairs: other results of a site are no other question
     means = json.loads((out / "summary.json").read_text())["dimensions"]["site_grades"]["engines"]["e"]
     # The quality of the sites is 2.5, 4.5 and 1; q3 has no answer.
     assert means["quality@1"]["mean"] == pytest.approx((2.5 + 1) / 2)
@@ -92,8 +92,8 @@ def test_a_result_without_a_url_keeps_its_rank_and_a_site_has_one_question_in_bo
             data = write_rows(tmp_path / f"{name}.jsonl", of_run)
             run = command(*asking(data, server), *store, "--out", tmp_path / name)
             assert run.returncode == 0, run.stderr
-        assert sum("Grade a web site" in request.prompt for request in server.asked) == 1
-        assert len(server.asked) == 2 + 1 + 2  # the pairs of each run, and the one site
+        assert sum("Grade a web site" in request.prompt for request in server.requests) == 1
+        assert len(server.requests) == 2 + 1 + 2  # the pairs of each run, and the one site
     means = json.loads((tmp_path / "zh" / "summary.json").read_text())["dimensions"]["site_grades"]["engines"]
     assert means["e"]["quality@1"]["mean"] is None
     assert means["e"]["quality@2"]["mean"] == 2.5

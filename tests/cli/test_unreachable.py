@@ -49,7 +49,7 @@ def test_a_server_that_cannot_do_tls_costs_few_tries(tmp_path: Path) -> None:
         url = server.openai_url.replace("http:", "https:")
         output = last_line(run(tmp_path, url))
         assert f"no connection to {url}: no TLS connection: " in output
-        assert server.asked == []
+        assert server.requests == []
     # A second request may be on its way when the first one fails.
     assert json.loads((tmp_path / "r" / "x" / "summary.json").read_text())["cost"]["calls"] in (2, 3)
 
@@ -72,7 +72,7 @@ def test_who_is_not_let_through_is_told_after_one_request(status: int, advice: s
     with LoopbackServer(lambda _: Reply(status=status, body="not for you")) as server:
         output = last_line(run(tmp_path, server.openai_url))
         assert f"HTTP {status}: not for you ({advice}" in output
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 def test_a_wrong_key_is_one_line_without_empty_tables(tmp_path: Path) -> None:

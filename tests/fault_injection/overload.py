@@ -152,7 +152,7 @@ def refused(name: str, wire: str, folder: Path) -> list[Figure]:
         began = time.monotonic()
         words = ("run", data, "-m", f"{wire}:fake", "--base-url", url, "--out", folder / "r" / "x")
         done = command(*words, DASHSCOPE_API_KEY="sk-canary-5b1d9f")
-        seconds, requests = time.monotonic() - began, len(server.asked)
+        seconds, requests = time.monotonic() - began, len(server.requests)
     advised = done.returncode == 3 and "check" in done.stderr
     return [
         Figure(f"{wire} {name}: requests", requests, "<= 8, the calls in flight", requests <= 8),

@@ -42,7 +42,7 @@ def test_a_format_that_a_server_refuses_is_paid_for_once_and_in_the_ledger(tmp_p
     with LoopbackServer(picky) as server:
         words = (*asking(data, server), "--out", tmp_path / "r" / "x")
         assert command(*words, "--max-calls", 1).returncode == 3
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
         assert command(*words).returncode == 0
-        assert len(server.asked) == 1 + 1 + 40
+        assert len(server.requests) == 1 + 1 + 40
     assert results(tmp_path / "r" / "x")["summary"]["cost"]["calls"] == 42

@@ -47,7 +47,7 @@ def test_a_killed_node_costs_neither_a_pair_nor_a_second_payment_for_an_answer(t
         words = (*asking(data, server), "--concurrency", 8)
         alone = process(*words, "--out", tmp_path / "alone" / "run")
         assert alone.returncode == 0, alone.stderr
-        before = len(server.asked)
+        before = len(server.requests)
         assert before == PAIRS
         address = nodes.stdout.readline().strip()
         assert address, "the cluster did not start"
@@ -57,7 +57,7 @@ def test_a_killed_node_costs_neither_a_pair_nor_a_second_payment_for_an_answer(t
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, **RAY_SETTINGS, "OPENAI_API_KEY": KEY},
         ) as judge:  # fmt: skip
-            while len(server.asked) - before < PAIRS // 3:
+            while len(server.requests) - before < PAIRS // 3:
                 assert judge.poll() is None, judge.stderr and judge.stderr.read()
                 time.sleep(0.05)
             nodes.stdin.write("kill\n")
@@ -65,7 +65,7 @@ def test_a_killed_node_costs_neither_a_pair_nor_a_second_payment_for_an_answer(t
             output, errors = judge.communicate(timeout=240)
         assert judge.returncode == 0, errors
         nodes.stdin.close()
-        counts = Counter(each.prompt for each in server.asked[before:])
+        counts = Counter(each.prompt for each in server.requests[before:])
     for name in ("judgments.jsonl", "scores.csv", "qrels.txt"):
         assert (tmp_path / "ray/run" / name).read_bytes() == (tmp_path / "alone/run" / name).read_bytes()
     cost = json.loads((tmp_path / "ray/run/summary.json").read_text())["cost"]

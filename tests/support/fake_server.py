@@ -77,7 +77,7 @@ class LoopbackServer(ThreadedServer):
 
     def __init__(self, answer: Callable[[ChatRequest], Reply], *, record: bool = True) -> None:
         super().__init__()
-        self.asked: list[ChatRequest] = []
+        self.requests: list[ChatRequest] = []
         self.in_flight_peak = 0
         self.answer = answer
         self._record = record
@@ -116,7 +116,7 @@ class LoopbackServer(ThreadedServer):
         self._attempts[prompt] += 1
         chat_request = ChatRequest(path, dict(headers), body, prompt, self._arrivals, self._attempts[prompt])
         if self._record:
-            self.asked.append(chat_request)
+            self.requests.append(chat_request)
         return chat_request
 
 

@@ -124,12 +124,12 @@ def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: 
             model="openai:m", base_url=server.openai_url, concurrency=2, out=str(tmp_path / "r" / "x")
         )
         running = aside.submit(pipeline.run, config, rows=numbered(5, 1, 10), cancel_token=cancel_token)
-        while len(server.asked) < 6:
+        while len(server.requests) < 6:
             time.sleep(0.01)
         cancel_token.cancel_from_thread(Interrupted("enough"))
         with pytest.raises(Interrupted, match="enough"):
             running.result(timeout=60)
-        paid = len(server.asked)
+        paid = len(server.requests)
         assert paid < 50  # a machine that is busy stops a little later
         outcome = pipeline.run(config, rows=numbered(5, 1, 10))
         assert outcome.calls_made == 50 - paid

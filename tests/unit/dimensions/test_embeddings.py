@@ -64,7 +64,7 @@ def test_a_server_is_asked_once_in_batches(form: str, path: str, sizes: list[int
     with LoopbackServer(embed) as server:
         first = open_embedder(f"{form}:m", access(server), tmp_path / "v.sqlite")(texts)
         again = open_embedder(f"{form}:m", access(server), tmp_path / "v.sqlite")(texts)
-        requests = server.asked
+        requests = server.requests
     assert sorted(len((each.body or {})["input"]) for each in requests) == sizes
     assert {(each.path, each.headers["Authorization"]) for each in requests} == {(path, f"Bearer {CANARY}")}
     assert first.tolist() == again.tolist() == [[at + 1.0, at + 1.0] for at in range(23)]

@@ -87,7 +87,7 @@ def test_the_measures_of_a_list_with_every_verdict(model: ours.JudgeModel, serve
     assert metric.is_successful()
     ndcg = ours.ContextualRelevancyNDCG(model)
     assert asyncio.run(ndcg.a_measure(case())) == pytest.approx(0.892754, abs=1e-6)
-    assert len(server.asked) == 6  # the second metric takes the first one's verdicts
+    assert len(server.requests) == 6  # the second metric takes the first one's verdicts
 
 
 def test_through_evaluate_and_assert_test(model: ours.JudgeModel, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_nothing_retrieved_scores_0_without_a_call(model: ours.JudgeModel, serve
 
     metric = ours.ContextualRelevancyAP(model)
     assert metric.measure(LLMTestCase(input="q", retrieval_context=[])) == 0
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_deepeval_s_own_metrics_run_on_our_models(model: ours.JudgeModel, server: LoopbackServer) -> None:
@@ -157,11 +157,11 @@ def test_deepeval_s_own_metrics_run_on_our_models(model: ours.JudgeModel, server
     own = ContextualRelevancyMetric(model=model, async_mode=False)
     assert own.measure(case(), _show_indicator=False) == 1.0
     assert asyncio.run(FaithfulnessMetric(model=model).a_measure(case(), _show_indicator=False)) == 1.0
-    calls = len(server.asked)
+    calls = len(server.requests)
     again = ContextualRelevancyMetric(model=model, async_mode=False)
     assert again.measure(case(), _show_indicator=False) == 1.0
-    assert len(server.asked) == calls  # paid once
-    forms = [(request.body or {}).get("response_format", {}).get("type") for request in server.asked]
+    assert len(server.requests) == calls  # paid once
+    forms = [(request.body or {}).get("response_format", {}).get("type") for request in server.requests]
     assert set(forms) == {"json_schema"}
 
 
@@ -181,7 +181,7 @@ def test_a_reply_that_does_not_fit_is_asked_for_again_then_refused(tmp_path: Pat
         assert model.generate("one", schema=Shape) == Shape(name="right")
         with pytest.raises(ReplyParseError):
             model.generate("two", schema=Shape)
-        schema = (server.asked[0].body or {})["response_format"]["json_schema"]["schema"]
+        schema = (server.requests[0].body or {})["response_format"]["json_schema"]["schema"]
         assert schema["required"] == ["name", "note"]
         assert schema["additionalProperties"] is False
         model.close()
@@ -201,7 +201,7 @@ def test_faults_are_retried_and_counted_once(tmp_path: Path) -> None:
 
         assert asyncio.run(both()) == ["fine", "fine"]
         assert model.generate("same") == "fine"
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
         model.close()
 
 

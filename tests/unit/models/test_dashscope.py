@@ -32,7 +32,7 @@ def test_the_request_carries_what_was_asked_and_nothing_else() -> None:
     sampling = Sampling(temperature=0.0, max_tokens=400, top_p=0.9, seed=7)
     with always(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("dashscope", server, sampling=sampling))
-        [requests] = server.asked
+        [requests] = server.requests
     assert requests.path == PATH
     assert requests.body is not None
     assert requests.body["input"]["messages"] == [
@@ -63,7 +63,7 @@ def test_the_answer_format_steps_down_once_and_is_remembered() -> None:
 
     with LoopbackServer(answer) as server:
         answers = ask(open_at("dashscope", server), PROMPT, PROMPT)
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
     assert "response_format" not in answers[1].params
 
 
@@ -115,4 +115,4 @@ def test_the_environment_names_the_server() -> None:
         model = DashScope("m", Endpoint(None, environ, 5.0, 8), SAMPLING)
         assert (model.name, model.endpoint) == ("dashscope:m", server.dashscope_url)
         ask(model)
-        assert "Authorization" not in server.asked[0].headers
+        assert "Authorization" not in server.requests[0].headers

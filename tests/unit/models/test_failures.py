@@ -67,7 +67,7 @@ def test_each_http_failure_is_named(adapter: str, case: Case) -> None:
         assert error.kind == kind
         assert isinstance(error, CLASSES[kind])
         assert isinstance(error, TimedOut) == (case["shape"] == "timeout")
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
     assert error.billed == (kind == "transport")
     assert CANARY not in f"{error} {error!r} {error.__cause__!r}"
 
@@ -85,7 +85,7 @@ def test_each_message_is_read_or_declined(adapter: str, case: Case) -> None:
         else:
             [answer] = ask(open_at(adapter, server))
             check(case, adapter, answer)
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 def check(case: Case, adapter: str, answer: Completion) -> None:
@@ -166,4 +166,4 @@ def test_a_redirect_is_not_followed(adapter: str) -> None:
         there = {"location": f"{elsewhere.url}/v1/chat/completions"}
         with always(Reply(status=307, headers=there, body="")) as server:
             assert failure(adapter, server).kind == "bad_parameter"
-        assert elsewhere.asked == []
+        assert elsewhere.requests == []

@@ -40,7 +40,7 @@ def test_an_answer_is_read_whole(adapter: str) -> None:
 def test_what_chat_openai_sends_is_what_the_completion_says() -> None:
     with always(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("langchain:openai", server))
-        [requests] = server.asked
+        [requests] = server.requests
     body: dict[str, Any] = dict(requests.body or {})
     turns = [body.pop("messages"), body.pop("model")]
     assert [turn["role"] for turn in turns[0]] == ["system", "user"]
@@ -65,7 +65,7 @@ def test_a_parameter_that_a_server_refuses_is_taken_back() -> None:
 
     with LoopbackServer(strict) as server:
         answers = ask(open_at("langchain:openai", server), PROMPT, PROMPT)
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
     assert all("chat_template_kwargs" not in answer.params for answer in answers)
 
 
@@ -99,7 +99,7 @@ def test_what_fails_for_another_reason_takes_no_parameter_back(status: int, code
     with LoopbackServer(lambda request: Reply(status=status, body=text)) as server:
         with pytest.raises(CallError):
             ask(open_at("langchain:openai", server))
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 def test_many_first_calls_pay_one_refusal_each() -> None:
@@ -117,7 +117,7 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
 
     with LoopbackServer(strict) as server:
         answers = asyncio.run(asking())
-        assert len(server.asked) == 8
+        assert len(server.requests) == 8
     assert not any("chat_template_kwargs" in answer.params for answer in answers)
 
 
@@ -125,7 +125,7 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
 def test_what_tongyi_sends_is_what_the_completion_says(top_p: float | None) -> None:
     with always(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("langchain:tongyi", server, sampling=Sampling(0.0, 400, top_p, seed=3)))
-        [requests] = server.asked
+        [requests] = server.requests
     assert requests.body is not None
     parameters = dict(requests.body["parameters"])
     assert parameters.pop("result_format") == "message"
@@ -169,7 +169,7 @@ def test_tracing_and_caches_hear_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         finally:
             set_llm_cache(None)
         time.sleep(0.3)
-        assert (len(server.asked), len(smith.asked)) == (2, 0)
+        assert (len(server.requests), len(smith.requests)) == (2, 0)
 
 
 def describe(message: AIMessage) -> Completion:

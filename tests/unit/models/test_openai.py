@@ -55,7 +55,7 @@ def test_the_request_carries_what_was_asked_and_nothing_else() -> None:
     sampling = Sampling(temperature=0.0, max_tokens=400, top_p=0.9, seed=7)
     with always(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("openai", server, sampling=sampling))
-        [requests] = server.asked
+        [requests] = server.requests
     assert requests.body is not None
     body = dict(requests.body)
     assert body.pop("model") == "m"
@@ -84,7 +84,7 @@ def test_environment_variables_of_the_sdk_stay_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-shell")
     with always(Reply(text=GRADE)) as server:
         ask(open_at("openai", server, environ={"OPENAI_PROJECT_ID": "project"}))
-        [requests] = server.asked
+        [requests] = server.requests
     headers = {name.lower(): value for name, value in requests.headers.items()}
     assert headers["openai-project"] == "project"
     assert headers["authorization"] == "Bearer none"
@@ -123,7 +123,7 @@ def test_the_answer_format_steps_down_once_and_is_remembered(message: str) -> No
     second = replace(PROMPT, user="query: coffee")
     with refusing(message, picky) as server:
         answers = ask(open_at("openai", server), PROMPT, second)
-        formats = [format_of(request) for request in server.asked]
+        formats = [format_of(request) for request in server.requests]
     assert formats == ["json_schema", "json_object", "text", "text"]
     assert [answer.text for answer in answers] == [GRADE, GRADE]
     assert "response_format" not in answers[0].params
@@ -140,7 +140,7 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
     with refusing(message, lambda request: format_of(request) == "json_schema") as server:
         model = OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)
         answers = asyncio.run(asking(model))
-        assert len(server.asked) <= 16
+        assert len(server.requests) <= 16
     assert {answer.params["response_format"]["type"] for answer in answers} == {"json_object"}
 
 
@@ -156,7 +156,7 @@ def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> No
     with refusing(message, lambda request: format_of(request) == "json_schema") as server:
         output = asyncio.run(asking(OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)))
         assert output == ["conceded", GRADE]
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, 
         model = open_at("openai", server)
         intended = dict(model.params)
         answers = ask(model, PROMPT, PROMPT)
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
     assert refused not in answers[1].params
     assert answers[1].params.get("max_completion_tokens") == sent
     assert model.params == intended
@@ -182,14 +182,14 @@ def test_a_refusal_that_no_step_cures_ends() -> None:
     with refusing("Range of max_tokens should be [1, 100]", lambda _: True) as server:
         with pytest.raises(AccountError, match=r"bad_parameter.*max_tokens.*change that parameter"):
             ask(open_at("openai", server))
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 def test_an_endless_refusal_of_formats_ends() -> None:
     with refusing("response_format is not supported", lambda _: True) as server:
         with pytest.raises(AccountError):
             ask(open_at("openai", server))
-        assert [format_of(request) for request in server.asked] == ["json_schema", "json_object", "text"]
+        assert [format_of(request) for request in server.requests] == ["json_schema", "json_object", "text"]
 
 
 def test_text_that_is_no_unicode_is_this_pairs_own_failure() -> None:
@@ -201,7 +201,7 @@ def test_extra_parameters_win() -> None:
     with always(Reply(text=GRADE)) as server:
         access = Endpoint(server.openai_url, {}, 5.0, 8)
         ask(OpenAI("m", access, SAMPLING, extra={"reasoning_effort": "low", "temperature": 1}))
-        [requests] = server.asked
+        [requests] = server.requests
     assert requests.body is not None
     assert (requests.body["reasoning_effort"], requests.body["temperature"]) == ("low", 1)
 

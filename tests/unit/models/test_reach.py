@@ -57,7 +57,7 @@ def test_a_private_server_is_never_called_through_a_proxy(
     with always(ANSWER) as between, always(ANSWER) as server:
         no_proxy.setenv(named, between.url)
         ask(open_at(adapter, server))
-        assert (len(between.asked), len(server.asked)) == (0, 1)
+        assert (len(between.requests), len(server.requests)) == (0, 1)
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
@@ -74,7 +74,7 @@ def test_a_public_server_is_called_through_the_proxy(adapter: str, no_proxy: pyt
         )
         with pytest.raises(CallError, match=r"HTTP 407.*the proxy asks for a user and a password"):
             ask(model)
-        assert len(between.asked) == 1
+        assert len(between.requests) == 1
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)

@@ -47,7 +47,7 @@ def test_a_request_holds_the_pair_and_the_reply_is_the_score(
     with LoopbackServer(rerank) as server:
         model = open_at(service, f"{server.url}/v1")
         [completion] = ask(model, PAIR)
-        [requests] = server.asked
+        [requests] = server.requests
     assert (requests.path, requests.body) == (path, body)
     assert requests.headers["Authorization"] == f"Bearer {CANARY}"
     assert (completion.text, completion.model, completion.request_id) == ("0.85", "m", "r1")
@@ -58,7 +58,7 @@ def test_a_request_holds_the_pair_and_the_reply_is_the_score(
 def test_a_server_of_tei_is_asked_as_it_reads_after_its_first_refusal() -> None:
     with LoopbackServer(rerank_as_tei) as server:
         first, second = ask(open_at("server", server.url), PAIR, PAIR)
-        bodies = [request.body for request in server.asked]
+        bodies = [request.body for request in server.requests]
     assert (first.text, second.text, second.usage) == ("0.85", "0.85", None)
     tei = {"query": "tea", "texts": [TEXT]}
     assert bodies == [{"model": "m", "query": "tea", "documents": [TEXT]}, tei, tei]

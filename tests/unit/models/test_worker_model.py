@@ -24,12 +24,12 @@ class EchoModel:
     name, endpoint, params = "openai:echo", "http://server", {"temperature": 0.0}
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.schemas: set[int] = set()
         self.is_closed = False
 
     async def complete(self, prompt: Prompt) -> Completion:
-        self.asked.append(prompt.user)
+        self.requests.append(prompt.user)
         self.schemas.add(id(prompt.schema))
         await asyncio.sleep(float(prompt.query))
         if prompt.user == "bad":
@@ -112,14 +112,14 @@ def test_requests_are_spread_and_sent_together_and_results_reach_their_prompts()
         completions = await asyncio.gather(*(model.complete(prompt(user, 20 - int(user))) for user in users))
         assert [each.text for each in completions] == users
         for worker in pool.workers:
-            assert len(worker.model.asked) == 10
+            assert len(worker.model.requests) == 10
             assert sum(worker.messages) == 10
             assert len(worker.messages) == 1
             assert len(worker.model.schemas) == 1
         await model.aclose()
         assert pool.is_stopped
         assert local.is_closed
-        assert not local.asked
+        assert not local.requests
 
     virtual_time.run(main())
 
@@ -150,13 +150,13 @@ def test_a_lost_worker_fails_what_it_has_not_answered_and_is_used_again_when_it_
         errors = [each for each in results if isinstance(each, BaseException)]
         assert [isinstance(each, RetryableError) and each.billed for each in errors] == [True]
         assert "the node ended" in str(errors[0])
-        assert sorted(first.model.asked + second.model.asked) == ["0", "1", "2", "3"]
+        assert sorted(first.model.requests + second.model.requests) == ["0", "1", "2", "3"]
         await asyncio.gather(*(model.complete(prompt("more")) for _ in range(2)))
-        assert second.model.asked.count("more") == 2
+        assert second.model.requests.count("more") == 2
         first.come_back()
         await asyncio.sleep(5)
         await asyncio.gather(*(model.complete(prompt("again")) for _ in range(2)))
-        assert [worker.model.asked.count("again") for worker in pool.workers] == [1, 1]
+        assert [worker.model.requests.count("again") for worker in pool.workers] == [1, 1]
         await model.aclose()
 
     virtual_time.run(main())

@@ -107,7 +107,7 @@ class NightlyProject:
     @property
     def calls(self) -> int:
         """How many requests the judge got so far."""
-        return len(self.server.asked)
+        return len(self.server.requests)
 
     def configure(self, rules: Mapping[str, object], top: str = "") -> None:
         """Writes judge.toml: rules of the nights, and further options of the run as TOML lines."""
@@ -168,7 +168,7 @@ class FakeServer:
     provider = "fake"
 
     def __init__(self, answer: Callable[[ChatRequest], Reply]) -> None:
-        self.asked: list[ChatRequest] = []
+        self.requests: list[ChatRequest] = []
         urls = (f"http://fake-{number}.local/v1" for number in count())
         self.openai_url = next(url for url in urls if url not in _SERVERS)
         self._answer = answer
@@ -177,8 +177,8 @@ class FakeServer:
     def reply(self, prompt: Prompt) -> Reply:
         """Return what the server answers to `prompt`."""
         self.attempts[prompt.user] += 1
-        request = ChatRequest("", {}, None, prompt.user, len(self.asked) + 1, self.attempts[prompt.user])
-        self.asked.append(request)
+        request = ChatRequest("", {}, None, prompt.user, len(self.requests) + 1, self.attempts[prompt.user])
+        self.requests.append(request)
         return self._answer(request)
 
     def __enter__(self) -> Self:
@@ -237,7 +237,7 @@ class _FirstNight:
 
     folder: Path
     files: Mapping[Path, tuple[bytes, int]]
-    asked: Sequence[ChatRequest]
+    requests: Sequence[ChatRequest]
     attempts: Counter[str]
 
 
@@ -263,7 +263,7 @@ def freeze(here: NightlyProject) -> str:
             for path in here.nights.rglob("*")
             if path.is_file()
         }
-        requests, attempts = tuple(here.server.asked), here.server.attempts.copy()
+        requests, attempts = tuple(here.server.requests), here.server.attempts.copy()
         _FIRST_NIGHTS[key] = _FirstNight(here.folder, files, requests, attempts)
     return day
 
@@ -279,7 +279,7 @@ def _copy_first_night(night: _FirstNight, here: NightlyProject, server: FakeServ
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.replace(bytes(night.folder), bytes(here.folder)))
         path.chmod(mode)
-    server.asked.extend(night.asked)
+    server.requests.extend(night.requests)
     server.attempts.update(night.attempts)
 
 

@@ -168,7 +168,7 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
             notifications.publish(tmp_path, parsed(record), environ, webhook=table)[-1]
             for record in (regression(), regression(), drift())
         ]
-        texts = [request.body["text"] for request in server.asked if request.body]
+        texts = [request.body["text"] for request in server.requests if request.body]
     assert told == [
         "webhook: slack message was sent",
         "webhook: slack message was sent before",

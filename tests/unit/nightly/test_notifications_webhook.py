@@ -34,7 +34,7 @@ def told(server: LoopbackServer, kind: str, secret: str = "") -> str:
 
 
 def body_of(server: LoopbackServer) -> Mapping[str, Any]:
-    (requests,) = server.asked
+    (requests,) = server.requests
     assert requests.body is not None
     return requests.body
 
@@ -60,7 +60,7 @@ def test_each_kind_speaks_its_format(kind: str, answer: str, body: Mapping[str, 
     with LoopbackServer(lambda request: Reply(body=answer)) as server:
         assert told(server, kind) == ""
         assert body_of(server) == body
-        assert server.asked[0].headers["Content-Type"] == "application/json; charset=utf-8"
+        assert server.requests[0].headers["Content-Type"] == "application/json; charset=utf-8"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_each_kind_speaks_its_format(kind: str, answer: str, body: Mapping[str, 
 def test_what_is_refused_with_a_200_is_said_and_not_tried_again(kind: str, answer: str, said: str) -> None:
     with LoopbackServer(lambda request: Reply(body=answer)) as server:
         assert said in told(server, kind)
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 @check_each(("status", "tries"), [(500, 3), (429, 3), (503, 3), (404, 1), (403, 1), (302, 1)])
@@ -81,7 +81,7 @@ def test_passing_faults_are_tried_three_times(status: int, tries: int) -> None:
     headers = {"Location": "/elsewhere"} if status == 302 else {}
     with LoopbackServer(lambda request: Reply(status=status, body="no", headers=headers)) as server:
         assert told(server, "slack") == f"HTTP {status}"
-        assert len(server.asked) == tries
+        assert len(server.requests) == tries
 
 
 def test_a_fault_that_passes_is_no_fault() -> None:
@@ -90,7 +90,7 @@ def test_a_fault_that_passes_is_no_fault() -> None:
 
     with LoopbackServer(answer) as server:
         assert told(server, "json") == ""
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def test_a_server_that_never_ends_its_answer_is_given_up() -> None:
 def test_an_answer_that_nobody_can_read_ends_nothing(body: str) -> None:
     with LoopbackServer(lambda request: Reply(body=body)) as server:
         told(server, "feishu")
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 def test_a_server_that_is_not_there_is_said_without_its_address() -> None:
