@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
-from judge.client.limiter import AdaptiveLimiter, Permit
+from judge.client.limiter import AdaptiveLimiter
+from judge.client.rate_estimator import Permit
 from judge.client.retry import Limits, RetryBudget, retry_policy
 from judge.errors import (
     AccountError,

@@ -1,29 +1,19 @@
-"""Adaptive limiter: one probe request first, then grow rate and concurrency until the server throttles.
+"""Adaptive limiter: one probe request first, then as many requests as the server accepts.
 
 Until a verdict was read, at most 8 requests are in flight, and one at a time once a request failed: a wrong
 account, name, server or model costs few requests. `skip_probes` leaves this out for a server that gave
 verdicts in an earlier run. When a server that answered fails again and again, the circuit opens: single probe
-requests follow each other at growing intervals until one is answered.
-
-The rate grows with every answer until the server throttles (HTTP 429); then it falls to the rate that the
-server accepted. From there it grows ever faster, until two throttled rates are about equal: this is taken for
-the server's limit. Near the limit the rate grows slowly, and more slowly each time the limit is confirmed.
-Throttling far below the limit refutes it.
-
-A server may also throttle some requests at any rate. Requests sent far slower than a rate that it accepted
-before show the share of these: throttling says something of the rate only beyond this share.
+requests follow each other at growing intervals until one is answered. `judge.client.rate_estimator` estimates
+the rate and the concurrency.
 """
 
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass
-from itertools import groupby
-from math import inf, sqrt
-from operator import attrgetter, itemgetter
+from math import inf
 
+from judge.client.rate_estimator import Permit, RateEstimator
 from judge.client.retry import MAX_RETRY_AFTER
 
 #: Failures in a row, without an answer between, that open the circuit.
@@ -32,66 +22,6 @@ _OUTAGE_FAILURES = 5
 _PROBE_INTERVAL, _MAX_PROBE_INTERVAL = 0.5, 5.0
 #: Requests in flight until a verdict was read, and the seconds between two until the first one is answered.
 UNCONFIRMED_CONCURRENCY, _FIRST_INTERVAL = 8, 0.125
-#: The latest requests are those of so many seconds, but at least so many.
-_WINDOW_SECONDS, _WINDOW_REQUESTS = 1.0, 20
-#: Throttled requests are too many from this number and this share of the latest requests on, and from this
-#: number of the very latest on; fewer may be chance.
-_MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE = 2, 0.1, 4
-#: From this share of a confirmed limit on, a smaller share is too many, and one request is enough once the
-#: limit is confirmed as often as counts.
-_AT_LIMIT, _SHARE_AT_LIMIT = 0.9, 0.03
-#: The same where only requests with more others in flight are throttled, which teaches the concurrency.
-_MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE = 4, 0.15, 8
-#: In slow start, so many throttled ones of the latest requests are no chance at a server that throttles 5 %:
-#: of ten, and of more where ten may be sent before the first of them is refused.
-_NO_CHANCE = ((10, 5), (32, 10))
-#: Most requests are throttled from this share of the latest on.
-_MOST = 0.75
-#: A rate is safe up to this share of the highest of the rates that the server accepted last. Bursts make an
-#: accepted rate look higher than the limit.
-_ACCEPTED_RATES, _SAFE_SHARE = 8, 0.6
-#: Shares of safe requests that are kept, safe requests that are enough to know a share, and the standard
-#: deviations above the least share from which on throttling is no chance.
-_SAFE_SHARES, _MIN_SAFE, _CHANCE_DEVIATIONS = 2, 5, 4.0
-#: Requests sent beside an equal number of others that are enough to judge that number.
-_MIN_SAMPLES = 3
-#: The share of the accepted rate to which throttling lowers the rate.
-_DECREASE_FACTOR = 0.97
-#: Seconds over which slow start spreads the first requests, at least and at most, and the growth of its rate
-#: with an answer.
-_SHORTEST_SPREAD, _LONGEST_SPREAD, _SLOW_START_GROWTH = 0.02, 0.2, 0.15
-#: Below this share of the limit the rate recovers fast: growth with an answer, at most; growth in a second at
-#: first, its increase with each answer since, and at most.
-_FAST_RECOVERY_BELOW, _FAST_RECOVERY_GROWTH = 0.75, 0.15
-_RECOVERY_A_SECOND, _RECOVERY_INCREASE, _MAX_RECOVERY_A_SECOND = 0.15, 0.02, 0.8
-#: Growth with an answer near the limit, times the answers since, of which so many a second count.
-_GROWTH_AT_LIMIT, _ANSWERS_A_SECOND = 6e-5, 5.0
-#: Each confirmation of the limit halves the growth near it, so many times at most.
-_MAX_CONFIRMATIONS = 2
-#: Two throttled rates confirm a limit when their ratio is in this range; throttling below this share of the
-#: highest rate that confirmed it refutes it.
-_SAME_RATE, _LOWEST_SHARE = (0.6, 1.5), 0.5
-#: Seconds of the first pause, at least and at most, and the requests that each later pause leaves out.
-_FIRST_PAUSE, _PAUSE_CALLS = (1.0, 2.0), 5.0
-#: Requests are kept for so many seconds until a first one was throttled, and never longer.
-_LONGEST_DELAY = 10.0
-#: Seconds of unused rate that may be caught up with: timers are late.
-_CATCH_UP = 0.02
-
-
-@dataclass(slots=True)
-class Permit:
-    """The right to send one request.
-
-    `number` counts requests, `sent_at` is in seconds of the loop's clock, `in_flight` counts the requests in
-    flight, with this one. `is_safe` tells that the server accepted a far higher rate before.
-    """
-
-    number: int
-    sent_at: float
-    in_flight: int
-    throttled: bool = False
-    is_safe: bool = False
 
 
 class AdaptiveLimiter:
@@ -289,209 +219,6 @@ class AdaptiveLimiter:
         else:
             self._estimator.add(permit)
         return permit
-
-
-class RateEstimator:
-    """Estimates the rate (requests a second) and the concurrency (`limit`) that a server accepts."""
-
-    def __init__(self, concurrency: int) -> None:
-        self.limit = float(concurrency)
-        self.rate = inf
-        #: When the next request may be sent, in seconds of the caller's clock.
-        self.next_at = -inf
-        #: Whether the server never throttled.
-        self.slow_start = True
-        self._concurrency = concurrency
-        #: The limit of the server, inf where it is not known, and the last rate that was throttled too often.
-        self._limit_rate = inf
-        self._last_throttled_rate: float | None = None
-        self._confirmations = 0
-        self._peak = 0.0
-        self._answers = 0.0
-        self._answers_since = 0
-        self._sent: deque[Permit] = deque()
-        #: The seconds after which the server throttled a request last, and when the latest of these was sent.
-        #: An earlier request that was not throttled is accepted; of later ones, nothing is known yet.
-        self._delay, self._known_until = _LONGEST_DELAY, -inf
-        #: The rates that the server accepted last, and the shares of safe requests that it throttled at the
-        #: last rates: the least share is throttled by chance.
-        self._accepted_rates: deque[float] = deque(maxlen=_ACCEPTED_RATES)
-        self._safe_shares = deque([0.0] * _SAFE_SHARES, _SAFE_SHARES)
-        #: The share throttled by chance that was known when the limit was learned.
-        self._chance_at_limit = 0.0
-        #: The first requests of the current rate, and since the circuit closed.
-        self._rate_start = self._circuit_start = 0
-        #: Whether every request was throttled at this rate.
-        self._all_throttled = False
-        #: When the circuit last closed, and the answers since.
-        self._closed_at, self._successes = -inf, 0
-
-    def start(self, now: float, first: int, latency: float) -> None:
-        """Requests start, or start again, with number `first`, after an answer that took `latency` seconds.
-
-        Where the server accepted only probes before, the rate is at most that of the answers since then.
-        """
-        self._successes += 1
-        if self.slow_start:
-            self.rate = self._concurrency / max(_SHORTEST_SPREAD, min(latency / 2, _LONGEST_SPREAD))
-        elif self._all_throttled:
-            self._limit_rate = inf  # the server may accept another rate after an outage
-            self.rate = min(self.rate, self._successes / max(now - self._closed_at, _WINDOW_SECONDS))
-        self.next_at = now + 1 / self.rate
-        self._circuit_start = self._rate_start = first
-        self._closed_at, self._successes = now, 0
-        self._all_throttled = False
-
-    def add(self, permit: Permit) -> None:
-        """A request is sent."""
-        self.next_at = max(self.next_at, permit.sent_at - _CATCH_UP) + 1 / self.rate
-        permit.is_safe = self.rate <= _SAFE_SHARE * max(self._accepted_rates, default=0.0)
-        self._sent.append(permit)
-        oldest = permit.sent_at - self._delay - 1.5 * _WINDOW_SECONDS
-        while len(self._sent) > _WINDOW_REQUESTS and self._sent[0].sent_at < oldest:
-            self._sent.popleft()
-
-    def remove(self, permit: Permit) -> None:
-        """The request of `permit` was not sent after all."""
-        if permit in self._sent:
-            self._sent.remove(permit)
-            self.next_at -= 1 / self.rate if permit.number >= self._rate_start else 0.0
-
-    def record_throttled(self, permit: Permit, now: float) -> None:
-        """The server throttled a request."""
-        permit.throttled = True
-        self._delay = min(_LONGEST_DELAY, now - permit.sent_at)
-        self._known_until = max(self._known_until, permit.sent_at)
-
-    def record_answer(self) -> None:
-        """The server answered a request: grow."""
-        self._successes += 1
-        self._answers_since += 1
-        weight = min(1.0, _ANSWERS_A_SECOND / self.rate)
-        self._answers += weight
-        growth_at_limit = _GROWTH_AT_LIMIT * self._answers / 2**self._confirmations
-        self.limit = min(self._concurrency, self.limit * (1 + growth_at_limit))
-        if self.slow_start:
-            growth = _SLOW_START_GROWTH
-        elif self.rate < _FAST_RECOVERY_BELOW * self._limit_rate:
-            a_second = min(
-                _MAX_RECOVERY_A_SECOND, _RECOVERY_A_SECOND + _RECOVERY_INCREASE * self._answers_since
-            )
-            growth = min(_FAST_RECOVERY_GROWTH, a_second / self.rate)
-        else:
-            growth = growth_at_limit * weight
-        self.rate *= 1 + growth
-
-    def is_throttled(self) -> bool:
-        """Return whether the server throttles too many of the latest requests at this rate."""
-        requests = [permit for permit in self._latest() if permit.number >= self._rate_start]
-        throttled = [permit.throttled for permit in requests]
-        if self.slow_start:
-            most = any(sum(throttled[-latest:]) >= least for latest, least in _NO_CHANCE)
-            return most or (len(throttled) > 1 and all(throttled))
-        count, share, at_once = _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE
-        if _AT_LIMIT * self._limit_rate <= self.rate < inf:
-            count, share = count - (self._confirmations == _MAX_CONFIRMATIONS), _SHARE_AT_LIMIT
-        most_accepted = max((permit.in_flight for permit in requests if not permit.throttled), default=0)
-        if all(permit.in_flight > most_accepted for permit in requests if permit.throttled):
-            count, share, at_once = _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE
-        latest = sum(throttled[-_WINDOW_REQUESTS:])
-        too_many = sum(throttled) >= max(count, share * len(throttled)) or latest >= at_once
-        if len(throttled) > 1 and all(throttled):
-            return True
-        return too_many and self._exceeds_chance(requests)
-
-    def _exceeds_chance(self, requests: list[Permit]) -> bool:
-        """Return whether more of `requests` were throttled than by chance; else doubt the learned limit."""
-        chance = min(*self._safe_shares, _throttled_safe_share(requests, 1.0))
-        for latest in (requests, requests[-_WINDOW_REQUESTS:]):
-            expected = chance * len(latest)
-            least = expected + _CHANCE_DEVIATIONS * sqrt(expected * (1 - chance))
-            if sum(permit.throttled for permit in latest) >= least:
-                return True
-        if chance > 2 * self._chance_at_limit:  # what was throttled by chance taught the limit
-            self._limit_rate, self._last_throttled_rate, self._confirmations = inf, None, 0
-            self._chance_at_limit = chance
-        return False
-
-    def is_mostly_throttled(self) -> bool:
-        """Return whether the server has throttled most requests for some time, at whatever rate."""
-        requests = self._latest()
-        accepted_at = max((permit.sent_at for permit in requests if not permit.throttled), default=-inf)
-        throttled = [permit.throttled for permit in requests if permit.number >= self._circuit_start]
-        latest = throttled[-_WINDOW_REQUESTS:]
-        many = sum(latest) >= max(_MIN_THROTTLED, _MOST * len(latest))
-        return many and self._known_until - accepted_at >= _WINDOW_SECONDS
-
-    def decrease(self, now: float, wait: float, first: int) -> float:
-        """Fall to the rate that the server accepted lately, from request number `first` on.
-
-        Return when requests may go on. The first pause is `wait` seconds, because the first burst says little
-        of the rate in the long run; later pauses are a few requests long.
-        """
-        requests = self._latest()
-        self._all_throttled = all(
-            permit.throttled for permit in requests if permit.number >= self._rate_start
-        )
-        few_calls = min(_PAUSE_CALLS / self.rate, max(_WINDOW_SECONDS, 1 / self.rate))
-        shortest, longest = _FIRST_PAUSE
-        pause = min(max(wait, shortest), longest) if self.slow_start else 0.0
-        if not self._all_throttled:
-            seconds = self._known_until - requests[0].sent_at
-            accepted = max(sum(not permit.throttled for permit in requests), 1)
-            self._learn_limit(min(self.rate, len(requests) / max(seconds, 1e-3)))
-            safe_share = _throttled_safe_share(
-                [permit for permit in requests if permit.number >= self._rate_start], 0.0
-            )
-            self._chance_at_limit = min(*self._safe_shares, safe_share)
-            self._safe_shares.append(safe_share)
-            accepted_rate = accepted / max(seconds + pause, _WINDOW_SECONDS)
-            self._accepted_rates.append(accepted_rate)
-            self.rate = _DECREASE_FACTOR * min(self.rate, accepted_rate)
-        self.slow_start = False
-        self._answers = 0.0
-        self._answers_since = 0
-        self._rate_start = first
-        self.next_at = now + max(pause, few_calls)
-        return self.next_at
-
-    def _learn_limit(self, rate: float) -> None:
-        """Record a throttled rate: it confirms a limit, refutes one, or is the first hint of one."""
-        low, high = _SAME_RATE
-        last = self._last_throttled_rate
-        is_limit = last is not None and low < rate / last < high and rate >= _LOWEST_SHARE * self._peak
-        self._peak = max(self._peak, rate) if is_limit else rate
-        self._confirmations = min(_MAX_CONFIRMATIONS, self._confirmations + 1) if is_limit else 0
-        self._limit_rate = rate if is_limit else inf
-        self._last_throttled_rate = rate
-
-    def _latest(self) -> list[Permit]:
-        """Return the latest requests that the server accepted or throttled."""
-        until = self._known_until
-        known = [permit for permit in self._sent if permit.sent_at <= until]
-        first = bisect_left(known, until - _WINDOW_SECONDS, key=attrgetter("sent_at"))
-        return known[min(first, max(0, len(known) - _WINDOW_REQUESTS)) :]
-
-    def limit_concurrency(self) -> None:
-        """Lower `limit` where the server throttles requests beside many others, and not those beside few."""
-        sent = sorted((permit.in_flight, permit.throttled) for permit in self._sent)
-        more, throttled_more = len(sent), sum(throttled for _, throttled in sent)
-        fewer = throttled_fewer = 0
-        for in_flight, group in groupby(sent, key=itemgetter(0)):
-            throttled = [was_throttled for _, was_throttled in group]
-            too_many = any(throttled) and throttled_more >= max(_MIN_SAMPLES, _MOST * more)
-            if too_many and fewer >= _MIN_SAMPLES and throttled_fewer <= (1 - _MOST) * fewer:
-                self.limit = min(self.limit, max(2.0, in_flight - 1.0))
-                self._answers = 0.0
-                return
-            more, throttled_more = more - len(throttled), throttled_more - sum(throttled)
-            fewer, throttled_fewer = fewer + len(throttled), throttled_fewer + sum(throttled)
-
-
-def _throttled_safe_share(requests: list[Permit], unknown: float) -> float:
-    """Return the share of the safe ones of `requests` that was throttled, `unknown` where they are few."""
-    safe = [permit.throttled for permit in requests if permit.is_safe]
-    return sum(safe) / len(safe) if len(safe) >= _MIN_SAFE else unknown
 
 
 def _now() -> float:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from judge.client.limiter import AdaptiveLimiter, Permit
+from judge.client.limiter import AdaptiveLimiter
+from judge.client.rate_estimator import Permit
 from judge.client.retry import MAX_RETRY_AFTER
 from tests.support import virtual_time
 

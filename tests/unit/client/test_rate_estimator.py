@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from judge.client.limiter import Permit, RateEstimator
+from judge.client.rate_estimator import Permit, RateEstimator
 
 
 def estimator_of(*calls: tuple[int, bool]) -> RateEstimator:
