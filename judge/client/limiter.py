@@ -163,8 +163,11 @@ class AdaptiveLimiter:
         most = estimator.is_mostly_throttled()
         if not estimator.slow_start:
             estimator.limit_concurrency()
-        if most or (permit.number >= self._epoch_start and estimator.is_throttled()):
+        is_current = permit.number >= self._epoch_start
+        if most or (is_current and estimator.is_throttled()):
             self._start_epoch(estimator.decrease(now, wait, self._count + 1))
+        elif is_current:
+            estimator.forget_limit_by_chance()
         if most:
             self._open_circuit(max(self._opens_at, now + max(wait, _PROBE_INTERVAL)))
 

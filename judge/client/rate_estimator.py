@@ -188,20 +188,22 @@ class RateEstimator:
         too_many = sum(throttled) >= max(count, share * len(throttled)) or latest >= at_once
         if len(throttled) > 1 and all(throttled):
             return True
-        return too_many and self._exceeds_chance(requests)
+        chance = self._chance(requests)
+        return too_many and any(
+            sum(part) >= chance * len(part) + _CHANCE_DEVIATIONS * sqrt(chance * (1 - chance) * len(part))
+            for part in (throttled, throttled[-_WINDOW_REQUESTS:])
+        )
 
-    def _exceeds_chance(self, requests: list[Permit]) -> bool:
-        """Return whether more of `requests` were throttled than by chance; else doubt the learned limit."""
-        chance = min(*self._safe_shares, _throttled_safe_share(requests, 1.0))
-        for latest in (requests, requests[-_WINDOW_REQUESTS:]):
-            expected = chance * len(latest)
-            least = expected + _CHANCE_DEVIATIONS * sqrt(expected * (1 - chance))
-            if sum(permit.throttled for permit in latest) >= least:
-                return True
-        if chance > 2 * self._chance_at_limit:  # what was throttled by chance taught the limit
+    def forget_limit_by_chance(self) -> None:
+        """Forget a limit that was learned when less was known to be throttled by chance."""
+        chance = self._chance([permit for permit in self._latest() if permit.number >= self._rate_start])
+        if chance > 2 * self._chance_at_limit:
             self._limit_rate, self._last_throttled_rate, self._confirmations = inf, None, 0
             self._chance_at_limit = chance
-        return False
+
+    def _chance(self, requests: list[Permit]) -> float:
+        """Return the share of requests that the server throttles at any rate; `requests` are the latest."""
+        return min(*self._safe_shares, _throttled_safe_share(requests, 1.0))
 
     def is_mostly_throttled(self) -> bool:
         """Return whether the server has throttled most requests for some time, at whatever rate."""
