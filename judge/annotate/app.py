@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from judge.annotate.guard import MAX_BODY_BYTES, Policy, choose_translator, find_refusal
+from judge.annotate.guard import Policy, choose_translator, find_refusal
 from judge.annotate.label_log import LabelDecision
 from judge.annotate.session import AnnotationSession, LabelConflict
 from judge.errors import InputError, StoreError
@@ -35,6 +35,8 @@ SCRIPTS = (
 )
 #: Seconds in which a request must arrive, from the connection or the answer before it to its last byte.
 REQUEST_TIMEOUT = 10.0
+#: Bytes of a body, at most, and bytes that are read of one that says that it is larger.
+_MAX_BODY, _MOST_READ = 64 * 1024, 1024 * 1024
 _Id = Annotated[str, Field(pattern=r"^[0-9a-f]{16,64}$")]
 
 
@@ -123,11 +125,14 @@ def make_app(session: AnnotationSession, policy: Policy) -> Guarded:
 
 def _write_route(path: str, model: type[_Body], write: Callable[[_Body], Mapping[str, Any]]) -> Route:
     async def respond(request: Request) -> Response:
-        body = b""
+        body, declared = b"", int(request.headers.get("content-length", 0))
+        # A connection that is closed before its body was read is reset, and the client loses the response.
         async for part in request.stream():
             body += part
-            if len(body) > MAX_BODY_BYTES:
-                return _respond(413, {"error": "too large"})
+            if len(body) > max(_MAX_BODY, min(declared, _MOST_READ)):
+                break
+        if len(body) > _MAX_BODY:
+            return _respond(413, {"error": "too large"})
         return _answer(request, lambda: write(_read_body(model, body)))
 
     return Route(path, respond, methods=["POST"])
@@ -209,23 +214,9 @@ class Guarded:
             refused = 404, "no such page"
         if refused is not None:
             status, why = refused
-            if status == 413:
-                await _discard_body(receive)
             language = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
             answer = _respond(status, {"error": choose_translator(language)(why)})
         await answer(scope, receive, send_safely)
-
-
-async def _discard_body(receive: Receive) -> None:
-    """Read a body that is too large, up to 16 times the limit.
-
-    A connection that is closed before its body was read is reset, and the client loses the response.
-    """
-    discarded, more = 0, True
-    while more and discarded <= 16 * MAX_BODY_BYTES:
-        event = await receive()
-        discarded += len(event.get("body", b""))
-        more = event.get("more_body", False)
 
 
 class TimedConnection(H11Protocol):
