@@ -29,12 +29,12 @@ from judge.config.environment import (
 from judge.config.loader import did_you_mean, read_table_rows
 from judge.config.run import Config
 from judge.dataset.clean import describe_missing
+from judge.dataset.expected import label_expected
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels
 from judge.dataset.pool import (
     PooledDataset,
     describe_differing_dates,
     dump_pooled,
-    label_expected,
     load_pooled,
     pool_dataset,
 )

@@ -1,214 +1,33 @@
-"""Side by side: a model says which of two engines' whole lists helps the user more.
-
-The lists are those of a finished run, and the result is added to its files. Each query is asked twice, with
-either engine first, and the two answers are averaged: a preference for the list that is shown first cancels
-out, and is reported.
-"""
+"""Comparing the lists of two engines of a finished run with a model, and adding the result to its files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
-
-import numpy as np
 
 from judge import factory
 from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.run_analysis import score_run
-from judge.analysis.summary import (
-    DimensionResult,
-    DimensionSummary,
-    EnginePair,
-    QueryValues,
-    average_values,
-    make_note,
-    summarise_dimension,
-)
+from judge.analysis.summary import DimensionResult, DimensionSummary
 from judge.assess import estimate as estimating
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
 from judge.completeness import check_answers, describe_unanswered
 from judge.config.run import Config
 from judge.config.run_checks import check_text_model
-from judge.dimensions import is_readable, make_question_pair, show_snippet
-from judge.errors import InputError
+from judge.dimensions.side_by_side import (
+    COMPARE_LISTS,
+    REPLY_TOKENS,
+    ListComparison,
+    measure_win_rates,
+    plan_comparison,
+)
 from judge.finished_run import export_run, measure_run
 from judge.messages import Message
 from judge.pricing import Cost, add_costs, combine_costs, make_run_cost, subtract_cost
-from judge.records import Pair, Ranking
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run
 from judge.store.store import VerdictStore
-
-_MAX_REASON = 2_000
-#: Tokens that a reason of two sentences and the preference take.
-REPLY_TOKENS = 100
-#: The most queries whose reasons the summary holds.
-_MAX_NOTES = 200
-#: With fewer queries that prefer one engine, none is named.
-_MIN_DECIDED = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Preference:
-    """What the model answers: the reason, then the better list."""
-
-    reason: str
-    better: Literal["A", "B", "tie"]
-
-
-COMPARE_LISTS = QuestionKind(
-    "sidebyside",
-    Message("sidebyside"),
-    Message("comparisons of lists"),
-    Preference,
-    {"reason": {"type": "string"}, "better": {"type": "string", "enum": ["A", "B", "tie"]}},
-    lambda answer, _: is_readable(answer.reason, _MAX_REASON),
-)
-#: The measure that is the win rate of the list that is shown first: 0.5 without a position bias.
-FIRST_LIST = "win_rate of the first list"
-#: The preference for the list that is shown first.
-_VALUES = {"A": 1.0, "tie": 0.0, "B": -1.0}
-
-
-@dataclass(frozen=True, slots=True)
-class ListComparison:
-    """The queries to compare two engines on; `to_ask` has two questions for each of `different`.
-
-    `equal` are the queries where both engines returned the same texts in the same order.
-    """
-
-    a: str
-    b: str
-    different: tuple[str, ...]
-    equal: tuple[str, ...]
-    to_ask: tuple[Pair, ...]
-
-
-def plan_comparison(run: LoadedRun, a: str, b: str) -> ListComparison:
-    """Return the comparison of the engines on the queries that neither failed on.
-
-    The engines of the comparison are sorted by name. Raises InputError when one is not in the run.
-    """
-    for engine in (a, b):
-        if engine not in run.data.engines:
-            raise InputError(
-                "engine {engine!r} is not in the run; it has {names}",
-                engine=engine,
-                names=", ".join(run.data.engines),
-            )
-    if a == b:
-        raise InputError("engine {engine!r} is named twice; name two engines to compare", engine=a)
-    a, b = sorted((a, b))
-    rankings = {each.key: each for each in run.data.rankings if each.error is None}
-    different, equal, to_ask = [], [], []
-    for query_id, query in run.data.queries.items():
-        first, second = rankings.get((a, query_id)), rankings.get((b, query_id))
-        if first is None or second is None:
-            continue
-        ids_by_list = [
-            [snippet.id for snippet in each.snippets[: run.pool.depth]] for each in (first, second)
-        ]
-        if ids_by_list[0] == ids_by_list[1]:
-            equal.append(query_id)
-            continue
-        different.append(query_id)
-        for order in ((first, second), (second, first)):
-            to_ask.append(make_question_pair(query, _show_lists(order, run.pool.depth)))
-    return ListComparison(a, b, tuple(different), tuple(equal), tuple(to_ask))
-
-
-def _show_lists(order: Sequence[Ranking], depth: int) -> list[str]:
-    return [
-        show_snippet(f"{name}{rank}", snippet)
-        for name, ranking in zip("AB", order, strict=True)
-        for rank, snippet in enumerate(ranking.snippets[:depth], start=1)
-    ]
-
-
-def measure_win_rates(run: LoadedRun, plan: ListComparison, asker: TextAsker) -> DimensionResult:
-    """Return the win rate of each engine: over queries, 1 where it is preferred, 0.5 for a tie.
-
-    An engine that only one of the two orders prefers has 0.75. A query without both answers has no value.
-    """
-    answers = asker.ask(COMPARE_LISTS, plan.to_ask)
-    #: By query: the preference for a, from -1 to 1, and for the list that is shown first.
-    preferences, positions = dict.fromkeys(plan.equal, 0.0), []
-    notes, contradictions = [], 0
-    for query_id, one, two in zip(plan.different, answers[::2], answers[1::2], strict=True):
-        if one is None or two is None:
-            continue
-        first, second = _VALUES[one.better], _VALUES[two.better]
-        preferences[query_id] = (first - second) / 2
-        positions.append((first + second) / 2)
-        contradictions += first * second > 0
-        winner = plan.a if first > second else plan.b if first < second else None
-        shown_first, answer = (plan.a, one) if first == np.sign(first - second) else (plan.b, two)
-        shown_last = plan.b if shown_first == plan.a else plan.a
-        text = f"(A = {shown_first}, B = {shown_last}) {answer.reason.strip()}"
-        notes.append(make_note(run.data.queries[query_id], winner, text))
-    notes.sort(key=lambda note: -abs(preferences[note.query_id]))
-    values: dict[tuple[str, str], QueryValues] = {}
-    for query_id, value in preferences.items():
-        values[plan.a, query_id] = {"win_rate": (1 + value) / 2}
-        values[plan.b, query_id] = {"win_rate": (1 - value) / 2}
-    remarks = (
-        _describe_preferences(plan, preferences, contradictions),
-        _compare_with_measure(run, plan, preferences),
-    )
-    engines = (plan.a, plan.b)
-    position = average_values(((1 + value) / 2 for value in positions), most=1.0)
-    pairs = (EnginePair(plan.a, plan.b, FIRST_LIST, position),)
-    return summarise_dimension(values, engines, remarks, tuple(notes[:_MAX_NOTES]), pairs=pairs, largest=1.0)
-
-
-def _describe_preferences(
-    plan: ListComparison, preferences: dict[str, float], contradictions: int
-) -> Message:
-    """Return which engine is preferred, and on how many queries."""
-    wins = sum(value > 0 for value in preferences.values())
-    losses = sum(value < 0 for value in preferences.values())
-    mean = average_values(preferences.values(), least=-1.0, most=1.0)
-    outcome = Message("not separated")
-    # Without an interval, all queries have the same preference.
-    low, high = mean.ci95 or (mean.mean or 0.0, mean.mean or 0.0)
-    if wins + losses >= _MIN_DECIDED and (low > 0 or high < 0):
-        outcome = Message("{engine} is preferred", engine=plan.a if low > 0 else plan.b)
-    return Message(
-        "{outcome}; {wins:,} queries prefer {a}, {losses:,} prefer {b}, {ties:,} are ties, of"
-        " them {equal:,} equal lists and {contradictions:,} where the two orders contradict each other;"
-        " {missing:,} have no answer.",
-        a=plan.a,
-        b=plan.b,
-        outcome=outcome,
-        wins=wins,
-        losses=losses,
-        ties=len(preferences) - wins - losses,
-        equal=len(plan.equal),
-        contradictions=contradictions,
-        missing=len(plan.different) + len(plan.equal) - len(preferences),
-    )
-
-
-def _compare_with_measure(run: LoadedRun, plan: ListComparison, preferences: dict[str, float]) -> Message:
-    """Return on how many queries the first measure prefers the same engine."""
-    scores = score_run(run, run.spec.measures[:1])
-    values = scores.average_repeats()[0][:, :, 0]
-    differences = values[scores.engines.index(plan.a)] - values[scores.engines.index(plan.b)]
-    products = [
-        difference * preferences.get(query_id, 0.0)
-        for query_id, difference in zip(scores.queries, differences, strict=True)
-    ]
-    return Message(
-        "{measure} prefers the same engine on {same:,} of the {of:,} queries where both prefer one.",
-        measure=str(scores.measures[0]),
-        same=sum(product > 0 for product in products),
-        of=sum(abs(product) > 0 for product in products),
-    )
 
 
 def forecast_comparison(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from judge.analysis.summary import Controls, DimensionResult, LabelCheck, LabelUse, SelfTestEntry
-from judge.dataset.pool import list_unreturned
+from judge.dataset.expected import list_unreturned
 from judge.measure.agreement import (
     GradesByPair,
     convert_to_judgments,

@@ -1,4 +1,4 @@
-"""The pool: the distinct pairs to judge, and which snippets show the same or an expected document.
+"""The pool: the distinct pairs to judge, and which snippets show the same document.
 
 A dataset with its pool is cached as lines: one for the dataset, then one for each query.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import Any
@@ -16,9 +16,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import msgspec
 
-from judge.dataset.clean import EMPTY_SNIPPET, TEXT_MISSING
+from judge.dataset.clean import TEXT_MISSING
 from judge.dataset.validation import short_hash
-from judge.errors import InputError
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
 
 # Parameters for tracking, which do not change the page.
@@ -38,7 +37,7 @@ def build_pool(dataset: Dataset, depth: int) -> Pool:
     """
     pairs: list[Pair] = []
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
-    for query_id, rankings in _group_rankings(dataset).items():
+    for query_id, rankings in group_rankings(dataset).items():
         by_engine = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
         all_snippets = sorted(chain.from_iterable(by_engine.values()), key=sort_key)
         distinct = {snippet.id: snippet for snippet in all_snippets}
@@ -288,91 +287,9 @@ def _unpack_snippet(
     return Snippet(id, text, title, date, url, raw_text, raw_title, docno, tuple(flags))
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedLabels:
-    """`grades` by (query id, snippet id): 1 where the snippet shows an expected document, else 0.
-
-    `unreturned` counts the expected documents that no engine returned down to the depth.
-    """
-
-    grades: Mapping[tuple[str, str], int]
-    unreturned: int
-
-
-def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
-    """Return the labels of every pair of `pool` by the expected documents of its query.
-
-    A document is named by its docno or a URL. Raise InputError for a query without the field, and for
-    snippets without text that show an expected document and another one.
-    """
-    missing = [query.id for query in dataset.queries.values() if query.expected is None]
-    if missing:
-        raise InputError(
-            "{count:,} of {total:,} queries have no field 'expected', first query {query_id!r}; -m expected"
-            " takes every grade from it: add it, with [] where no document is expected, or name a model",
-            count=len(missing),
-            total=len(dataset.queries),
-            query_id=missing[0],
-        )
-    grades: dict[tuple[str, str], int] = {}
-    unreturned = 0
-    for query_id, rankings in _group_rankings(dataset).items():
-        relevant, others = _match_documents(dataset, pool, query_id, rankings)
-        unreturned += len(others)
-        for ranking in rankings:
-            names = pool.documents[ranking.engine, query_id]
-            for snippet, name in zip(ranking.snippets, names, strict=False):
-                key, grade = (query_id, snippet.id), int(name in relevant)
-                if EMPTY_SNIPPET in snippet.flags and grades.get(key, grade) != grade:
-                    raise InputError(
-                        "query {query_id!r}: results without a text show an expected document and another"
-                        " one, but equal texts are one pair; write null for a text that is not known",
-                        query_id=query_id,
-                    )
-                grades[key] = max(grade, grades.get(key, 0))
-    return ExpectedLabels(grades, unreturned)
-
-
-def list_unreturned(dataset: Dataset, pool: Pool) -> dict[str, tuple[str, ...]]:
-    """Return, by query, the expected documents that no engine returned down to the depth of the pool."""
-    return {
-        query_id: _match_documents(dataset, pool, query_id, rankings)[1]
-        for query_id, rankings in _group_rankings(dataset).items()
-    }
-
-
-def _group_rankings(dataset: Dataset) -> dict[str, list[Ranking]]:
+def group_rankings(dataset: Dataset) -> dict[str, list[Ranking]]:
+    """Return the rankings of each query, in the order of the queries."""
     by_query: dict[str, list[Ranking]] = {query_id: [] for query_id in dataset.queries}
     for ranking in dataset.rankings:
         by_query[ranking.query_id].append(ranking)
     return by_query
-
-
-def _match_documents(
-    dataset: Dataset, pool: Pool, query_id: str, rankings: list[Ranking]
-) -> tuple[set[str], tuple[str, ...]]:
-    """Return the names of the expected documents in the pool, and of those that are not there."""
-    names: dict[str, set[str]] = {}
-    for ranking in rankings:
-        documents = pool.documents[ranking.engine, query_id]
-        for snippet, document in zip(ranking.snippets, documents, strict=False):
-            for spelling in (*_spell(snippet.docno), *_spell(snippet.url)):
-                names.setdefault(spelling, set()).add(document)
-    relevant: set[str] = set()
-    others: dict[str, str] = {}
-    for item in dataset.queries[query_id].expected or ():
-        spellings = list(_spell(item))
-        documents_of = next((names[spelling] for spelling in spellings if spelling in names), None)
-        if documents_of:
-            relevant |= documents_of
-        else:
-            others[spellings[-1]] = item
-    return relevant, tuple(others.values())
-
-
-def _spell(name: str) -> Iterator[str]:
-    """Yield a name of a document as it is, and the canonical form of a URL."""
-    if name:
-        yield name
-        if address := canonicalise_url(name):
-            yield f"http://{address}"

@@ -17,7 +17,7 @@ import numpy as np
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
-from judge.dataset.pool import list_unreturned
+from judge.dataset.expected import list_unreturned
 from judge.dataset.textfile import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import file_name

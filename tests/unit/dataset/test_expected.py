@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import judge
-from judge.dataset.pool import ExpectedLabels, build_pool, label_expected
+from judge.dataset.expected import ExpectedLabels, label_expected
+from judge.dataset.pool import build_pool
 from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from tests.support.cases import check_each

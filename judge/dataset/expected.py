@@ -1,0 +1,94 @@
+"""The documents that a dataset expects for its queries (column `expected`), as labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from judge.dataset.clean import EMPTY_SNIPPET
+from judge.dataset.pool import canonicalise_url, group_rankings
+from judge.errors import InputError
+from judge.records import Dataset, Pool, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedLabels:
+    """`grades` by (query id, snippet id): 1 where the snippet shows an expected document, else 0.
+
+    `unreturned` counts the expected documents that no engine returned down to the depth.
+    """
+
+    grades: Mapping[tuple[str, str], int]
+    unreturned: int
+
+
+def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
+    """Return the labels of every pair of `pool` by the expected documents of its query.
+
+    A document is named by its docno or a URL. Raise InputError for a query without the field, and for
+    snippets without text that show an expected document and another one.
+    """
+    missing = [query.id for query in dataset.queries.values() if query.expected is None]
+    if missing:
+        raise InputError(
+            "{count:,} of {total:,} queries have no field 'expected', first query {query_id!r}; -m expected"
+            " takes every grade from it: add it, with [] where no document is expected, or name a model",
+            count=len(missing),
+            total=len(dataset.queries),
+            query_id=missing[0],
+        )
+    grades: dict[tuple[str, str], int] = {}
+    unreturned = 0
+    for query_id, rankings in group_rankings(dataset).items():
+        relevant, others = _match_documents(dataset, pool, query_id, rankings)
+        unreturned += len(others)
+        for ranking in rankings:
+            names = pool.documents[ranking.engine, query_id]
+            for snippet, name in zip(ranking.snippets, names, strict=False):
+                key, grade = (query_id, snippet.id), int(name in relevant)
+                if EMPTY_SNIPPET in snippet.flags and grades.get(key, grade) != grade:
+                    raise InputError(
+                        "query {query_id!r}: results without a text show an expected document and another"
+                        " one, but equal texts are one pair; write null for a text that is not known",
+                        query_id=query_id,
+                    )
+                grades[key] = max(grade, grades.get(key, 0))
+    return ExpectedLabels(grades, unreturned)
+
+
+def list_unreturned(dataset: Dataset, pool: Pool) -> dict[str, tuple[str, ...]]:
+    """Return, by query, the expected documents that no engine returned down to the depth of the pool."""
+    return {
+        query_id: _match_documents(dataset, pool, query_id, rankings)[1]
+        for query_id, rankings in group_rankings(dataset).items()
+    }
+
+
+def _match_documents(
+    dataset: Dataset, pool: Pool, query_id: str, rankings: list[Ranking]
+) -> tuple[set[str], tuple[str, ...]]:
+    """Return the names of the expected documents in the pool, and of those that are not there."""
+    names: dict[str, set[str]] = {}
+    for ranking in rankings:
+        documents = pool.documents[ranking.engine, query_id]
+        for snippet, document in zip(ranking.snippets, documents, strict=False):
+            for spelling in (*_spell(snippet.docno), *_spell(snippet.url)):
+                names.setdefault(spelling, set()).add(document)
+    relevant: set[str] = set()
+    others: dict[str, str] = {}
+    for item in dataset.queries[query_id].expected or ():
+        spellings = list(_spell(item))
+        documents_of = next((names[spelling] for spelling in spellings if spelling in names), None)
+        if documents_of:
+            relevant |= documents_of
+        else:
+            others[spellings[-1]] = item
+    return relevant, tuple(others.values())
+
+
+def _spell(name: str) -> Iterator[str]:
+    """Yield a name of a document as it is, and the canonical form of a URL."""
+    if name:
+        yield name
+        if address := canonicalise_url(name):
+            yield f"http://{address}"
