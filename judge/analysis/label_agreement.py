@@ -8,7 +8,7 @@ The names of the fields are the keys of the file. A field is None where the valu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -142,7 +142,20 @@ def compare_with_labels(run: LoadedRun, people: HumanLabels, *, bare: bool = Fal
         wholly_labelled_queries=len(fully),
         queries_to_label=len(labelled.every),
         queries_without_text=len({ranking.query_id for ranking in run.data.rankings} - labelled.every),
-        **{each.name: getattr(result, each.name) for each in fields(result)},
+        pairs=result.pairs,
+        queries=result.queries,
+        confusion=result.confusion,
+        same_grade=result.same_grade,
+        kappa=result.kappa,
+        kappa_quadratic=result.kappa_quadratic,
+        alpha=result.alpha,
+        bias=result.bias,
+        same_verdict=result.same_verdict,
+        kappa_relevant=result.kappa_relevant,
+        bias_relevant=result.bias_relevant,
+        precision=result.precision,
+        recall=result.recall,
+        kappa_at=result.kappa_at,
         engines=engines,
         widest_gap=gap,
         orders=orders,

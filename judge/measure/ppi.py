@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
@@ -395,11 +395,19 @@ def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDiffe
         ci95, p = (mean.ci95, compute_two_sided_p(mean)) if different >= MIN_DIFFERENT else (None, None)
         outcome = decide_order(sample.lead, ci95)
         a, b = sample.engines
-        shared = {each.name: getattr(mean, each.name) for each in fields(mean)}
         yield CorrectedDifference(
             a=a,
             b=b,
-            **{**shared, "ci95": ci95},
+            assessor=mean.assessor,
+            assessor_n=mean.assessor_n,
+            corrected=mean.corrected,
+            ci95=ci95,
+            se=mean.se,
+            weight=mean.weight,
+            labelled=mean.labelled,
+            undefined=mean.undefined,
+            rest=mean.rest,
+            filled=mean.filled,
             p=p,
             different=different,
             p_adjusted=None if p is None else min(1.0, p * len(samples)),

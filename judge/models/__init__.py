@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from judge.errors import InputError, SetupError
@@ -76,14 +76,26 @@ def open_model(
     raise SetupError("there is no model {model!r}; write {forms}", model=spec, forms=FORMS)
 
 
-def _import_opener(module: str, name: str) -> Callable[..., Model]:
-    """Return what opens a model as `name` in a module of this package does, which is imported then."""
+def _open_openai(
+    name: str, access: Endpoint, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
+) -> Model:
+    from judge.models.openai import OpenAI
 
-    def open_model(*arguments: object) -> Model:
-        model: Model = getattr(import_module(f"{__name__}.{module}"), name)(*arguments)
-        return model
+    return OpenAI(name, access, sampling, extra)
 
-    return open_model
+
+def _open_dashscope(
+    name: str, access: Endpoint, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
+) -> Model:
+    from judge.models.dashscope import DashScope
+
+    return DashScope(name, access, sampling, extra)
+
+
+def _open_langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
+    from judge.models.langchain import open_chat_model
+
+    return open_chat_model(name, access, sampling)
 
 
 def _decide(open_chat_model: Callable[..., Model], most: int) -> Callable[[str, Endpoint, Sampling], Model]:
@@ -125,9 +137,6 @@ class Provider:
     extra: str = ""
 
 
-_open_openai = _import_opener("openai", "OpenAI")
-_open_dashscope = _import_opener("dashscope", "DashScope")
-_open_langchain = _import_opener("langchain", "open_chat_model")
 #: How a user writes a reranker and a decision model.
 _RERANKER, _DECISION = "rerank:PROVIDER:NAME", "decision:PROVIDER:NAME"
 #: The providers by what precedes the name of a model. A program may add its own.
