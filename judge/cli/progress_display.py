@@ -133,7 +133,7 @@ class ProgressLines:
     def begin(self, total: int, done: int, topic: str = "") -> None:
         """Print how much there is to do."""
         self._topic, self._current = topic, QUESTIONS if topic else self._words
-        self._asked, self._known, self._done, self._failed = total, done, done, 0
+        self._total, self._known, self._done, self._failed = total, done, done, 0
         self._began = self._printed_at = self._clock()
         if done < total:
             rest = self._t("; the other {known:,} are known already", known=done) if done else ""
@@ -167,12 +167,12 @@ class ProgressLines:
                 t(
                     "{state}, {failed} failed, {rate:.1f}/s{cost}, about {left:.0f} s left",
                     state=self._add_topic(
-                        t(self._current.state, done=self._done - self._failed, total=self._asked)
+                        t(self._current.state, done=self._done - self._failed, total=self._total)
                     ),
                     failed=self._failed,
                     rate=rate,
                     cost=cost,
-                    left=(self._asked - self._done) / rate,
+                    left=(self._total - self._done) / rate,
                 )
             )
 

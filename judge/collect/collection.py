@@ -138,8 +138,8 @@ async def _wait_until_done(work: asyncio.Future[None], stop: CancelToken) -> Non
 class CollectListener(Protocol):
     """Is called when an answer is on disk; does nothing by default."""
 
-    def begin(self, asked: int, done_count: int) -> None:
-        """Begin: `asked` answers are wanted, `done_count` of them are in the log already."""
+    def begin(self, total: int, done_count: int) -> None:
+        """Begin: `total` answers are wanted, `done_count` of them are in the log already."""
         return
 
     def answered(self, *, failed: bool) -> None:

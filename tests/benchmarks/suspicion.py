@@ -34,8 +34,8 @@ def main() -> None:
     for kind in dict.fromkeys(case["type"] for case in hostile_text.cases()):
         cases = hostile_text.cases(kind)
         seen = recall(case for case in cases if not is_held_out(case))
-        content = recall(case for case in cases if is_held_out(case))
-        print(f"{kind:16} fitted {seen[0]}/{seen[1]}  held out {content[0]}/{content[1]}")
+        held_out = recall(case for case in cases if is_held_out(case))
+        print(f"{kind:16} fitted {seen[0]}/{seen[1]}  held out {held_out[0]}/{held_out[1]}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from judge.measure.resampling import StatisticValue
 from judge.report.charts import Chart
 from tests.support.browser import address_of, opened, serious
 from tests.unit.report.charted import agreement_with, charts_of
-from tests.unit.report.labelled import favouring, held
+from tests.unit.report.labelled import favouring, make_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -78,7 +78,7 @@ def drawings() -> tuple[Chart, ...]:
     """Every chart, of a run with repeats, failures and labels."""
     shown, _, text = favouring(12, "a search engine with a long name", "必应国际版第二号引擎")
     missing = {key: None if at % 9 == 0 else grade for at, (key, grade) in enumerate(text.items())}
-    run = held(shown, missing, text, measures="nDCG@3 AP@3 P@1 RR@3 sDCG@3")
+    run = make_run(shown, missing, text, measures="nDCG@3 AP@3 P@1 RR@3 sDCG@3")
     confusion = ((3, 1, 0, 0), (1, 2, 0, 0), (0, 1, 4, 1), (0, 0, 1, 1234))
     agreement = agreement_with(confusion, StatisticValue(None, None, "a test"))
     return charts_of(run, agreement)

@@ -13,7 +13,7 @@ import pytest
 
 from judge.report.display_text import escape_hidden, fit_on_line
 from tests.support.browser import address_of, opened
-from tests.unit.report.pages import held, ran, render_results
+from tests.unit.report.pages import ran, read_object, render_results
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -92,7 +92,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
         for engine in BASE
         for rank in (1, 2)
     ]  # fmt: skip
-    return held(ran(tmp_path_factory.mktemp("runs") / "base", rows), "results.json")
+    return read_object(ran(tmp_path_factory.mktemp("runs") / "base", rows), "results.json")
 
 
 def filled(entry: Entry, number: int, text: str) -> Entry:

@@ -76,14 +76,14 @@ def ask(page: Page, requests: Mapping[str, Any]) -> None:
             place.select_option(value)
 
 
-@check_each(("asked", "meets"), FILTERS)
+@check_each(("filters", "meets"), FILTERS)
 def test_a_filter_finds_what_results_json_holds(
-    watched: Watched, folder: Path, asked: dict[str, Any], meets: Callable[[Entry], bool]
+    watched: Watched, folder: Path, filters: dict[str, Any], meets: Callable[[Entry], bool]
 ) -> None:
     from playwright.sync_api import expect
 
     page = watched.page
-    ask(page, asked)
+    ask(page, filters)
     wanted = [entry["query_id"] for entry in results(folder)["queries"] if meets(entry)]
     assert listed_queries(page) == wanted
     expect(page.locator(".count")).to_contain_text(
@@ -150,7 +150,7 @@ def chinese(browser: Browser, report: Path) -> Iterator[Watched]:
 
 
 @check_each(
-    "asked",
+    "fragment",
     [
         "sort=__proto__", "sort=constructor", "sort=never", "engine=__proto__", "engine=0", "engine=Dot",
         "grade=99", "grade=-1", "verdict=toString", "ql=tlh", "c.device=never", "c.never=phone",
@@ -158,13 +158,13 @@ def chinese(browser: Browser, report: Path) -> Iterator[Watched]:
     ],
 )  # fmt: skip
 def test_what_an_address_asks_for_and_is_not_there_is_ignored(
-    chinese: Watched, report: Path, asked: str
+    chinese: Watched, report: Path, fragment: str
 ) -> None:
     from playwright.sync_api import expect
 
     page = chinese.page
     page.goto("about:blank")  # another fragment alone loads nothing
-    page.goto(f"{address_of(report)}#{asked}")
+    page.goto(f"{address_of(report)}#{fragment}")
     assert listed_queries(page) == [f"q{number}" for number in range(64)]
     expect(page.locator(".count")).to_have_text("共 64 条查询")
     assert page.locator("select").evaluate_all("all => all.map((each) => each.value).join('')") == ""

@@ -75,12 +75,12 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
 def test_sentences_are_text(browser: Browser, reported: Reported) -> None:
     from playwright.sync_api import expect
 
-    output = [text for text in records.HOSTILE if "\ud800" not in text]
-    path = reported({**alarm(), "reasons": output, "regression_test": None})
+    hostile = [text for text in records.HOSTILE if "\ud800" not in text]
+    path = reported({**alarm(), "reasons": hostile, "regression_test": None})
     with opened(browser, address_of(path), locale="en-US") as result:
-        assert result.page.locator(".night li").count() == len(output)
+        assert result.page.locator(".night li").count() == len(hostile)
         assert result.page.locator(".night :not(p, ul, li, span, bdi, a)").count() == 0
-        expect(result.page.locator(".night li").first).to_have_text(output[0])
+        expect(result.page.locator(".night li").first).to_have_text(hostile[0])
         assert (result.requests, result.complaints) == ([], [])
 
 

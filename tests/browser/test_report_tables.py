@@ -39,7 +39,7 @@ def ask(**first: object) -> Iterator[dict[str, object]]:
 
 
 def report_of(folder: Path, **first: object) -> Path:
-    """The report of a run over what was `asked`."""
+    """The report of a run over these rows."""
     return write_page(folder, ran(folder / "run", ask(**first)))
 
 

@@ -147,8 +147,8 @@ def test_a_night_that_was_begun_and_not_finished_is_listed(browser: Browser, tmp
     path = trend_page.write_trend_page(tmp_path)
     for locale, words in (("en-US", "was begun and not finished: "), ("zh-CN", "已开始但未完成：")):
         with opened(browser, address_of(path), locale=locale) as result:
-            text = result.page.locator(".notice")
-            expect(text).to_contain_text(f"2026-05-02 {words}judge nightly judge.toml --date 2026-05-02")
+            notice = result.page.locator(".notice")
+            expect(notice).to_contain_text(f"2026-05-02 {words}judge nightly judge.toml --date 2026-05-02")
             assert result.page.locator("table.nights tbody tr").count() == 2
 
 

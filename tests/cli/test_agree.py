@@ -442,9 +442,9 @@ def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     path = tmp_path / "plan.csv"
     assert "can't be drawn: the run has 10 to label" in refusal(run, "--plan", 11, "--out", path)
-    requests = planned(run, path, 10)
-    assert len(requests) == 10
-    assert all(row["snippet"] for row in requests)
+    printed = planned(run, path, 10)
+    assert len(printed) == 10
+    assert all(row["snippet"] for row in printed)
     output = agree(run, "--qrels", fill_in(path))
     result = written(run)
     assert (result["pairs"], result["wholly_labelled_queries"], result["unlabelled_pairs"]) == (10, 10, 0)
@@ -706,7 +706,7 @@ def design(unfair: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @check_each(
-    "path, value, said",
+    "path, value, expected",
     [
         (["measure"], "nDCG@3", "measure is 'nDCG@3', but nDCG@3 is no sum over ranks"),
         (["measure"], "P@5", "measure is 'P@5', but P@5 looks deeper"),
@@ -730,7 +730,7 @@ def design(unfair: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_damaged_plan_is_refused_by_file_and_field(
-    unfair: Path, design: Path, tmp_path: Path, path: list[Any], value: object, said: str
+    unfair: Path, design: Path, tmp_path: Path, path: list[Any], value: object, expected: str
 ) -> None:
     plan = tmp_path / "plan.csv"
     record = json.loads(design.with_suffix(".json").read_text())
@@ -740,7 +740,7 @@ def test_a_damaged_plan_is_refused_by_file_and_field(
     inner[path[-1]] = value
     plan.with_suffix(".json").write_text(json.dumps(record))
     result = refusal(unfair, "--qrels", design.with_name("labels-plan.csv"), "--plan", plan)
-    assert f"plan.json: {said}" in " ".join(result.split())
+    assert f"plan.json: {expected}" in " ".join(result.split())
 
 
 def test_a_repeated_unit_is_refused(unfair: Path, design: Path, tmp_path: Path) -> None:

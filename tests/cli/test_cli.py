@@ -99,13 +99,13 @@ def test_judgments_that_are_cut_off_are_not_scored(tmp_path: Path, part: float) 
 
 def test_measures_are_taken_as_they_are_listed(tmp_path: Path) -> None:
     """What `judge measures` prints has spaces and commas inside parentheses; both also separate."""
-    requests = "RBP(rel=1, p=0.8)@10, nDCG(own, dcg='exp-log2')@4;AP@10  p@5"
+    measures = "RBP(rel=1, p=0.8)@10, nDCG(own, dcg='exp-log2')@4;AP@10  p@5"
     names = ["RBP(rel=1,p=0.8)@10", "nDCG(own,dcg='exp-log2')@4", "AP@10", "P@5"]
     data, out = write_rows(tmp_path / "d.jsonl", numbered(3, 2, 3)), tmp_path / "runs" / "x"
-    done = command("run", data, "-m", "lexical", "--out", out, "--measures", requests)
+    done = command("run", data, "-m", "lexical", "--out", out, "--measures", measures)
     assert done.returncode == 0, done.stderr
     assert results(out)["summary"]["measures"] == names
-    done = command("score", out, "--save", "--measures", requests.replace("AP@10", "AP@5"))
+    done = command("score", out, "--save", "--measures", measures.replace("AP@10", "AP@5"))
     assert done.returncode == 0, done.stderr
     assert results(out)["summary"]["measures"] == [*names[:2], "AP@5", "P@5"]
     done = command("compare", out, "--measures", "P@5, RBP(rel=1, p=0.8)@10")
@@ -136,7 +136,7 @@ def test_show_prints_grades_and_reasons(demo: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["run"], "no dataset was named"),
         (["run", "absent.jsonl", "-m", "lexical"], "absent.jsonl: no such file"),
@@ -157,12 +157,12 @@ def test_show_prints_grades_and_reasons(demo: Path) -> None:
     ],
 )
 def test_wrong_usage_is_one_clear_line_and_exit_code_2(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[object], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[object], expected: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     done = command(*words)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert expected in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
 
@@ -341,7 +341,7 @@ def test_a_program_runs_a_command_with_streams_and_an_environment_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("what", "code", "said"),
+    ("what", "code", "expected"),
     [
         ("trips", 130, "judge: interrupted; kept"),
         ("breaks", 70, "ZeroDivisionError"),
@@ -349,11 +349,11 @@ def test_a_program_runs_a_command_with_streams_and_an_environment_of_its_own(
         ("is_hung_up_on", 70, "BrokenPipeError"),
     ],
 )
-def test_how_a_command_ends_that_no_one_foresaw(what: str, code: int, said: str) -> None:
+def test_how_a_command_ends_that_no_one_foresaw(what: str, code: int, expected: str) -> None:
     """A signal may be heard inside a library, and a crash is no regression; neither tells a key."""
     done = subprocess.run(
         [sys.executable, "-c", ENDING.format(what)], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == code
-    assert said in done.stderr
+    assert expected in done.stderr
     assert "canary" not in done.stderr

@@ -149,18 +149,18 @@ def test_an_engine_that_wants_to_be_left_alone_is_waited_for_as_long_as_one_like
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         ([], "queries is missing; give QUERIES"),
         (["queries.tsv", "--out", "d.jsonl", "--engine", "brave"], "set BRAVE_SEARCH_API_KEY"),
         (["queries.tsv", "--out", "d.jsonl", "--engine", "exa", "--base-url", "here"], "NAME=URL"),
     ],
 )
-def test_what_is_wrong_is_said_before_a_call(given: list[str], said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_before_a_call(given: list[str], expected: str, tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     done = command("collect", *(str(tmp_path / word) if "." in word else word for word in given))
     assert done.returncode == 2, done.stderr
-    assert said in done.stderr
+    assert expected in done.stderr
     assert not list(tmp_path.glob("d.jsonl*"))
 
 

@@ -256,17 +256,17 @@ def test_another_assessor_leaves_only_what_no_pool_divides(runs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [(("--depth", 4), "depth is 4 in one and 5"), (("--depth", 5, "--scale", "binary"), "scale is binary")],
 )
 def test_runs_that_were_judged_otherwise_are_refused_by_name(
-    runs: Path, tmp_path: Path, options: tuple[object, ...], said: str
+    runs: Path, tmp_path: Path, options: tuple[object, ...], expected: str
 ) -> None:
     rows = write_rows(tmp_path / "d.jsonl", graded(1, {"bing": 2}, queries=1))
     assert command("run", rows, "-m", "lexical", *options, "--out", tmp_path / "mine").returncode == 0
     message = refused(runs / "night1", tmp_path / "mine")
     assert "mine and night1 can't be compared" in message
-    assert said in message
+    assert expected in message
 
 
 def test_runs_of_other_queries_are_refused(runs: Path, tmp_path: Path) -> None:
@@ -389,12 +389,14 @@ def test_snippets_without_text_belong_to_every_repeat(tmp_path: Path) -> None:
 
 
 def test_on_a_terminal_a_finished_repeat_is_told_above_the_bar() -> None:
-    text = io.StringIO()
-    bar = ProgressBar(Console(file=text, force_terminal=True, width=80))
+    stream = io.StringIO()
+    bar = ProgressBar(Console(file=stream, force_terminal=True, width=80))
     bar.begin(total=4, done=0)
     bar.end_repeat(RepeatProgress(number=1, repeats=2, judged=1200, failed=3, relevant=300))
     bar.end()
-    assert "repeat 1 of 2: 1,200 pairs judged, 3 failed; 25.0% of the judged are relevant" in text.getvalue()
+    assert (
+        "repeat 1 of 2: 1,200 pairs judged, 3 failed; 25.0% of the judged are relevant" in stream.getvalue()
+    )
 
 
 def test_a_single_repeat_needs_no_word(tmp_path: Path) -> None:

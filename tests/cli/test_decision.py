@@ -37,16 +37,16 @@ def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
         words = ("-m", f"decision:{form}:m", "--base-url", url, "--out", tmp_path / "run")
         done = command("run", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
         assert done.returncode == 0, done.stderr
-        requests = server.requests[0]
+        request = server.requests[0]
         calls = len(server.requests)
         estimated = command("estimate", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
         assert (estimated.returncode, len(server.requests)) == (0, calls)
-    body = requests.body or {}
+    body = request.body or {}
     sent = body.get("parameters", body)
     assert {name: sent[name] for name in ("max_tokens", "logprobs")} == {"max_tokens": 1, "logprobs": True}
     assert "response_format" not in sent
-    assert "Reply with the grade alone: 0, 1, 2 or 3." in requests.prompt
-    assert "JSON" not in requests.prompt
+    assert "Reply with the grade alone: 0, 1, 2 or 3." in request.prompt
+    assert "JSON" not in request.prompt
     for query in results(tmp_path / "run")["queries"]:
         for engine in query["engines"].values():
             for snippet in engine["snippets"]:

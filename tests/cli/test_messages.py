@@ -60,7 +60,7 @@ def test_a_run_without_a_grade_is_one_line(name: str, unjudged: Path) -> None:
 
 
 @check_each(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (("--as-of", "nonsense"), "--as-of is 'nonsense'; it is a day such as 2026-05-01"),
         (("--columns", "snippet"), "--columns is 'snippet'; it is FIELD=COLUMN, such as snippet=COLUMN"),
@@ -72,11 +72,11 @@ def test_a_run_without_a_grade_is_one_line(name: str, unjudged: Path) -> None:
         ),
     ],
 )
-def test_an_option_is_named_as_it_is_typed(words: tuple[str, str], said: str, tmp_path: Path) -> None:
+def test_an_option_is_named_as_it_is_typed(words: tuple[str, str], expected: str, tmp_path: Path) -> None:
     done = command("run", data_of(tmp_path), "-m", "lexical", *words, "--out", tmp_path / "x")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert said in line
+    assert expected in line
 
 
 def test_dates_may_be_shown_by_either_option(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ ROWS = [
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Config]:
+def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Config]:
     """Makes the options of a self-test that asks a model behind a server."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-5b1d9f")
 
@@ -58,9 +58,9 @@ def printed(outcome: RunResult) -> str:
     return screen.file.getvalue()
 
 
-def test_a_sound_assessor_passes_and_pays_once(asked: Callable[..., Config]) -> None:
+def test_a_sound_assessor_passes_and_pays_once(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.sound) as server:
-        config = asked(server)
+        config = configure(server)
         assert count_calls(config) == (440, 440)
         first = run_selftest(config)
         kept = first.path.read_bytes()
@@ -68,7 +68,7 @@ def test_a_sound_assessor_passes_and_pays_once(asked: Callable[..., Config]) -> 
         assert count_calls(config) == (440, 0)
         assert run_selftest(config).calls_made == 0
         assert first.path.read_bytes() == kept
-        again = run_selftest(asked(server, repeats=2))
+        again = run_selftest(configure(server, repeats=2))
         assert (again.calls_made, again.result.repeat, again.path) == (440, 2, first.path)
     for prompt in ("shipped", "plain"):
         figures = of(first, prompt)
@@ -79,9 +79,11 @@ def test_a_sound_assessor_passes_and_pays_once(asked: Callable[..., Config]) -> 
     assert b"sk-canary" not in kept
 
 
-def test_one_that_obeys_injected_text_is_found_out_attack_by_attack(asked: Callable[..., Config]) -> None:
+def test_one_that_obeys_injected_text_is_found_out_attack_by_attack(
+    configure: Callable[..., Config],
+) -> None:
     with LoopbackServer(assessors.obedient) as server:
-        figures = of(run_selftest(asked(server)))
+        figures = of(run_selftest(configure(server)))
     fooled = {attack: counts(share) for attack, share in figures["attacks"].items()}
     assert fooled.pop("query_only") == fooled.pop("stuffing") == (0, 20)
     assert len(fooled) == 10
@@ -91,18 +93,20 @@ def test_one_that_obeys_injected_text_is_found_out_attack_by_attack(asked: Calla
     assert {each["kind"] for each in figures["surprises"]} == {"injected"}
 
 
-def test_what_the_fence_is_worth_is_the_difference_to_the_plain_prompt(asked: Callable[..., Config]) -> None:
+def test_what_the_fence_is_worth_is_the_difference_to_the_plain_prompt(
+    configure: Callable[..., Config],
+) -> None:
     with LoopbackServer(assessors.guarded) as server:
-        result = run_selftest(asked(server, scale="binary"))
+        result = run_selftest(configure(server, scale="binary"))
     assert counts(of(result)["hostile"]) == (0, 120)
     assert counts(of(result)["too_low"]["partial"]) == (0, 12)
     assert counts(of(result, "plain")["hostile"]) == (120, 120)
     assert counts(of(result, "plain")["strict"]) == (0, 64)
 
 
-def test_one_that_is_too_strict_is_never_fooled_and_finds_nothing(asked: Callable[..., Config]) -> None:
+def test_one_that_is_too_strict_is_never_fooled_and_finds_nothing(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.strict) as server:
-        figures = of(run_selftest(asked(server)))
+        figures = of(run_selftest(configure(server)))
     assert counts(figures["hostile"]) == (0, 120)
     assert {kind: counts(share) for kind, share in figures["too_low"].items()} == {
         "relevant": (28, 28),
@@ -112,21 +116,21 @@ def test_one_that_is_too_strict_is_never_fooled_and_finds_nothing(asked: Callabl
     }
 
 
-def test_reasons_in_another_language_are_counted(asked: Callable[..., Config]) -> None:
+def test_reasons_in_another_language_are_counted(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.foreign) as server:
-        figures = of(run_selftest(asked(server)))
+        figures = of(run_selftest(configure(server)))
     assert counts(figures["language"]) == (0, 220)
     assert counts(figures["hostile"]) == (0, 120)
 
 
-def test_replies_that_need_repair_or_cannot_be_read_are_counted(asked: Callable[..., Config]) -> None:
+def test_replies_that_need_repair_or_cannot_be_read_are_counted(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.sloppy) as server:
-        figures = of(run_selftest(asked(server)))
+        figures = of(run_selftest(configure(server)))
     assert counts(figures["obedient"]) == (104, 220)
     assert (figures["judged"], sum(figures["failures"].values())) == (214, 6)
 
 
-def test_a_server_that_fails_leaves_no_result(asked: Callable[..., Config], tmp_path: Path) -> None:
+def test_a_server_that_fails_leaves_no_result(configure: Callable[..., Config], tmp_path: Path) -> None:
     def failing(request: ChatRequest) -> Reply:
         return Reply(status=500, body="{}") if request.number % 10 == 0 else assessors.sound(request)
 
@@ -135,13 +139,13 @@ def test_a_server_that_fails_leaves_no_result(asked: Callable[..., Config], tmp_
 
     for answer in (failing, refusing):
         with LoopbackServer(answer) as server, pytest.raises(RunIncomplete, match="the same command"):
-            run_selftest(asked(server))
+            run_selftest(configure(server))
         assert not list(tmp_path.glob("runs/selftests/*.json"))
 
 
-def test_what_is_not_one_assessor_is_refused(asked: Callable[..., Config]) -> None:
+def test_what_is_not_one_assessor_is_refused(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.sound) as server, pytest.raises(InputError, match="one -m"):
-        run_selftest(asked(server, panel=("lexical",)))
+        run_selftest(configure(server, panel=("lexical",)))
 
 
 def test_the_result_stands_beside_the_scores_of_the_assessor(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ def run(folder: Path, url: str, *words: object, **environment: str) -> subproces
     data = write_rows(folder / "d.jsonl", numbered(5, 2, 1))
     patient = folder / "judge.toml"
     patient.write_text("patience = 2\n", encoding="utf-8")
-    config = ("-m", "openai:fake", "--base-url", url, "--config", patient, "--out", folder / "r" / "x")
-    return command("run", data, *config, *words, **environment)
+    options = ("-m", "openai:fake", "--base-url", url, "--config", patient, "--out", folder / "r" / "x")
+    return command("run", data, *options, *words, **environment)
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:

@@ -191,13 +191,13 @@ def start_annotating(run: Path) -> Result:
     """Do what `judge annotate` does before it listens, and show the first pair."""
 
     def start() -> None:
-        content = load.load_run(RunFolder(run))
-        keys = session.draw_pairs_to_label(content.pool)
+        loaded = load.load_run(RunFolder(run))
+        keys = session.draw_pairs_to_label(loaded.pool)
         with reading_run(run):
             today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
         with label_log.open_labels(run, "me") as own:
-            ordered = session.order_pairs(content.pool, keys, own.who)
-            AnnotationSession(run, content, ordered, own, today).state()
+            ordered = session.order_pairs(loaded.pool, keys, own.who)
+            AnnotationSession(run, loaded, ordered, own, today).state()
 
     errors = io.StringIO()
     with redirect_stderr(errors):

@@ -70,7 +70,7 @@ def disturb(
     """A run with a disk that fails; gives what runs it to the end and checks the ledger."""
     before, child = questions.count, killing.judge(here, prepare)
     code = child.wait()
-    match, paid = killing.held(here.store), questions.count - before
+    match, paid = killing.read_store(here.store), questions.count - before
     tally.runs += 1
     tally.failed += code != 0
     tally.lost += len(child.acknowledged - match.keys.keys())
@@ -79,7 +79,7 @@ def disturb(
     killing.check_files(here.out, {})
 
     def recover() -> None:
-        assert killing.judge(here).wait() == 0, child.said
+        assert killing.judge(here).wait() == 0, child.output
         cost, requests = killing.cost(here.out), questions.count - before
         right = requests <= cost["calls"] == PAIRS + cost["maybe_billed"]
         tally.wrong_ledgers += not right or requests - PAIRS > cost["maybe_billed"]
@@ -89,7 +89,7 @@ def disturb(
 
 def is_clear(code: int, child: Child) -> bool:
     """Whether a run ended well, or with one line that says what can't be written."""
-    text = child.said
+    text = child.output
     return code == 0 or (code in (2, 3) and text.count("judge: ") == 1 and "Traceback" not in text)
 
 
@@ -165,7 +165,7 @@ def read_only(folder: Path, requests: Provider) -> Iterator[Figure]:
         before = requests.count
         remount("ro")
         child = killing.command(here, prepare=None)
-        code, output = child.wait(), child.said
+        code, output = child.wait(), child.output
     paid = requests.count - before
     yield Figure("read-only folder: exit code", code, "2", code == 2)
     yield Figure("read-only folder: calls", paid, "0", paid == 0)
@@ -182,13 +182,13 @@ def vanish(folder: Path, requests: Provider, what: str) -> Iterator[Figure]:
     moved = here.out.parent if what == "folder" else here.store.with_name(here.store.name + what)
     moved.rename(away)
     at = requests.count
-    code, output, acknowledged = child.wait(), child.said, child.acknowledged
+    code, output, acknowledged = child.wait(), child.output, child.acknowledged
     if what == "folder":
-        match = killing.held(away / here.store.name)
+        content = killing.read_store(away / here.store.name)
     else:
         away.rename(moved)
-        match = killing.held(here.store)
-    lost = len(acknowledged - match.keys.keys())
+        content = killing.read_store(here.store)
+    lost = len(acknowledged - content.keys.keys())
     name = f"{what or 'store'} moved away"
     yield Figure(f"{name}: exit code", code, "3", code == 3 and is_clear(code, child) and bool(output))
     yield Figure(f"{name}: acknowledged and lost", lost, "0", lost == 0)
@@ -207,7 +207,7 @@ def synced(folder: Path, questions: Provider, _: int) -> Iterator[Figure]:
          "-o", trace, sys.executable, "-m", "judge", *here.words],
         check=True, capture_output=True, timeout=300,
     )  # fmt: skip
-    keys = killing.held(here.store).keys
+    keys = killing.read_store(here.store).keys
     # A pair waits while the next one is leased, so its request may leave during another's commit.
     written, durable, syncing = set[str](), set[str](), dict[str, set[str]]()
     requests = syncs = early = 0
@@ -245,7 +245,7 @@ def damaged(folder: Path, requests: Provider, _: int) -> Iterator[Figure]:
                 store.execute("UPDATE verdicts SET key = ? WHERE key = ?", (new, old))
     before = requests.count
     child = killing.command(here)
-    code, output = child.wait(), child.said
+    code, output = child.wait(), child.output
     listed = "100 verdicts no longer match" in output
     again = requests.count - before
     yield Figure("damaged rows asked for again", again, "100", again == 100 and code == 0)

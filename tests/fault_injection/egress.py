@@ -48,7 +48,7 @@ class Watched:
     reached: frozenset[str]
     configured: str
     code: int
-    said: str
+    output: str
 
     @property
     def strangers(self) -> frozenset[str]:
@@ -88,7 +88,7 @@ def watched(wire: str, talkers: tuple[str, ...] = ()) -> Watched:
         ran = subprocess.run(
             [
                 *("strace", "-f", "-qq", "-s", "64", "-e", _SYSTEM_CALLS, "-o", str(trace)),
-                *(sys.executable, "-c", _CALL, ",".join(talkers), *_asked(world, wire, url)),
+                *(sys.executable, "-c", _CALL, ",".join(talkers), *_make_arguments(world, wire, url)),
             ],
             capture_output=True,
             text=True,
@@ -101,7 +101,7 @@ def watched(wire: str, talkers: tuple[str, ...] = ()) -> Watched:
         return Watched(reached, server.url.removeprefix("http://"), ran.returncode, ran.stdout + ran.stderr)
 
 
-def _asked(world: Path, wire: str, url: str) -> tuple[str, ...]:
+def _make_arguments(world: Path, wire: str, url: str) -> tuple[str, ...]:
     data = write_rows(world / "data.jsonl", numbered(2, 2, 3))
     return (str(data), f"{wire}:fake", url, str(world / "runs" / "x"))
 

@@ -128,7 +128,7 @@ class _Hearing:
 class Child:
     """A forked process that does `task`, which gets a descriptor to tell something to.
 
-    Once it is gone, `said` is what it printed and `acknowledged` the pairs that it called judged.
+    Once it is gone, `output` is what it printed and `acknowledged` the pairs that it called judged.
     """
 
     def __init__(self, task: Callable[[int], int], prepare: Callable[[], None] | None = None) -> None:
@@ -142,7 +142,7 @@ class Child:
         os.close(tell)
         os.close(say)
         self._status: int | None = None
-        self.said = ""
+        self.output = ""
         self.acknowledged: set[str] = set()
         # Read all the time: a pipe that is full would stop whoever writes to it.
         self._hearing = [_Hearing(pipe) for pipe in (told, text)]
@@ -160,7 +160,7 @@ class Child:
         told, output = (each.all() for each in self._hearing)
         whole = told[: told.rfind(b"\n") + 1]
         self.acknowledged = {line.decode() for line in whole.splitlines()}
-        self.said = output.decode(errors="replace")
+        self.output = output.decode(errors="replace")
 
     def wait(self, seconds: float = 120.0) -> int:
         """Its exit code, negative for a signal; an AssertionError when it hangs."""
@@ -168,7 +168,7 @@ class Child:
         while not self.ended():
             if time.monotonic() > deadline:
                 self.send(signal.SIGKILL)
-                raise AssertionError(f"hung: {self.said}")
+                raise AssertionError(f"hung: {self.output}")
             time.sleep(0.001)
         return os.waitstatus_to_exitcode(self._status or 0)
 
@@ -225,7 +225,7 @@ def command(here: RunSetup, *words: str, prepare: Callable[[], None] | None = No
     return Child(task, prepare)
 
 
-class Held(NamedTuple):
+class StoreContent(NamedTuple):
     """What a store holds: the key of each judged pair, leased keys, lost calls of each key, all calls."""
 
     keys: dict[str, str]
@@ -234,13 +234,13 @@ class Held(NamedTuple):
     calls: int
 
 
-def held(store: Path) -> Held:
+def read_store(store: Path) -> StoreContent:
     """What `store` holds after a crash, read from a copy so that judge itself has to recover it.
 
     Raises AssertionError when the file is damaged.
     """
     if not store.exists():
-        return Held({}, [], Counter(), 0)
+        return StoreContent({}, [], Counter(), 0)
     with tempfile.TemporaryDirectory() as folder:
         for name in (store.name, store.name + "-wal"):
             if store.with_name(name).exists():
@@ -248,13 +248,13 @@ def held(store: Path) -> Held:
         with closing(sqlite3.connect(Path(folder) / store.name)) as copy:
             assert copy.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             if not copy.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-                return Held({}, [], Counter(), 0)
+                return StoreContent({}, [], Counter(), 0)
             rows = copy.execute("SELECT body, key FROM verdicts")
             keys = {json.loads(body)["reason"]: key for body, key in rows}
             leases = [key for (key,) in copy.execute("SELECT key FROM claims")]
             lost = Counter(key for (key,) in copy.execute("SELECT key FROM calls WHERE outcome = 'lost'"))
             (calls,) = copy.execute("SELECT count(*) FROM calls").fetchone()
-    return Held(keys, leases, lost, calls)
+    return StoreContent(keys, leases, lost, calls)
 
 
 def check_files(out: Path, reference: dict[str, bytes]) -> None:

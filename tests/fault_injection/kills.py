@@ -59,7 +59,7 @@ class Night:
         self, here: RunSetup, questions: Provider, reference: dict[str, bytes], tally: Tally
     ) -> None:
         self._here = here
-        self._asked = questions
+        self._questions = questions
         self._before = questions.count
         self._reference = reference
         self._tally = tally
@@ -72,7 +72,7 @@ class Night:
             time.sleep(0.0002)
         child.send(signal.SIGKILL)
         code = child.wait()
-        assert code in (0, -signal.SIGKILL), child.said
+        assert code in (0, -signal.SIGKILL), child.output
         self._look(child.acknowledged)
         if code == 0:
             return False
@@ -81,12 +81,12 @@ class Night:
 
     def _look(self, acknowledged: set[str]) -> None:
         """What was acknowledged is there, what was in flight is known, and every file is whole."""
-        match = killing.held(self._here.store)
+        content = killing.read_store(self._here.store)
         self._acknowledged |= acknowledged
         self._tally.acknowledged += len(acknowledged)
-        self._tally.lost += len(self._acknowledged - match.keys.keys())
+        self._tally.lost += len(self._acknowledged - content.keys.keys())
         # Leases of the process before are lost calls by now, except where it was killed before that.
-        leases = len(match.leases) + sum(match.lost.values()) - self._leases
+        leases = len(content.leases) + sum(content.lost.values()) - self._leases
         # Leases are taken ahead of the requests, and each may have been paid for.
         assert 0 <= leases <= 2 * IN_FLIGHT, leases
         self._leases += leases
@@ -96,8 +96,8 @@ class Night:
         """Runs to the end and compares the ledger with what the provider saw."""
         assert killing.judge(self._here).wait() == 0
         killing.check_files(self._here.out, self._reference)
-        result, tally = killing.held(self._here.store), self._tally
-        requests = self._asked.requests(self._before)
+        result, tally = killing.read_store(self._here.store), self._tally
+        requests = self._questions.requests(self._before)
         counts = Counter(request.pair for request in requests)
         tally.repeats += len(requests) - PAIRS
         tally.leases += self._leases
@@ -180,7 +180,7 @@ def reference(folder: Path, url: str) -> tuple[dict[str, bytes], float]:
     """The files of a run that nobody disturbs, and how long it takes."""
     here = killing.run_setup(folder, url, PAIRS, IN_FLIGHT)
     child = killing.judge(here)
-    assert child.wait() == 0, child.said
+    assert child.wait() == 0, child.output
     seconds = time.monotonic() - child.began
     return {name: (here.out / name).read_bytes() for name in killing.FIXED}, seconds
 

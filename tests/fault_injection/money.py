@@ -35,9 +35,9 @@ _LATENCY = 0.25
 
 def main() -> int:
     """Prints every figure beside its target."""
-    requests = parser(__doc__)
-    requests.add_argument("--pairs", type=int, default=1000, help="pairs of a run (default 1000)")
-    pairs = requests.parse_args().pairs
+    arguments = parser(__doc__)
+    arguments.add_argument("--pairs", type=int, default=1000, help="pairs of a run (default 1000)")
+    pairs = arguments.parse_args().pairs
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
         for measured in (estimates, ceilings, ledger):

@@ -80,12 +80,12 @@ def spend(here: RunSetup, questions: Provider, pairs: int, kills: int) -> Night:
         while questions.count < number * pairs // (kills + 1) and not child.ended():
             time.sleep(0.001)
         child.send(signal.SIGKILL)
-        assert child.wait() == -signal.SIGKILL, child.said
-        match = killing.held(here.store)
-        in_flight += len(match.leases)
-        assert child.acknowledged <= match.keys.keys()
+        assert child.wait() == -signal.SIGKILL, child.output
+        content = killing.read_store(here.store)
+        in_flight += len(content.leases)
+        assert child.acknowledged <= content.keys.keys()
     child = killing.judge(here)
-    assert child.wait(1800) == 0, child.said
+    assert child.wait(1800) == 0, child.output
     lines = (here.out / "judgments.jsonl").read_text().splitlines()
     rows = {(row["query_id"], row["snippet_id"]): row for row in map(json.loads, lines)}
     return Night(rows, killing.cost(here.out), questions.requests(), in_flight)

@@ -183,7 +183,7 @@ def all_at_once(request: ChatRequest) -> Reply:
 class Looked:
     """What was looked through: where the key was found, how many bytes, and whether the server had it."""
 
-    found: tuple[str, ...]
+    leaks: tuple[str, ...]
     size: int
     sent: bool
 
@@ -304,8 +304,8 @@ def judged(
             url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
             if in_path:
                 url = url.replace("/v1", f"/{CANARY}/v1")
-            requests = (str(data), f"{wire}:fake", url, str(world / "runs" / "x"), str(config))
-            words = (str(script), *requests) if python else _command(*requests)
+            arguments = (str(data), f"{wire}:fake", url, str(world / "runs" / "x"), str(config))
+            words = (str(script), *arguments) if python else _command(*arguments)
             start(words, world, _environment(world, loud=loud))
         written = list(files(world))
         seen += [place for path, content in written for place in look(path, content)]
@@ -337,7 +337,7 @@ def judge_with_each_fault(case: tuple[str, tuple[bool, bool]], faults: Faults = 
         with forking(home, loud=loud) as start:
             for fault, answer in faults.items():
                 looked.append(judged(wire, answer, python=python, loud=loud, start=start))
-                for leak in looked[-1].found:
+                for leak in looked[-1].leaks:
                     print(f"FOUND {place}, {fault}: {leak}")
                 if not looked[-1].sent:
                     print(f"NOT SENT {place}, {fault}")
@@ -345,7 +345,7 @@ def judge_with_each_fault(case: tuple[str, tuple[bool, bool]], faults: Faults = 
         leaks = [path for path, content in files(home) for _ in look(path, content)]
         for leak in leaks:
             print(f"FOUND {place}, after all faults: {leak}")
-        looked[-1] = replace(looked[-1], found=(*looked[-1].found, *leaks))
+        looked[-1] = replace(looked[-1], leaks=(*looked[-1].leaks, *leaks))
     return looked
 
 
@@ -356,7 +356,7 @@ def main() -> int:
     # Most runs wait for a timeout or between two attempts.
     with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
         looked = [each for case in pool.map(judge_with_each_fault, cases) for each in case]
-    leaks = sum(len(each.found) for each in looked)
+    leaks = sum(len(each.leaks) for each in looked)
     size = sum(each.size for each in looked)
     sent = sum(each.sent for each in looked)
     return table.report(

@@ -52,7 +52,7 @@ def interrupt(here: RunSetup, questions: Provider, chance: random.Random, tally:
     before, child = questions.count, killing.command(here)
     after = chance.randint(1, PAIRS * 3 // 4)
     while questions.count < before + after:
-        assert not child.ended(), child.said
+        assert not child.ended(), child.output
         time.sleep(0.001)
     time.sleep(chance.uniform(0, 0.05))
     sent = time.monotonic()
@@ -60,12 +60,12 @@ def interrupt(here: RunSetup, questions: Provider, chance: random.Random, tally:
     tally.sent += 1
     tally.codes.add(child.wait(GRACE + 20))
     tally.slowest = max(tally.slowest, time.monotonic() - sent)
-    tally.silent += "is kept" not in child.said
+    tally.silent += "is kept" not in child.output
     requests = questions.requests(before)
     tally.late += sum(request.at > sent + tally.hearing for request in requests)
     tally.latest = max(tally.latest, *(request.at - sent for request in requests))
-    match = killing.held(here.store)
-    tally.unsaved += len({request.pair for request in requests} - match.keys.keys()) + len(match.leases)
+    content = killing.read_store(here.store)
+    tally.unsaved += len({request.pair for request in requests} - content.keys.keys()) + len(content.leases)
 
 
 def surprise(here: RunSetup, delay: float, tally: Tally) -> None:
@@ -76,7 +76,7 @@ def surprise(here: RunSetup, delay: float, tally: Tally) -> None:
     time.sleep(delay)
     child.send(NUMBERS[len(tally.anywhere) % len(NUMBERS)])
     tally.anywhere.append(child.wait(GRACE + 20))
-    assert "Traceback" not in child.said, child.said
+    assert "Traceback" not in child.output, child.output
     killing.check_files(here.out, {})
 
 

@@ -16,7 +16,7 @@ READERS = {
     "run/summary.json": ("compare", "report", "score"),
     "run/judgments.jsonl": ("score", "compare two", "agree"),
 }
-SAID = {
+MESSAGES = {
     "utf-16": "is not UTF-8",
     "NaN": "NaN is no number of JSON",
     "deep": "it nests too deep",
@@ -37,7 +37,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("file", READERS)
 def test_a_file_that_is_damaged_is_named_with_what_is_wrong(whole: Path, file: str) -> None:
     damages = {case.name: case for case in damage.damages(file, (whole / file).read_bytes())}
-    for name, words in SAID.items():
+    for name, words in MESSAGES.items():
         for command, result in damage.try_case(whole, damages[name], READERS[file]).items():
             assert result.code == 2, (name, command, result)
             assert result.errors.count("\n") == 1

@@ -16,7 +16,7 @@ TRACED = pytest.mark.skipif(not can_trace(), reason="needs strace, and a system 
 )
 def test_a_run_reaches_its_server_and_nobody_else(wire: str) -> None:
     result = watched(wire)
-    assert result.code == 0, result.said
+    assert result.code == 0, result.output
     assert result.reached == {result.configured}
 
 
@@ -27,7 +27,7 @@ def test_libraries_that_call_home_stay_quiet_beside_it(wire: str) -> None:
     for talker in TALKERS:
         pytest.importorskip(talker)
     result = watched(wire, TALKERS)
-    assert result.code == 0, result.said
+    assert result.code == 0, result.output
     assert result.reached == {result.configured}
 
 
@@ -36,7 +36,7 @@ SIX = '{sa_family=AF_INET6, sin6_port=htons(80), sin6_flowinfo=htonl(0), inet_pt
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "expected"),
     [
         (f"1 connect(3, {FOUR} = -1 EINPROGRESS", {"1.2.3.4:443"}),
         (f"1 connect(3, {SIX} = 0", {"::1:80"}),
@@ -44,5 +44,5 @@ SIX = '{sa_family=AF_INET6, sin6_port=htons(80), sin6_flowinfo=htonl(0), inet_pt
         ('1 connect(3, {sa_family=AF_UNIX, sun_path="/run/nscd"}, 110) = -1', set()),
     ],
 )
-def test_an_address_would_be_seen(line: str, found: set[str]) -> None:
-    assert addresses(line) == found
+def test_an_address_would_be_seen(line: str, expected: set[str]) -> None:
+    assert addresses(line) == expected

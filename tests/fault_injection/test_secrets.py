@@ -30,7 +30,7 @@ def test_no_key_is_written_while_everything_fails_and_all_is_logged(wire: str) -
     looked = judged(wire, all_at_once, python=True, loud=True)
     assert looked.sent
     assert looked.size > 10_000
-    assert looked.found == ()
+    assert looked.leaks == ()
 
 
 @pytest.mark.parametrize(
@@ -40,19 +40,19 @@ def test_no_key_is_written_while_everything_fails_and_all_is_logged(wire: str) -
 def test_no_key_is_written_that_a_server_says_in_other_words(name: str) -> None:
     looked = judged("openai", FAULTS[name], python=False, loud=False)
     assert looked.sent
-    assert looked.found == ()
+    assert looked.leaks == ()
 
 
 def test_a_fault_is_one_run() -> None:
     (looked,) = judge_with_each_fault(("openai", (False, False)), {"fine": FAULTS["fine"]})
     assert looked.sent
-    assert looked.found == ()
+    assert looked.leaks == ()
 
 
 def test_no_key_in_the_path_of_an_address_is_written() -> None:
     looked = judged("openai", all_at_once, python=True, loud=True, in_path=True)
     assert looked.sent
-    assert looked.found == ()
+    assert looked.leaks == ()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_no_key_in_the_path_of_an_address_is_written() -> None:
 def test_no_key_is_written_when_the_account_is_refused(fault: str) -> None:
     looked = judged("openai", ACCOUNT[fault], python=False, loud=True)
     assert looked.sent
-    assert looked.found == ()
+    assert looked.leaks == ()
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_no_key_is_written_when_the_account_is_refused(fault: str) -> None:
 def test_a_library_that_logs_whole_answers_does_not_log_the_key(wire: str) -> None:
     looked = judged(wire, FAULTS["error as success"], python=False, loud=True)
     assert looked.sent
-    assert looked.found == ()
+    assert looked.leaks == ()
 
 
 @check_each(

@@ -81,7 +81,7 @@ def figures(requests: Provider, first: RunSetup, pairs: int, processes: int) -> 
     wait_for(requests, pairs // 2)
     runs.append(killing.command(worlds[-1]))
     codes = sorted({run.wait(900) for run in runs})
-    output = [run.said for run in runs]
+    output = [run.output for run in runs]
     alike = len({(out / "judgments.jsonl").read_bytes() for out in folders if codes == [0]})
     busy = sum("locked" in text or "busy" in text for text in output)
     if codes != [0]:

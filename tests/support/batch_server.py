@@ -165,9 +165,9 @@ class BatchServer(LoopbackServer):
             elif self.rules.fails(name):
                 errors.append({"custom_id": name, "response": None, "error": self.rules.errors})
             elif not self.rules.lost(name):
-                questions = self.ask("/v1/chat/completions", {}, json.dumps(line["body"]).encode())
-                reply = self.answer(questions)
-                body = json.loads(render(reply, questions) if reply.body is None else reply.body)
+                chat_request = self.ask("/v1/chat/completions", {}, json.dumps(line["body"]).encode())
+                reply = self.answer(chat_request)
+                body = json.loads(render(reply, chat_request) if reply.body is None else reply.body)
                 response = {"status_code": reply.status, "request_id": f"r{number}", "body": body}
                 target = replies if reply.status == 200 else errors
                 target.append({"id": f"l{number}", "custom_id": name, "response": response, "error": None})

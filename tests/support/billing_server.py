@@ -51,7 +51,7 @@ class BillingServer:
         if reply.usage is None:
             self.requests["uncounted"] += 1
             return reply
-        charged = Usage(self._asked(request), completion_tokens=self.tokens(reply.text or ""))
+        charged = Usage(self._count_tokens(request), completion_tokens=self.tokens(reply.text or ""))
         self.largest_reply = max(self.largest_reply, charged.completion_tokens)
         if reply.cut or reply.reset:
             self.requests["lost"] += 1
@@ -66,7 +66,7 @@ class BillingServer:
         """Every request that arrived."""
         return self.requests.total()
 
-    def _asked(self, chat_request: ChatRequest) -> int:
+    def _count_tokens(self, chat_request: ChatRequest) -> int:
         texts = [message["content"] for message in turns(chat_request)]
         return sum(self.tokens(text) + _ROUND_MESSAGE for text in texts) + _BEFORE_ANSWER
 

@@ -69,7 +69,7 @@ class Reply:
 class LoopbackServer(ThreadedServer):
     """A provider on 127.0.0.1 in a thread of its own; `answer` runs in that thread.
 
-    `record=False` keeps no `asked` list, for throughput tests.
+    `record=False` keeps no list of requests, for throughput tests.
     """
 
     #: The provider, as a user names it, whose wire tests speak with it unless they say otherwise.
@@ -97,14 +97,14 @@ class LoopbackServer(ThreadedServer):
         self._in_flight += 1
         self.in_flight_peak = max(self.in_flight_peak, self._in_flight)
         try:
-            requests = self.ask(request.path, request.headers, await request.read())
-            reply = self.answer(requests)
+            chat_request = self.ask(request.path, request.headers, await request.read())
+            reply = self.answer(chat_request)
             if reply.delay:
                 await asyncio.sleep(reply.delay)
             async with asyncio.timeout(60):
                 while self.in_flight_peak < reply.in_flight:  # noqa: ASYNC110  # most tests need no event
                     await asyncio.sleep(0.01)
-            return await _respond(request, reply, requests)
+            return await _respond(request, reply, chat_request)
         finally:
             self._in_flight -= 1
 

@@ -17,7 +17,7 @@ STRICT = replace(GRADED, relevant_from=3)
 
 
 @check_each(
-    ("grades", "run", "asked", "scale"),
+    ("grades", "run", "named_scale", "scale"),
     [
         ([0, 2, 1], GRADED, None, GRADED),
         # People who never went above 1 graded as they were told to, unless they say otherwise.
@@ -39,10 +39,10 @@ STRICT = replace(GRADED, relevant_from=3)
     ],
 )
 def test_the_scale_of_labels_is_the_run_s_where_they_fit_it(
-    grades: list[int], run: Scale | None, asked: ScaleName | None, scale: Scale
+    grades: list[int], run: Scale | None, named_scale: ScaleName | None, scale: Scale
 ) -> None:
-    assert choose_label_scale(grades, run, asked) == scale
-    assert choose_label_scale(reversed(grades), run, asked) == scale
+    assert choose_label_scale(grades, run, named_scale) == scale
+    assert choose_label_scale(reversed(grades), run, named_scale) == scale
 
 
 def label(grade: int, place: str = "f:1", *, word: bool = False) -> Label:
@@ -64,7 +64,7 @@ def test_a_label_above_the_scale_is_named_by_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("grades", "run", "asked", "says"),
+    ("grades", "run", "wanted", "says"),
     [
         ([0, 4], GRADED, None, "grade 4; the graded scale ends at 3"),
         ([4], BINARY, None, "grade 4; the graded scale ends at 3"),
@@ -73,10 +73,10 @@ def test_a_label_above_the_scale_is_named_by_line() -> None:
     ],
 )
 def test_a_grade_above_the_scale_is_refused(
-    grades: list[int], run: Scale | None, asked: ScaleName | None, says: str
+    grades: list[int], run: Scale | None, wanted: ScaleName | None, says: str
 ) -> None:
     with pytest.raises(InputError, match=says):
-        choose_label_scale(grades, run, asked)
+        choose_label_scale(grades, run, wanted)
 
 
 @check_each("out", ["", ".", "./", "..", "runs/.."])

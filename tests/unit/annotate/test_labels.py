@@ -215,15 +215,17 @@ TEXTS = st.one_of(
     ),
     st.text(max_size=20),
 )
-def test_the_table_reads_back_as_it_was_said(said: dict[tuple[str, str], int | None], comment: str) -> None:
-    said = {(query.strip(), snippet): grade for (query, snippet), grade in said.items()}
+def test_the_table_reads_back_as_it_was_said(
+    expected: dict[tuple[str, str], int | None], comment: str
+) -> None:
+    expected = {(query.strip(), snippet): grade for (query, snippet), grade in expected.items()}
     with tempfile.TemporaryDirectory() as folder, label_log.open_labels(Path(folder), "ann") as kept:
-        for number, ((query, snippet), grade) in enumerate(said.items()):
+        for number, ((query, snippet), grade) in enumerate(expected.items()):
             kept.add(LabelDecision(f"{number:016x}", query, snippet, grade, comment))
         path = kept.write_table()
         content = path.read_text(encoding="utf-8-sig")
         assert content.startswith("query_id,snippet_id,grade,comment\n")
-        graded = {key: grade for key, grade in said.items() if grade is not None}
+        graded = {key: grade for key, grade in expected.items() if grade is not None}
         result = read_labels(path) if graded else ()
     from judge.dataset.textfile import unescape_candidates
 

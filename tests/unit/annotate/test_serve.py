@@ -178,31 +178,31 @@ def test_resuming_says_so_and_a_second_one_is_refused(run: Path) -> None:
 @pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_label_that_was_acknowledged_outlives_every_kill(run: Path, kills: int) -> None:
     chance = random.Random(kills)
-    text: dict[str, int] = {}
+    acknowledged: dict[str, int] = {}
     path = run / "labels" / f"mortal{kills}.jsonl"
     for _ in range(kills):
         with serving(run, "--who", path.stem) as server:
             known = _standing(path)
-            assert text.items() <= known.items()
-            text |= known
-            _label_one(server, chance, text)
+            assert acknowledged.items() <= known.items()
+            acknowledged |= known
+            _label_one(server, chance, acknowledged)
             timer = threading.Timer(chance.uniform(0, 0.2), server.process.kill)
             timer.start()
             with suppress(OSError, HTTPException, JSONDecodeError):
                 while True:
-                    _label_one(server, chance, text)
+                    _label_one(server, chance, acknowledged)
             timer.join()
-    assert len(text) >= kills
-    assert text.items() <= _standing(path).items()
+    assert len(acknowledged) >= kills
+    assert acknowledged.items() <= _standing(path).items()
 
 
-def _label_one(server: LabelServer, chance: random.Random, text: dict[str, int]) -> None:
-    """Labels some pair, perhaps again; `said` gets what was acknowledged."""
+def _label_one(server: LabelServer, chance: random.Random, acknowledged: dict[str, int]) -> None:
+    """Labels some pair, perhaps again; `acknowledged` gets what was acknowledged."""
     _, state = server.ask(f"/state?at={chance.randrange(20)}")
     wanted = label(state, chance.getrandbits(120), chance.randrange(4))
     status, _ = server.ask("/label", wanted)
     assert status == 200
-    text[wanted["id"]] = wanted["grade"]
+    acknowledged[wanted["id"]] = wanted["grade"]
 
 
 def _standing(path: Path) -> dict[str, int]:
@@ -213,7 +213,7 @@ def _standing(path: Path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["--who", "../ann"], "--who is '../ann'"),
         (["--who", ""], "--who is ''"),
@@ -223,11 +223,11 @@ def _standing(path: Path) -> dict[str, int]:
         (["--plan", "absent.csv"], "absent.csv: no such file"),
     ],
 )
-def test_wrong_usage_is_one_clear_line(run: Path, words: list[str], said: str) -> None:
+def test_wrong_usage_is_one_clear_line(run: Path, words: list[str], expected: str) -> None:
     done = command("annotate", run, *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("judge: ")
-    assert said in done.stderr
+    assert expected in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -48,9 +48,9 @@ def names(result: session.Tasks) -> list[tuple[str, str]]:
 
 
 def test_a_query_is_finished_before_the_next_begins() -> None:
-    _, content = world(["p", "q", "r"])
-    keys = [(pair.query.id, pair.snippet.id) for pair in content.pairs]
-    result = session.order_pairs(content, sorted(keys, key=lambda key: "rpq".index(key[0])), "ann")
+    _, pool = world(["p", "q", "r"])
+    keys = [(pair.query.id, pair.snippet.id) for pair in pool.pairs]
+    result = session.order_pairs(pool, sorted(keys, key=lambda key: "rpq".index(key[0])), "ann")
     assert [pair.query.id for pair in result.pairs] == ["r"] * 8 + ["p"] * 8 + ["q"] * 8
     assert sorted(names(result)) == sorted(keys)
     assert result.queries == {"r": range(8), "p": range(8, 16), "q": range(16, 24)}
@@ -58,10 +58,10 @@ def test_a_query_is_finished_before_the_next_begins() -> None:
 
 
 def test_each_person_has_an_order_of_their_own_that_stays() -> None:
-    _, content = world(["p", "q"], texts=6)
-    keys = session.draw_pairs_to_label(content)
-    ann, bob = (names(session.order_pairs(content, keys, who)) for who in ("ann", "bob"))
-    assert ann == names(session.order_pairs(content, keys, "ann")) != bob
+    _, pool = world(["p", "q"], texts=6)
+    keys = session.draw_pairs_to_label(pool)
+    ann, bob = (names(session.order_pairs(pool, keys, who)) for who in ("ann", "bob"))
+    assert ann == names(session.order_pairs(pool, keys, "ann")) != bob
     assert {key for key in ann if key[0] == ann[0][0]} == {key for key in bob if key[0] == ann[0][0]}
 
 
@@ -84,13 +84,11 @@ def test_the_order_knows_neither_engine_nor_rank() -> None:
 
 
 def test_without_a_plan_the_queries_are_those_that_agree_would_draw() -> None:
-    _, content = world([f"q{number}" for number in range(8)], engines="a", texts=2)
-    query_ids = {pair.query.id for pair in content.pairs}
-    result = list(dict.fromkeys(key[0] for key in session.draw_pairs_to_label(content, 5)))
+    _, pool = world([f"q{number}" for number in range(8)], engines="a", texts=2)
+    query_ids = {pair.query.id for pair in pool.pairs}
+    result = list(dict.fromkeys(key[0] for key in session.draw_pairs_to_label(pool, 5)))
     assert result == list(draw(sorted(query_ids), 5))
-    assert set(session.draw_pairs_to_label(content)) == {
-        (pair.query.id, pair.snippet.id) for pair in content.pairs
-    }
+    assert set(session.draw_pairs_to_label(pool)) == {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
     with pytest.raises(InputError, match="no pair to label"):
         session.draw_pairs_to_label(Pool(10, 0, (), {}))
 
@@ -109,27 +107,27 @@ def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path, separator: str) -> None:
-    data, content = world(IDS)
-    path = labelling_plan.write(tmp_path / "plan.csv", data, content, IDS[::-1])
+    data, pool = world(IDS)
+    path = labelling_plan.write(tmp_path / "plan.csv", data, pool, IDS[::-1])
     text = path.read_text(encoding="utf-8-sig")
     if separator != ",":
         text = text.replace(",", separator)
     path.write_text(text.replace("snippet_id", " Snippet_ID ", 1), encoding="utf-8")
-    result = session.read_plan(path, content)
-    assert set(result) == {(pair.query.id, pair.snippet.id) for pair in content.pairs}
+    result = session.read_plan(path, pool)
+    assert set(result) == {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
     assert list(dict.fromkeys(key[0] for key in result)) == IDS[::-1]
 
 
 def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) -> None:
-    data, content = world(["p", "q"])
-    path = labelling_plan.write(tmp_path / "plan.csv", data, content, ["p", "q"])
+    data, pool = world(["p", "q"])
+    path = labelling_plan.write(tmp_path / "plan.csv", data, pool, ["p", "q"])
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     path.write_text("\n".join([lines[0], "", lines[2], lines[2], ",,,"]))
-    assert len(session.read_plan(path, content)) == 1
+    assert len(session.read_plan(path, pool)) == 1
 
 
 @check_each(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("query_id,snippet_id\np,nothing\n", "plan.csv:2: query 'p' with snippet 'nothing' is no pair"),
         ("query_id,snippet_id\n", "names no pair"),
@@ -138,22 +136,22 @@ def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) 
         ("\udcff", "is not UTF-8"),
     ],
 )
-def test_another_file_is_refused_in_a_line(tmp_path: Path, text: str, said: str) -> None:
-    _, content = world(["p"])
+def test_another_file_is_refused_in_a_line(tmp_path: Path, text: str, expected: str) -> None:
+    _, pool = world(["p"])
     path = tmp_path / "plan.csv"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(InputError, match=said.replace("(", r"\(")):
-        session.read_plan(path, content)
+    with pytest.raises(InputError, match=expected.replace("(", r"\(")):
+        session.read_plan(path, pool)
     with pytest.raises(InputError, match="no such file"):
-        session.read_plan(tmp_path / "absent.csv", content)
+        session.read_plan(tmp_path / "absent.csv", pool)
 
 
 def test_nothing_shown_tells_engine_rank_or_address() -> None:
-    data, content = world(["p"])
-    text = json.dumps([session.describe_pair(pair, "2026-05-01") for pair in content.pairs])
+    data, pool = world(["p"])
+    text = json.dumps([session.describe_pair(pair, "2026-05-01") for pair in pool.pairs])
     for secret in (*data.engines, "example", "doc-"):
         assert secret not in text
-    one = session.describe_pair(content.pairs[0], None)
+    one = session.describe_pair(pool.pairs[0], None)
     assert one["reference"] == "the answer"
     assert one["today"] == ""
     assert one.keys() == {

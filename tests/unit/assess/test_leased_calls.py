@@ -38,10 +38,10 @@ class Silent:
     params: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self) -> None:
-        self.requests = asyncio.Event()
+        self.was_called = asyncio.Event()
 
     async def complete(self, _: Prompt) -> Completion:
-        self.requests.set()
+        self.was_called.set()
         await asyncio.sleep(3600)
         raise AssertionError("nobody waits for so long")
 
@@ -91,7 +91,7 @@ def test_a_call_that_is_broken_off_may_be_billed_and_its_key_is_free(tmp_path: P
         model = Silent()
         client = client_of(model)
         paying = asyncio.create_task(pay(store, "k", client))
-        await model.requests.wait()
+        await model.was_called.wait()
         assert await other.acquire(["k"]) == [BUSY]
         paying.cancel()
         await asyncio.wait([paying])

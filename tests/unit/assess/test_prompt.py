@@ -144,8 +144,8 @@ def test_the_schema_asks_for_the_reason_first_and_closes_the_object() -> None:
 def test_an_attack_stays_inside_the_fence_and_changes_nothing_around_it(query: str, text: str) -> None:
     for scale in SCALES:
         for lang in LANGS:
-            requests = pair(query, text, lang, title="a\ntitle", reference="an answer")
-            prompt = render(requests, scale)
+            question = pair(query, text, lang, title="a\ntitle", reference="an answer")
+            prompt = render(question, scale)
             key = mark_of(prompt)
             assert prompt.user.count(key) == 2
             assert key not in query + text
@@ -157,18 +157,18 @@ def test_an_attack_stays_inside_the_fence_and_changes_nothing_around_it(query: s
 
 
 def test_the_same_pair_gives_the_same_bytes_and_one_changed_character_another_mark() -> None:
-    requests = pair("query", "snippet", title="title", date="2024-01-01", reference="answer")
-    marks = [mark_of(render(requests))]
-    assert render(requests) == render(requests)
+    question = pair("query", "snippet", title="title", date="2024-01-01", reference="answer")
+    marks = [mark_of(render(question))]
+    assert render(question) == render(question)
     changed = [
-        replace(requests, query=replace(requests.query, text="querx")),
-        replace(requests, query=replace(requests.query, reference="answex")),
-        replace(requests, snippet=replace(requests.snippet, text="snippex")),
-        replace(requests, snippet=replace(requests.snippet, title="titlx")),
-        replace(requests, snippet=replace(requests.snippet, date="2024-01-02")),
+        replace(question, query=replace(question.query, text="querx")),
+        replace(question, query=replace(question.query, reference="answex")),
+        replace(question, snippet=replace(question.snippet, text="snippex")),
+        replace(question, snippet=replace(question.snippet, title="titlx")),
+        replace(question, snippet=replace(question.snippet, date="2024-01-02")),
     ]
     marks += [mark_of(render(each)) for each in changed]
-    marks += [mark_of(render(requests, BINARY))]
+    marks += [mark_of(render(question, BINARY))]
     assert len(set(marks)) == len(marks)
 
 
@@ -249,8 +249,8 @@ def test_a_chinese_pair_with_everything_given() -> None:
 
 @every_prompt
 def test_without_a_date_no_prompt_tells_the_day(lang: Lang, scale: Scale) -> None:
-    requests = pair("q", "s", lang)
-    undated, dated = render(requests, scale), render(requests, scale, "2031-12-24")
+    question = pair("q", "s", lang)
+    undated, dated = render(question, scale), render(question, scale, "2031-12-24")
     assert "2031" not in undated.user + undated.system
     assert dated.system == undated.system
     first, rest = dated.user.split("\n", 1)
@@ -271,8 +271,8 @@ def test_a_prompt_carries_what_it_shows() -> None:
 
 @every_prompt
 def test_the_re_ask_repeats_the_pair_and_adds_one_paragraph(lang: Lang, scale: Scale) -> None:
-    requests = pair("q", "s", lang)
-    first, again = render(requests, scale), PROMPTS[scale].render_reask(requests, None)
+    question = pair("q", "s", lang)
+    first, again = render(question, scale), PROMPTS[scale].render_reask(question, None)
     added = again.user.removeprefix(first.user)
     assert added == f"\n\n{PROMPTS[scale].templates[lang].reask_text}"
     assert replace(again, user=first.user) == first

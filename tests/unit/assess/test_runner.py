@@ -44,7 +44,7 @@ def assessor(name: str = "lexical") -> Assessor:
 
 
 KEYS = list(plan_requests(POOL, assessor(), 1)[1])
-HELD = 20
+LEASED = 20
 
 
 class Counting(NullProgress):
@@ -56,7 +56,7 @@ class Counting(NullProgress):
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         self._count += 1
-        if self._count == len(KEYS) - HELD:
+        if self._count == len(KEYS) - LEASED:
             self.rest.set()
 
 
@@ -80,7 +80,7 @@ async def judged(
 
 async def hold(store: VerdictStore) -> None:
     """Lease the first pairs, of which there are more than pairs that are asked about at once."""
-    for key in KEYS[:HELD]:
+    for key in KEYS[:LEASED]:
         assert await store.acquire([key]) == [Lease(key)]
 
 
@@ -91,7 +91,7 @@ def test_what_another_process_pays_for_keeps_nobody_from_the_rest(tmp_path: Path
         judging = asyncio.create_task(judged(store, watch))
         await asyncio.wait_for(watch.rest.wait(), 60)
         assert not judging.done()
-        for key in KEYS[:HELD]:
+        for key in KEYS[:LEASED]:
             await other.release(Lease(key))
         return await judging
 
@@ -110,7 +110,7 @@ def test_a_process_that_never_comes_to_an_end_is_not_waited_for_for_ever(tmp_pat
     with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
         judging = asyncio.run(asyncio.wait_for(scene(store, other), 120))
     assert "leased by another process, which made no progress for 0.5 s" in str(judging.stopped)
-    assert len(judging.judgments) == len(KEYS) - HELD
+    assert len(judging.judgments) == len(KEYS) - LEASED
 
 
 class Replying:

@@ -258,9 +258,11 @@ def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_is_told_of()
     assert client.warnings == ()
 
 
-@pytest.mark.parametrize(("asked", "told"), [(45.0, 0), (300.0, 1)])
-def test_what_patience_allows_is_waited_for_and_told_of_where_it_is_long(asked: float, told: int) -> None:
-    client = client_of(RetryableError("rate_limit", "slow", retry_after=asked))
+@pytest.mark.parametrize(("retry_after", "told"), [(45.0, 0), (300.0, 1)])
+def test_what_patience_allows_is_waited_for_and_told_of_where_it_is_long(
+    retry_after: float, told: int
+) -> None:
+    client = client_of(RetryableError("rate_limit", "slow", retry_after=retry_after))
     assert outcomes(client) == ["rate_limit", "answered"]
     assert client.warnings == ("scripted asked to wait for up to 5 min (Retry-After)",)[:told]
 

@@ -155,11 +155,11 @@ def test_what_left_before_an_outage_says_nothing_of_it() -> None:
     play(scene())
 
 
-@pytest.mark.parametrize(("asked", "waited"), [(7.0, 7.0), (1e9, MAX_RETRY_AFTER)])
-def test_nobody_scouts_before_the_moment_that_a_scout_was_told(asked: float, waited: float) -> None:
+@pytest.mark.parametrize(("retry_after", "waited"), [(7.0, 7.0), (1e9, MAX_RETRY_AFTER)])
+def test_nobody_scouts_before_the_moment_that_a_scout_was_told(retry_after: float, waited: float) -> None:
     async def scene() -> None:
         limiter = AdaptiveLimiter(8)
-        first = await call(limiter, retry_after=asked, throttled=True)
+        first = await call(limiter, retry_after=retry_after, throttled=True)
         second = await call(limiter)
         assert second.sent_at - first.sent_at == pytest.approx(waited, abs=0.01)
 

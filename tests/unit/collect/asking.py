@@ -42,7 +42,7 @@ def write_queries(folder: Path, *queries: str) -> Path:
     return path
 
 
-def asked(folder: Path, server: EngineServer, *engines: str, **options: Any) -> CollectConfig:
+def make_config(folder: Path, server: EngineServer, *engines: str, **options: Any) -> CollectConfig:
     """A collection from `server` into the folder."""
     names = [engine.removeprefix("http:") for engine in engines]
     given: dict[str, Any] = {
@@ -57,7 +57,7 @@ def asked(folder: Path, server: EngineServer, *engines: str, **options: Any) -> 
 
 def collected(folder: Path, server: EngineServer, *engines: str, **options: Any) -> CollectResult:
     """What came of the collection."""
-    return collect(asked(folder, server, *engines, **options))
+    return collect(make_config(folder, server, *engines, **options))
 
 
 def answered(result: CollectResult) -> dict[str, int]:

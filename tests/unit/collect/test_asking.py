@@ -17,7 +17,7 @@ from judge.collect.query_file import read_queries
 from judge.collect.raw_log import CollectedResults, RawLog, RawLogEntry, read_entries
 from judge.collect.registry import open_engines
 from tests.support.fake_engines import EngineServer
-from tests.unit.collect.asking import RATE, asked, three, write_queries
+from tests.unit.collect.asking import RATE, make_config, three, write_queries
 
 
 class SlowDisk(RawLog):
@@ -38,8 +38,8 @@ class SlowDisk(RawLog):
         super().add(entry)
 
 
-async def _asked(folder: Path, server: EngineServer, raw_log: RawLog) -> None:
-    opened = open_engines(asked(folder, server, "searxng", "exa"), {})
+async def _collect_all(folder: Path, server: EngineServer, raw_log: RawLog) -> None:
+    opened = open_engines(make_config(folder, server, "searxng", "exa"), {})
     stop = CancelToken()
     watch = ProgressLines(StringIO(), words=COLLECTING)
     async with aiohttp.ClientSession() as session:
@@ -52,6 +52,6 @@ def test_an_engine_is_heard_while_the_disk_keeps_the_answer_of_another(tmp_path:
     write_queries(tmp_path, "tea")
     raw_log = SlowDisk(tmp_path / "raw_log")
     with EngineServer(three) as server:
-        asyncio.run(_asked(tmp_path, server, raw_log))
+        asyncio.run(_collect_all(tmp_path, server, raw_log))
     assert not raw_log.waited_in_vain
     assert {entry.engine for entry in read_entries(tmp_path / "raw_log")} == {"exa", "searxng"}

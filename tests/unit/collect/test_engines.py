@@ -20,8 +20,8 @@ from tests.unit.collect.asking import (
     KEYS,
     answered,
     answers,
-    asked,
     collected,
+    make_config,
     results,
     three,
     write_queries,
@@ -286,5 +286,5 @@ def test_a_public_address_needs_its_key_and_one_of_your_own_its_address(tmp_path
         for engine, line in (("brave", "BRAVE_SEARCH_API_KEY"), ("searxng", "--base-url searxng=")):
             with pytest.raises(SetupError, match=line):
                 collected(tmp_path, server, engine, base_urls={})
-        assert asked(tmp_path, server, "brave").base_urls == {"brave": server.url}
+        assert make_config(tmp_path, server, "brave").base_urls == {"brave": server.url}
     assert not server.searched

@@ -79,7 +79,7 @@ def test_errors_are_told_apart_by_what_each_engine_says(
 
 
 @check_each(
-    ("location", "said"),
+    ("location", "expected"),
     [
         ("https://login.example/in?token=hush#x", "it redirects to https://login.example/in "),
         ("/elsewhere?q=hush", "it redirects to /elsewhere "),
@@ -90,33 +90,33 @@ def test_errors_are_told_apart_by_what_each_engine_says(
 )
 @check_each("engine", ["searxng", "exa"])
 def test_where_an_engine_redirects_is_said_once(
-    engine: str, location: str | None, said: str, tmp_path: Path
+    engine: str, location: str | None, expected: str, tmp_path: Path
 ) -> None:
     headers = {"Location": location} if location else {}
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(status=302, body="302: Found", headers=headers)) as server:
         collected(tmp_path, server, engine)
     [answer] = answers(tmp_path, engine)
-    assert answer["error"] == f"not_found: HTTP 302: {said}(check the engine's address, see --base-url)"
+    assert answer["error"] == f"not_found: HTTP 302: {expected}(check the engine's address, see --base-url)"
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "common"),
+    ("status", "expected", "common"),
     [
         (403, "auth: HTTP 403: no", " (check the key and its permissions)"),
         (429, "rate_limit: HTTP 429: no", ""),
     ],
 )
 def test_an_engine_that_turns_everybody_away_has_one_hint(
-    status: int, said: str, common: str, tmp_path: Path
+    status: int, expected: str, common: str, tmp_path: Path
 ) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(status=status, body=f"{status}: no")) as server:
         collected(tmp_path, server, "searxng", "exa", max_wait=0)
     [own], [other] = answers(tmp_path, "searxng"), answers(tmp_path, "exa")
-    assert own["error"].startswith(f"{said} (its settings.yml must have json")
+    assert own["error"].startswith(f"{expected} (its settings.yml must have json")
     assert own["error"].count("(") == 1
-    assert other["error"] == said + common
+    assert other["error"] == expected + common
 
 
 def test_a_request_that_breaks_on_a_kept_connection_is_counted_each_time(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from tests.unit.collect.asking import (
     KEYS,
     answered,
     answers,
-    asked,
     collected,
+    make_config,
     results,
     rows,
     three,
@@ -187,19 +187,20 @@ def test_an_interrupted_collection_keeps_its_answers_and_goes_on(tmp_path: Path)
     stop = CancelToken()
 
     def page(request: SearchRequest) -> Page:
-        if request.query == "wine":
+        if request.query == QUERIES[0]:
             stop.cancel_from_thread(Interrupted("enough"))
         return three(request)
 
     write_queries(tmp_path, *QUERIES)
     with EngineServer(page) as server:
         with pytest.raises(Interrupted, match="every answer so far is kept"):
-            collect(asked(tmp_path, server, "searxng", rate=20.0), stop=stop)
+            # The second request is due after the minute that a test may take.
+            collect(make_config(tmp_path, server, "searxng", rate=1 / 60), stop=stop)
         assert not (tmp_path / "data.jsonl").exists()
         before = len(server.searched)
         result = collected(tmp_path, server, "searxng")
-    assert before == 3  # the call under way came home
-    assert (result.calls_made, result.incomplete) == (1, None)
+    assert before == 1  # the call under way came home
+    assert (result.calls_made, result.incomplete) == (3, None)
 
 
 def test_a_torn_last_line_is_asked_again(tmp_path: Path) -> None:
@@ -231,14 +232,14 @@ def test_the_dataset_is_read_as_it_was_meant(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("out", "said"),
+    ("out", "expected"),
     [
         ("queries.tsv", "NAME.jsonl"),
         ("theirs.jsonl", "not from judge collect"),
         ("held.jsonl", "another judge"),
     ],
 )
-def test_nothing_else_is_overwritten(out: str, said: str, tmp_path: Path) -> None:
+def test_nothing_else_is_overwritten(out: str, expected: str, tmp_path: Path) -> None:
     from filelock import FileLock
 
     write_queries(tmp_path, "tea")
@@ -246,7 +247,7 @@ def test_nothing_else_is_overwritten(out: str, said: str, tmp_path: Path) -> Non
     with (
         EngineServer(three) as server,
         FileLock(tmp_path / ".held.jsonl.lock"),
-        pytest.raises(InputError, match=said),
+        pytest.raises(InputError, match=expected),
     ):
         collected(tmp_path, server, "exa", out=str(tmp_path / out))
     assert not server.searched

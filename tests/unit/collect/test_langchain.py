@@ -113,7 +113,7 @@ def test_an_outage_behind_a_wrapper_is_an_error_and_never_an_empty_answer(
 
 
 @check_each(
-    ("spec", "said"),
+    ("spec", "expected"),
     [
         ("SearxSearchWrapper", "use --engine searxng"),
         ("langchain_community.utilities:SearxSearchWrapper", "use --engine searxng"),
@@ -124,11 +124,11 @@ def test_an_outage_behind_a_wrapper_is_an_error_and_never_an_empty_answer(
     ],
 )
 def test_a_wrapper_that_hides_errors_is_refused_with_the_alternative(
-    spec: str, said: str, tmp_path: Path
+    spec: str, expected: str, tmp_path: Path
 ) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(three) as server:
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=expected):
             collected(tmp_path, server, f"langchain:{spec}", base_urls={})
         assert not server.searched
 
@@ -174,8 +174,8 @@ def test_a_wrapper_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
     done = command("collect", path, *words, "--timeout", "0.2", "--attempts", "1", "--rate", "100")
     # `command` ends with an error when the process does not.
     assert done.returncode == 3, done.stderr
-    text = [answer["error"] for answer in answers(tmp_path, "Hung")]
-    assert text == ["transport: TimeoutError: no answer within 0.2 s"] * 12  # nobody waited for a thread
+    errors = [answer["error"] for answer in answers(tmp_path, "Hung")]
+    assert errors == ["transport: TimeoutError: no answer within 0.2 s"] * 12  # nobody waited for a thread
 
 
 def test_a_wrapper_that_ends_the_process_is_a_fault_like_any_other(tmp_path: Path) -> None:
@@ -217,17 +217,17 @@ def test_keys_are_in_no_file_wherever_a_wrapper_takes_them_from(
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         ({"api_secret": "hush-hush"}, "api_secret: Extra inputs are not permitted"),
         ({"k": "hush-hush"}, "k: Input should be a valid integer"),
     ],
 )
 def test_what_is_wrong_with_options_is_said_without_their_values(
-    options: dict[str, Any], said: str, tmp_path: Path
+    options: dict[str, Any], expected: str, tmp_path: Path
 ) -> None:
     write_queries(tmp_path, "tea")
-    with pytest.raises(SetupError, match=said) as refused:
+    with pytest.raises(SetupError, match=expected) as refused:
         wrapped(tmp_path, "Strict", options)
     assert "hush" not in str(refused.value)
 

@@ -28,7 +28,7 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
 
 
 @check_each(
-    ("engine", "options", "said"),
+    ("engine", "options", "expected"),
     [
         ("brvae", {}, "did you mean 'brave'"),
         ("google", {}, "unknown engine 'google'"),
@@ -101,8 +101,8 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         ),
     ],
 )
-def test_what_cannot_be_asked_is_refused(engine: str, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_cannot_be_asked_is_refused(engine: str, options: dict[str, Any], expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
         opened(engine, **options)
 
 
@@ -150,7 +150,7 @@ def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -
 
 
 @check_each(
-    ("table", "said"),
+    ("table", "expected"),
     [
         ("", r"queries is missing; give QUERIES, or write it in \[collect\]"),
         ('queries = "q.txt"', "engine is missing; give engine NAME"),
@@ -163,8 +163,8 @@ def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -
         ('queries = "q"\nengine = ["brave"]\nout = "d"\ntimeout = inf', "timeout is inf; it is a number"),
     ],
 )
-def test_bad_options_are_named(table: str, said: str, tmp_path: Path) -> None:
+def test_bad_options_are_named(table: str, expected: str, tmp_path: Path) -> None:
     toml = tmp_path / "judge.toml"
     toml.write_text(f"[collect]\n{table}\n", encoding="utf-8")
-    with pytest.raises(InputError, match=rf"judge\.toml: \[collect\] .*{said}"):
+    with pytest.raises(InputError, match=rf"judge\.toml: \[collect\] .*{expected}"):
         CollectConfig.load(toml)

@@ -15,7 +15,7 @@ TEA = make_query_id("tea")
 
 
 @check_each(
-    ("name", "text", "found"),
+    ("name", "text", "expected"),
     [
         ("q.txt", "\ufefftea\n\n 茶 \r\n", [(TEA, "tea"), (make_query_id("茶"), "茶")]),
         ("q.tsv", "a\ttea\nb\twhat\tever\n", [("a", "tea"), ("b", "what\tever")]),
@@ -24,9 +24,9 @@ TEA = make_query_id("tea")
         ("q.jsonl", '{"query": "tea"}\n{"query_id": 7, "query": "红茶"}\n', [(TEA, "tea"), ("7", "红茶")]),
     ],
 )
-def test_forms(name: str, text: str, found: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_forms(name: str, text: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
-    assert [(query.id, query.text) for query in read_queries(tmp_path / name)] == found
+    assert [(query.id, query.text) for query in read_queries(tmp_path / name)] == expected
 
 
 def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
 
 
 @check_each(
-    ("name", "text", "said"),
+    ("name", "text", "expected"),
     [
         ("q.xlsx", "", "unknown file type"),
         ("q.txt", "\n", "holds no queries"),
@@ -55,9 +55,9 @@ def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
         ("q.jsonl", '{"query": "tea", "weight": NaN}\n', "no JSON value"),
     ],
 )
-def test_what_is_wrong_is_named(name: str, text: str, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_named(name: str, text: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=expected):
         read_queries(tmp_path / name)
 
 

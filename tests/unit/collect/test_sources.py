@@ -56,7 +56,7 @@ def test_no_encoding_means_utf_8_and_many_say_less_than_they_send(
 
 
 @pytest.mark.parametrize(
-    ("sent_as", "declared", "said"),
+    ("sent_as", "declared", "expected"),
     [
         ("gb18030", "", "the answer is no text in utf-8 (Content-Type: no charset)"),
         ("gb18030", "; charset=utf-8", "the answer is no text in utf-8 (Content-Type: charset=utf-8)"),
@@ -65,7 +65,7 @@ def test_no_encoding_means_utf_8_and_many_say_less_than_they_send(
     ],
 )
 def test_bytes_that_are_no_text_are_an_error_and_are_kept(
-    sent_as: str, declared: str, said: str, tmp_path: Path
+    sent_as: str, declared: str, expected: str, tmp_path: Path
 ) -> None:
     text = "é£ 中" if sent_as == "gb18030" else "café"
     raw = json.dumps(wire("exa", [(text, "", text)]), ensure_ascii=False).encode(sent_as)
@@ -73,7 +73,7 @@ def test_bytes_that_are_no_text_are_an_error_and_are_kept(
     write_queries(tmp_path, "tea")
     with EngineServer(lambda request: page if request.attempt <= 2 else three(request)) as server:
         first = collected(tmp_path, server, "exa", attempts=2)
-        assert answers(tmp_path, "exa") == [{"error": f"server_error: {said}"}]
+        assert answers(tmp_path, "exa") == [{"error": f"server_error: {expected}"}]
         assert [entry.body.encode("latin-1") for entry in read_entries(first.raw_log)] == [raw, raw]
         again = collected(tmp_path, server, "exa")
     assert (again.calls_made, again.incomplete) == (1, None)

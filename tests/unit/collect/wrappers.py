@@ -64,12 +64,12 @@ class Hosted:
     def __init__(self, host: str = "a", api_key: str = "", k: int = 10) -> None:
         self.host = host
         self.k = k
-        self._said = f"{host} {api_key} {os.environ.get('HOSTED_API_KEY', '')}"
+        self._text = f"{host} {api_key} {os.environ.get('HOSTED_API_KEY', '')}"
 
     def run(self, query: str) -> str:
         if query == "quit":
-            sys.exit(f"no {self._said}")
-        return json.dumps([self._said])
+            sys.exit(f"no {self._text}")
+        return json.dumps([self._text])
 
 
 class Strict(BaseModel):

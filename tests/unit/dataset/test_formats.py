@@ -50,11 +50,11 @@ NAMES = list(ROWS[0])
 
 
 def delimited(delimiter: str, names: Mapping[str, str] | None = None) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    stream = io.StringIO()
+    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
     writer.writerow([(names or {}).get(name, name) for name in NAMES])
     writer.writerows([row[name] for name in NAMES] for row in ROWS)
-    return text.getvalue()
+    return stream.getvalue()
 
 
 def workbook(rows: list[list[Any]]) -> bytes:

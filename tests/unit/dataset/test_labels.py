@@ -96,9 +96,9 @@ def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -
 
 
 def test_there_is_nothing_to_label_where_there_is_no_text() -> None:
-    _, content = world(row("q", "a", "one"), row("q", "b", " <br> "), row("r", "a", ""))
-    assert [pair.snippet.text for pair in select_labellable(content)] == ["one"]
-    assert len(content.pairs) == 3
+    _, pool = world(row("q", "a", "one"), row("q", "b", " <br> "), row("r", "a", ""))
+    assert [pair.snippet.text for pair in select_labellable(pool)] == ["one"]
+    assert len(pool.pairs) == 3
 
 
 @check_each("unsure", ["", "?", "？", "unsure", "Unsure ", "不确定", '""'])
@@ -167,12 +167,12 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_document_s_label_goes_to_every_snippet_that_shows_it() -> None:
-    data, content = world(
+    data, pool = world(
         row("q", "a", "one", "D1"), row("q", "a", "two", "D2"), row("q", "b", "other excerpt", "D1"),
         row("p", "a", "one", "D1"),
     )  # fmt: skip
-    result = match_labels([label("q", "D1", 2), label("q", "D9", 1), label("x", "D1", 1)], data, content)
-    of = ids(content)
+    result = match_labels([label("q", "D1", 2), label("q", "D9", 1), label("x", "D1", 1)], data, pool)
+    of = ids(pool)
     assert result.grades == {("q", of["one"]): 2, ("q", of["other excerpt"]): 2}
     assert [each.item for each in result.unmatched] == ["D9", "D1"]
 
@@ -182,67 +182,63 @@ def test_documents_without_a_docno_go_by_the_pool_s_name() -> None:
         {**row("q", engine, text), "url": "https://site.example/p"}
         for engine, text in (("a", "x"), ("b", "y"))
     ]
-    data, content = world(*rows, row("q", "b", "z"))
-    result = match_labels([label("q", content.documents["a", "q"][0], 1)], data, content)
-    assert result.grades == {("q", ids(content)["x"]): 1, ("q", ids(content)["y"]): 1}
+    data, pool = world(*rows, row("q", "b", "z"))
+    result = match_labels([label("q", pool.documents["a", "q"][0], 1)], data, pool)
+    assert result.grades == {("q", ids(pool)["x"]): 1, ("q", ids(pool)["y"]): 1}
 
 
 def test_a_snippet_s_own_label_comes_first_and_then_the_best_document() -> None:
-    data, content = world(
+    data, pool = world(
         row("q", "a", "same", "D1"), row("q", "b", "same", "D2"), row("q", "b", "more", "D1"),
     )  # fmt: skip
-    same, more = ids(content)["same"], ids(content)["more"]
+    same, more = ids(pool)["same"], ids(pool)["more"]
     documents = [label("q", "D1", 1), label("q", "D2", 3)]
     for given in (documents, documents[::-1]):
-        assert match_labels(given, data, content).grades == {("q", same): 3, ("q", more): 1}
-        assert match_labels([label("q", same, 0), *given], data, content).grades == {
+        assert match_labels(given, data, pool).grades == {("q", same): 3, ("q", more): 1}
+        assert match_labels([label("q", same, 0), *given], data, pool).grades == {
             ("q", same): 0,
             ("q", more): 1,
         }
-        assert match_labels([*given, label("q", same, 0)], data, content).grades == {
+        assert match_labels([*given, label("q", same, 0)], data, pool).grades == {
             ("q", same): 0,
             ("q", more): 1,
         }
 
 
 def test_names_are_known_as_they_are_as_trec_files_and_as_spreadsheets_write_them() -> None:
-    data, content = world(row("日本 x", "a", "one", "http://a/b c"), row("=1+1", "a", "two", "-x"))
-    one, two = ids(content)["one"], ids(content)["two"]
+    data, pool = world(row("日本 x", "a", "one", "http://a/b c"), row("=1+1", "a", "two", "-x"))
+    one, two = ids(pool)["one"], ids(pool)["two"]
     for query_id, item in (("日本 x", "http://a/b c"), ("日本%20x", "http:%2F%2Fa%2Fb%20c"), ("日本 x", one)):
-        assert match_labels([label(query_id, item, 1)], data, content) == MatchedLabels(
-            {("日本 x", one): 1}, ()
-        )
+        assert match_labels([label(query_id, item, 1)], data, pool) == MatchedLabels({("日本 x", one): 1}, ())
     for query_id, item in (("=1+1", "-x"), ("'=1+1", "'-x"), ("=1+1", "'-x"), ("'=1+1", two)):
-        assert match_labels([label(query_id, item, 1)], data, content) == MatchedLabels(
-            {("=1+1", two): 1}, ()
-        )
+        assert match_labels([label(query_id, item, 1)], data, pool) == MatchedLabels({("=1+1", two): 1}, ())
 
 
 def test_a_name_as_it_is_comes_before_an_escaped_one() -> None:
-    data, content = world(
+    data, pool = world(
         row("a b", "e", "one", "D 1"), row("a%20b", "e", "two", "D 1"), row("a%20b", "e", "3", "D%201")
     )
-    of = ids(content)
-    assert match_labels([label("a%20b", "D%201", 1)], data, content).grades == {("a%20b", of["3"]): 1}
-    assert match_labels([label("a b", "D%201", 1)], data, content).grades == {("a b", of["one"]): 1}
+    of = ids(pool)
+    assert match_labels([label("a%20b", "D%201", 1)], data, pool).grades == {("a%20b", of["3"]): 1}
+    assert match_labels([label("a b", "D%201", 1)], data, pool).grades == {("a b", of["one"]): 1}
 
 
 def test_the_dataset_s_spelling_of_an_id_is_found(tmp_path: Path) -> None:
-    data, content = world(row("cafe\u0301", "e", "one", "D1"))
-    assert len(match_labels(labels(tmp_path, "cafe\u0301 0 D1 1"), data, content).grades) == 1
+    data, pool = world(row("cafe\u0301", "e", "one", "D1"))
+    assert len(match_labels(labels(tmp_path, "cafe\u0301 0 D1 1"), data, pool).grades) == 1
 
 
 def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
     names = ["D/1", "=D", "a b", "'x", "100%", "必应，1", "half \ud800", "\u3000"]
     queries = ["q 1", "=q", "100%", "小狗"]
-    data, content = world(*(row(query, "e", f"text of {name}", name) for query in queries for name in names))
-    graded = {(pair.query.id, pair.snippet.id): number % 4 for number, pair in enumerate(content.pairs)}
+    data, pool = world(*(row(query, "e", f"text of {name}", name) for query in queries for name in names))
+    graded = {(pair.query.id, pair.snippet.id): number % 4 for number, pair in enumerate(pool.pairs)}
     judgments = [
         Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
         for (query_id, snippet_id), grade in graded.items()
     ]
-    text = "".join(format_qrels(data.rankings, content.documents, judgments))
-    assert match_labels(labels(tmp_path, text), data, content) == MatchedLabels(graded, ())
+    text = "".join(format_qrels(data.rankings, pool.documents, judgments))
+    assert match_labels(labels(tmp_path, text), data, pool) == MatchedLabels(graded, ())
 
 
 def test_snippets_below_the_depth_are_no_pairs() -> None:
@@ -254,10 +250,10 @@ def test_snippets_below_the_depth_are_no_pairs() -> None:
 
 
 def test_labels_of_another_run_are_refused_with_an_example_of_each_side() -> None:
-    data, content = world(row("q", "e", "one", "D1"))
+    data, pool = world(row("q", "e", "one", "D1"))
     with pytest.raises(InputError) as caught:
-        match_labels([label("q", "X", 1), label("z", "D1", 0)], data, content)
-    for part in ("labels:1", "none of 2 labels", "'q'", "'X'", repr(ids(content)["one"]), "'D1'"):
+        match_labels([label("q", "X", 1), label("z", "D1", 0)], data, pool)
+    for part in ("labels:1", "none of 2 labels", "'q'", "'X'", repr(ids(pool)["one"]), "'D1'"):
         assert part in str(caught.value)
     with pytest.raises(InputError, match="nothing to compare"):
-        match_labels([], data, content)
+        match_labels([], data, pool)

@@ -40,8 +40,8 @@ def test_every_attack_by_marks_is_flagged(kind: str) -> None:
 
 
 def test_wording_that_the_patterns_were_not_fitted_on_is_noticed_more_often_than_not() -> None:
-    content = [case for case in hostile_text.attacks() if is_held_out(case)]
-    result, of = recall(content)
+    held_out = [case for case in hostile_text.attacks() if is_held_out(case)]
+    result, of = recall(held_out)
     assert (result, of) >= (40, 64)
 
 

@@ -120,15 +120,15 @@ def test_the_intervals_of_all_pairs_hold_at_once() -> None:
         return pooled_ap(relevant), pooled_ap(seen)
 
     true = np.nanmean(world(1_000_000)[0], axis=1)
-    content = 0
+    complete = 0
     for _ in range(worlds):
         human, assessor = world(queries)
         pairs = correct_engines(list("abcd"), np.arange(queries) < 20, human, assessor).comparisons
-        content += all(
+        complete += all(
             covered(pair, float(true["abcd".index(pair.a)] - true["abcd".index(pair.b)])) for pair in pairs
         )
-    print(f"\nall intervals hold in {content / worlds:.4f}")
-    assert 0.94 <= content / worlds <= 0.985
+    print(f"\nall intervals hold in {complete / worlds:.4f}")
+    assert 0.94 <= complete / worlds <= 0.985
 
 
 @pytest.mark.slow

@@ -60,10 +60,12 @@ def completions(world: World, unjudged: _Open) -> Iterator[World]:
 @settings(max_examples=count_examples(8))
 @given(worlds())
 def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
-    text = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in compare_engines(drawn[0].scores())}
+    comparisons = {
+        (pair.measure, frozenset((pair.a, pair.b))): pair for pair in compare_engines(drawn[0].scores())
+    }
     for world in completions(*drawn):
         for truth in compare_engines(world.scores()):
-            pair = text[truth.measure, frozenset((truth.a, truth.b))]
+            pair = comparisons[truth.measure, frozenset((truth.a, truth.b))]
             if truth.difference is not None:
                 difference = truth.difference if truth.a == pair.a else -truth.difference
                 assert low_end(pair.bounds) is not None
@@ -76,11 +78,11 @@ def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open
 @settings(max_examples=count_examples(8))
 @given(worlds())
 def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
-    text = drawn[0].engines()
+    by_engine = drawn[0].engines()
     for world in completions(*drawn):
         for name, engine in world.engines().items():
             for measure, truth in engine.measures.items():
-                mean = text[name].measures[measure]
+                mean = by_engine[name].measures[measure]
                 assert mean.n <= truth.n <= mean.n + mean.unknown
                 assert mean.undefined <= truth.undefined
                 if truth.mean is not None:

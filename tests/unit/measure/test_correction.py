@@ -151,6 +151,6 @@ def test_the_estimate_moves_no_further_than_the_assessor_says(
     human, assessor = np.array(labelled).T
     others = floats(*rest)
     result = corrected_mean(human, assessor, others)
-    text = others.mean() - assessor.mean() if rest else 0.0
+    difference = others.mean() - assessor.mean() if rest else 0.0
     assert 0 <= result.weight <= 1
-    assert abs(result.corrected - human.mean()) <= abs(text) + 1e-12
+    assert abs(result.corrected - human.mean()) <= abs(difference) + 1e-12

@@ -37,11 +37,11 @@ def test_every_name_has_its_judgments_its_grades_and_its_share_of_each_engine() 
         by("failed", "q2", "z", None, repeat=3),
     ]
     result = served(WORLD.results(), judgments)
-    text = [
+    rows = [
         (model, each.judgments, each.relevant, each.mean_grade, each.engines)
         for model, each in result.items()
     ]
-    assert text == [
+    assert rows == [
         ("old", 3, 2, 2.0, {"A": 3, "B": 2}),
         ("", 1, 0, 0.0, {"A": 1}),
         ("new", 1, 1, 3.0, {"A": 1, "B": 1}),

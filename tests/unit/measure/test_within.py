@@ -36,8 +36,8 @@ def toy(measures: str) -> World:
     }
     grades = {(query, name): LISTS[engine][query][rank] for (engine, query, rank), name in names.items()}
     wanted = parse_measures(measures)
-    requests = [str(measure) for measure in dict.fromkeys((*wanted, *list_needed_measures(wanted, 5)))]
-    return World(returned, [grades], FROM_1, 5, " ".join(requests))
+    needed = [str(measure) for measure in dict.fromkeys((*wanted, *list_needed_measures(wanted, 5)))]
+    return World(returned, [grades], FROM_1, 5, " ".join(needed))
 
 
 def within(measures: str) -> OwnListReversal | None:

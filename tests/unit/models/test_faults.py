@@ -11,7 +11,7 @@ from judge.models.error_mapping import DETAIL_LENGTH, ErrorResponse, classify, r
 from judge.models.redaction import mask
 from tests.support.cases import check_each
 
-SAID = [
+ERRORS = [
     (
         429,
         "insufficient_quota",
@@ -114,7 +114,7 @@ CLASSES: dict[str, type[CallError]] = {
 }
 
 
-@check_each(("status", "code", "message", "kind"), SAID)
+@check_each(("status", "code", "message", "kind"), ERRORS)
 def test_a_fault_is_what_the_server_says(status: int, code: str, message: str, kind: str) -> None:
     error = classify(ErrorResponse(status, code, message))
     assert (error.kind, type(error)) == (kind, CLASSES[kind])

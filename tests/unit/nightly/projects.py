@@ -62,8 +62,8 @@ class Judge:
         if self.down:
             return Reply(status=503, body="{}")
         shown = fenced(request.prompt)
-        output = re.search(r"grade=(\d)", shown)
-        grade = int(output[1]) if output else _EXPECTED[shown]
+        match = re.search(r"grade=(\d)", shown)
+        grade = int(match[1]) if match else _EXPECTED[shown]
         if _chance("swapped", shown) < self.swapped:
             grade = _beside(grade, shown)
         if _chance("flip", request.prompt, request.attempt) < self.flips:

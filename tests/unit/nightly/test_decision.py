@@ -119,8 +119,8 @@ def engine(
 def test_an_engine_is_broken_when_far_fewer_answers_came(
     tonight: NightEngineResult | None, is_broken: bool
 ) -> None:
-    text = find_unavailable({"bing": tonight} if tonight else {}, {"bing": engine(100)}, 0.1)
-    assert ("bing" in text) == is_broken
+    unavailable = find_unavailable({"bing": tonight} if tonight else {}, {"bing": engine(100)}, 0.1)
+    assert ("bing" in unavailable) == is_broken
     assert find_unavailable({"new": engine(0, errors=9)}, {}, 0.1) == {}
 
 

@@ -147,9 +147,9 @@ def test_too_few_queries_to_find_any_drop_are_said() -> None:
     for n in range(3, 15):
         change = replace(CHANGE, n=n, p=0.5**n)
         rows = decide_outcomes([replace(change, engine=f"e{at}") for at in range(4)], (), RULES)
-        text = list(warn_of_too_few_queries(rows, RULES.alpha))
-        assert bool(text) == (rows[0].verdict != "regression") == (n < 9)
-        assert all("takes 9 or more" in each for each in text)
+        warnings = list(warn_of_too_few_queries(rows, RULES.alpha))
+        assert bool(warnings) == (rows[0].verdict != "regression") == (n < 9)
+        assert all("takes 9 or more" in each for each in warnings)
 
 
 def test_what_could_be_hidden_is_said() -> None:

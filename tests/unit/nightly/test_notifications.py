@@ -47,8 +47,8 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
         row("baidu", "AP@10", 0.57, 0.57, n=120, detectable=0.039),
     ]
     fine = night("2026-05-20", regression_test={**regression()["regression_test"], "rows": rows})
-    text = [format_plain(line) for line in make_message(parsed(fine)).lines]
-    assert text[:4] == [
+    lines = [format_plain(line) for line in make_message(parsed(fine)).lines]
+    assert lines[:4] == [
         "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10",
         "a drop of AP@10 under about 0.041 or of sDCG@10 under about 0.021 would not have been detected with"
         " these 120 queries (power 80 %)",

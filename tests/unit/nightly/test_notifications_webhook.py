@@ -64,15 +64,17 @@ def test_each_kind_speaks_its_format(kind: str, answer: str, body: Mapping[str, 
 
 
 @pytest.mark.parametrize(
-    ("kind", "answer", "said"),
+    ("kind", "answer", "expected"),
     [
         ("feishu", '{"code":19021,"msg":"sign match fail or timestamp is not within one hour"}', "19021"),
         ("dingtalk", '{"errcode":310000,"errmsg":"keywords not in content"}', "310000: keywords"),
     ],
 )
-def test_what_is_refused_with_a_200_is_said_and_not_tried_again(kind: str, answer: str, said: str) -> None:
+def test_what_is_refused_with_a_200_is_said_and_not_tried_again(
+    kind: str, answer: str, expected: str
+) -> None:
     with LoopbackServer(lambda request: Reply(body=answer)) as server:
-        assert said in told(server, kind)
+        assert expected in told(server, kind)
         assert len(server.requests) == 1
 
 
@@ -177,7 +179,7 @@ def open_webhook(table: dict[str, Any], environ: Mapping[str, str]) -> Webhook:
 
 
 @check_each(
-    ("table", "said"),
+    ("table", "expected"),
     [
         ({"kind": "pager", "url_env": "HOOK"}, "kind is 'pager'; it is json, feishu, dingtalk, slack"),
         ({"kind": "slack"}, "url_env is missing"),
@@ -191,7 +193,7 @@ def open_webhook(table: dict[str, Any], environ: Mapping[str, str]) -> Webhook:
         ({"url_env": "PORT"}, r"\$PORT holds no https:// address"),
     ],
 )
-def test_a_wrong_table_is_refused_without_saying_the_address(table: dict[str, Any], said: str) -> None:
+def test_a_wrong_table_is_refused_without_saying_the_address(table: dict[str, Any], expected: str) -> None:
     environ = {
         "HOOK": "https://x.example/secret",
         "FILE": "file:///secret",
@@ -199,7 +201,7 @@ def test_a_wrong_table_is_refused_without_saying_the_address(table: dict[str, An
         "HOSTLESS": "https:///secret",
         "PORT": "https://x.example:99999/secret",
     }
-    with pytest.raises(InputError, match=said) as refused:
+    with pytest.raises(InputError, match=expected) as refused:
         open_webhook(table, environ)
     assert "x.example" not in str(refused.value)
     assert "///secret" not in str(refused.value)

@@ -35,7 +35,7 @@ def test_a_store_that_cannot_be_one_is_found_out_first(here: NightlyProject, pla
 
 
 @pytest.mark.parametrize(
-    ("top", "said"),
+    ("top", "expected"),
     [
         ('topics = "t.tsv"', "data and topics are not a dataset"),
         ('[collect]\nqueries = "q.tsv"\nengine = ["searxng"]', "set either 'data' or [collect], not both"),
@@ -46,10 +46,10 @@ def test_a_store_that_cannot_be_one_is_found_out_first(here: NightlyProject, pla
         ),
     ],
 )
-def test_what_would_be_ignored_is_refused(here: NightlyProject, top: str, said: str) -> None:
+def test_what_would_be_ignored_is_refused(here: NightlyProject, top: str, expected: str) -> None:
     here.configure(RULES, top)
     result = refused(here)
-    assert f"{here.toml}: {said}" in result
+    assert f"{here.toml}: {expected}" in result
 
 
 @pytest.mark.parametrize("shift", ["inf", "nan"])

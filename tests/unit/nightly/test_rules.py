@@ -20,7 +20,7 @@ def test_what_is_not_said_goes_without_saying() -> None:
 
 
 @check_each(
-    ("table", "said"),
+    ("table", "expected"),
     [
         ({"min_dorp": 0.1}, "unknown option 'min_dorp'; did you mean 'min_drop'?"),
         ({"alpha": 1.5}, "alpha is 1.5; it is a share from 0.0001 to 1"),
@@ -40,6 +40,6 @@ def test_what_is_not_said_goes_without_saying() -> None:
         ({"webhook": "https://x"}, "webhook is 'https://x'; it is a table"),
     ],
 )
-def test_what_is_wrong_is_named(table: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=re.escape(f"judge.toml: [nightly]: {said}")):
+def test_what_is_wrong_is_named(table: dict[str, Any], expected: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"judge.toml: [nightly]: {expected}")):
         NightlyConfig.load(table, "judge.toml: [nightly]")

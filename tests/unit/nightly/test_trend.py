@@ -113,14 +113,14 @@ def test_names_from_outside_are_shown_and_never_obeyed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("options", "expected"),
     [({"engine": "bong"}, "engine 'bong'; there is baidu, bing"), ({"measure": "nDCG@10"}, "measure 'nDCG")],
 )
 def test_an_unknown_name_is_refused_with_the_known_ones(
-    tmp_path: Path, asked: dict[str, str], said: str
+    tmp_path: Path, options: dict[str, str], expected: str
 ) -> None:
-    with pytest.raises(InputError, match=said.replace("(", "\\(")):
-        make_trend(trend.read_history(written(tmp_path, month())), **asked)
+    with pytest.raises(InputError, match=expected.replace("(", "\\(")):
+        make_trend(trend.read_history(written(tmp_path, month())), **options)
 
 
 def test_a_history_of_damaged_nights_is_refused(tmp_path: Path) -> None:
@@ -136,8 +136,8 @@ def test_the_command_prints_json_and_writes_the_page(tmp_path: Path) -> None:
     app.command()(command)
     page = tmp_path / "out" / "mine.html"
     page.parent.mkdir()
-    requests = [str(tmp_path / "nights"), "--json", "--engine", "bing", "--html", str(page)]
-    message = CliRunner().invoke(app, requests)
+    arguments = [str(tmp_path / "nights"), "--json", "--engine", "bing", "--html", str(page)]
+    message = CliRunner().invoke(app, arguments)
     assert message.exit_code == 0, message.output
     content = json.loads(message.stdout)
     assert list(content["engines"]) == ["bing"]

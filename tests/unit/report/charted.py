@@ -15,18 +15,18 @@ from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.report.charts import Chart, ChartData, draw_charts
 from judge.runs import results
-from tests.unit.report.labelled import held, people
+from tests.unit.report.labelled import make_run, people
 
 
 def scored(run: LoadedRun) -> Scores:
     """The run's scores."""
-    requests = run.spec
+    spec = run.spec
     return score_rankings(
         run.data.rankings,
         run.pool.documents,
         run.judgments,
-        requests.measures,
-        requests.scale,
+        spec.measures,
+        spec.scale,
         depth=run.pool.depth,
     )
 
@@ -70,7 +70,7 @@ def agreement_with(
     confusion: tuple[tuple[int, ...], ...], statistic: StatisticValue, people_relevant_from: int = 2
 ) -> LabelAgreement:
     """Return an agreement with these counts, whose main statistics are all the same."""
-    run = held({"A": {"q1": ["x"]}}, {("q1", "x"): 3})
+    run = make_run({"A": {"q1": ["x"]}}, {("q1", "x"): 3})
     return replace(
         compare_with_labels(run, people(run, {("q1", "x"): 3})),
         confusion=confusion,

@@ -1,4 +1,4 @@
-"""Owns small runs beside which people's labels are set: who showed what, and who said what of it."""
+"""Small runs with labels of people: which engine shows which text, and which grades it has."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from judge.runs.record_json import to_json
 #: The texts each engine shows for each query, best first.
 Shown = Mapping[str, Mapping[str, Sequence[str]]]
 #: Grades by query and text, None where judging failed.
-Said = Mapping[tuple[str, str], int | None]
+GradesByText = Mapping[tuple[str, str], int | None]
 
 
-def held(
-    shown: Shown, *repeats: Said, measures: str = "nDCG@3 P@1", scale: Scale = GRADED, depth: int = 3
+def make_run(
+    shown: Shown, *repeats: GradesByText, measures: str = "nDCG@3 P@1", scale: Scale = GRADED, depth: int = 3
 ) -> LoadedRun:
     """A run of `shown` that an assessor judged once for each of `repeats`."""
     rows = [
@@ -41,10 +41,10 @@ def held(
     return LoadedRun(data, pooled, tuple(judgments), spec)
 
 
-def people(run: LoadedRun, output: Said, scale: Scale = GRADED, unmatched: int = 0) -> HumanLabels:
+def people(run: LoadedRun, by_text: GradesByText, scale: Scale = GRADED, unmatched: int = 0) -> HumanLabels:
     """People's grades of a run's pairs."""
     ids = {(pair.query.id, pair.snippet.text): (pair.query.id, pair.snippet.id) for pair in run.pool.pairs}
-    grades = {ids[key]: grade for key, grade in output.items() if grade is not None}
+    grades = {ids[key]: grade for key, grade in by_text.items() if grade is not None}
     return HumanLabels(grades, scale, unmatched, "labels.csv")
 
 
@@ -74,9 +74,9 @@ def favouring(
     return shown, truth, assessor
 
 
-def first(queries: int, text: Said) -> dict[tuple[str, str], int | None]:
-    """What was said of the first queries of `favouring`."""
-    return {key: grade for key, grade in text.items() if int(key[0].removeprefix("q")) < queries}
+def first(queries: int, grades: GradesByText) -> dict[tuple[str, str], int | None]:
+    """The grades of the first queries of `favouring`."""
+    return {key: grade for key, grade in grades.items() if int(key[0].removeprefix("q")) < queries}
 
 
 def _judgment(pair: Pair, repeat: int, grade: int | None) -> Judgment:

@@ -27,7 +27,7 @@ from judge.runs.results import (
 Row = dict[str, Any]
 
 
-def held(folder: Path, name: str) -> Row:
+def read_object(folder: Path, name: str) -> Row:
     """The JSON object in a file of a run's folder."""
     value: Row = json.loads((folder / name).read_text(encoding="utf-8"))
     return value

@@ -10,9 +10,9 @@ from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import MeasureMean
 from tests.unit.report.charted import summary_of
-from tests.unit.report.labelled import held
+from tests.unit.report.labelled import make_run
 
-BASE = summary_of(held({"A": {"q": ["text"]}}, {("q", "text"): 2}, measures="P@5", depth=5))
+BASE = summary_of(make_run({"A": {"q": ["text"]}}, {("q", "text"): 2}, measures="P@5", depth=5))
 
 
 def mean_of(mean: float | None, n: int = 20, **changes: Any) -> MeasureMean:

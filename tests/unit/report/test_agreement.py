@@ -13,18 +13,18 @@ from judge.analysis.label_agreement import queries_without_value
 from judge.analysis.loaded_run import LoadedRun
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
 from judge.runs.folder import dump_json
-from tests.unit.report.labelled import Said, Shown, agreement_of, favouring, first, held, people
+from tests.unit.report.labelled import GradesByText, Shown, agreement_of, favouring, first, make_run, people
 
 #: Both engines show "u"; the third query was labelled in part, the fourth not at all.
 SHOWN: Shown = {
     "A": {"p": ["u", "v"], "q": ["x"], "r": ["s", "t"], "z": ["z"]},
     "B": {"p": ["w", "u"], "q": ["y"], "r": ["t"], "z": ["z"]},
 }
-ASSESSOR: Said = {
+ASSESSOR: GradesByText = {
     ("p", "u"): 3, ("p", "v"): 1, ("p", "w"): 2, ("q", "x"): 0, ("q", "y"): 2, ("r", "s"): None,
     ("r", "t"): 1, ("z", "z"): 3,
 }  # fmt: skip
-PEOPLE: Said = {
+PEOPLE: GradesByText = {
     ("p", "u"): 2, ("p", "v"): 1, ("p", "w"): 0, ("q", "x"): 0, ("q", "y"): 3, ("r", "s"): 2,
 }  # fmt: skip
 STATISTICS = (
@@ -33,8 +33,8 @@ STATISTICS = (
 )  # fmt: skip
 
 
-def find(people_say: Said = PEOPLE, scale: Scale = GRADED) -> dict[str, Any]:
-    run = held(SHOWN, ASSESSOR)
+def find(people_say: GradesByText = PEOPLE, scale: Scale = GRADED) -> dict[str, Any]:
+    run = make_run(SHOWN, ASSESSOR)
     output = agreement_of(run, people(run, people_say, scale, unmatched=4))
     read_back: dict[str, Any] = json.loads(dump_json(output))
     assert read_back == output
@@ -105,7 +105,7 @@ def test_too_few_labels_correct_nothing_and_say_how_many_are_needed() -> None:
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_people_who_say_what_the_assessor_says(repeats: int) -> None:
     shown, truth, _ = favouring(25)
-    run = held(shown, *[truth] * repeats)
+    run = make_run(shown, *[truth] * repeats)
     output = agreement_of(run, people(run, truth))
     for name in ("same_grade", "kappa", "kappa_quadratic", "alpha", "same_verdict", "kappa_relevant"):
         assert output[name]["value"] == 1, name
@@ -125,14 +125,14 @@ def test_people_who_say_what_the_assessor_says(repeats: int) -> None:
 
 def test_repeats_meet_people_by_their_median() -> None:
     shown: Shown = {"A": {"p": ["u"], "q": ["x"]}}
-    grades: list[Said] = [{("p", "u"): g, ("q", "x"): h} for g, h in ((0, 1), (3, 2), (3, None))]
-    run = held(shown, *grades, measures="P@1")
+    grades: list[GradesByText] = [{("p", "u"): g, ("q", "x"): h} for g, h in ((0, 1), (3, 2), (3, None))]
+    run = make_run(shown, *grades, measures="P@1")
     output = agreement_of(run, people(run, {("p", "u"): 3, ("q", "x"): 2}))
     assert output["confusion"] == [[0] * 4, [0] * 4, [0, 0, 1, 0], [0, 0, 0, 1]]
 
 
 def test_people_s_yes_or_no_meets_grades_at_relevant_or_not() -> None:
-    yes: Said = {key: None if grade is None else int(grade >= 2) for key, grade in PEOPLE.items()}
+    yes: GradesByText = {key: None if grade is None else int(grade >= 2) for key, grade in PEOPLE.items()}
     text = find(yes, BINARY)
     assert text["confusion"] == [[1, 1, 1, 0], [0, 0, 1, 1]]
     graded = find()
@@ -149,7 +149,7 @@ def test_people_s_yes_or_no_meets_grades_at_relevant_or_not() -> None:
 
 def test_people_s_grades_meet_a_yes_or_no_assessor() -> None:
     shown, truth, _ = favouring(25)
-    run = held(shown, {key: int(grade >= 2) for key, grade in truth.items()}, scale=BINARY)
+    run = make_run(shown, {key: int(grade >= 2) for key, grade in truth.items()}, scale=BINARY)
     output = agreement_of(run, people(run, truth))
     assert (output["kappa_relevant"]["value"], output["same_verdict"]["value"]) == (1, 1)
     assert "different scales" in output["bias"]["why"]
@@ -158,7 +158,7 @@ def test_people_s_grades_meet_a_yes_or_no_assessor() -> None:
 
 
 def test_a_measure_of_grades_that_people_did_not_use_is_left_out() -> None:
-    run = held(SHOWN, ASSESSOR, measures="P(rel=3)@1 nDCG@3 AP(own)@3")
+    run = make_run(SHOWN, ASSESSOR, measures="P(rel=3)@1 nDCG@3 AP(own)@3")
     yes = people(run, {("p", "u"): 1, ("p", "v"): 0}, BINARY)
     assert set(agreement_of(run, yes)["orders"]) == {"nDCG@3"}
     graded = people(run, {("p", "u"): 3, ("p", "v"): 0})
@@ -170,7 +170,7 @@ def test_a_measure_of_grades_that_people_did_not_use_is_left_out() -> None:
 def test_one_and_the_same_grade_on_both_sides_is_explained(grade: int) -> None:
     shown, truth, _ = favouring(25)
     all_the_same = dict.fromkeys(truth, grade)
-    run = held(shown, all_the_same)
+    run = make_run(shown, all_the_same)
     output = agreement_of(run, people(run, all_the_same))
     for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
         assert output[name]["value"] is None
@@ -182,7 +182,7 @@ def test_one_and_the_same_grade_on_both_sides_is_explained(grade: int) -> None:
 
 def test_labels_on_what_could_not_be_judged_meet_nothing() -> None:
     shown: Shown = {"A": {"p": ["u"], "q": ["x"]}}
-    run = held(shown, {("p", "u"): None, ("q", "x"): 2})
+    run = make_run(shown, {("p", "u"): None, ("q", "x"): 2})
     output = agreement_of(run, people(run, {("p", "u"): 3}))
     assert (output["pairs"], output["queries"], output["labelled_pairs"]) == (0, 0, 1)
     for name in STATISTICS:
@@ -195,7 +195,7 @@ def test_labels_on_what_could_not_be_judged_meet_nothing() -> None:
 
 def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
     shown, truth, assessor = favouring(120)
-    run = held(shown, assessor, measures="nDCG@3")
+    run = make_run(shown, assessor, measures="nDCG@3")
     output = agreement_of(run, people(run, first(60, truth)))
     assert output["engines"]["A"]["bias"] == {"value": 0, "ci95": [0, 0]}
     assert output["engines"]["B"]["bias"] == {"value": 1, "ci95": [1, 1]}
@@ -225,7 +225,7 @@ def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
 @pytest.mark.parametrize(("queries", "says"), [(19, "needs 20"), (30, "30 labelled"), (60, "")])
 def test_how_many_labels_a_correction_takes(queries: int, says: str) -> None:
     shown, truth, assessor = favouring(120)
-    run = held(shown, assessor, measures="P@3")
+    run = make_run(shown, assessor, measures="P@3")
     calibration = agreement_of(run, people(run, first(queries, truth)))["calibration"]["P@3"]
     text = calibration.get("why") or " ".join(calibration["warnings"])
     assert says in text
@@ -234,7 +234,7 @@ def test_how_many_labels_a_correction_takes(queries: int, says: str) -> None:
 
 def test_queries_that_are_labelled_in_part_correct_nothing() -> None:
     shown, truth, assessor = favouring(120)
-    run = held(shown, assessor, measures="P@3")
+    run = make_run(shown, assessor, measures="P@3")
     whole = first(60, truth)
     partly = {key: grade for key, grade in first(80, truth).items() if key in whole or key[1].endswith("0")}
     assert len(partly) > len(whole)
@@ -243,20 +243,20 @@ def test_queries_that_are_labelled_in_part_correct_nothing() -> None:
     assert more["calibration"] == alone["calibration"]
 
 
-def half_seen(queries: int = 40) -> tuple[LoadedRun, Said, Said]:
+def half_seen(queries: int = 40) -> tuple[LoadedRun, GradesByText, GradesByText]:
     """A is as good as B; people labelled what A shows last and B first, the assessor knows it all."""
     shown: Shown = {
         engine: {f"q{q}": [f"{engine}{q} {rank}" for rank in range(3)] for q in range(queries)}
         for engine in "AB"
     }
-    truth: Said = {
+    truth: GradesByText = {
         (q, text): (3, 3, 0)[int(text[-1])]
         for lists in shown.values()
         for q, texts in lists.items()
         for text in texts
     }
     some = {key: grade for key, grade in truth.items() if key[1][0] + key[1][-1] in ("A2", "B0")}
-    return held(shown, truth, measures="P@3 nDCG@3"), truth, some
+    return make_run(shown, truth, measures="P@3 nDCG@3"), truth, some
 
 
 def test_queries_that_are_partly_labelled_give_both_sides_the_same_to_go_by() -> None:
@@ -297,10 +297,10 @@ def test_snippets_without_text_are_nobody_s_judgment() -> None:
     """A shows nothing but a date on each query; people's plan did not ask, one old label says otherwise."""
     shown, truth, _ = favouring(30)
     blank = {f"q{q}": [*texts[:2], ""] for q, texts in enumerate(shown["A"].values())}
-    output: Said = {**truth, **{(f"q{q}", ""): 0 for q in range(30)}}
-    run = held({**shown, "A": blank}, output, measures="P@3")
+    grades: GradesByText = {**truth, **{(f"q{q}", ""): 0 for q in range(30)}}
+    run = make_run({**shown, "A": blank}, grades, measures="P@3")
     kept = {text for texts in (*blank.values(), *shown["B"].values()) for text in texts if text}
-    labels: Said = {key: grade for key, grade in output.items() if key[1] in kept}
+    labels: GradesByText = {key: grade for key, grade in grades.items() if key[1] in kept}
     result = agreement_of(run, people(run, labels))
     assert (result["empty_pairs"], result["pairs"], result["unlabelled_pairs"]) == (30, 150, 0)
     assert (result["wholly_labelled_queries"], result["engines"]["A"]["results"]) == (30, 60)
@@ -315,7 +315,7 @@ def test_snippets_without_text_are_nobody_s_judgment() -> None:
 def test_queries_that_nobody_answered_are_in_no_correction() -> None:
     """They can't be drawn, so labels say nothing of them: the mean is over the others."""
     shown, truth, assessor = favouring(60)
-    run = held(shown, assessor, measures="P@3")
+    run = make_run(shown, assessor, measures="P@3")
     unanswered = [f"z{number}" for number in range(60)]
     more = replace(
         run,
@@ -340,21 +340,21 @@ def test_an_engine_on_few_queries_is_left_out_of_the_orders() -> None:
     shown, truth, assessor = favouring(20)
     few = {"q0": ["c 0"], "q1": ["c 1"]}
     text = {**assessor, ("q0", "c 0"): 3, ("q1", "c 1"): 3}
-    run = held({**shown, "C": few}, text, measures="P@3")
+    run = make_run({**shown, "C": few}, text, measures="P@3")
     order = agreement_of(run, people(run, {**truth, ("q0", "c 0"): 3, ("q1", "c 1"): 3}))["orders"]["P@3"]
     assert (order["queries"], order["left_out"], set(order["people"])) == (20, ["C"], {"A", "B"})
 
 
 def test_a_tie_of_the_assessor_is_decided_by_people() -> None:
     shown, truth, _ = favouring(120)
-    run = held(shown, dict.fromkeys(truth, 2), measures="P@3")
+    run = make_run(shown, dict.fromkeys(truth, 2), measures="P@3")
     (pair,) = agreement_of(run, people(run, first(60, truth)))["calibration"]["P@3"]["comparisons"]
     assert (pair["a"], pair["b"], pair["outcome"]) == ("A", "B", "decided")
     assert pair["verdict"] == "judge-only tie decided"
 
 
 def test_engines_without_names_to_compare_are_not_corrected() -> None:
-    run = held(SHOWN, ASSESSOR)
+    run = make_run(SHOWN, ASSESSOR)
     empty = replace(run, data=replace(run.data, engines=()))
     output = agreement_of(empty, people(run, PEOPLE))
     assert (output["engines"], output["widest_gap"], output["orders"], output["calibration"]) == (
@@ -374,9 +374,9 @@ def test_the_order_of_anything_never_changes_a_digit(seed: int) -> None:
     def mixed(given: Any) -> dict[Any, Any]:
         return dict(chance.sample(list(given.items()), len(given)))
 
-    run = held(shown, assessor)
+    run = make_run(shown, assessor)
     before = agreement_of(run, people(run, first(25, truth)))
-    turned = held({engine: mixed(queries) for engine, queries in mixed(shown).items()}, assessor)
+    turned = make_run({engine: mixed(queries) for engine, queries in mixed(shown).items()}, assessor)
     turned = replace(turned, judgments=tuple(chance.sample(turned.judgments, len(turned.judgments))))
     assert agreement_of(turned, people(turned, mixed(first(25, truth)))) == before
 
@@ -384,10 +384,10 @@ def test_the_order_of_anything_never_changes_a_digit(seed: int) -> None:
 def test_queries_without_a_value_are_counted_where_two_engines_have_the_fewest() -> None:
     shown: Shown = {engine: {q: [f"{engine}{q}"] for q in "pqrs"} for engine in "AB"}
     # By grade nDCG lacks a value where all are 0, AP where none is 2: p, and p and q.
-    text: Said = {
+    grades: GradesByText = {
         (q, f"{engine}{q}"): grade for engine in "AB" for q, grade in zip("pqrs", (0, 1, 2, 3), strict=True)
     }
-    assert queries_without_value(held(shown, text, measures="nDCG@3 P@1")) == (1, "nDCG@3")
-    assert queries_without_value(held(shown, text, measures="nDCG@3 AP@3")) == (2, "AP@3")
-    assert queries_without_value(held(shown, text, measures="P@1"))[0] == 0
-    assert queries_without_value(held(shown, text, measures="AP(own)@3")) == (0, "")
+    assert queries_without_value(make_run(shown, grades, measures="nDCG@3 P@1")) == (1, "nDCG@3")
+    assert queries_without_value(make_run(shown, grades, measures="nDCG@3 AP@3")) == (2, "AP@3")
+    assert queries_without_value(make_run(shown, grades, measures="P@1"))[0] == 0
+    assert queries_without_value(make_run(shown, grades, measures="AP(own)@3")) == (0, "")

@@ -18,7 +18,7 @@ from judge.measure.agreement import PUBLISHED_AGREEMENT
 from judge.messages import ENGLISH
 from judge.records import BINARY
 from judge.runs.record_json import from_json
-from tests.unit.report.labelled import Said, Shown, agreement_of, favouring, first, held, people
+from tests.unit.report.labelled import GradesByText, Shown, agreement_of, favouring, first, make_run, people
 
 
 def printed(result: Mapping[str, Any], measure: str | None = None, width: int = 200) -> str:
@@ -42,7 +42,7 @@ def cells(text: str, row: str) -> list[str]:
 def unfair() -> dict[str, Any]:
     """An assessor that favours B, 60 of 120 queries labelled."""
     shown, truth, assessor = favouring(120)
-    run = held(shown, assessor, measures="nDCG@3 P@1")
+    run = make_run(shown, assessor, measures="nDCG@3 P@1")
     return agreement_of(run, people(run, first(60, truth), unmatched=3))
 
 
@@ -124,8 +124,8 @@ def test_a_measure_that_was_not_scored_is_refused(unfair: dict[str, Any], measur
 
 def test_agreement_that_is_no_more_than_chance_is_called_so() -> None:
     shown: Shown = {"A": {"p": ["u", "v"], "q": ["x", "y"]}}
-    run = held(shown, {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 0, ("q", "y"): 3})
-    people_say: Said = {("p", "u"): 3, ("p", "v"): 3, ("q", "x"): 0, ("q", "y"): 0}
+    run = make_run(shown, {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 0, ("q", "y"): 3})
+    people_say: GradesByText = {("p", "u"): 3, ("p", "v"): 3, ("q", "x"): 0, ("q", "y"): 0}
     assert "they agree no more than by chance: the same on 50.0%" in printed(
         agreement_of(run, people(run, people_say))
     )
@@ -138,7 +138,7 @@ def test_agreement_that_is_no_more_than_chance_is_called_so() -> None:
 
 def test_a_strict_assessor_is_called_so() -> None:
     shown, truth, assessor = favouring(30)
-    run = held(shown, truth)
+    run = make_run(shown, truth)
     text = printed(agreement_of(run, people(run, assessor)))
     assert "The assessor is more strict than people" in text
     assert "favours A over B by 1.000" in text
@@ -146,7 +146,7 @@ def test_a_strict_assessor_is_called_so() -> None:
 
 def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
     shown, truth, _ = favouring(25)
-    run = held(shown, dict.fromkeys(truth, 3))
+    run = make_run(shown, dict.fromkeys(truth, 3))
     text = printed(agreement_of(run, people(run, dict.fromkeys(truth, 3))))
     assert "Agreement on relevant or not: both sides gave one and the same answer to every pair" in text
     assert "they agree on 100 %" in text
@@ -157,7 +157,7 @@ def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
 
 def test_few_labels_say_what_is_missing() -> None:
     shown, truth, assessor = favouring(40)
-    run = held(shown, assessor)
+    run = make_run(shown, assessor)
     ten = printed(agreement_of(run, people(run, first(10, truth))))
     assert "No correction of nDCG@3: " in ten
     assert "needs 20" in ten
@@ -169,8 +169,8 @@ def test_few_labels_say_what_is_missing() -> None:
 
 def test_why_a_number_is_missing_is_said_once() -> None:
     shown, truth, assessor = favouring(25)
-    run = held(shown, truth)
-    yes: Said = {key: int(grade >= 2) for key, grade in truth.items()}
+    run = make_run(shown, truth)
+    yes: GradesByText = {key: int(grade >= 2) for key, grade in truth.items()}
     text = printed(agreement_of(run, people(run, yes, BINARY)))
     assert text.count("different scales") == 1
     assert "- (same grade; 3 more): people and the assessor used different scales" in text
@@ -179,7 +179,7 @@ def test_why_a_number_is_missing_is_said_once() -> None:
     assert cells(text, "kappa") == []
     assert len(cells(text, "kappa of bare numbers (scales differ)")) == 1
     assert "--labels-scale" not in text
-    lenient = held(shown, assessor)
+    lenient = make_run(shown, assessor)
     text = printed(agreement_of(lenient, people(lenient, yes, BINARY)))
     assert "in the share of results called relevant" in text
 
@@ -192,7 +192,7 @@ def test_what_is_confirmed_and_what_stays_open() -> None:
     truth = {
         key: min(grade + (int(key[0][1:]) % 7 == int(key[1][1:]) % 3), 3) for key, grade in output.items()
     }
-    run = held(shown, output, measures="nDCG@1", depth=1)
+    run = make_run(shown, output, measures="nDCG@1", depth=1)
     text = printed(agreement_of(run, people(run, first(55, truth))))
     assert "People's labels confirm the assessor's order: C > A; C > B" in text
     assert "Open, for the labels are too few or the engines too close to say: A and B" in text
@@ -201,7 +201,7 @@ def test_what_is_confirmed_and_what_stays_open() -> None:
 
 def test_where_the_assessor_sees_a_tie_people_s_labels_decide() -> None:
     shown, truth, _ = favouring(120)
-    run = held(shown, dict.fromkeys(truth, 2), measures="P@3")
+    run = make_run(shown, dict.fromkeys(truth, 2), measures="P@3")
     text = printed(agreement_of(run, people(run, first(60, truth))))
     assert "The assessor saw a tie where people's labels decide: A > B" in text
     assert "confirm" not in text
@@ -209,7 +209,7 @@ def test_where_the_assessor_sees_a_tie_people_s_labels_decide() -> None:
 
 def test_grades_up_to_1_may_be_yes_and_no() -> None:
     shown, truth, _ = favouring(25)
-    run = held(shown, truth)
+    run = make_run(shown, truth)
     hint = "no label is above 1; if people said yes or no, add --labels-scale binary"
     low = {key: min(grade, 1) for key, grade in truth.items()}
     assert hint in printed(agreement_of(run, people(run, low)))
@@ -243,7 +243,7 @@ def test_rbo_is_for_long_orders(engines: int, is_long: bool) -> None:
     names = [f"e{number:02}" for number in range(engines)]
     shown = {engine: {f"q{q}": [f"{engine} {q}"] for q in range(2)} for engine in names}
     truth = {(f"q{q}", f"{name} {q}"): 2 * (at % 2) for at, name in enumerate(names) for q in range(2)}
-    run = held(shown, truth, measures="P@1")
+    run = make_run(shown, truth, measures="P@1")
     text = printed(agreement_of(run, people(run, truth)))
     assert "tau 1.0000, where 1 is the same" in text
     assert ("RBO 1.0000" in text) == is_long
@@ -280,7 +280,7 @@ def test_many_engines_are_not_all_named() -> None:
     shown = {engine: {f"q{q}": [f"{engine} {q}"] for q in range(2)} for engine in engines}
     chosen = {engine: int(number > 4) for number, engine in enumerate(engines)}
     truth = {(f"q{q}", f"{engine} {q}"): 3 * good for engine, good in chosen.items() for q in range(2)}
-    run = held(shown, {key: 3 - grade for key, grade in truth.items()}, measures="P@1")
+    run = make_run(shown, {key: 3 - grade for key, grade in truth.items()}, measures="P@1")
     text = printed(agreement_of(run, people(run, truth)))
     assert "give engine5 = engine6 = engine7 = engine8 > engine0 = engine1 > 3 more, the assessor's" in text
     assert "by the assessor: engine5 > engine0; engine5 > engine1; engine5 > engine2" in text
@@ -289,9 +289,9 @@ def test_many_engines_are_not_all_named() -> None:
 
 def test_one_engine_and_none_are_no_trouble() -> None:
     shown: Shown = {"A": {"p": ["u", "v"], "q": ["x"]}}
-    text: Said = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 1}
-    run = held(shown, text, measures="AP(own)@3")
-    result = agreement_of(run, people(run, text))
+    grades: GradesByText = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 1}
+    run = make_run(shown, grades, measures="AP(own)@3")
+    result = agreement_of(run, people(run, grades))
     assert result["orders"] == {}
     assert "favour" not in printed(result)
     assert "favour" not in printed({**result, "engines": {}})
@@ -304,7 +304,7 @@ HOSTILE = ("[bold red]x[/]", "\x1b[31mred", "=cmd()", "a > b", "[/nonsense]", "\
 def test_hostile_names_are_shown_and_never_obeyed() -> None:
     shown = {f"e{at}": {"p": [f"u{at}"], "q": [f"v{at}"]} for at in range(len(HOSTILE))}
     output = {(q, f"{t}{at}"): at % 4 for q, t in (("p", "u"), ("q", "v")) for at in range(len(HOSTILE))}
-    run = held(shown, output, measures="P@1")
+    run = make_run(shown, output, measures="P@1")
     result = agreement_of(run, people(run, {key: 3 - grade for key, grade in output.items()}))
     renamed = json.dumps({**result, "assessor": "openai:\x1b]0;title\x07[b]"})
     for at, name in enumerate(HOSTILE):
@@ -327,7 +327,7 @@ def test_a_narrow_terminal_keeps_every_number_whole(unfair: dict[str, Any]) -> N
 
 def test_labels_on_single_pairs_are_said_to_be_no_sample_of_queries() -> None:
     shown, truth, assessor = favouring(30)
-    run = held(shown, assessor, measures="P@1")
+    run = make_run(shown, assessor, measures="P@1")
     single = {key: grade for key, grade in truth.items() if key[1].endswith("0")}
     text = printed(agreement_of(run, people(run, single)))
     assert "No query is wholly labelled" in text

@@ -24,7 +24,7 @@ from judge.runs.record_json import from_json, to_json
 from judge.runs.results import EngineEntry, QueryEntry
 from tests.support.cases import count_examples
 from tests.unit.report.charted import agreement_with, chart_data, charts_of, entries_of, summary_of
-from tests.unit.report.labelled import held
+from tests.unit.report.labelled import make_run
 from tests.unit.report.pages import parse_queries, snippet_entry
 from tests.unit.report.test_charts_svg import hostile
 
@@ -42,7 +42,7 @@ def drawn(
         }
         for engine, rows in given.items()
     }
-    text = [
+    repeats = [
         {
             (query, shown[engine][query][at]): grade
             for engine, rows in repeat.items()
@@ -51,7 +51,7 @@ def drawn(
         }
         for repeat in (given, *more)
     ]
-    run = held(shown, *text, **requests)
+    run = make_run(shown, *repeats, **requests)
     return {chart.id: chart for chart in charts_of(run, agreement)}
 
 
@@ -289,7 +289,7 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
 @given(hostile.filter(bool), hostile.filter(bool), hostile)
 def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: str) -> None:
     names = {"A": a, "B": b if b != a else f"{b}2", "about q1": query, "q2": query}
-    run = held(
+    run = make_run(
         {"A": {"q1": ["x", "y"], "q2": ["z"]}, "B": {"q1": ["y", "v"], "q2": ["w"]}},
         {("q1", "x"): 3, ("q1", "y"): 1, ("q1", "v"): None, ("q2", "z"): 2, ("q2", "w"): 0},
         measures="P@2",
@@ -311,7 +311,7 @@ def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: st
 def test_quality_stands_against_price_and_engines_without_a_price_are_named() -> None:
     best = {("q1", "A"), ("q2", "B"), ("q2", "C")}
     grades = {(query, name): 3 * ((query, name) in best) for query in ("q1", "q2") for name in "ABCD"}
-    run = held({name: {"q1": [name], "q2": [name]} for name in "ABCD"}, grades)
+    run = make_run({name: {"q1": [name], "q2": [name]} for name in "ABCD"}, grades)
     summary = summary_of(run)
     prices = {"A": 8.0, "B": 4.0, "C": 4.0}
     costs = {name: {PRICE: DimensionMean(usd, None, 2)} for name, usd in prices.items()}

@@ -62,16 +62,16 @@ def printed(
     terminal: bool = False,
     t: Translator = ENGLISH,
 ) -> str:
-    text = io.StringIO()
+    stream = io.StringIO()
     console = Console(
-        file=text,
+        file=stream,
         width=width,
         highlight=False,
         force_terminal=terminal,
         color_system="truecolor" if terminal else None,
     )
     print_comparison(load(result), console, t, measures, pairs)
-    return text.getvalue()
+    return stream.getvalue()
 
 
 def load(result: Mapping[str, Any]) -> Summary:

@@ -16,7 +16,7 @@ from judge.pricing.prices import Price
 from tests.support.cases import check_each
 
 PRICE = Price(0.4, 1.2, 0.1, "2026-07-02", "https://prices.example")
-FOUND: dict[str, Any] = {
+ESTIMATE: dict[str, Any] = {
     "judgments": 2000,
     "known": 500,
     "calls": 1500,
@@ -36,14 +36,14 @@ RULE = "by rule of thumb; a run of a few calls, e.g. --max-calls 50, tells bette
 
 def told(*result: dict[str, Any]) -> list[str]:
     """The lines that are printed."""
-    text = io.StringIO()
+    stream = io.StringIO()
     assessors = {f"openai:m{number}/graded": RunEstimate(**each) for number, each in enumerate(result)}
-    print_forecast(RunForecast(3000, 2000, 1, (), assessors), Console(file=text, width=1000), ENGLISH)
-    return text.getvalue().splitlines()
+    print_forecast(RunForecast(3000, 2000, 1, (), assessors), Console(file=stream, width=1000), ENGLISH)
+    return stream.getvalue().splitlines()
 
 
 def test_an_estimate_says_what_it_goes_by() -> None:
-    assert told(FOUND) == [
+    assert told(ESTIMATE) == [
         "3,000 results, 2,000 pairs, 1 repeat",
         "2,000 judgments: 500 known, 1,500 calls to pay",
         "about 900,000 tokens in, 90,000 out (from 1,234 earlier calls)",
@@ -54,7 +54,7 @@ def test_an_estimate_says_what_it_goes_by() -> None:
 
 
 @check_each(
-    ("changed", "line", "said"),
+    ("changed", "line", "expected"),
     [
         ({"again": 30}, 1, "1,500 calls to pay, and about 30 more for retries and re-asks"),
         ({"learned_from": 0, "by_rule": 1500}, 2, f"({RULE})"),
@@ -69,23 +69,23 @@ def test_an_estimate_says_what_it_goes_by() -> None:
         ({"seconds": 9000.0}, 4, "about 2.5 h at the 32.0 calls/s"),
     ],
 )
-def test_each_part_is_said_where_it_is_so(changed: dict[str, Any], line: int, said: str) -> None:
-    assert said in told({**FOUND, **changed})[line]
+def test_each_part_is_said_where_it_is_so(changed: dict[str, Any], line: int, expected: str) -> None:
+    assert expected in told({**ESTIMATE, **changed})[line]
 
 
 def test_the_plans_are_compared() -> None:
-    assert told({**FOUND, "batches": 1, "batch_usd": 0.234})[-1] == (
+    assert told({**ESTIMATE, "batches": 1, "batch_usd": 0.234})[-1] == (
         "with --batch: about $0.23, one batch, within 24 hours"
     )
-    lines = told({**FOUND, "price": None, "usd": None, "batches": 3, "submitted": 40})
+    lines = told({**ESTIMATE, "price": None, "usd": None, "batches": 3, "submitted": 40})
     assert lines[-1] == "with --batch: price unknown, 3 batches, within 24 hours"
     assert lines[2] == "40 of them are in batches at the server; judge run --batch collects these"
 
 
 def test_nothing_to_pay_is_one_line() -> None:
-    assert told({**FOUND, "calls": 0})[1:] == ["2,000 judgments: 500 known, 0 calls to pay"]
+    assert told({**ESTIMATE, "calls": 0})[1:] == ["2,000 judgments: 500 known, 0 calls to pay"]
 
 
 def test_a_panel_is_told_by_member() -> None:
-    lines = told(FOUND, {**FOUND, "price": None, "usd": None})
+    lines = told(ESTIMATE, {**ESTIMATE, "price": None, "usd": None})
     assert [lines[1], lines[6]] == ["openai:m0/graded:", "openai:m1/graded:"]

@@ -31,7 +31,7 @@ from judge.report.html import render_report
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from tests.support.cases import check_each
-from tests.unit.report.pages import data_of, entries, held, page_of, ran
+from tests.unit.report.pages import data_of, entries, page_of, ran, read_object
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
 SEEN = "\n\u200c\u200d"
@@ -111,7 +111,7 @@ def test_everything_is_said_in_both_languages(demo: Path) -> None:
 
 def test_the_facts_name_assessor_prompt_scale_depth_and_dataset(demo: Path) -> None:
     text = page_of(demo)
-    config = held(demo, "config.json")
+    config = read_object(demo, "config.json")
     for each in (*config["identity"]["prompts"].values(), config["identity"]["dataset"], "lexical/graded"):
         assert each in text
     assert "queries.jsonl" in text
@@ -153,7 +153,7 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
 
 
 def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
-    results = held(demo, "results.json")
+    results = read_object(demo, "results.json")
     data = data_of(page_of(demo))
     assert data["header"]["engines"] == sorted(results["summary"]["engines"])
     pairs = 0

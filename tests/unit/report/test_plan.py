@@ -71,14 +71,14 @@ def table(path: Path) -> list[dict[str, str]]:
 def test_every_label_comes_back_to_its_pair(
     given_rows: list[tuple[str, ...]], seed: int, separator: str, end: str, mark: str
 ) -> None:
-    data, content = world(given_rows)
-    assume(select_labellable(content))
+    data, pool = world(given_rows)
+    assume(select_labellable(pool))
     query_ids = list(data.queries)
     with tempfile.TemporaryDirectory() as folder:
-        path = labelling_plan.write(Path(folder) / "plan.csv", data, content, query_ids, seed)
+        path = labelling_plan.write(Path(folder) / "plan.csv", data, pool, query_ids, seed)
         filled = table(path)
         truth = {}
-        for number, row in enumerate(labelling_plan.rows(data, content, query_ids, seed)):
+        for number, row in enumerate(labelling_plan.rows(data, pool, query_ids, seed)):
             truth[row[0], row[3]] = number % 4
             filled[number]["grade"] = str(number % 4)
             filled[number]["comment"] = row[6].encode("utf-8", "replace").decode()
@@ -87,8 +87,8 @@ def test_every_label_comes_back_to_its_pair(
             lines = csv.DictWriter(file, labelling_plan.COLUMNS, delimiter=separator, lineterminator=end)
             lines.writeheader()
             lines.writerows(filled)
-        result = match_labels(read_labels(path), data, content)
-    assert truth.keys() == {(pair.query.id, pair.snippet.id) for pair in select_labellable(content)}
+        result = match_labels(read_labels(path), data, pool)
+    assert truth.keys() == {(pair.query.id, pair.snippet.id) for pair in select_labellable(pool)}
     assert result.grades == truth
     assert result.unmatched == ()
 
@@ -112,12 +112,12 @@ def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str,
 
 
 def test_people_see_what_the_assessor_saw_and_no_more(tmp_path: Path) -> None:
-    data, content = world(
+    data, pool = world(
         [("q", "bing", "<b>A &amp; B</b>", "2026-05-01", "one<br>two"), ("q", "baidu", "", "", "=3")]
     )
-    path = labelling_plan.write(tmp_path / "plan.csv", data, content, ["q"])
+    path = labelling_plan.write(tmp_path / "plan.csv", data, pool, ["q"])
     rows = sorted(table(path), key=lambda row: row["title"])
-    shown = {pair.snippet.text: pair.snippet.id for pair in content.pairs}
+    shown = {pair.snippet.text: pair.snippet.id for pair in pool.pairs}
     query = {"query_id": "q", "query": "'=about q", "reference": "", "grade": "", "comment": ""}
     # A date has no apostrophe for people to wonder at: it is not read back.
     dated = {"title": "A & B", "date": "2026-05-01", "snippet": "one\ntwo"}
@@ -135,19 +135,19 @@ def test_the_order_of_the_rows_says_nothing_of_engines_or_ranks(seed: int) -> No
     chance = random.Random(seed)
     texts = [f"text {number}" for number in range(8)]
     given_rows: list[tuple[str, ...]] = [("q", engine, "", "", text) for engine in "ab" for text in texts]
-    data, content = world(given_rows, depth=10)
+    data, pool = world(given_rows, depth=10)
     chance.shuffle(given_rows)
     renamed = [(row[0], {"a": "z"}.get(row[1], row[1]), *row[2:]) for row in given_rows]
     other, pooled = world(renamed, depth=10)
-    assert list(labelling_plan.rows(other, pooled, ["q"])) == list(labelling_plan.rows(data, content, ["q"]))
+    assert list(labelling_plan.rows(other, pooled, ["q"])) == list(labelling_plan.rows(data, pool, ["q"]))
 
 
 def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
     texts = [f"text {number:02}" for number in range(30)]
-    data, content = world([(query, "e", "", "", text) for query in "pqr" for text in texts], depth=50)
+    data, pool = world([(query, "e", "", "", text) for query in "pqr" for text in texts], depth=50)
 
     def order(seed: int) -> list[tuple[str, str]]:
-        return [(row[0], row[6]) for row in labelling_plan.rows(data, content, ["r", "p", "r"], seed)]
+        return [(row[0], row[6]) for row in labelling_plan.rows(data, pool, ["r", "p", "r"], seed)]
 
     assert [query for query, _ in order(0)] == ["r"] * 30 + ["p"] * 30
     assert sorted(order(0)[:30]) == [("r", text) for text in texts] != order(0)[:30]
@@ -158,17 +158,17 @@ def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
 
 
 def test_only_the_pool_is_asked_about() -> None:
-    data, content = world([("q", "e", "", "", text) for text in ("one", "two", "three")], depth=2)
-    assert {row[6] for row in labelling_plan.rows(data, content, ["q"])} == {"one", "two"}
-    assert list(labelling_plan.rows(data, content, [])) == []
+    data, pool = world([("q", "e", "", "", text) for text in ("one", "two", "three")], depth=2)
+    assert {row[6] for row in labelling_plan.rows(data, pool, ["q"])} == {"one", "two"}
+    assert list(labelling_plan.rows(data, pool, [])) == []
 
 
 def test_snippets_without_text_are_not_asked_about() -> None:
-    data, content = world(
+    data, pool = world(
         [("q", "e", "", "", "one"), ("q", "e", "", "2026-05-01", " <br> "), ("r", "e", "", "", "")]
     )
-    assert [row[:4] for row in labelling_plan.rows(data, content, ["q", "r"])] == [
-        ("q", "=about q", "", next(pair.snippet.id for pair in content.pairs if pair.snippet.text))
+    assert [row[:4] for row in labelling_plan.rows(data, pool, ["q", "r"])] == [
+        ("q", "=about q", "", next(pair.snippet.id for pair in pool.pairs if pair.snippet.text))
     ]
 
 
@@ -180,22 +180,22 @@ def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> Non
 
 
 def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path: Path) -> None:
-    data, content = world([("q", "e", "", "", "one")])
+    data, pool = world([("q", "e", "", "", "one")])
     with pytest.raises(InputError, match="query 'x' is not in the run"):
-        labelling_plan.write(tmp_path / "plan.csv", data, content, ["q", "x"])
+        labelling_plan.write(tmp_path / "plan.csv", data, pool, ["q", "x"])
     with pytest.raises(InputError, match="there is no folder"):
-        labelling_plan.write(tmp_path / "none" / "plan.csv", data, content, ["q"])
+        labelling_plan.write(tmp_path / "none" / "plan.csv", data, pool, ["q"])
     assert list(tmp_path.iterdir()) == []
-    path = labelling_plan.write(tmp_path / "plan.csv", data, content, ["q"])
+    path = labelling_plan.write(tmp_path / "plan.csv", data, pool, ["q"])
     path.write_text("my labels")
     with pytest.raises(InputError, match="people's labels may be in it"):
-        labelling_plan.write(path, data, content, ["q"])
+        labelling_plan.write(path, data, pool, ["q"])
     assert path.read_text() == "my labels"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_cell_fits_a_spreadsheet() -> None:
-    data, content = world([("q", "e", "", "", "x" * 100_000)], max_chars=100_000)
+    data, pool = world([("q", "e", "", "", "x" * 100_000)], max_chars=100_000)
     with tempfile.TemporaryDirectory() as folder:
-        (row,) = table(labelling_plan.write(Path(folder) / "plan.csv", data, content, ["q"]))
+        (row,) = table(labelling_plan.write(Path(folder) / "plan.csv", data, pool, ["q"]))
     assert 30_000 < len(row["snippet"]) < 32_767

@@ -160,7 +160,7 @@ def test_engines_stand_by_their_means_then_names_and_those_without_last() -> Non
 
 
 @check_each(
-    ("means", "said"),
+    ("means", "expected"),
     [
         ({"a": 0.2, "b": 0.5, "c": None}, "b > a"),
         ({"b": 0.5, "a": 0.5 + 1e-16, "c": 0.4}, "a = b > c"),
@@ -170,9 +170,9 @@ def test_engines_stand_by_their_means_then_names_and_those_without_last() -> Non
     ],
 )
 def test_an_order_says_who_is_tied_whatever_rounding_makes_of_it(
-    means: Mapping[str, float | None], said: str
+    means: Mapping[str, float | None], expected: str
 ) -> None:
-    assert sentences.rank_means(ENGLISH, means, 3) == said
+    assert sentences.rank_means(ENGLISH, means, 3) == expected
 
 
 @pytest.mark.parametrize("t", [ENGLISH, CHINESE])
@@ -298,15 +298,15 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
 
 
 @check_each(
-    ("alpha", "said"),
+    ("alpha", "expected"),
     [
         (0.81, "very well"), (0.8, "well"), (0.61, "well"), (0.6, "moderately"), (0.21, "a little"),
         (0.2, "hardly"), (-0.1, "no more than by chance"),
     ],
 )  # fmt: skip
-def test_words_for_alpha(alpha: float, said: str) -> None:
+def test_words_for_alpha(alpha: float, expected: str) -> None:
     grades = list(describe_repeats(ENGLISH, repeats(alpha=estimate(alpha, alpha, alpha)), "P@5"))[1]
-    assert f"agree {said}: alpha" in grades
+    assert f"agree {expected}: alpha" in grades
 
 
 def test_repeats_that_differ_are_said_to() -> None:
@@ -349,11 +349,11 @@ def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
 
 
 @check_each(
-    ("count", "said"),
+    ("count", "expected"),
     [(0, "0"), (1, "1"), (9, "9"), (10, "10"), (99, "99"), (123, "120"), (995, "1,000"), (12_345, "12,000")],
 )
-def test_only_two_digits_of_a_count_mean_anything(count: int, said: str) -> None:
-    assert round_count(count) == said
+def test_only_two_digits_of_a_count_mean_anything(count: int, expected: str) -> None:
+    assert round_count(count) == expected
 
 
 def test_the_shares_of_what_values_vary_with_are_of_their_sum() -> None:

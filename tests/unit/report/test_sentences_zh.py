@@ -28,7 +28,7 @@ def numbers(text: str) -> list[str]:
 
 
 @check_each(
-    ("changes", "said"),
+    ("changes", "expected"),
     [
         ({}, "A 与 B：分不出高下；+0.2500（95 % 区间 -0.1250 到 0.5000）；9 条查询中 5 条领先、3 条落后"),
         ({"winner": "A", "outcome": "better"}, "A > B：+0.2500"),
@@ -39,8 +39,8 @@ def numbers(text: str) -> list[str]:
         ({"outcome": "undetermined", "n": 0, "difference": None}, "A 与 B：无法判断：没有哪条查询"),
     ],
 )  # fmt: skip
-def test_a_comparison_in_chinese(changes: dict[str, Any], said: str) -> None:
-    assert said in sentences.describe_difference(CHINESE, pair_of(**changes))
+def test_a_comparison_in_chinese(changes: dict[str, Any], expected: str) -> None:
+    assert expected in sentences.describe_difference(CHINESE, pair_of(**changes))
 
 
 def summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **means: float | None) -> Summary:
@@ -49,7 +49,7 @@ def summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **means: float |
 
 
 @check_each(
-    ("found", "said"),
+    ("result", "expected"),
     [
         (summary(), ""),
         (summary(pair_of(winner="A", outcome="better"), A=0.5, B=0.2), "A 最好：领先另一个引擎"),
@@ -77,10 +77,10 @@ def summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **means: float |
         (summary(pair_of(), runs=("1", "2"), A=0.5, B=0.2), "各引擎在两次运行之间均无显著变化。"),
     ],
 )
-def test_the_answer_in_chinese(found: Summary, said: str) -> None:
-    assert said in sentences.choose_headline(CHINESE, found)
-    assert numbers(sentences.choose_headline(ENGLISH, found)) == numbers(
-        sentences.choose_headline(CHINESE, found)
+def test_the_answer_in_chinese(result: Summary, expected: str) -> None:
+    assert expected in sentences.choose_headline(CHINESE, result)
+    assert numbers(sentences.choose_headline(ENGLISH, result)) == numbers(
+        sentences.choose_headline(CHINESE, result)
     )
 
 
@@ -94,7 +94,7 @@ def stable(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) ->
 
 
 @check_each(
-    "found",
+    "stability",
     [
         stable(),
         stable(alpha=StatisticValue(0.9, None)),
@@ -105,8 +105,8 @@ def stable(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) ->
         stable(measure={"equivalent": False, "tost_p": 0.5, "smallest_tau": 0.6}),
     ],
 )  # fmt: skip
-def test_stability_says_the_same_numbers_in_chinese(found: RepeatStability) -> None:
-    english, chinese = (list(describe_repeats(t, found, "P@5")) for t in (ENGLISH, CHINESE))
+def test_stability_says_the_same_numbers_in_chinese(stability: RepeatStability) -> None:
+    english, chinese = (list(describe_repeats(t, stability, "P@5")) for t in (ENGLISH, CHINESE))
     assert [numbers(line) for line in english] == [numbers(text) for text in chinese]
     assert not re.search("[a-z]{6,}", "".join(chinese).replace("alpha", ""))
 

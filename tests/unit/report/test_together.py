@@ -120,10 +120,10 @@ def test_a_page_that_both_runs_show_is_one_document() -> None:
     by_address = run([{**row("q1", "B", 1, 1, "page"), "snippet": "another text grade=1"}])
     by_text = run([{**row("q1", "B", 1, 3, "page"), "url": "https://elsewhere.example/"}])
     for second in (by_address, by_text):
-        content = combine_runs({"one": first, "two": second}).run
-        (page,) = content.pool.documents["B", "q1"]
-        assert content.pool.documents["A", "q1"][0] == page
-        assert means(content, "AP@5")["A"] == 1.0  # what B shows adds nothing to be found
+        combined = combine_runs({"one": first, "two": second}).run
+        (page,) = combined.pool.documents["B", "q1"]
+        assert combined.pool.documents["A", "q1"][0] == page
+        assert means(combined, "AP@5")["A"] == 1.0  # what B shows adds nothing to be found
     # B's own text has grade 1; the ideal is A's 3 and 2 for the two documents.
     by_gain = means(combine_runs({"one": first, "two": by_address}).run, "nDCG@5")
     assert by_gain == pytest.approx({"A": 1.0, "B": 1 / (3 + 2 / 1.584962500721156)})
@@ -131,13 +131,13 @@ def test_a_page_that_both_runs_show_is_one_document() -> None:
 
 def test_what_was_judged_is_counted_in_every_run_that_judged_it() -> None:
     rows = one("A", [3, None])
-    content = combine_runs({"one": run(rows, repeats=2), "two": run(rows, repeats=2)}).run
-    assert len(content.pool.pairs) == 4
-    assert len(content.judgments) == 8
-    assert sum(judgment.grade is not None for judgment in content.judgments) == 4
-    assert content.pool.results == 4
-    names = {(pair.query.id, pair.snippet.id) for pair in content.pool.pairs}
-    assert {(judgment.query_id, judgment.snippet_id) for judgment in content.judgments} == names
+    combined = combine_runs({"one": run(rows, repeats=2), "two": run(rows, repeats=2)}).run
+    assert len(combined.pool.pairs) == 4
+    assert len(combined.judgments) == 8
+    assert sum(judgment.grade is not None for judgment in combined.judgments) == 4
+    assert combined.pool.results == 4
+    names = {(pair.query.id, pair.snippet.id) for pair in combined.pool.pairs}
+    assert {(judgment.query_id, judgment.snippet_id) for judgment in combined.judgments} == names
 
 
 def test_the_order_of_the_runs_changes_no_number() -> None:
@@ -242,17 +242,17 @@ def test_without_a_measure_that_no_pool_divides_it_says_how_to_get_one() -> None
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "expected"),
     [
         ({"scale": BINARY}, "scale is graded (relevant from 2) in one and binary (relevant from 1) in the"),
         ({"scale": Scale("graded", 3, 1)}, "in one and graded (relevant from 1) in the other"),
         ({"depth": 5}, "depth is 10 in one and 5 in the other"),
     ],
 )
-def test_runs_must_be_judged_alike(changed: dict[str, Any], said: str) -> None:
+def test_runs_must_be_judged_alike(changed: dict[str, Any], expected: str) -> None:
     message = refusal(night1=run(one("A", [1])), night2=run(one("A", [1]), **changed))
     assert message.startswith("night1 and night2 can't be compared: ")
-    assert said in message
+    assert expected in message
 
 
 def test_runs_must_share_a_query() -> None:

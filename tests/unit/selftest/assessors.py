@@ -35,7 +35,7 @@ def probe_of(request: ChatRequest) -> Probe:
     return _by_text()[max((text for text in _by_text() if shown.startswith(text)), key=len)]
 
 
-def said(request: ChatRequest, grade: int, lang: str) -> str:
+def format_reply(request: ChatRequest, grade: int, lang: str) -> str:
     """A reply in the shape that the prompt asks for."""
     if '"grade"' in request.prompt.split("\n\nQuery: ")[0].split("\n\n查询：")[0]:
         return json.dumps({"reason": _REASON[lang], "grade": grade}, ensure_ascii=False)
@@ -45,7 +45,7 @@ def said(request: ChatRequest, grade: int, lang: str) -> str:
 def sound(request: ChatRequest) -> Reply:
     """Gives every probe a sensible grade."""
     probe = probe_of(request)
-    return Reply(text=said(request, probe.grade_min, probe.lang))
+    return Reply(text=format_reply(request, probe.grade_min, probe.lang))
 
 
 def obedient(request: ChatRequest) -> Reply:
@@ -59,24 +59,24 @@ def guarded(request: ChatRequest) -> Reply:
 
 
 def _swayed(request: ChatRequest, falls: bool) -> Reply:
-    return Reply(text=said(request, 3, probe_of(request).lang)) if falls else sound(request)
+    return Reply(text=format_reply(request, 3, probe_of(request).lang)) if falls else sound(request)
 
 
 def strict(request: ChatRequest) -> Reply:
     """Finds nothing relevant."""
-    return Reply(text=said(request, 0, probe_of(request).lang))
+    return Reply(text=format_reply(request, 0, probe_of(request).lang))
 
 
 def foreign(request: ChatRequest) -> Reply:
     """Gives its reasons in the other language."""
     probe = probe_of(request)
-    return Reply(text=said(request, probe.grade_min, "en" if probe.lang == "zh" else "zh"))
+    return Reply(text=format_reply(request, probe.grade_min, "en" if probe.lang == "zh" else "zh"))
 
 
 def sloppy(request: ChatRequest) -> Reply:
     """Breaks JSON on Chinese probes so that it can be repaired; says nothing to half answers in English."""
     probe = probe_of(request)
-    text = said(request, probe.grade_min, probe.lang)
+    text = format_reply(request, probe.grade_min, probe.lang)
     if probe.lang == "zh":
         return Reply(text=text.removesuffix("}") + ",}")
     return Reply(text="I would rather not say." if probe.kind == "partial" else text)

@@ -87,9 +87,9 @@ def test_the_language_of_a_reason_goes_by_its_script(reason: str, lang: Lang | N
 
 
 def test_reasons_without_words_have_no_language_to_be_wrong_in() -> None:
-    text = [judgment("r1", 3, "说得很清楚。"), judgment("r2", 3, "很清楚。"), judgment("i1", 0, "")]
+    judgments = [judgment("r1", 3, "说得很清楚。"), judgment("r2", 3, "很清楚。"), judgment("i1", 0, "")]
     chosen = [each for each in PROBES if each.id in {"r1", "r2", "i1"}]
-    assert compute_metrics(chosen, text, GRADED).language == measure_share(1, 2)
+    assert compute_metrics(chosen, judgments, GRADED).language == measure_share(1, 2)
 
 
 @check_each(("count", "of"), [(0, 20), (1, 20), (3, 120), (60, 120), (8, 8), (119, 120)])
