@@ -247,9 +247,8 @@ def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model])
     """Return the model that the actors of a Ray cluster call; they get its provider's variables alone."""
     provider = PROVIDERS.get(spec.partition(":")[0])
     if provider is None or not provider.key:
-        raise SetupError(
-            "--on ray works with openai:NAME and dashscope:NAME; omit --on ray for {model}", model=spec
-        )
+        forms = ", ".join(each.spelling for name, each in PROVIDERS.items() if each.key and ":" not in name)
+        raise SetupError("--on ray works with {forms}; omit --on ray for {model}", forms=forms, model=spec)
     set_up_ray_in_environment(is_local=config.ray_address is None)
     from judge.models.ray_cluster import RayCluster
     from judge.models.worker_model import WorkerModel
