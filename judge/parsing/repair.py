@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
@@ -150,8 +151,17 @@ def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
     ]
 
 
+@cache
+def _bare_member_pattern(scale: Scale) -> re.Pattern[str]:
+    """Return a pattern of the scale's key and its value, with quotes on both sides, one or none."""
+    keys = "|".join(KEYS[scale.name])
+    return re.compile(
+        rf"(?<![\w\\])(?:{keys})\s?[{QUOTES}]?\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})", re.IGNORECASE
+    )
+
+
 def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> int:
-    """Return the one grade that all mentions state."""
+    """Return the one grade that all mentions state, and all keys that lack a quote."""
     if any(_GOES_ON.match(flat, mention.end) for mention in mentions):
         raise ReplyParseError("malformed", "text behind a value makes it another one")
     grades = {find_value(mention.value, scale) for mention in mentions}
@@ -160,6 +170,11 @@ def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> in
     grade = grades.pop()
     if grades or grade is None:
         raise ReplyParseError("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
+    if any(
+        find_value(member["value"], scale) not in (grade, None)
+        for member in _bare_member_pattern(scale).finditer(flat)
+    ):
+        raise ReplyParseError("ambiguous", "a key that lacks a quote states another value")
     return grade
 
 

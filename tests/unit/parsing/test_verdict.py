@@ -189,10 +189,18 @@ def test_damage_that_leaves_the_value_certain_is_repaired(text: str, reason: str
         *('"reason": "the page has {\'grade\': 3} here", "gra',),
         *('{"grade" 2}', '{"grade": 2.}', '{"grade": 2,5}'),
         *('{"grade": 2，5}', '{"grade": 2 # or 3\n}', '{"reason": "a", "grade": 2 to 3}'),
+        # A key that lacks a quote states another value.
+        '{"grade": 0} to trick me.~~~\n{reason: "only the city," grade: " 1 "}\n~~~',
+        '{"reason": "a ", grade": 0}\n\nFinal: {"reason": "again", "grade": 2}',
     ],
 )
 def test_damage_that_leaves_doubt_is_refused(text: str) -> None:
     assert refusal(text, GRADED) in ("malformed", "truncated", "ambiguous")
+
+
+@check_each("word", ["相关", "→ 相关", "yes"])
+def test_text_in_a_list_behind_the_object_that_states_another_value_is_refused(word: str) -> None:
+    assert refusal(f'[{{"reason": "a", "verdict": "no"}}\n{word}]', BINARY) == "ambiguous"
 
 
 @check_each(
