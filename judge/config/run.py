@@ -6,6 +6,7 @@ A value comes from the command line or the Python call, else from the TOML file,
 from __future__ import annotations
 
 from dataclasses import field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -55,6 +56,9 @@ _Language = Annotated[LangChoice, Field(description=Message("'auto', 'zh' or 'en
 _Embeddings = Annotated[str, AfterValidator(check_embeddings)]
 _Place = Annotated[Literal["local", "ray"], Field(description=Message("'local' or 'ray'"))]
 _AssessorName = Annotated[Literal["judge", "deepeval"], Field(description=Message("'judge' or 'deepeval'"))]
+#: The option of a dimension, and that of one that makes no call, so that `judge score` measures it too.
+_dimension = partial(option, group=DIMENSIONS, default=False, for_datasets=True)
+_free_dimension = partial(_dimension, for_scores=True)
 
 
 @dataclass(config=STRICT, frozen=True, kw_only=True)
@@ -183,117 +187,66 @@ class Config:
         MEASURING,
         0.99,
     )
-    diversity: bool = option(
-        "Also measure distinct sites, near-duplicates and similarity of each list; free.",
-        DIMENSIONS,
-        False,
-        for_datasets=True,
-        for_scores=True,
+    diversity: bool = _free_dimension(
+        "Also measure distinct sites, near-duplicates and similarity of each list; free."
     )
-    diversity_embeddings: _Embeddings | None = option(
+    diversity_embeddings: _Embeddings | None = _free_dimension(
         "Also measure similarity and MMR by embeddings: openai:NAME, dashscope:NAME, local:NAME or lsa."
         " lsa is free.",
-        DIMENSIONS,
+        default=None,
         example='"lsa"',
-        for_datasets=True,
-        for_scores=True,
     )
-    sites: bool = option(
-        "Also measure the share of each class of sites (government, forum, …) in each list; free.",
-        DIMENSIONS,
-        False,
-        for_datasets=True,
-        for_scores=True,
+    sites: bool = _free_dimension(
+        "Also measure the share of each class of sites (government, forum, …) in each list; free."
     )
-    freshness: bool = option(
-        "Also measure the age of dated results for queries with the column fresh; free.",
-        DIMENSIONS,
-        False,
-        for_datasets=True,
-        for_scores=True,
+    freshness: bool = _free_dimension(
+        "Also measure the age of dated results for queries with the column fresh; free."
     )
-    expected_gains: bool = option(
-        "Also score by the probabilities of a decision model: nDCG, DCG, sDCG and P by expected gains; free.",
-        DIMENSIONS,
-        False,
-        for_datasets=True,
-        for_scores=True,
+    expected_gains: bool = _free_dimension(
+        "Also score by the probabilities of a decision model: nDCG, DCG, sDCG and P by expected gains; free."
     )
-    feedback: TextValue | None = option(
+    feedback: TextValue | None = _free_dimension(
         "Also compare the verdicts with feedback of users: CSV (query_id, snippet_id, feedback: up, down,"
         " click, skip); free.",
-        DIMENSIONS,
+        default=None,
         example='"feedback.csv"',
-        for_datasets=True,
-        for_scores=True,
     )
-    costs: Prices = option(
+    costs: Prices = _free_dimension(
         "Also measure what relevant results cost: ENGINE=USD per 1,000 queries, e.g. a=5,b=0.3, or list for"
         " list prices only; free.",
-        DIMENSIONS,
-        (),
+        default=(),
         example="{ tavily = 8.0, own = 0.3 }",
-        for_datasets=True,
-        for_scores=True,
     )
-    site_grades: bool = option(
-        "Also ask the first model for grades of each site, and for its class where the table has none.",
-        DIMENSIONS,
-        False,
-        for_datasets=True,
+    site_grades: bool = _dimension(
+        "Also ask the first model for grades of each site, and for its class where the table has none."
     )
-    points: bool = option(
-        "Also ask the first model for the information points of each query, and which results state them.",
-        DIMENSIONS,
-        False,
-        for_datasets=True,
+    points: bool = _dimension(
+        "Also ask the first model for the information points of each query, and which results state them."
     )
-    answers: bool = option(
+    answers: bool = _dimension(
         "Also ask the first model to answer each query from the results of each engine, and grade the answers"
-        " by the reference.",
-        DIMENSIONS,
-        False,
-        for_datasets=True,
+        " by the reference."
     )
-    failures: bool = option(
-        "Also ask the first model to sort the reasons of results that are not relevant into classes.",
-        DIMENSIONS,
-        False,
-        for_datasets=True,
+    failures: bool = _dimension(
+        "Also ask the first model to sort the reasons of results that are not relevant into classes."
     )
-    explain: bool = option(
-        "Also ask the first model why each engine has its score, on the queries with the lowest scores.",
-        DIMENSIONS,
-        False,
-        for_datasets=True,
+    explain: bool = _dimension(
+        "Also ask the first model why each engine has its score, on the queries with the lowest scores."
     )
-    explain_queries: CountValue = option(
-        "With --explain: number of queries (default 20).", DIMENSIONS, 20, for_datasets=True
-    )
-    controls: bool = option(
+    explain_queries: CountValue = _dimension("With --explain: number of queries (default 20).", default=20)
+    controls: bool = _dimension(
         "Also judge snippets of other queries, for the assessor's false-positive rate, and show the ideal"
-        " order.",
-        DIMENSIONS,
-        False,
-        for_datasets=True,
+        " order."
     )
-    control_pairs: CountValue = option(
-        "With --controls: number of pairs (default 100).", DIMENSIONS, 100, for_datasets=True
+    control_pairs: CountValue = _dimension("With --controls: number of pairs (default 100).", default=100)
+    max_false_positives: ShareValue = _dimension(
+        "With --controls: a higher false-positive rate is a caveat (default 0.05).", default=0.05
     )
-    max_false_positives: ShareValue = option(
-        "With --controls: a higher false-positive rate is a caveat (default 0.05).",
-        DIMENSIONS,
-        0.05,
-        for_datasets=True,
-    )
-    weights: Weights = option(
+    weights: Weights = _free_dimension(
         "Also add up a total by weights: relevance, recall of --points, quality of --site-grades, diversity"
         " of --diversity; e.g. relevance=0.7,diversity=0.3; free.",
-        DIMENSIONS,
-        (),
+        default=(),
         example="{ relevance = 1.0 }",
-        for_datasets=True,
-        for_scores=True,
     )
     concurrency: CountValue = option("Maximum number of concurrent calls (default 64).", LIMITS, 64)
     timeout: Annotated[NumberValue, Field(ge=0.1)] = option(
