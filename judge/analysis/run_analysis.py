@@ -21,7 +21,7 @@ from judge.analysis.summary import (
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.measure.bias import find_shared_vendors
 from judge.measure.columns import JudgmentColumns, ResultColumns
-from judge.measure.compare import PairComparison, compare_engines, find_largest_contributions
+from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_summary import EngineResult, summarise_engines
 from judge.measure.formulas import finite_or_none
 from judge.measure.measures import Measure
@@ -35,8 +35,12 @@ from judge.measure.panel_agreement import (
 from judge.measure.score import Scores, score_columns, score_ideal_order
 from judge.measure.segments import compare_segments
 from judge.measure.sensitivity import check_own_lists, list_needed_measures, measure_flagged_sensitivity
+from judge.measure.simultaneous import TIE
 from judge.measure.stability import measure_stability
 from judge.records import LABEL, Judgment, Query
+
+#: The most queries that `DecidingQueries` has.
+_MOST_DECIDING = 10
 
 
 def score_run(run: LoadedRun, measures: Sequence[Measure]) -> Scores:
@@ -151,15 +155,21 @@ def list_deciding_queries(
     scores: Scores, comparisons: Sequence[PairComparison], queries: Mapping[str, Query]
 ) -> DecidingQueries | None:
     """Return the queries with the largest differences of the first comparison; None where none differs."""
-    contributions = find_largest_contributions(scores, comparisons[0]) if comparisons else ()
-    if not contributions:
+    if not comparisons:
         return None
     pair = comparisons[0]
-    rows = tuple(
-        DecidingQuery(row.query_id, row.difference, row.contribution, queries[row.query_id].text)
-        for row in contributions
+    (index,) = (at for at, measure in enumerate(scores.measures) if str(measure) == pair.measure)
+    value = scores.average_repeats()[0][..., index]
+    a, b = (value[scores.engines.index(engine)] for engine in (pair.a, pair.b))
+    named = zip(scores.queries, (a - b).tolist(), strict=True)
+    differing = sorted(
+        (-abs(difference), id_, difference) for id_, difference in named if abs(difference) > TIE
     )
-    return DecidingQueries(pair.measure, pair.a, pair.b, pair.n, rows)
+    rows = tuple(
+        DecidingQuery(id_, difference, difference / pair.n, queries[id_].text)
+        for _, id_, difference in differing[:_MOST_DECIDING]
+    )
+    return DecidingQueries(pair.measure, pair.a, pair.b, pair.n, rows) if rows else None
 
 
 def _average_rerank_scores(judgments: JudgmentColumns) -> dict[int, float]:

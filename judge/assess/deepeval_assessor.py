@@ -20,34 +20,22 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase
 
 from judge.assess.assessor import Assessor
-from judge.assess.prompts import load_prompts
+from judge.assess.prompts import load_prompts, object_schema
 from judge.errors import JudgeError, ReplyParseError
 from judge.models import Model
 from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, Completion, Prompt, Verdict
 
 _PROMPTS = Path(__file__).parent / "deepeval_prompts"
+_VERDICT = object_schema(
+    {
+        "statement": {"type": "string"},
+        "reason": {"type": "string"},
+        "verdict": {"type": "string", "enum": ["yes", "no"]},
+    }
+)
 #: The reply for DeepEval: a list of verdicts, which must have exactly one.
-VERDICTS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "verdicts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "statement": {"type": "string"},
-                    "reason": {"type": "string"},
-                    "verdict": {"type": "string", "enum": ["yes", "no"]},
-                },
-                "required": ["statement", "reason", "verdict"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["verdicts"],
-    "additionalProperties": False,
-}
+VERDICTS_SCHEMA: Mapping[str, Any] = object_schema({"verdicts": {"type": "array", "items": _VERDICT}})
 
 
 class DeepEvalAssessor(Assessor):

@@ -111,15 +111,6 @@ def describe_outcome(t: Translator, pair: PairComparison) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
-    """The `difference` a - b on a query and its share of the mean difference, difference / n."""
-
-    query_id: str
-    difference: float
-    contribution: float
-
-
 def compare_engines(
     scores: Scores, among: Collection[frozenset[str]] | None = None, *, families: int = 1
 ) -> tuple[PairComparison, ...]:
@@ -143,24 +134,6 @@ def compare_engines(
         comparison
         for start in range(0, len(indexes), size)
         for comparison in _compare_measures(scores, value, indexes[start : start + size], pairs, families)
-    )
-
-
-def find_largest_contributions(
-    scores: Scores, pair: PairComparison, most: int = 10
-) -> tuple[Contribution, ...]:
-    """Return the queries on which the engines of `pair` differ most, the largest first, ties by id."""
-    index = [str(measure) for measure in scores.measures].index(pair.measure)
-    value = scores.average_repeats()[0][..., index]
-    a, b = (value[scores.engines.index(engine)] for engine in (pair.a, pair.b))
-    differences = [
-        (query, float(difference))
-        for query, difference in zip(scores.queries, a - b, strict=True)
-        if abs(difference) > TIE
-    ]
-    differences.sort(key=lambda item: (-abs(item[1]), item[0]))
-    return tuple(
-        Contribution(query, difference, difference / pair.n) for query, difference in differences[:most]
     )
 
 

@@ -14,7 +14,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -36,7 +36,7 @@ CALL_COLUMNS = (
 )
 #: Makes the JSON of a row; one encoder for all, because each takes as long to make as to use.
 _encode = json.JSONEncoder(sort_keys=True).encode
-_TOKENS = tuple(field.name for field in fields(Usage))
+_TOKENS = tuple(each.name for each in fields(Usage))
 _tokens = attrgetter(*_TOKENS)
 
 
@@ -46,12 +46,12 @@ class StoredVerdict:
 
     grade: int
     reason: str
-    flags: tuple[str, ...]
-    reply: str
-    params: Mapping[str, Any]
-    usage: Usage | None
-    served_model: str
-    request_id: str | None
+    flags: tuple[str, ...] = ()
+    reply: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    usage: Usage | None = None
+    served_model: str = ""
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

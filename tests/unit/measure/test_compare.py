@@ -10,7 +10,7 @@ import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.measure.compare import PairComparison, compare_engines, find_largest_contributions
+from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import Floats
 from judge.measure.simultaneous import compare_means, detectable_difference, required_queries
 from judge.records import BINARY
@@ -345,20 +345,6 @@ def test_few_queries_can_not_separate_however_clear_they_are(queries: int) -> No
     assert (pair.outcome, low_end(pair.ci95), high_end(pair.ci95)) == ("not separated", -1, 1)
     assert (pair.detectable, pair.at_least_queries, pair.p_adjusted) == (None, None, 1)
     assert only([0.9, 0.8, 0.9, 0.7, 0.8, 0.9], [0.0] * 6).outcome == "better"
-
-
-# --- the queries that decide
-
-
-def test_the_largest_contributions_come_first_and_add_up_to_the_difference() -> None:
-    scores = tabled([[0.9, 0.5, 0.4, 0.5, 0.1], [0.1, 0.5, 0.5, NAN, 0.4]])
-    (pair,) = compare_engines(scores)
-    rows = find_largest_contributions(scores, pair)
-    assert [row.query_id for row in rows] == ["q00", "q04", "q02"]
-    assert [row.difference for row in rows] == pytest.approx([0.8, -0.3, -0.1])
-    assert [row.contribution for row in rows] == pytest.approx([0.2, -0.075, -0.025])
-    assert sum(row.contribution for row in rows) == pytest.approx(pair.difference)
-    assert len(find_largest_contributions(scores, pair, most=1)) == 1
 
 
 # --- nothing to tell apart

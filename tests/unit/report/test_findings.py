@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 
 from judge.analysis.loaded_run import LoadedRun, RunSpec
-from judge.analysis.run_analysis import (
-    analyse,
-    list_deciding_queries,
-)
+from judge.analysis.run_analysis import analyse, list_deciding_queries
 from judge.dataset.pool import build_pool
 from judge.measure.compare import compare_engines
 from judge.measure.measures import parse_measures
@@ -82,6 +79,23 @@ def test_the_queries_that_decide_carry_their_texts() -> None:
         ("q00", "text 0"), ("q01", "text 1")
     ]  # fmt: skip
     assert [each["contribution"] for each in row["queries"]] == pytest.approx([0.4, -0.05])
+
+
+def test_the_largest_differences_come_first_and_add_up_to_the_mean() -> None:
+    scores = tabled([[0.9, 0.5, 0.4, 0.5, 0.1], [0.1, 0.5, 0.5, NAN, 0.4]])
+    (pair,) = compare_engines(scores)
+    row = written(list_deciding_queries(scores, [pair], QUERIES))
+    assert [each["query_id"] for each in row["queries"]] == ["q00", "q04", "q02"]
+    assert [each["difference"] for each in row["queries"]] == pytest.approx([0.8, -0.3, -0.1])
+    assert [each["contribution"] for each in row["queries"]] == pytest.approx([0.2, -0.075, -0.025])
+    assert sum(each["contribution"] for each in row["queries"]) == pytest.approx(pair.difference)
+
+
+def test_ten_queries_decide_at_most_and_equal_differences_go_by_id() -> None:
+    scores = tabled([[1.0] * 12, [0.0] * 12])
+    queries = {id_: Query(id_, "text", "text", "en") for id_ in scores.queries}
+    row = written(list_deciding_queries(scores, compare_engines(scores), queries))
+    assert [each["query_id"] for each in row["queries"]] == [f"q{number:02}" for number in range(10)]
 
 
 def test_a_comparison_of_nothing_is_null_and_still_there() -> None:
