@@ -19,10 +19,9 @@ from judge.errors import CallError, InputError, RunIncomplete
 from judge.measure.formulas import Floats
 from judge.models import check_embeddings
 from judge.models.chat_messages import parse_response
-from judge.models.endpoint import DASHSCOPE_URL, OPENAI_URL, Endpoint, proxy_secrets, public_part
+from judge.models.endpoint import DASHSCOPE_URL, OPENAI_URL, Endpoint
 from judge.models.error_mapping import ErrorResponse, classify, transport_error
 from judge.models.http_connections import HttpConnections
-from judge.models.redaction import redact_logs
 from judge.models.rerank import check_sentence_transformers, load_sentence_transformer
 
 if TYPE_CHECKING:
@@ -119,14 +118,13 @@ class _EmbeddingClient:
             url = url.replace("/api/v1", "/compatible-mode/v1")
         else:
             url = access.url("OPENAI_BASE_URL", default=OPENAI_URL)
-        key = access.key(f"{provider.upper()}_API_KEY", url)
-        self.endpoint = public_part(url, *access.secrets)
+        server = access.open_server(url, f"{provider.upper()}_API_KEY")
+        self.endpoint = server.public
         self.provider, self.name = provider, name
         self._batch_size = _BATCH_SIZES[provider]
-        self._secrets = (key, *proxy_secrets(url))
-        redact_logs(*self._secrets)
+        self._secrets = server.secrets
         self._limits = Limits(access.concurrency, _ATTEMPTS, _MAX_WAIT, shutdown_timeout=0.0)
-        self._connections = HttpConnections(url, "/embeddings", key, access)
+        self._connections = HttpConnections(server, "/embeddings")
 
     async def embed(self, texts: Sequence[str]) -> Floats:
         """Return the embeddings of all texts; raise RunIncomplete when the server gives none."""

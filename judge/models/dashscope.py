@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from judge.errors import SetupError
 from judge.models import chat_messages
-from judge.models.endpoint import DASHSCOPE_URL, Endpoint, proxy_for, proxy_secrets, public_part
+from judge.models.endpoint import DASHSCOPE_URL, Endpoint, proxy_for
 from judge.models.error_mapping import (
     ErrorResponse,
     classify,
@@ -19,7 +19,6 @@ from judge.models.error_mapping import (
     timeout_error,
 )
 from judge.models.negotiation import Negotiation, build_sampling_params
-from judge.models.redaction import redact_logs
 from judge.records import Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
@@ -60,17 +59,13 @@ class DashScope:
         extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         url = endpoint.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
+        server = endpoint.open_server(url, "DASHSCOPE_API_KEY")
         params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking, **extra}
         self.name = f"dashscope:{model}"
-        self.endpoint = public_part(url, *endpoint.secrets)
+        self.endpoint = server.public
         self.params: Mapping[str, Any] = MappingProxyType(params)
         self._model = model
-        self._timeout = endpoint.timeout
-        self._url = url
-        self._access = endpoint
-        self._key = endpoint.key("DASHSCOPE_API_KEY", url)
-        self._secrets = (self._key, *proxy_secrets(url))
-        redact_logs(*self._secrets)
+        self._server = server
         self._negotiation = Negotiation(params, ("json_object", "text"))
         # The SDK's own pool keeps 20 connections; further calls would each need a new handshake.
         limits = httpx.Limits(
@@ -86,7 +81,7 @@ class DashScope:
             event_hooks={"response": [_limit_body]},
         )
         self._client = dashscope.AsyncClient(
-            api_key=self._key,
+            api_key=server.key,
             base_url=url,
             protocol="native",
             max_retries=0,
@@ -101,7 +96,7 @@ class DashScope:
         sent = params.with_format(prompt.schema)
         answer = await self._post(prompt, sent)
         if isinstance(answer, ErrorResponse):
-            raise self._negotiation.step_down(params, answer) or classify(answer, *self._secrets)
+            raise self._negotiation.step_down(params, answer) or classify(answer, *self._server.secrets)
         return self._read(answer, sent)
 
     def open_batch_api(self) -> BatchApi:
@@ -112,15 +107,16 @@ class DashScope:
         from judge.models.openai_sdk import OpenAIBatchApi
 
         native, compatible = "/api/v1", "/compatible-mode/v1"
-        if not self._url.endswith(native):
+        if not self._server.url.endswith(native):
             raise SetupError(
                 "--batch needs an address that ends with {native}, and {endpoint} does not; use"
                 " openai:NAME with the address of the OpenAI-compatible API",
                 native=native,
                 endpoint=self.endpoint,
             )
-        url = self._url.removesuffix(native) + compatible
-        return OpenAIBatchApi(self._model, url, self._key, self._access, self._negotiation)
+        url = self._server.url.removesuffix(native) + compatible
+        server = self._server.access.open_server(url, "DASHSCOPE_API_KEY")
+        return OpenAIBatchApi(self._model, server, self._negotiation)
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""
@@ -134,27 +130,26 @@ class DashScope:
             model=self._model, messages=chat_messages.build_messages(prompt), **params
         )
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._server.access.timeout):
                 response = await self._client.transport.request(
                     "POST",
                     request.path.lstrip("/"),
                     json=request.body,
-                    api_key=self._key or None,
+                    api_key=self._server.key or None,
                     sdk_module="aigc",
                 )
         except TimeoutError:
-            raise timeout_error(self._timeout) from None
+            raise timeout_error(self._server.access.timeout) from None
         except (APIConnectionError, chat_messages.BodyRefused) as error:
-            refused = chat_messages.body_error(error, self.endpoint)
-            if refused is not None:
-                raise refused from None
             cause = error.__cause__ or error
             never_sent = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
-            raise connection_error(cause, self.endpoint, self._key, never_sent=never_sent) from None
+            raise chat_messages.body_error(error, self.endpoint) or connection_error(
+                cause, self.endpoint, self._server.key, never_sent=never_sent
+            ) from None
         except UnicodeEncodeError as error:
             raise encoding_error(error) from None
         return chat_messages.parse_response(
-            response.status_code, response.content, response.headers, *self._secrets
+            response.status_code, response.content, response.headers, *self._server.secrets
         )
 
     def _read(self, answer: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:
@@ -170,5 +165,5 @@ class DashScope:
             params=sent,
             usage=answer.get("usage"),
             request_id=answer.get("request_id"),
-            secrets=self._secrets,
+            secrets=self._server.secrets,
         )

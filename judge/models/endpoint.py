@@ -11,7 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from judge.errors import SetupError
 from judge.messages import Message
-from judge.models.redaction import mask, secrets_in
+from judge.models.redaction import mask, redact_logs, secrets_in
 
 OPENAI_URL = "https://api.openai.com/v1"
 DASHSCOPE_URL = "https://dashscope.aliyuncs.com/api/v1"
@@ -81,6 +81,30 @@ class Endpoint:
                 variable=variable,
             )
         return key
+
+    def open_server(self, url: str, variable: str) -> Server:
+        """Return the server at `url` with the key in `variable`, which no log record shows from now on.
+
+        Raises SetupError when the key is missing.
+        """
+        key = self.key(variable, url)
+        secrets = (key, *proxy_secrets(url))
+        redact_logs(*secrets)
+        return Server(self, url, public_part(url, *self.secrets), key, secrets)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server at `url`, with `access` to it.
+
+    `public` is the address without what is secret; `secrets` are the key and the password of a proxy.
+    """
+
+    access: Endpoint
+    url: str
+    public: str
+    key: str = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
 
 
 def is_private(url: str) -> bool:

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 import httptools
 
 from judge.models.chat_messages import ACCEPTED, MAX_BYTES, BodyRefused, LimitedReader, body_error
-from judge.models.endpoint import NO_KEY, Endpoint, proxy_for, public_part
+from judge.models.endpoint import NO_KEY, Server, proxy_for
 from judge.models.error_mapping import connection_error, encoding_error, timeout_error
 
 if TYPE_CHECKING:
@@ -223,34 +223,24 @@ def _idna(host: str) -> str:
 
 
 class HttpConnections:
-    """The connections to `path` of the server at `url`, opened by requests.
+    """The connections to `path` of a server, opened by requests.
 
-    No header describes this machine, and none comes from the environment but the `key` and `headers`. Raises
+    No header describes this machine, and none comes from the environment but the key and `headers`. Raises
     SetupError for an unusable proxy.
     """
 
-    def __init__(
-        self,
-        url: str,
-        path: str,
-        key: str,
-        endpoint: Endpoint,
-        headers: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
+    def __init__(self, server: Server, path: str, headers: Mapping[str, str] = MappingProxyType({})) -> None:
         self._headers = {
             "Accept": "application/json",
             "Accept-Encoding": ACCEPTED,
-            "Authorization": f"Bearer {key or NO_KEY}",
+            "Authorization": f"Bearer {server.key or NO_KEY}",
             "Content-Type": "application/json",
             "User-Agent": "judge",
             **headers,
         }
-        self._key = key
-        self._limit = endpoint.concurrency
-        self._timeout = endpoint.timeout
-        self._url = url + path
-        self._proxy = proxy_for(url)
-        self._server = public_part(url, *endpoint.secrets)
+        self._server = server
+        self._url = server.url + path
+        self._proxy = proxy_for(server.url)
         self._connections: Http1Connections | ProxiedConnections | None = None
 
     async def post(self, body: str) -> HttpResponse:
@@ -258,15 +248,15 @@ class HttpConnections:
 
         Raises CallError when none arrives within the timeout and the limit of its size.
         """
-        connections = self._connections or self._open()
+        connections, server = self._connections or self._open(), self._server
         try:
-            return await connections.post(body.encode(), self._timeout)
+            return await connections.post(body.encode(), server.access.timeout)
         except TimeoutError:
-            raise timeout_error(self._timeout) from None
+            raise timeout_error(server.access.timeout) from None
         except (NotConnected, OSError, BodyRefused) as error:
             never_sent = isinstance(error, NotConnected)
-            raise body_error(error, self._server) or connection_error(
-                error, self._server, self._key, never_sent=never_sent
+            raise body_error(error, server.public) or connection_error(
+                error, server.public, server.key, never_sent=never_sent
             ) from None
         except UnicodeEncodeError as error:
             raise encoding_error(error) from None
@@ -275,8 +265,9 @@ class HttpConnections:
         if self._proxy:
             from judge.models.proxied import ProxiedConnections
 
+            limit = self._server.access.concurrency
             self._connections = ProxiedConnections(
-                self._url, self._proxy, self._headers, self._limit, _tls_context()
+                self._url, self._proxy, self._headers, limit, _tls_context()
             )
         else:
             self._connections = Http1Connections(self._url, self._headers, _tls_context)

@@ -170,30 +170,25 @@ def open_chat_model(spec: str, endpoint: Endpoint, sampling: Sampling) -> LangCh
 def _open_openai(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
     from judge.models.openai_sdk import open_connections
 
-    url = endpoint.url("OPENAI_BASE_URL", default=OPENAI_URL)
+    server = endpoint.open_server(endpoint.url("OPENAI_BASE_URL", default=OPENAI_URL), "OPENAI_API_KEY")
     params = build_sampling_params(sampling)
     # ChatOpenAI always sends it under this name.
     params["max_completion_tokens"] = params.pop("max_tokens")
-    thinking = build_thinking_params(url, sampling.thinking)
-    http = open_connections(url, endpoint)
+    thinking = build_thinking_params(server.url, sampling.thinking)
+    http = open_connections(server)
     model = init_chat_model(
         name,
         model_provider="openai",
-        base_url=url,
-        api_key=endpoint.key("OPENAI_API_KEY", url) or NO_KEY,
+        base_url=server.url,
+        api_key=server.key or NO_KEY,
         max_retries=0,
         timeout=endpoint.timeout,
         http_async_client=http,
         extra_body=thinking or None,
         **params,
     )
-    setup = LangChainSetup(
-        public_part(url, *endpoint.secrets),
-        {**params, **thinking},
-        endpoint.timeout,
-        http=http,
-        secrets=proxy_secrets(url),
-    )
+    sent = {**params, **thinking}
+    setup = LangChainSetup(server.public, sent, endpoint.timeout, http=http, secrets=server.secrets)
     return LangChainModel(model, f"openai:{name}", setup)
 
 
@@ -227,16 +222,11 @@ def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
         # Only these are sent. The class has its own default for top_p, which None removes.
         wire_params = {"top_p": None, **params, "base_address": url, "request_timeout": endpoint.timeout}
         # With the SecretStr that it declares, the class would send asterisks.
-        key = endpoint.key("DASHSCOPE_API_KEY", url)
-        unmasked: Any = key or NO_KEY
+        server = endpoint.open_server(url, "DASHSCOPE_API_KEY")
+        unmasked: Any = server.key or NO_KEY
         model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire_params)
-    setup = LangChainSetup(
-        public_part(url, *endpoint.secrets),
-        params,
-        endpoint.timeout,
-        threads=endpoint.concurrency,
-        secrets=(key, *proxy_secrets(url)),
-    )
+    threads = endpoint.concurrency
+    setup = LangChainSetup(server.public, params, endpoint.timeout, threads=threads, secrets=server.secrets)
     return LangChainModel(model, f"tongyi:{name}", setup)
 
 

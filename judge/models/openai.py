@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from judge.models.chat_messages import build_messages, parse_response, read_chat_completion
-from judge.models.endpoint import OPENAI_URL, Endpoint, build_thinking_params, proxy_secrets, public_part
+from judge.models.endpoint import OPENAI_URL, Endpoint, build_thinking_params
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.http_connections import HttpConnections
 from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
-from judge.models.redaction import redact_logs
 from judge.records import Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
@@ -40,41 +39,37 @@ class OpenAI:
         sampling: Sampling,
         extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        url = endpoint.url("OPENAI_BASE_URL", default=OPENAI_URL)
-        params = {**build_sampling_params(sampling), **build_thinking_params(url, sampling.thinking), **extra}
+        server = endpoint.open_server(endpoint.url("OPENAI_BASE_URL", default=OPENAI_URL), "OPENAI_API_KEY")
+        thinking = build_thinking_params(server.url, sampling.thinking)
+        params = {**build_sampling_params(sampling), **thinking, **extra}
         self.name = f"openai:{model}"
-        self.endpoint = public_part(url, *endpoint.secrets)
+        self.endpoint = server.public
         self.params: Mapping[str, Any] = MappingProxyType(params)
         self._model = model
-        self._key = endpoint.key("OPENAI_API_KEY", url)
-        self._secrets = (self._key, *proxy_secrets(url))
-        redact_logs(*self._secrets)
+        self._server = server
         self._negotiation = Negotiation(params, ("json_schema", "json_object", "text"))
-        self._url = url
-        self._access = endpoint
         self._frames: dict[tuple[str, int], _RequestFrame] = {}
         optional = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
         headers = {name: value for name, var in optional.items() if (value := endpoint.header_value(var))}
-        self._connections = HttpConnections(url, "/chat/completions", self._key, endpoint, headers)
+        self._connections = HttpConnections(server, "/chat/completions", headers)
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
         params = self._negotiation.params
         frame = self._frame(params, prompt)
         body = f"{frame.before}{_encode(prompt.user)}{frame.after}"
-        response = await self._connections.post(body)
-        answer = parse_response(response.status, response.content, response.headers, *self._secrets)
+        response, secrets = await self._connections.post(body), self._server.secrets
+        answer = parse_response(response.status, response.content, response.headers, *secrets)
         if isinstance(answer, ErrorResponse):
-            raise self._negotiation.step_down(params, answer) or classify(
-                answer, *self._secrets, endpoint=self.endpoint
-            )
-        return read_chat_completion(answer, frame.sent, self._secrets)
+            error = classify(answer, *secrets, endpoint=self.endpoint)
+            raise self._negotiation.step_down(params, answer) or error
+        return read_chat_completion(answer, frame.sent, secrets)
 
     def open_batch_api(self) -> BatchApi:
         """Return the Batch API of the server, for requests as `complete` sends them."""
         from judge.models.openai_sdk import OpenAIBatchApi
 
-        return OpenAIBatchApi(self._model, self._url, self._key, self._access, self._negotiation)
+        return OpenAIBatchApi(self._model, self._server, self._negotiation)
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""

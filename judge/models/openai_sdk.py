@@ -31,7 +31,7 @@ from judge.models.chat_messages import (
     parse_response,
     read_chat_completion,
 )
-from judge.models.endpoint import NO_KEY, Endpoint, is_dashscope, proxy_for, proxy_secrets, public_part
+from judge.models.endpoint import NO_KEY, Server, is_dashscope, proxy_for
 from judge.models.negotiation import Negotiation, RequestParams
 from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt
@@ -50,19 +50,20 @@ class _Client(openai.AsyncOpenAI):
         }
 
 
-def open_client(url: str, key: str, endpoint: Endpoint, max_bytes: int = MAX_BYTES) -> openai.AsyncOpenAI:
-    """Return the SDK's client of the server at `url`; it retries nothing and limits bodies to `max_bytes`."""
+def open_client(server: Server, max_bytes: int = MAX_BYTES) -> openai.AsyncOpenAI:
+    """Return the SDK's client of a server; it retries nothing and limits bodies to `max_bytes`."""
+    environ = server.access.environ
     return _Client(
-        api_key=key or NO_KEY,
-        base_url=url,
+        api_key=server.key or NO_KEY,
+        base_url=server.url,
         # None would make the SDK read the environment.
         admin_api_key="",
-        organization=endpoint.environ.get("OPENAI_ORG_ID", ""),
-        project=endpoint.environ.get("OPENAI_PROJECT_ID", ""),
+        organization=environ.get("OPENAI_ORG_ID", ""),
+        project=environ.get("OPENAI_PROJECT_ID", ""),
         webhook_secret="",
         max_retries=0,
-        timeout=endpoint.timeout,
-        http_client=open_connections(url, endpoint, max_bytes),
+        timeout=server.access.timeout,
+        http_client=open_connections(server, max_bytes),
     )
 
 
@@ -70,21 +71,18 @@ class _LimitedStream(LimitedBody, httpx2.AsyncByteStream):
     pass
 
 
-def open_connections(url: str, endpoint: Endpoint, max_bytes: int = MAX_BYTES) -> httpx2.AsyncClient:
-    """Return a pool of connections to `url`; raise SetupError for a proxy that cannot be used."""
+def open_connections(server: Server, max_bytes: int = MAX_BYTES) -> httpx2.AsyncClient:
+    """Return a pool of connections to a server; raise SetupError for a proxy that cannot be used."""
 
     async def limit_body(response: httpx2.Response) -> None:
         response.stream = _LimitedStream(response, max_bytes)
 
-    limits = httpx2.Limits(
-        max_connections=endpoint.concurrency,
-        max_keepalive_connections=endpoint.concurrency,
-        keepalive_expiry=30,
-    )
-    proxy = proxy_for(url)
+    most = server.access.concurrency
+    limits = httpx2.Limits(max_connections=most, max_keepalive_connections=most, keepalive_expiry=30)
+    proxy = proxy_for(server.url)
     return openai.DefaultAioHttpClient(
         limits=limits,
-        timeout=endpoint.timeout,
+        timeout=server.access.timeout,
         headers={"Accept-Encoding": ACCEPTED},
         event_hooks={"response": [limit_body]},
         # A redirect would send the prompt to an address that is not configured.
@@ -113,17 +111,14 @@ _DASHSCOPE_TERMS = BatchTerms(
 
 
 class OpenAIBatchApi:
-    """The Batch API of the server at `url` for `model`, with the parameters of `negotiation`."""
+    """The Batch API of a server for `model`, with the parameters of `negotiation`."""
 
-    def __init__(self, model: str, url: str, key: str, endpoint: Endpoint, negotiation: Negotiation) -> None:
-        self.terms = _DASHSCOPE_TERMS if is_dashscope(url) else _OPENAI_TERMS
+    def __init__(self, model: str, server: Server, negotiation: Negotiation) -> None:
+        self.terms = _DASHSCOPE_TERMS if is_dashscope(server.url) else _OPENAI_TERMS
         self._model = model
-        self._endpoint = public_part(url, *endpoint.secrets)
-        self._timeout = endpoint.timeout
-        self._key = key
-        self._secrets = (key, *proxy_secrets(url))
+        self._server = server
         self._negotiation = negotiation
-        self._client = open_client(url, key, endpoint, _MAX_FILE)
+        self._client = open_client(server, _MAX_FILE)
 
     @property
     def params(self) -> RequestParams:
@@ -142,12 +137,11 @@ class OpenAIBatchApi:
 
     def read_reply(self, line: BatchLine, prompt: Prompt, params: RequestParams) -> Completion:
         """Return the completion in `line`; raise CallError as `Model.complete` does."""
-        answer = parse_response(line.status or 0, json.dumps(line.body).encode(), {}, *self._secrets)
+        answer = parse_response(line.status or 0, json.dumps(line.body).encode(), {}, *self._server.secrets)
         if isinstance(answer, error_mapping.ErrorResponse):
-            raise self._negotiation.step_down(params, answer) or error_mapping.classify(
-                answer, *self._secrets, endpoint=self._endpoint
-            )
-        return read_chat_completion(answer, params.with_format(prompt.schema), self._secrets)
+            error = error_mapping.classify(answer, *self._server.secrets, endpoint=self._server.public)
+            raise self._negotiation.step_down(params, answer) or error
+        return read_chat_completion(answer, params.with_format(prompt.schema), self._server.secrets)
 
     async def upload(self, name: str, lines: IO[bytes]) -> str:
         """Upload a file of requests and return its id."""
@@ -202,7 +196,7 @@ class OpenAIBatchApi:
                         *lines, rest = (rest + chunk).split(b"\n")
                         if len(rest) > MAX_BYTES:
                             raise error_mapping.transport_error(
-                                f"{self._endpoint}: a line of replies is too long"
+                                f"{self._server.public}: a line of replies is too long"
                             )
                         for line in lines:
                             if (answer := self._read_line(line)) is not None:
@@ -218,13 +212,15 @@ class OpenAIBatchApi:
         """Return the JSON of the response to `request`; raise CallError."""
         with self._mapped_errors():
             response = (await request).http_response
-        answer = parse_response(response.status_code, response.content, response.headers, *self._secrets)
+        answer = parse_response(
+            response.status_code, response.content, response.headers, *self._server.secrets
+        )
         if isinstance(answer, error_mapping.ErrorResponse):
             raise self._classify(answer)
         return answer
 
     def _classify(self, answer: error_mapping.ErrorResponse) -> CallError:
-        error = error_mapping.classify(answer, *self._secrets, endpoint=self._endpoint)
+        error = error_mapping.classify(answer, *self._server.secrets, endpoint=self._server.public)
         # Whatever is not there: the API, the batch or the file.
         return AccountError("not_found", error.detail) if answer.status in (404, 405, 501) else error
 
@@ -234,30 +230,30 @@ class OpenAIBatchApi:
             yield
         except openai.APIStatusError as error:
             body, headers = error.response.content, error.response.headers
-            answer = parse_response(error.status_code, body, headers, *self._secrets)
+            answer = parse_response(error.status_code, body, headers, *self._server.secrets)
             if isinstance(answer, error_mapping.ErrorResponse):  # always, by its status
                 raise self._classify(answer) from None
         except (TimeoutError, openai.APITimeoutError):
-            raise error_mapping.timeout_error(self._timeout) from None
+            raise error_mapping.timeout_error(self._server.access.timeout) from None
         except (openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
             raise self._connection_error(error) from None
 
     def _connection_error(self, error: Exception) -> CallError:
-        refused = body_error(error, self._endpoint)
-        if refused is not None:
-            return refused
         # The SDK and its transport each wrap the error of aiohttp, which has the cause.
         cause: BaseException = error
         while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
             cause = cause.__cause__
         never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
-        return error_mapping.connection_error(cause, self._endpoint, self._key, never_sent=never_sent)
+        server = self._server
+        return body_error(error, server.public) or error_mapping.connection_error(
+            cause, server.public, server.key, never_sent=never_sent
+        )
 
     def _read_id(self, answer: Mapping[str, Any]) -> str:
         name = answer.get("id")
         if not (isinstance(name, str) and name):
             raise error_mapping.transport_error(
-                f"{self._endpoint}: a file or a batch without an id", *self._secrets
+                f"{self._server.public}: a file or a batch without an id", *self._server.secrets
             )
         return name
 
@@ -270,13 +266,13 @@ class OpenAIBatchApi:
             done=_count(counts, "completed") + _count(counts, "failed"),
             total=_count(counts, "total"),
             files=tuple(each for each in files if isinstance(each, str) and each),
-            error=error_mapping.shorten(mask(_describe_errors(answer.get("errors")), *self._secrets)),
+            error=error_mapping.shorten(mask(_describe_errors(answer.get("errors")), *self._server.secrets)),
         )
 
     def _read_line(self, raw: bytes) -> BatchLine | None:
         """Return the line, None for one that is empty or names no request."""
         try:
-            line = json.loads(redact(raw.decode(), *self._secrets))
+            line = json.loads(redact(raw.decode(), *self._server.secrets))
         except (ValueError, RecursionError):
             return None
         if not isinstance(line, Mapping) or not isinstance(line.get("custom_id"), str):

@@ -18,10 +18,10 @@ from typing import Any, Literal
 
 from judge.errors import ParametersRejected, RequestRejected, SetupError
 from judge.models.chat_messages import as_mapping, parse_response
-from judge.models.endpoint import DASHSCOPE_URL, Endpoint, proxy_secrets, public_part
+from judge.models.endpoint import DASHSCOPE_URL, Endpoint
 from judge.models.error_mapping import ErrorResponse, classify, shorten, transport_error
 from judge.models.http_connections import HttpConnections
-from judge.models.redaction import redact, redact_logs
+from judge.models.redaction import redact
 from judge.records import Completion, Prompt, Usage
 
 _LIBRARY = "sentence_transformers"
@@ -58,16 +58,14 @@ class Reranker:
 
     def __init__(self, service: str, model: str, endpoint: Endpoint) -> None:
         wire = SERVICES[service]
-        url = endpoint.url(wire.address, default=wire.url)
-        key = endpoint.key(wire.key, url)
+        server = endpoint.open_server(endpoint.url(wire.address, default=wire.url), wire.key)
         self.name = f"rerank:{service}:{model}"
-        self.endpoint = public_part(url, *endpoint.secrets)
+        self.endpoint = server.public
         self._model = model
         self._is_dashscope = service == "dashscope"
         self._is_tei = False
-        self._secrets = (key, *proxy_secrets(url))
-        redact_logs(*self._secrets)
-        self._connections = HttpConnections(url, wire.path, key, endpoint)
+        self._secrets = server.secrets
+        self._connections = HttpConnections(server, wire.path)
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the relevance score of the snippet as text; raise a subclass of `CallError` without one."""
