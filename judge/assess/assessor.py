@@ -276,7 +276,16 @@ class Assessor:
                 return replace(unjudged, assessor=f"rule:{kind}", params={})
         if "empty_snippet" not in question.pair.snippet.flags:
             return None
-        rule = StoredVerdict(0, _EMPTY_REASONS[question.pair.query.lang])
+        rule = StoredVerdict(
+            grade=0,
+            reason=_EMPTY_REASONS[question.pair.query.lang],
+            flags=(),
+            reply="",
+            params={},
+            usage=None,
+            served_model="",
+            request_id=None,
+        )
         return replace(self.make_judgment(question, rule), assessor="rule:empty_snippet", served_model=None)
 
 

@@ -191,6 +191,7 @@ def _as_verdict(completion: Completion) -> StoredVerdict:
     return StoredVerdict(
         grade=0,
         reason="",
+        flags=(),
         reply=completion.text,
         params=as_stored(completion.params),
         usage=completion.usage,

@@ -14,7 +14,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -42,16 +42,16 @@ _tokens = attrgetter(*_TOKENS)
 
 @dataclass(frozen=True, slots=True)
 class StoredVerdict:
-    """A verdict with the reply that it was parsed from."""
+    """A verdict with the reply that it was parsed from. A row without one of the fields is damaged."""
 
     grade: int
     reason: str
-    flags: tuple[str, ...] = ()
-    reply: str = ""
-    params: Mapping[str, Any] = field(default_factory=dict)
-    usage: Usage | None = None
-    served_model: str = ""
-    request_id: str | None = None
+    flags: tuple[str, ...]
+    reply: str
+    params: Mapping[str, Any]
+    usage: Usage | None
+    served_model: str
+    request_id: str | None
 
 
 @dataclass(frozen=True, slots=True)

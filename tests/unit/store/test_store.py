@@ -147,6 +147,10 @@ def test_a_row_with_a_right_checksum_that_is_no_verdict_is_refused_and_listed(tm
     [genuine] = connection.execute("SELECT body FROM verdicts").fetchone()
     bodies = [json.dumps({**json.loads(genuine), "usage": {"prompt_tokens": [1]}}), "{}", "[", "1"]
     bodies += [json.dumps({**json.loads(genuine), "flags": 7}), '{"reason": "\\ud800", "flags": 7}']
+    for name in json.loads(genuine):
+        bodies.append(
+            json.dumps({each: value for each, value in json.loads(genuine).items() if each != name})
+        )
     for body in (genuine, *bodies):
         row = (body, hashlib.sha256(f"k\n0\n{body}".encode()).hexdigest()[:32])
         connection.execute("UPDATE verdicts SET body = ?, checksum = ?", row)
