@@ -101,11 +101,11 @@ def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
 def show(folder: Nights = Path(NIGHTS_FOLDER), json: JsonOption = False) -> None:
     """Show which run is the baseline."""
     from judge.nightly import job
-    from judge.nightly.baseline import pointer_to_json
+    from judge.nightly.record import record_to_json
 
     pointer = job.show_baseline(folder)
     if json:
-        print_json(pointer_to_json(pointer))
+        print_json(record_to_json(pointer))
     else:
         t = ui_translator()
         typer.echo(
@@ -130,12 +130,13 @@ def trend(
 ) -> None:
     """Show engines and assessor night by night: values, alarms and changes."""
     from judge.cli.render.trend_table import print_trend
-    from judge.nightly.trend import make_trend, read_history, trend_to_json
+    from judge.nightly.record import record_to_json
+    from judge.nightly.trend import make_trend, read_history
     from judge.nightly.trend_page import write_trend_page
 
     result = make_trend(read_history(folder), engine, measure)
     if json:
-        print_json(trend_to_json(result))
+        print_json(record_to_json(result))
     else:
         print_trend(result, make_console(), ui_translator())
     if html is not None:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, TypeAdapter
+from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from judge.analysis.loaded_run import LoadedRun
@@ -35,6 +35,7 @@ from judge.nightly.record import (
     NightRecord,
     parse_record,
     read_record_if_there,
+    record_to_json,
 )
 from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder, dump_json
@@ -111,16 +112,12 @@ class CollectionInfo:
     engine_settings: EngineSettings | None = None
 
 
-_POINTER: TypeAdapter[BaselinePointer] = TypeAdapter(BaselinePointer)
-_COLLECTION: TypeAdapter[CollectionInfo] = TypeAdapter(CollectionInfo)
-
-
 def read_collection(folder: RunFolder) -> CollectionInfo:
     """Return what collected.json holds, nothing without the file; raise InputError when it is damaged."""
     values = folder.read_if_there(COLLECTION_FILE) or {}
     # Version 1 calls the settings "asked".
     values = {"engine_settings": values.get("asked"), **values}
-    return parse_record(_COLLECTION, values, str(folder.path / COLLECTION_FILE))
+    return parse_record(CollectionInfo, values, str(folder.path / COLLECTION_FILE))
 
 
 def write_collection(folder: RunFolder, info: CollectionInfo) -> None:
@@ -172,13 +169,8 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     for file, text in texts.items():
         _write_copy(text, folder / pointer.id / file)
     _load_baseline(folder, pointer)  # before it is in force: an unreadable copy would end all later nights
-    RunFolder(folder).write(_POINTER_FILE, [dump_json(pointer_to_json(pointer), indent=2), "\n"])
+    RunFolder(folder).write(_POINTER_FILE, [dump_json(record_to_json(pointer), indent=2), "\n"])
     return pointer
-
-
-def pointer_to_json(pointer: BaselinePointer) -> dict[str, object]:
-    """Return the pointer as JSON values."""
-    return dict(_POINTER.dump_python(pointer, mode="json"))
 
 
 def _write_copy(text: str, path: Path) -> None:
@@ -265,7 +257,7 @@ def read_pointer(nights: Path) -> BaselinePointer | None:
     # Version 1 calls the store "apart".
     values["quarantined_store"] = values.get("quarantined_store") or values.get("apart")
     try:
-        return parse_record(_POINTER, values, str(path))
+        return parse_record(BaselinePointer, values, str(path))
     except InputError as error:
         raise InputError("{error}; {advice}", error=error, advice=_set_again(nights)) from error
 

@@ -7,7 +7,7 @@ night is left as it is. One process at a time works on a folder of nights.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from os.path import relpath
 from pathlib import Path
@@ -65,7 +65,7 @@ from judge.nightly.record import (
     read_record_if_there,
     write_record,
 )
-from judge.nightly.stores import add_costs, count_calls, read_cost, start_counting
+from judge.nightly.stores import add_costs, count_calls, make_call_cost, start_counting
 from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_summary
@@ -362,7 +362,7 @@ def _make_record(
         query_drift=evidence.query_drift,
         engine_settings=context.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
-        cost=add_costs(read_cost(asdict(part.cost) if part.cost else {}) for part in summaries),
+        cost=add_costs(make_call_cost(part.cost) for part in summaries),
     )
 
 

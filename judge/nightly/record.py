@@ -8,14 +8,14 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Final, Literal, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from judge.errors import InputError
 from judge.messages import Message
 from judge.runs.folder import RunFolder, dump_json
+from judge.runs.record_json import adapter
 
 NIGHT_FILE = "night.json"
 SCHEMA_VERSION: Final = 2
@@ -315,21 +315,16 @@ class NightRecord:
         return frozenset(row.engine for row in self.outcomes if row.verdict == "regression")
 
 
-@cache
-def _adapter() -> TypeAdapter[NightRecord]:
-    return TypeAdapter(NightRecord)
-
-
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema of night.json."""
-    schema = _adapter().json_schema(mode="serialization")
+    schema = adapter(NightRecord).json_schema(mode="serialization")
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, **schema, "title": f"{NIGHT_FILE}, version {SCHEMA_VERSION}"}
 
 
-def record_to_json(record: NightRecord) -> dict[str, Any]:
-    """Return the record as JSON values."""
-    return dict(_adapter().dump_python(record, mode="json"))
+def record_to_json(record: object) -> dict[str, Any]:
+    """Return a record of nights as JSON values."""
+    return dict(adapter(type(record)).dump_python(record, mode="json"))
 
 
 def record_from_json(values: Mapping[str, Any], source: str) -> NightRecord:
@@ -346,22 +341,23 @@ def record_from_json(values: Mapping[str, Any], source: str) -> NightRecord:
             newest=SCHEMA_VERSION,
             advice=_RUN_AGAIN,
         )
-    return parse_record(_adapter(), _from_version_1(values) if version == 1 else values, source, _RUN_AGAIN)
+    return parse_record(NightRecord, _from_version_1(values) if version == 1 else values, source, _RUN_AGAIN)
 
 
-def parse_record(adapter: TypeAdapter[Record], values: object, source: str, advice: str = "") -> Record:
-    """Return the record in JSON values.
+def parse_record(kind: type[Record], values: object, source: str, advice: str = "") -> Record:
+    """Return the record of nights in JSON values.
 
     Raises InputError, which names `source` and the first wrong key, and ends with the `advice`.
     """
     try:
-        return adapter.validate_python(values)
+        record: Record = adapter(kind).validate_python(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"])) or Message("the file")
         raise InputError(
             "{source}: {key}: {error}{advice}", source=source, key=key, error=first["msg"], advice=advice
         ) from error
+    return record
 
 
 def _from_version_1(values: Mapping[str, Any]) -> dict[str, Any]:

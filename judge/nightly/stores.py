@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from os.path import relpath
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,8 @@ from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
 from judge.nightly.baseline import finished_canary_runs, load_canary_grades
 from judge.nightly.context import NightContext
 from judge.nightly.decision import find_assessor_setting_changes
-from judge.nightly.record import CallCost
-from judge.pricing import total_cost
+from judge.nightly.record import CallCost, parse_record
+from judge.pricing import Cost, total_cost
 from judge.pricing.prices import FREE_PRICE, Price, common_price
 from judge.records import Call
 from judge.runs.folder import RunFolder, dump_json
@@ -176,8 +176,8 @@ _AMOUNTS = tuple(each.name for each in fields(CallCost) if each.name != "lost")
 class CostLedger:
     """What a night paid so far, and up to which call number each of its stores is counted."""
 
-    cost_total: CallCost = field(default_factory=lambda: read_cost(asdict(total_cost([], FREE_PRICE))))
-    counted: dict[str, int] = field(default_factory=dict)
+    cost_total: CallCost
+    counted: dict[str, int]
 
 
 def start_counting(night: RunFolder, store: Path) -> None:
@@ -212,9 +212,10 @@ def count_calls(night: RunFolder, *configs: Config) -> CallCost:
 def _read_ledger(night: RunFolder) -> CostLedger:
     values = night.read_if_there(_LEDGER_FILE)
     if values is None:
-        return CostLedger()
+        return CostLedger(make_call_cost(total_cost([], FREE_PRICE)), {})
     # Version 1 calls the cost "paid".
-    return CostLedger(read_cost(values.get("cost_total") or values["paid"]), dict(values["counted"]))
+    values = {"cost_total": values.get("paid"), **values}
+    return parse_record(CostLedger, values, str(night.path / _LEDGER_FILE))
 
 
 def _write_ledger(night: RunFolder, costs: CostLedger) -> None:
@@ -238,12 +239,13 @@ def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list
     by_price = defaultdict[Price | None, list[Call]](list)
     for key, call in calls:
         by_price[price_of_key.get(key, shared_price)].append(call)
-    return [read_cost(asdict(total_cost(group, price))) for price, group in by_price.items()]
+    return [make_call_cost(total_cost(group, price)) for price, group in by_price.items()]
 
 
-def read_cost(values: Mapping[str, Any]) -> CallCost:
-    """Return the cost in a JSON object; amounts that it lacks are unknown."""
-    return CallCost(**{name: values.get(name) for name in _AMOUNTS}, lost=values.get("lost", 0))
+def make_call_cost(cost: Cost | None) -> CallCost:
+    """Return a cost as a night records it; without one, every amount is unknown."""
+    amounts: dict[str, Any] = {name: getattr(cost, name, None) for name in _AMOUNTS}
+    return CallCost(**amounts)
 
 
 def add_costs(costs: Iterable[CallCost]) -> CallCost:

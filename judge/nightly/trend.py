@@ -9,9 +9,7 @@ import datetime
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import TypeAdapter
+from typing import Literal
 
 from judge.config.loader import is_day
 from judge.errors import InputError
@@ -177,11 +175,6 @@ def make_trend(history: History, engine: str | None = None, measure: str | None 
         damaged=history.damaged,
         begun=history.begun,
     )
-
-
-def trend_to_json(trend: Trend) -> dict[str, Any]:
-    """Return the trend as JSON values."""
-    return dict(TypeAdapter(Trend).dump_python(trend, mode="json"))
 
 
 def _check_name(name: str, names: Collection[str], what: str) -> str:

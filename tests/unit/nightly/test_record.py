@@ -137,19 +137,31 @@ def test_a_baseline_of_version_1_names_its_store(tmp_path: Path) -> None:
         read_pointer(tmp_path)
 
 
+COST = {
+    "calls": 5, "prompt_tokens": 50, "cached_tokens": 0, "completion_tokens": 9, "usd": 0.5, "lost": 1
+}  # fmt: skip
+
+
 def test_the_cost_of_a_night_that_an_older_version_began_is_added_up(tmp_path: Path) -> None:
-    paid = {
-        "calls": 5,
-        "prompt_tokens": 50,
-        "cached_tokens": 0,
-        "completion_tokens": 9,
-        "usd": 0.5,
-        "lost": 1,
-    }
-    (tmp_path / "paid.json").write_text(json.dumps({"paid": paid, "counted": {}}))
+    (tmp_path / "paid.json").write_text(json.dumps({"paid": COST, "counted": {}}))
     cost = count_calls(RunFolder(tmp_path))
     assert (cost.calls, cost.usd, cost.lost) == (5, 0.5, 1)
     assert cost.uncounted is None
+
+
+@check_each(
+    ("content", "problem"),
+    [
+        ({"counted": {}}, "cost_total: Input should be"),
+        ({"cost_total": {"calls": "many"}, "counted": {}}, r"cost_total\.calls: "),
+        ({"paid": {}}, "cost_total"),
+        ({"paid": COST}, "counted: Field required"),
+    ],
+)
+def test_a_damaged_file_of_costs_is_named(content: object, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "paid.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=rf"paid\.json: {problem}"):
+        count_calls(RunFolder(tmp_path))
 
 
 def test_the_schema_in_the_documentation_is_that_of_the_record() -> None:
