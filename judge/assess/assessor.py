@@ -12,6 +12,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from sys import intern
 
 from judge.assess.prompts import Prompts
 from judge.cache import FileCache, make_key
@@ -101,7 +102,7 @@ class Assessor:
         lines = cache.read(name) if cache and pool.digest else None
         if lines is not None and len(rows := [line.decode().split() for line in lines]) == len(pool.pairs):
             return [
-                [Question(key, pair, repeat, version) for repeat, key in enumerate(keys, start=1)]
+                [Question(key, pair, repeat, intern(version)) for repeat, key in enumerate(keys, start=1)]
                 for pair, (version, *keys) in zip(pool.pairs, rows, strict=True)
             ]
         questions = [self.make_questions(pair, repeats) for pair in pool.pairs]
