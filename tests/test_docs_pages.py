@@ -32,7 +32,7 @@ from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.markdown import LANGUAGES, Document, page
 from tests.support.server_thread import ThreadedServer
-from tests.unit.collect.asking import answers, write_queries
+from tests.unit.collect.engine_calls import answers, write_queries
 
 KEY = "a key of the documentation"
 

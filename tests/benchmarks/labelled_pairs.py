@@ -120,30 +120,30 @@ def make_population(
     return Population(numbers, table[1], groups, table[3], table[4], np.array(pooled), sd)
 
 
-def label_pairs(world: Population, count: int, seed: int) -> tuple[float, float] | None:
+def label_pairs(dataset: Population, count: int, seed: int) -> tuple[float, float] | None:
     """Return the interval from `count` labels on drawn pairs."""
     rng = np.random.default_rng(seed)
     # Any order of the queries and within them is as good as that by a hash.
-    (units,) = np.nonzero(world.weight)
-    sizes = pair_sampling.compute_sizes(world.weight[units, None], world.sd[world.group[units]])
+    (units,) = np.nonzero(dataset.weight)
+    sizes = pair_sampling.compute_sizes(dataset.weight[units, None], dataset.sd[dataset.group[units]])
     probability = pair_sampling.compute_probabilities(sizes, count)
     drawn = pair_sampling.draw_units(probability, float(rng.random()))
     draw = LabelledDraw(
-        world.queries,
-        world.query[units],
-        world.weight[units],
-        world.group[units],
+        dataset.queries,
+        dataset.query[units],
+        dataset.weight[units],
+        dataset.group[units],
         drawn / probability,
         probability == 1,
-        np.where(drawn, world.human[units], np.nan),
+        np.where(drawn, dataset.human[units], np.nan),
         1.0,
     )
     return pair_sampling.estimate_difference(draw).make_interval(0.95)
 
 
-def label_queries(world: Population, count: int) -> tuple[float, float] | None:
+def label_queries(dataset: Population, count: int) -> tuple[float, float] | None:
     """Return the interval from labels on the whole pools of the first `count` queries, by PPI++."""
-    human, assessor = world.by_query(world.human), world.by_query(world.assessor)
+    human, assessor = dataset.by_query(dataset.human), dataset.by_query(dataset.assessor)
     sample = ppi.LabelledSample(("a", "b"), human[:count], assessor[:count], assessor[count:])
     return ppi.correct_mean(sample, 0.95).ci95
 
@@ -169,21 +169,21 @@ class Tally:
 
 
 def compare_designs(
-    worlds: Sequence[Population], labels: Sequence[int], queries: int, draws: int, seed: int
+    datasets: Sequence[Population], labels: Sequence[int], queries: int, draws: int, seed: int
 ) -> tuple[dict[int, Tally], dict[int, Tally], float]:
     """Return the tallies of drawn pairs by labels and of whole queries by queries, and the mean pool size."""
     rng = np.random.default_rng(seed)
     pairs = {count: Tally() for count in labels}
     whole = {count: Tally() for count in _WHOLE if count <= queries}
-    for population in worlds:
+    for population in datasets:
         truth = float(population.by_query(population.human).mean())
         for _ in range(draws):
-            world = population.resample(rng.integers(0, population.queries, queries))
+            dataset = population.resample(rng.integers(0, population.queries, queries))
             for count in labels:
-                pairs[count].add(label_pairs(world, count, int(rng.integers(2**31))), truth)
+                pairs[count].add(label_pairs(dataset, count, int(rng.integers(2**31))), truth)
             for count in whole:
-                whole[count].add(label_queries(world, count), truth)
-    return pairs, whole, float(np.mean([world.pooled.mean() for world in worlds]))
+                whole[count].add(label_queries(dataset, count), truth)
+    return pairs, whole, float(np.mean([dataset.pooled.mean() for dataset in datasets]))
 
 
 def find_whole_labels(width: float, whole: Mapping[int, Tally], pooled: float) -> float:
@@ -224,13 +224,13 @@ def main() -> None:
             if shared < _MOST_SHARED:
                 pairs.append((one, other))
     for text in arguments.measures:
-        worlds = [
+        datasets = [
             make_population(lists, pair, queries, people, assessors[name], parse_measure(text))
             for name, pairs in chosen.items()
             for pair in pairs
         ]
         drawn, whole, pooled = compare_designs(
-            worlds, arguments.labels, arguments.queries, arguments.draws, arguments.seed
+            datasets, arguments.labels, arguments.queries, arguments.draws, arguments.seed
         )
         for count, tally in drawn.items():
             coverage, right, wrong, width = tally.shares

@@ -24,13 +24,13 @@ from judge.measure.measures import DEFAULT_MEASURES, parse_measures
 from judge.measure.score import score_rankings
 from judge.measure.values import compute_values
 from judge.records import GRADED, Judgment, Ranking
-from tests.unit.measure.world import World
+from tests.unit.measure.judged_dataset import JudgedDataset
 
 ENGINES, QUERIES, DEPTH = 5, 1000, 10
 NAMES = {"ndcg_cut_10", "map_cut_10", "P_5", "recip_rank"}
 
 
-def world(unjudged: float) -> World:
+def dataset(unjudged: float) -> JudgedDataset:
     rng = random.Random(1)
     documents = [f"d{at}" for at in range(40)]
     returned = {
@@ -42,7 +42,7 @@ def world(unjudged: float) -> World:
         pair: None if rng.random() < unjudged else rng.choices(range(4), [6, 3, 2, 1])[0]
         for pair in sorted(pairs)
     }
-    return World(returned, [grades], GRADED, DEPTH)
+    return JudgedDataset(returned, [grades], GRADED, DEPTH)
 
 
 def fastest(work: Callable[[], object], rounds: int = 5) -> float:
@@ -69,7 +69,7 @@ def theirs(rankings: list[Ranking], judgments: list[Judgment]) -> list[Any]:
 
 
 def compare(unjudged: float) -> None:
-    here, measures = world(unjudged), parse_measures(DEFAULT_MEASURES)
+    here, measures = dataset(unjudged), parse_measures(DEFAULT_MEASURES)
     rankings, documents, judgments = here.rankings(), here.documents(), here.judgments()
     scores = score_rankings(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
     results = tabulate_results(rankings, documents, DEPTH)

@@ -10,8 +10,8 @@ import pytest
 
 from judge import example
 from tests.support.browser import Watched, address_of, chromium, opened
+from tests.unit.report.incomplete_run import troubled
 from tests.unit.report.pages import ran, write_page
-from tests.unit.report.troubled import troubled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -14,8 +14,8 @@ import pytest
 from tests.support.browser import Watched, address_of, listed_queries, opened
 from tests.support.cases import check_each
 from tests.support.factories import results
+from tests.unit.report.incomplete_run import SWAYING
 from tests.unit.report.pages import ran, write_page
-from tests.unit.report.troubled import SWAYING
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

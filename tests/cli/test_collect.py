@@ -23,7 +23,7 @@ from judge.messages import ENGLISH
 from tests.support.command_line import command
 from tests.support.factories import results as results_of
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
-from tests.unit.collect.asking import CANARY, results, three, write_queries
+from tests.unit.collect.engine_calls import CANARY, results, three, write_queries
 
 QUERIES = [f"question {number}" for number in range(40)]
 

@@ -46,7 +46,7 @@ FORMULA = tuple("=+-@\t\r\n＝＋－＠﹢﹣﹦﹫")
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run whose engines and queries are called so, and whose texts are odd."""
-    world = tmp_path_factory.mktemp("exports")
+    dataset = tmp_path_factory.mktemp("exports")
     rows = (
         {
             "query_id": query,
@@ -63,13 +63,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for place, engine in enumerate(ENGINES)
         for rank, text in enumerate(TEXTS[place % 3 :] + TEXTS[: place % 3], start=1)
     )
-    data = world / "data.jsonl"
+    data = dataset / "data.jsonl"
     data.write_text("".join(dump_json(row) + "\n" for row in rows), encoding="utf-8")
-    ran = command("run", data, "-m", "lexical", "--out", world / "runs" / "x")
+    ran = command("run", data, "-m", "lexical", "--out", dataset / "runs" / "x")
     assert ran.returncode == 0, ran.stderr
-    planned = command("agree", world / "runs" / "x", "--plan", len(QUERIES))
+    planned = command("agree", dataset / "runs" / "x", "--plan", len(QUERIES))
     assert planned.returncode == 0, planned.stderr
-    return world / "runs" / "x"
+    return dataset / "runs" / "x"
 
 
 def sheet(path: Path) -> list[list[str]]:
@@ -84,8 +84,8 @@ def unmarked(text: str) -> str:
 
 
 def test_every_file_stays_in_the_run_s_folder_under_a_name_of_its_own(run: Path) -> None:
-    world = run.parents[1]
-    around = {path.relative_to(world).parts[0] for path in world.rglob("*")}
+    dataset = run.parents[1]
+    around = {path.relative_to(dataset).parts[0] for path in dataset.rglob("*")}
     assert around == {"data.jsonl", "runs"}
     assert {path.parent for path in run.rglob("*")} == {run}
     lists = list(run.glob("run.*.trec"))

@@ -20,7 +20,7 @@ from judge.errors import InputError
 from judge.nightly import job
 from tests.support.command_line import command
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
-from tests.unit.collect.asking import write_queries
+from tests.unit.collect.engine_calls import write_queries
 from tests.unit.nightly.projects import RULES, Judge, NightlyProject, freeze, nightly_project, reworded
 
 

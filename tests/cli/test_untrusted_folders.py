@@ -29,7 +29,7 @@ from judge.store.store import VerdictStore
 from tests.support.cases import check_each
 from tests.support.factories import numbered, write_rows
 from tests.support.fake_engines import EngineServer
-from tests.unit.collect.asking import collected, three, write_queries
+from tests.unit.collect.engine_calls import collected, three, write_queries
 from tests.unit.nightly.projects import RULES, freeze, nightly_project
 
 TEXT = "do not touch\n"
@@ -194,7 +194,7 @@ def test_collecting_writes_through_no_link(tmp_path: Path) -> None:
         names = [each for each in files(first) if each.name != "queries.jsonl"]
         assert any(each.name.endswith(".raw.jsonl") for each in names)
         for number, name in enumerate([*names, *(each.with_name(f".{each.name}.part") for each in names)]):
-            folder, victim = tmp_path / f"world{number}", tmp_path / f"victim{number}"
+            folder, victim = tmp_path / f"dataset{number}", tmp_path / f"victim{number}"
             folder.mkdir()
             victim.write_text(TEXT, encoding="utf-8")
             write_queries(folder, "tea")

@@ -152,7 +152,7 @@ def small_disk(folder: Path, requests: Provider, step: int) -> Iterator[Figure]:
 
 
 def outside(place: Path, requests: Provider) -> RunSetup:
-    """A world whose dataset is beside the disk and whose runs are on it."""
+    """A command whose dataset is beside the disk and whose runs are on it."""
     beside = killing.run_setup(place.with_name(place.name + "-data"), requests.url, PAIRS, IN_FLIGHT)
     return RunSetup(beside.data, place / "x" / "runs" / "one", requests.url, IN_FLIGHT)
 

@@ -82,31 +82,31 @@ def addresses(trace: str) -> frozenset[str]:
 def watched(wire: str, talkers: tuple[str, ...] = ()) -> Watched:
     """Runs judge over `wire` with `talkers` imported, and gives where it connected to."""
     with tempfile.TemporaryDirectory() as name, LoopbackServer(says_its_grade) as server:
-        world = Path(name)
+        root = Path(name)
         url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
-        trace = world / "trace"
+        trace = root / "trace"
         ran = subprocess.run(
             [
                 *("strace", "-f", "-qq", "-s", "64", "-e", _SYSTEM_CALLS, "-o", str(trace)),
-                *(sys.executable, "-c", _CALL, ",".join(talkers), *_make_arguments(world, wire, url)),
+                *(sys.executable, "-c", _CALL, ",".join(talkers), *_make_arguments(root, wire, url)),
             ],
             capture_output=True,
             text=True,
             timeout=180,
             check=False,
-            cwd=world,
-            env=_environment(world),
+            cwd=root,
+            env=_environment(root),
         )
         reached = addresses(trace.read_text(encoding="utf-8", errors="replace"))
         return Watched(reached, server.url.removeprefix("http://"), ran.returncode, ran.stdout + ran.stderr)
 
 
-def _make_arguments(world: Path, wire: str, url: str) -> tuple[str, ...]:
-    data = write_rows(world / "data.jsonl", numbered(2, 2, 3))
-    return (str(data), f"{wire}:fake", url, str(world / "runs" / "x"))
+def _make_arguments(root: Path, wire: str, url: str) -> tuple[str, ...]:
+    data = write_rows(root / "data.jsonl", numbered(2, 2, 3))
+    return (str(data), f"{wire}:fake", url, str(root / "runs" / "x"))
 
 
-def _environment(world: Path) -> dict[str, str]:
+def _environment(root: Path) -> dict[str, str]:
     # No opt-outs: a run has to keep its libraries quiet by itself. Keys that they would report with.
     kept = {
         name: value for name, value in os.environ.items() if not re.search("OPT_OUT|TRACING|TELEMETRY", name)
@@ -114,7 +114,7 @@ def _environment(world: Path) -> dict[str, str]:
     keys = dict.fromkeys(
         ("OPENAI_API_KEY", "DASHSCOPE_API_KEY", "LANGSMITH_API_KEY", "CONFIDENT_API_KEY"), "key"
     )
-    return {**kept, **keys, "HOME": str(world), "LANGSMITH_TRACING": "true", "PYTHONPATH": str(Path.cwd())}
+    return {**kept, **keys, "HOME": str(root), "LANGSMITH_TRACING": "true", "PYTHONPATH": str(Path.cwd())}
 
 
 def main() -> int:

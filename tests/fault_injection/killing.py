@@ -1,4 +1,4 @@
-"""Owns running `judge` in forked children that can be killed, and looking at what they leave.
+"""Run `judge` in forked child processes, kill them, and read what they leave.
 
 A child is a fork of this process, which has judge imported already, so a kill costs the run alone and
 not two seconds of Python's start. Nothing here may start a thread: a fork would copy its locks.

@@ -1,4 +1,4 @@
-"""Owns the full form of the money tests: estimates, ceilings, caps and the ledger, with figures.
+"""Check estimates, limits of cost and the ledger, and print the figures.
 
     python -m tests.fault_injection.money [--pairs 1000]
 

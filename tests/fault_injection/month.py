@@ -1,4 +1,4 @@
-"""A month of nights: how often the gate cries wolf, what it catches, and whom it blames.
+"""A month of nights: false alarms of the regression test, and the changes that it finds.
 
     python -m tests.fault_injection.month [--months 70] [--drops 300] [--queries 1000] [--seed N]
         [--no-loopback]

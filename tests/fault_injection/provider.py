@@ -1,4 +1,4 @@
-"""Owns the provider of the chaos tests: a process of its own that writes down every request."""
+"""The provider of the fault-injection tests: a separate process that records every request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the full form of the verdict reader's fuzz: as many damaged replies as one asks for, on all cores.
+"""Parse many randomly damaged replies, on all cores, and count those that are misread.
 
     python -m tests.fault_injection.replies --cases 1000000
 
@@ -96,7 +96,7 @@ class Tally:
 
 
 def tally(seed: str, numbers: range) -> Tally:
-    """Reads the replies of `numbers`; any error but a refusal ends it."""
+    """Return what comes of the replies of `numbers`; raise any error other than ReplyParseError."""
     counts: Counter[str] = Counter()
     # The first replies compile the patterns, once a process.
     for number in range(200):
@@ -130,23 +130,23 @@ def slowest_of_long() -> float:
     return slowest
 
 
-def together(tallies: Sequence[Tally]) -> Tally:
-    """All tallies as one."""
+def add_tallies(tallies: Sequence[Tally]) -> Tally:
+    """Return all tallies as one."""
     counts = sum((each.counts for each in tallies), Counter[str]())
     misread = [line for each in tallies for line in each.misread]
     return Tally(counts, max(each.slowest for each in tallies), misread)
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Reads random replies and prints how many were right, refused and wrong, and the slowest."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parse random replies and print how many were right, refused and wrong, and the slowest."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--cases", type=int, default=1_000_000)
     parser.add_argument("--seed", default=secrets.token_hex(4))
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     blocks = [range(at, min(at + _BLOCK, options.cases)) for at in range(0, options.cases, _BLOCK)]
     started = time.monotonic()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        result = together(list(pool.map(tally, [options.seed] * len(blocks), blocks)))
+        result = add_tallies(list(pool.map(tally, [options.seed] * len(blocks), blocks)))
     counts = result.counts
     sound = counts["recoverable right"] + counts["recoverable refused"] + counts["recoverable wrong"]
     share = counts["recoverable right"] / max(sound, 1)

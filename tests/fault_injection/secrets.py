@@ -213,12 +213,12 @@ def look(name: str, content: bytes) -> Iterator[str]:
         yield name
 
 
-def files(world: Path) -> Iterator[tuple[str, bytes]]:
-    """Every file under `world` with its bytes; what vanishes while one looks is left out."""
-    for path in sorted(world.rglob("*")):
+def files(root: Path) -> Iterator[tuple[str, bytes]]:
+    """Every file under `root` with its bytes; what vanishes while one looks is left out."""
+    for path in sorted(root.rglob("*")):
         try:
             if path.is_file():
-                yield str(path.relative_to(world)), path.read_bytes()
+                yield str(path.relative_to(root)), path.read_bytes()
         except OSError:
             continue
 
@@ -285,29 +285,29 @@ def judged(
     `in_path` puts the key into the path of the address as well, as some gateways have it.
     """
     with tempfile.TemporaryDirectory() as name:
-        world, seen, sent = Path(name), list[str](), list[bool]()
+        root, seen, sent = Path(name), list[str](), list[bool]()
         for folder in ("home", "tmp"):
-            (world / folder).mkdir()
-        config = world / "judge.toml"
+            (root / folder).mkdir()
+        config = root / "judge.toml"
         config.write_text(_IMPATIENT, encoding="utf-8")
-        script = world / "call.py"
+        script = root / "call.py"
         script.write_text(_CALL, encoding="utf-8")
-        data = write_rows(world / "data.jsonl", numbered(2, 2, 3))
+        data = write_rows(root / "data.jsonl", numbered(2, 2, 3))
 
         def watched(request: ChatRequest) -> Reply:
             sent.append(CANARY in request.headers.get("Authorization", ""))
             if request.number % 5 == 0:
-                seen.extend(f"{path}, written" for path, content in files(world) for _ in look(path, content))
+                seen.extend(f"{path}, written" for path, content in files(root) for _ in look(path, content))
             return answer(request)
 
         with LoopbackServer(watched) as server:
             url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
             if in_path:
                 url = url.replace("/v1", f"/{CANARY}/v1")
-            arguments = (str(data), f"{wire}:fake", url, str(world / "runs" / "x"), str(config))
+            arguments = (str(data), f"{wire}:fake", url, str(root / "runs" / "x"), str(config))
             words = (str(script), *arguments) if python else _command(*arguments)
-            start(words, world, _environment(world, loud=loud))
-        written = list(files(world))
+            start(words, root, _environment(root, loud=loud))
+        written = list(files(root))
         seen += [place for path, content in written for place in look(path, content)]
         return Looked(tuple(dict.fromkeys(seen)), sum(len(content) for _, content in written), any(sent))
 
@@ -316,8 +316,8 @@ def _command(data: str, model: str, url: str, out: str, config: str) -> tuple[st
     return ("judge", "run", data, "-m", model, "--base-url", url, "--out", out, "--config", config)
 
 
-def _environment(world: Path, *, loud: bool) -> dict[str, str]:
-    ours = {"HOME": str(world / "home"), "TMPDIR": str(world / "tmp"), "PYTHONPATH": str(Path.cwd())}
+def _environment(root: Path, *, loud: bool) -> dict[str, str]:
+    ours = {"HOME": str(root / "home"), "TMPDIR": str(root / "tmp"), "PYTHONPATH": str(Path.cwd())}
     keys = {"OPENAI_API_KEY": CANARY, "DASHSCOPE_API_KEY": CANARY}
     return {**os.environ, **ours, **keys, **(LOUD if loud else {})}
 

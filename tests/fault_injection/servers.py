@@ -1,4 +1,4 @@
-"""Owns servers with limits: how much they take, how they say that it was too much, when they are down.
+"""Servers with limits: how many requests they accept, how they refuse others, and when they are down.
 
 Each is a function of the time and of what came before, so that tests run it on a real loopback server
 or in virtual time. Seconds everywhere.

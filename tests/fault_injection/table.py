@@ -1,4 +1,4 @@
-"""Owns how a chaos test is called and how it says what it found: a table of figures and targets."""
+"""The options of a fault-injection command, and its table of figures and targets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Figure(NamedTuple):
-    """A line of a chaos test's table."""
+    """A line of the table."""
 
     name: str
     value: object
@@ -25,5 +25,5 @@ def report(figures: Sequence[Figure]) -> int:
 
 
 def parser(text: str | None) -> argparse.ArgumentParser:
-    """A parser of the options of a chaos test, described by its docstring."""
+    """Return the parser of the options of a fault-injection command, which its docstring describes."""
     return argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)

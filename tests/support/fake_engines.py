@@ -1,4 +1,4 @@
-"""Owns the fake engines: a real HTTP server on loopback that speaks the wire of every engine we know.
+"""Fake engines: a real HTTP server on loopback with the wire format of every supported engine.
 
     with EngineServer(lambda asked: [("Title", "https://a.example", "what <b>it</b> says")]) as server:
         ...  # --base-url NAME=server.url

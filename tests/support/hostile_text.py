@@ -1,4 +1,4 @@
-"""Owns our own attack snippets and harmless controls, and what may never be seen of them on a wire."""
+"""Attack snippets and harmless controls, and what no request may contain of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns a real HTTP server on 127.0.0.1 in a thread of its own, whatever it answers."""
+"""A real HTTP server on 127.0.0.1 in a thread of its own."""
 
 from __future__ import annotations
 

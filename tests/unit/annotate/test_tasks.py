@@ -21,7 +21,7 @@ from tests.support.cases import check_each
 IDS = ["q1", "=2", "'=2", "007", "1e5", "a b", "日本 x", "1-2"]
 
 
-def world(query_ids: list[str], engines: str = "ab", texts: int = 4) -> tuple[Dataset, Pool]:
+def dataset(query_ids: list[str], engines: str = "ab", texts: int = 4) -> tuple[Dataset, Pool]:
     data = read_dataset(
         [
             {
@@ -48,7 +48,7 @@ def names(result: session.Tasks) -> list[tuple[str, str]]:
 
 
 def test_a_query_is_finished_before_the_next_begins() -> None:
-    _, pool = world(["p", "q", "r"])
+    _, pool = dataset(["p", "q", "r"])
     keys = [(pair.query.id, pair.snippet.id) for pair in pool.pairs]
     result = session.order_pairs(pool, sorted(keys, key=lambda key: "rpq".index(key[0])), "ann")
     assert [pair.query.id for pair in result.pairs] == ["r"] * 8 + ["p"] * 8 + ["q"] * 8
@@ -58,7 +58,7 @@ def test_a_query_is_finished_before_the_next_begins() -> None:
 
 
 def test_each_person_has_an_order_of_their_own_that_stays() -> None:
-    _, pool = world(["p", "q"], texts=6)
+    _, pool = dataset(["p", "q"], texts=6)
     keys = session.draw_pairs_to_label(pool)
     ann, bob = (names(session.order_pairs(pool, keys, who)) for who in ("ann", "bob"))
     assert ann == names(session.order_pairs(pool, keys, "ann")) != bob
@@ -84,7 +84,7 @@ def test_the_order_knows_neither_engine_nor_rank() -> None:
 
 
 def test_without_a_plan_the_queries_are_those_that_agree_would_draw() -> None:
-    _, pool = world([f"q{number}" for number in range(8)], engines="a", texts=2)
+    _, pool = dataset([f"q{number}" for number in range(8)], engines="a", texts=2)
     query_ids = {pair.query.id for pair in pool.pairs}
     result = list(dict.fromkeys(key[0] for key in session.draw_pairs_to_label(pool, 5)))
     assert result == list(draw(sorted(query_ids), 5))
@@ -107,7 +107,7 @@ def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path, separator: str) -> None:
-    data, pool = world(IDS)
+    data, pool = dataset(IDS)
     path = labelling_plan.write(tmp_path / "plan.csv", data, pool, IDS[::-1])
     text = path.read_text(encoding="utf-8-sig")
     if separator != ",":
@@ -119,7 +119,7 @@ def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path
 
 
 def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) -> None:
-    data, pool = world(["p", "q"])
+    data, pool = dataset(["p", "q"])
     path = labelling_plan.write(tmp_path / "plan.csv", data, pool, ["p", "q"])
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     path.write_text("\n".join([lines[0], "", lines[2], lines[2], ",,,"]))
@@ -137,7 +137,7 @@ def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) 
     ],
 )
 def test_another_file_is_refused_in_a_line(tmp_path: Path, text: str, expected: str) -> None:
-    _, pool = world(["p"])
+    _, pool = dataset(["p"])
     path = tmp_path / "plan.csv"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError, match=expected.replace("(", r"\(")):
@@ -147,7 +147,7 @@ def test_another_file_is_refused_in_a_line(tmp_path: Path, text: str, expected: 
 
 
 def test_nothing_shown_tells_engine_rank_or_address() -> None:
-    data, pool = world(["p"])
+    data, pool = dataset(["p"])
     text = json.dumps([session.describe_pair(pair, "2026-05-01") for pair in pool.pairs])
     for secret in (*data.engines, "example", "doc-"):
         assert secret not in text

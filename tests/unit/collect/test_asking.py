@@ -1,4 +1,4 @@
-"""Asking: what the disk takes is nobody's latency."""
+"""Latency of an engine does not contain the time of writing to the disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from judge.collect.query_file import read_queries
 from judge.collect.raw_log import CollectedResults, RawLog, RawLogEntry, read_entries
 from judge.collect.registry import open_engines
 from tests.support.fake_engines import EngineServer
-from tests.unit.collect.asking import RATE, make_config, three, write_queries
+from tests.unit.collect.engine_calls import RATE, make_config, three, write_queries
 
 
 class SlowDisk(RawLog):

@@ -15,7 +15,7 @@ from judge.config.collect import CollectConfig
 from judge.errors import SetupError
 from tests.support.cases import check_each
 from tests.support.fake_engines import DATE, EngineServer, Page, SearchRequest
-from tests.unit.collect.asking import (
+from tests.unit.collect.engine_calls import (
     CANARY,
     KEYS,
     answered,

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page
-from tests.unit.collect.asking import KEYS, answered, answers, collected, three, write_queries
+from tests.unit.collect.engine_calls import KEYS, answered, answers, collected, three, write_queries
 
 #: Errors as each engine words them: status, body, and the kind they are.
 REFUSED = (

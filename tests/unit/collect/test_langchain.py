@@ -19,7 +19,15 @@ from judge.errors import InputError, SetupError
 from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.fake_engines import DATE, EngineServer, Page
-from tests.unit.collect.asking import CANARY, answered, answers, collected, results, three, write_queries
+from tests.unit.collect.engine_calls import (
+    CANARY,
+    answered,
+    answers,
+    collected,
+    results,
+    three,
+    write_queries,
+)
 
 pytestmark = pytest.mark.skipif(
     find_spec("langchain_community") is None, reason="the extra langchain is missing"

@@ -11,7 +11,7 @@ from judge.collect.raw_log import read_entries
 from judge.collect.registry import KNOWN
 from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page, wire
-from tests.unit.collect.asking import CANARY, answers, collected, three, write_queries
+from tests.unit.collect.engine_calls import CANARY, answers, collected, three, write_queries
 
 
 @check_each("engine", KNOWN)

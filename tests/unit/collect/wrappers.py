@@ -1,4 +1,4 @@
-"""Owns LangChain wrappers that need no server."""
+"""LangChain wrappers that need no server."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def describe(result: tuple[Label, ...]) -> list[tuple[str, str, int]]:
     return [(label.query_id, label.item, label.grade) for label in result]
 
 
-def world(*rows: dict[str, str]) -> tuple[Dataset, Pool]:
+def dataset(*rows: dict[str, str]) -> tuple[Dataset, Pool]:
     data = read_dataset(
         [{"query": f"about {row['query_id']}", **row} for row in rows], lang="en", max_chars=400
     )
@@ -96,7 +96,7 @@ def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -
 
 
 def test_there_is_nothing_to_label_where_there_is_no_text() -> None:
-    _, pool = world(row("q", "a", "one"), row("q", "b", " <br> "), row("r", "a", ""))
+    _, pool = dataset(row("q", "a", "one"), row("q", "b", " <br> "), row("r", "a", ""))
     assert [pair.snippet.text for pair in select_labellable(pool)] == ["one"]
     assert len(pool.pairs) == 3
 
@@ -167,7 +167,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_document_s_label_goes_to_every_snippet_that_shows_it() -> None:
-    data, pool = world(
+    data, pool = dataset(
         row("q", "a", "one", "D1"), row("q", "a", "two", "D2"), row("q", "b", "other excerpt", "D1"),
         row("p", "a", "one", "D1"),
     )  # fmt: skip
@@ -182,13 +182,13 @@ def test_documents_without_a_docno_go_by_the_pool_s_name() -> None:
         {**row("q", engine, text), "url": "https://site.example/p"}
         for engine, text in (("a", "x"), ("b", "y"))
     ]
-    data, pool = world(*rows, row("q", "b", "z"))
+    data, pool = dataset(*rows, row("q", "b", "z"))
     result = match_labels([label("q", pool.documents["a", "q"][0], 1)], data, pool)
     assert result.grades == {("q", ids(pool)["x"]): 1, ("q", ids(pool)["y"]): 1}
 
 
 def test_a_snippet_s_own_label_comes_first_and_then_the_best_document() -> None:
-    data, pool = world(
+    data, pool = dataset(
         row("q", "a", "same", "D1"), row("q", "b", "same", "D2"), row("q", "b", "more", "D1"),
     )  # fmt: skip
     same, more = ids(pool)["same"], ids(pool)["more"]
@@ -206,7 +206,7 @@ def test_a_snippet_s_own_label_comes_first_and_then_the_best_document() -> None:
 
 
 def test_names_are_known_as_they_are_as_trec_files_and_as_spreadsheets_write_them() -> None:
-    data, pool = world(row("日本 x", "a", "one", "http://a/b c"), row("=1+1", "a", "two", "-x"))
+    data, pool = dataset(row("日本 x", "a", "one", "http://a/b c"), row("=1+1", "a", "two", "-x"))
     one, two = ids(pool)["one"], ids(pool)["two"]
     for query_id, item in (("日本 x", "http://a/b c"), ("日本%20x", "http:%2F%2Fa%2Fb%20c"), ("日本 x", one)):
         assert match_labels([label(query_id, item, 1)], data, pool) == MatchedLabels({("日本 x", one): 1}, ())
@@ -215,7 +215,7 @@ def test_names_are_known_as_they_are_as_trec_files_and_as_spreadsheets_write_the
 
 
 def test_a_name_as_it_is_comes_before_an_escaped_one() -> None:
-    data, pool = world(
+    data, pool = dataset(
         row("a b", "e", "one", "D 1"), row("a%20b", "e", "two", "D 1"), row("a%20b", "e", "3", "D%201")
     )
     of = ids(pool)
@@ -224,14 +224,14 @@ def test_a_name_as_it_is_comes_before_an_escaped_one() -> None:
 
 
 def test_the_dataset_s_spelling_of_an_id_is_found(tmp_path: Path) -> None:
-    data, pool = world(row("cafe\u0301", "e", "one", "D1"))
+    data, pool = dataset(row("cafe\u0301", "e", "one", "D1"))
     assert len(match_labels(labels(tmp_path, "cafe\u0301 0 D1 1"), data, pool).grades) == 1
 
 
 def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
     names = ["D/1", "=D", "a b", "'x", "100%", "必应，1", "half \ud800", "\u3000"]
     queries = ["q 1", "=q", "100%", "小狗"]
-    data, pool = world(*(row(query, "e", f"text of {name}", name) for query in queries for name in names))
+    data, pool = dataset(*(row(query, "e", f"text of {name}", name) for query in queries for name in names))
     graded = {(pair.query.id, pair.snippet.id): number % 4 for number, pair in enumerate(pool.pairs)}
     judgments = [
         Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
@@ -242,7 +242,7 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
 
 
 def test_snippets_below_the_depth_are_no_pairs() -> None:
-    data, _ = world(row("q", "e", "one", "D1"), row("q", "e", "two", "D2"))
+    data, _ = dataset(row("q", "e", "one", "D1"), row("q", "e", "two", "D2"))
     shallow = build_pool(data, 1)
     result = match_labels([label("q", "D1", 1), label("q", "D2", 1)], data, shallow)
     assert list(result.grades) == [("q", ids(shallow)["one"])]
@@ -250,7 +250,7 @@ def test_snippets_below_the_depth_are_no_pairs() -> None:
 
 
 def test_labels_of_another_run_are_refused_with_an_example_of_each_side() -> None:
-    data, pool = world(row("q", "e", "one", "D1"))
+    data, pool = dataset(row("q", "e", "one", "D1"))
     with pytest.raises(InputError) as caught:
         match_labels([label("q", "X", 1), label("z", "D1", 0)], data, pool)
     for part in ("labels:1", "none of 2 labels", "'q'", "'X'", repr(ids(pool)["one"]), "'D1'"):

@@ -12,7 +12,7 @@ from judge.dimensions.embeddings import compute_lsa, open_embedder
 from judge.errors import InputError, RunIncomplete
 from judge.models.endpoint import Endpoint
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
-from tests.unit.models.asking import CANARY
+from tests.unit.models.adapter_calls import CANARY
 
 TEXTS = ["green tea lowers blood pressure", "green tea is picked in spring", "贫血的狗狗牙龈发白", "狗狗贫血"]
 

@@ -1,4 +1,4 @@
-"""Owns what DeepEval needs around it: our import first, which keeps it quiet, and a loop that is closed."""
+"""What DeepEval needs in tests: our import first, which turns off its output, and a loop that is closed."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from judge.measure.formulas import Floats
 from judge.measure.measures import parse_measures
 from judge.measure.score import Scores, nan_mean, score_rankings
 from judge.records import GRADED, Judgment, Ranking, Scale
-from tests.unit.measure.world import judgment, snippet
+from tests.unit.measure.judged_dataset import judgment, snippet
 
 DEPTH = 10
 Pair = tuple[str, str]

@@ -1,4 +1,4 @@
-"""Owns scores that are written down as tables instead of computed from lists."""
+"""Scores from tables of values instead of from lists."""
 
 from __future__ import annotations
 

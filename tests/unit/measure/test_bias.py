@@ -1,4 +1,4 @@
-"""Whom an assessor's errors favour: by hand, what chance explains, and what it doesn't."""
+"""Which engine an assessor's errors favour: values worked by hand, and what chance explains."""
 
 from __future__ import annotations
 
@@ -153,22 +153,22 @@ def test_an_engine_s_range_is_its_own_however_many_there_are() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("engines", "queries", "worlds"), [(2, 20, 1000), (5, 20, 600), (20, 20, 200)])
-def test_equal_engines_are_rarely_called_favoured(engines: int, queries: int, worlds: int) -> None:
+@pytest.mark.parametrize(("engines", "queries", "datasets"), [(2, 20, 1000), (5, 20, 600), (20, 20, 200)])
+def test_equal_engines_are_rarely_called_favoured(engines: int, queries: int, datasets: int) -> None:
     """Errors come by the query, so that results of one query are no independent evidence."""
     chance = np.random.default_rng(0)
     names = [f"e{number:02}" for number in range(engines)]
     query = np.repeat(np.arange(queries), engines * 5)
     engine = np.tile(np.repeat(np.arange(engines), 5), queries)
     named = 0
-    for _ in range(worlds):
+    for _ in range(datasets):
         human = chance.integers(0, 4, query.size)
         kind = np.repeat(chance.random((queries, engines)) < 0.15, 5, axis=1).ravel()
         slip = kind | (chance.random(query.size) < 0.2)
         gap = find_widest_gap(names, engine, PairedGrades(query, human, np.minimum(3, human + slip)))
         named += gap is not None and clear(gap)
-    print(f"\n{engines} equal engines: one is called favoured in {named / worlds:.3f} of the worlds")
-    assert named <= 0.065 * worlds
+    print(f"\n{engines} equal engines: one is called favoured in {named / datasets:.3f} of the datasets")
+    assert named <= 0.065 * datasets
 
 
 def test_a_gap_is_between_two() -> None:

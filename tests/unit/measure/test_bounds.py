@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from judge.measure.measures import parse_measures
 from judge.records import BINARY, GRADED, Scale, Score
 from tests.support.cases import count_examples
+from tests.unit.measure.judged_dataset import JudgedDataset, one_list, side_by_side
 from tests.unit.measure.textbook import textbook
-from tests.unit.measure.world import World, one_list, side_by_side
 
 NAMES = (
     "nDCG@3 nDCG nDCG(dcg='exp-log2')@4 nDCG(own)@2 nDCG(own,dcg='exp-log2') AP@3 AP AP(own)@3 AP(own) R@2 R "
@@ -22,13 +22,13 @@ NAMES = (
 DEPTH = 5
 
 
-def only(world: World, engine: str = "engine") -> Score:
-    (row,) = (row for row in world.rows() if row.engine == engine)
+def only(dataset: JudgedDataset, engine: str = "engine") -> Score:
+    (row,) = (row for row in dataset.rows() if row.engine == engine)
     return row
 
 
 @st.composite
-def worlds(draw: st.DrawFn, wordings: Sequence[str] = ("", "/a", "/b")) -> tuple[World, list[str]]:
+def datasets(draw: st.DrawFn, wordings: Sequence[str] = ("", "/a", "/b")) -> tuple[JudgedDataset, list[str]]:
     """Up to three overlapping lists with duplicates, and up to four snippets without a grade."""
     scale = draw(st.sampled_from([BINARY, GRADED]))
     name = st.builds(str.__add__, st.sampled_from("abcde"), st.sampled_from(wordings))
@@ -41,28 +41,28 @@ def worlds(draw: st.DrawFn, wordings: Sequence[str] = ("", "/a", "/b")) -> tuple
     )
     grades = {("q", name): None if name in unjudged else draw(st.integers(0, scale.top)) for name in names}
     returned = {f"engine {at}": {"q": names} for at, names in enumerate(lists)}
-    return World(returned, [grades], scale, DEPTH, NAMES), unjudged
+    return JudgedDataset(returned, [grades], scale, DEPTH, NAMES), unjudged
 
 
-def possible(world: World, unjudged: Sequence[str]) -> dict[tuple[str, str], list[float | None]]:
+def possible(dataset: JudgedDataset, unjudged: Sequence[str]) -> dict[tuple[str, str], list[float | None]]:
     """The value of every measure for every engine under every assignment of grades to `unjudged`."""
-    lists = [names["q"] or () for names in world.returned.values()]
+    lists = [names["q"] or () for names in dataset.returned.values()]
     result: dict[tuple[str, str], list[float | None]] = {}
-    for chosen in itertools.product(range(world.scale.top + 1), repeat=len(unjudged)):
-        grades = {name: grade or 0 for (_, name), grade in world.grades[0].items()}
+    for chosen in itertools.product(range(dataset.scale.top + 1), repeat=len(unjudged)):
+        grades = {name: grade or 0 for (_, name), grade in dataset.grades[0].items()}
         grades.update(zip(unjudged, chosen, strict=True))
-        for (at, engine), measure in itertools.product(enumerate(world.returned), parse_measures(NAMES)):
-            value = textbook(measure, world.scale, lists, grades, at, DEPTH)
+        for (at, engine), measure in itertools.product(enumerate(dataset.returned), parse_measures(NAMES)):
+            value = textbook(measure, dataset.scale, lists, grades, at, DEPTH)
             result.setdefault((engine, str(measure)), []).append(value)
     return result
 
 
 @settings(max_examples=count_examples(15))
-@given(worlds())
-def test_no_grades_lead_out_of_the_bounds(drawn: tuple[World, list[str]]) -> None:
-    world, unjudged = drawn
-    values = possible(world, unjudged)
-    for row in world.rows():
+@given(datasets())
+def test_no_grades_lead_out_of_the_bounds(drawn: tuple[JudgedDataset, list[str]]) -> None:
+    dataset, unjudged = drawn
+    values = possible(dataset, unjudged)
+    for row in dataset.rows():
         reached = [value for value in values[row.engine, row.measure] if value is not None]
         assert (row.low is None) == (row.high is None) == (not reached)
         if row.low is None or row.high is None:
@@ -77,12 +77,12 @@ def test_no_grades_lead_out_of_the_bounds(drawn: tuple[World, list[str]]) -> Non
 
 
 @settings(max_examples=count_examples(15))
-@given(worlds(wordings=("",)))
-def test_the_bounds_are_reached(drawn: tuple[World, list[str]]) -> None:
+@given(datasets(wordings=("",)))
+def test_the_bounds_are_reached(drawn: tuple[JudgedDataset, list[str]]) -> None:
     """Where each document has one snippet, exactly."""
-    world, unjudged = drawn
-    values = possible(world, unjudged)
-    for row in world.rows():
+    dataset, unjudged = drawn
+    values = possible(dataset, unjudged)
+    for row in dataset.rows():
         reached = [value for value in values[row.engine, row.measure] if value is not None]
         if reached:
             assert [row.low, row.high] == pytest.approx([min(reached), max(reached)])

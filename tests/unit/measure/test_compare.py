@@ -16,8 +16,8 @@ from judge.measure.simultaneous import compare_means, detectable_difference, req
 from judge.records import BINARY
 from tests.support.cases import check_each, count_examples
 from tests.support.intervals import high_end, low_end
+from tests.unit.measure.judged_dataset import JudgedDataset
 from tests.unit.measure.tables import NAN, tabled
-from tests.unit.measure.world import World
 
 #: What belongs to a pair whatever the other pairs of its measure are.
 _OWN = ("n", "difference", "bounds", "sd", "d_z", "wins", "ties", "losses")
@@ -247,13 +247,13 @@ def test_a_difference_that_may_be_chance_is_not_separated_whatever_is_unjudged()
     assert high_end(wide.bounds) - low_end(wide.bounds) == pytest.approx(0.8)
 
 
-def nothing_relevant_known(unknown: int | None) -> World:
+def nothing_relevant_known(unknown: int | None) -> JudgedDataset:
     """Twenty queries that a wins; thirty where all is worth nothing but b's second result, `unknown`.
 
     On five of the twenty b has a relevant result too, so that the differences vary.
     """
     won, lost = [f"q{number:02}" for number in range(20)], [f"z{number:02}" for number in range(30)]
-    return World(
+    return JudgedDataset(
         {"a": {query: ["a1"] for query in won + lost}, "b": {query: ["b1", "b2"] for query in won + lost}},
         [
             {

@@ -14,7 +14,7 @@ from judge.measure.compare import compare_engines
 from judge.records import BINARY, GRADED
 from tests.support.cases import count_examples
 from tests.support.intervals import high_end, low_end
-from tests.unit.measure.world import World
+from tests.unit.measure.judged_dataset import JudgedDataset
 
 POOLED = "nDCG@2 nDCG(dcg='exp-log2') AP@2 AP R@2"
 
@@ -23,12 +23,12 @@ _Open = Sequence[tuple[int, str, str]]
 
 
 @st.composite
-def worlds(
+def datasets(
     draw: st.DrawFn,
     measures: str = POOLED + " P@2 RR@2 nDCG(own)@2",
     wordings: Sequence[str] = ("", "/a"),
     repeats: int = 2,
-) -> tuple[World, _Open]:
+) -> tuple[JudgedDataset, _Open]:
     """Two or three engines on up to four queries, most results worth nothing, up to four without a grade."""
     scale = draw(st.sampled_from([BINARY, GRADED]))
     name = st.builds(str.__add__, st.sampled_from("abc"), st.sampled_from(wordings))
@@ -46,25 +46,25 @@ def worlds(
     for at, query, each in cells:
         grades[at][query, each] = None if (at, query, each) in unjudged else draw(grade)
     times = 1 + max((at for at, _, _ in cells), default=0)
-    return World(returned, grades[:times], scale, 3, measures), unjudged
+    return JudgedDataset(returned, grades[:times], scale, 3, measures), unjudged
 
 
-def completions(world: World, unjudged: _Open) -> Iterator[World]:
-    for chosen in itertools.product(range(world.scale.top + 1), repeat=len(unjudged)):
-        grades = [dict(each) for each in world.grades]
+def completions(dataset: JudgedDataset, unjudged: _Open) -> Iterator[JudgedDataset]:
+    for chosen in itertools.product(range(dataset.scale.top + 1), repeat=len(unjudged)):
+        grades = [dict(each) for each in dataset.grades]
         for (at, query, name), grade in zip(unjudged, chosen, strict=True):
             grades[at][query, name] = grade
-        yield replace(world, grades=grades)
+        yield replace(dataset, grades=grades)
 
 
 @settings(max_examples=count_examples(8))
-@given(worlds())
-def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
+@given(datasets())
+def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[JudgedDataset, _Open]) -> None:
     comparisons = {
         (pair.measure, frozenset((pair.a, pair.b))): pair for pair in compare_engines(drawn[0].scores())
     }
-    for world in completions(*drawn):
-        for truth in compare_engines(world.scores()):
+    for dataset in completions(*drawn):
+        for truth in compare_engines(dataset.scores()):
             pair = comparisons[truth.measure, frozenset((truth.a, truth.b))]
             if truth.difference is not None:
                 difference = truth.difference if truth.a == pair.a else -truth.difference
@@ -76,11 +76,11 @@ def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open
 
 
 @settings(max_examples=count_examples(8))
-@given(worlds())
-def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
+@given(datasets())
+def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[JudgedDataset, _Open]) -> None:
     by_engine = drawn[0].engines()
-    for world in completions(*drawn):
-        for name, engine in world.engines().items():
+    for dataset in completions(*drawn):
+        for name, engine in dataset.engines().items():
             for measure, truth in engine.measures.items():
                 mean = by_engine[name].measures[measure]
                 assert mean.n <= truth.n <= mean.n + mean.unknown
@@ -93,8 +93,10 @@ def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[World, _Open]) -> 
 
 
 @settings(max_examples=count_examples(8))
-@given(worlds())
-def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(drawn: tuple[World, _Open]) -> None:
+@given(datasets())
+def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(
+    drawn: tuple[JudgedDataset, _Open],
+) -> None:
     for engine in drawn[0].engines().values():
         for mean in engine.measures.values():
             there = mean.n + mean.undefined + mean.unknown
@@ -105,11 +107,11 @@ def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(drawn: 
 
 
 @settings(max_examples=count_examples(8))
-@given(worlds(measures=POOLED, wordings=("",), repeats=1))
-def test_the_bounds_of_a_mean_are_reached(drawn: tuple[World, _Open]) -> None:
+@given(datasets(measures=POOLED, wordings=("",), repeats=1))
+def test_the_bounds_of_a_mean_are_reached(drawn: tuple[JudgedDataset, _Open]) -> None:
     """Where each document has one snippet and no list is wholly unjudged in a pool of something relevant."""
     scores = drawn[0].scores()
-    truths = [world.engines() for world in completions(*drawn)]
+    truths = [dataset.engines() for dataset in completions(*drawn)]
     for at, (name, engine) in enumerate(drawn[0].engines().items()):
         if scores.coverage.ungraded[at].any():
             continue

@@ -15,7 +15,7 @@ from judge.measure.formulas import Floats
 from judge.measure.score import Scores
 from judge.records import BINARY, GRADED
 from tests.support.cases import count_examples
-from tests.unit.measure.world import World, side_by_side
+from tests.unit.measure.judged_dataset import JudgedDataset, side_by_side
 
 LOG3 = 1.584962500721156  # log2(3)
 #: (repeat, query, name) of the pairs without a grade.
@@ -24,7 +24,7 @@ MEASURES = "nDCG@2 nDCG(dcg='exp-log2') AP@2 R@2 P@2 RR@2 sDCG@3 nDCG(own)@2 AP(
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> tuple[World, Unjudged]:
+def datasets(draw: st.DrawFn) -> tuple[JudgedDataset, Unjudged]:
     """Up to three engines and two repeats, two queries with a relevant result, up to four unjudged."""
     scale = draw(st.sampled_from([BINARY, GRADED]))
     name = st.builds(str.__add__, st.sampled_from("abcd"), st.sampled_from(["", "/a"]))
@@ -42,15 +42,15 @@ def worlds(draw: st.DrawFn) -> tuple[World, Unjudged]:
     for at, query, each in cells:
         known = scale.top if each == "sure" else draw(st.integers(0, scale.top))
         grades[at][query, each] = None if (at, query, each) in unjudged else known
-    return World(returned, grades, scale, 4, MEASURES), unjudged
+    return JudgedDataset(returned, grades, scale, 4, MEASURES), unjudged
 
 
-def completions(world: World, unjudged: Unjudged) -> Iterator[World]:
-    for chosen in itertools.product(range(world.scale.top + 1), repeat=len(unjudged)):
-        grades = [dict(each) for each in world.grades]
+def completions(dataset: JudgedDataset, unjudged: Unjudged) -> Iterator[JudgedDataset]:
+    for chosen in itertools.product(range(dataset.scale.top + 1), repeat=len(unjudged)):
+        grades = [dict(each) for each in dataset.grades]
         for (at, query, name), grade in zip(unjudged, chosen, strict=True):
             grades[at][query, name] = grade
-        yield replace(world, grades=grades)
+        yield replace(dataset, grades=grades)
 
 
 def ranges(scores: Scores) -> Floats:
@@ -66,17 +66,17 @@ def differences(scores: Scores) -> Floats:
 
 
 @settings(max_examples=count_examples(10))
-@given(worlds())
-def test_the_range_is_what_all_grades_reach(drawn: tuple[World, Unjudged]) -> None:
+@given(datasets())
+def test_the_range_is_what_all_grades_reach(drawn: tuple[JudgedDataset, Unjudged]) -> None:
     least, most = ranges(drawn[0].scores())
-    reached = np.stack([differences(world.scores()) for world in completions(*drawn)])
+    reached = np.stack([differences(dataset.scores()) for dataset in completions(*drawn)])
     assert least == pytest.approx(reached.min(0), abs=1e-12)
     assert most == pytest.approx(reached.max(0), abs=1e-12)
 
 
 @settings(max_examples=count_examples(10))
-@given(worlds())
-def test_engines_queries_and_measures_can_be_chosen_before(drawn: tuple[World, Unjudged]) -> None:
+@given(datasets())
+def test_engines_queries_and_measures_can_be_chosen_before(drawn: tuple[JudgedDataset, Unjudged]) -> None:
     """Leaving an engine out does not take its results out of the pool."""
     scores = drawn[0].scores()
     chosen = scores.select_engines({"A", "B"}).select_queries({"r"}).select_measures(scores.measures[::2])
@@ -87,12 +87,12 @@ def test_engines_queries_and_measures_can_be_chosen_before(drawn: tuple[World, U
 
 def test_a_shared_snippet_is_worth_the_same_to_both() -> None:
     """Both return it first: the difference stays 0, while each P@1 can be 0 or 1."""
-    world = World(
+    dataset = JudgedDataset(
         {"A": {"q": ["shared", "x"]}, "B": {"q": ["shared", "x"]}},
         [{("q", "shared"): None, ("q", "x"): 3}],
         measures="nDCG@10 P@1",
     )
-    assert not ranges(world.scores()).any()
+    assert not ranges(dataset.scores()).any()
 
 
 def test_the_range_by_hand() -> None:
@@ -108,8 +108,8 @@ def test_the_range_by_hand() -> None:
 
 def test_many_unjudged_snippets_leave_a_wider_range() -> None:
     """With six the extremes of either engine bound the difference."""
-    world = side_by_side({"A": [3, *[None] * 3], "B": [2, *[None] * 3]}, "nDCG@10 P@4 AP@10")
-    scores = world.scores()
+    dataset = side_by_side({"A": [3, *[None] * 3], "B": [2, *[None] * 3]}, "nDCG@10 P@4 AP@10")
+    scores = dataset.scores()
     low, high = scores.average_repeats()[1:]
     least, most = ranges(scores)[:, 0, 0]
     assert least.tolist() == (low[0, 0] - high[1, 0]).tolist()
@@ -117,10 +117,10 @@ def test_many_unjudged_snippets_leave_a_wider_range() -> None:
 
 
 def test_an_engine_that_broke_has_no_range() -> None:
-    world = World(
+    dataset = JudgedDataset(
         {"A": {"q": ["x", "y"]}, "B": {"q": None}}, [{("q", "x"): 3, ("q", "y"): None}], measures="P@2"
     )
-    assert np.isnan(ranges(world.scores())).all()
+    assert np.isnan(ranges(dataset.scores())).all()
 
 
 def test_judged_in_full_the_range_is_the_difference() -> None:

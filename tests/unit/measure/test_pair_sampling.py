@@ -77,7 +77,7 @@ def test_a_draw_has_its_size_and_units_have_their_probabilities() -> None:
         assert drawn.mean(0) == pytest.approx(probability, abs=1 / 1000)
 
 
-class World:
+class JudgedDataset:
     """Two lists without a common document on each query, and an assessor that errs in favour of one."""
 
     def __init__(self, seed: int, queries: int, units: int = 6) -> None:
@@ -113,32 +113,32 @@ class World:
 
 
 def test_the_estimate_has_no_bias_over_all_draws_of_a_biased_assessor() -> None:
-    world = World(1, 30)
+    dataset = JudgedDataset(1, 30)
     _, sd = pair_sampling.predict_gains(np.arange(4.0), "graded")
-    size = pair_sampling.compute_sizes(world.weight[:, None], sd[world.grade])
+    size = pair_sampling.compute_sizes(dataset.weight[:, None], sd[dataset.grade])
     ends = np.cumsum(pair_sampling.compute_probabilities(size, 60)) % 1
     # Between two of these starts the draw is the same, so these are all draws there are.
     edges = np.unique(np.concatenate([[0.0, 1.0], 1 - ends]))
-    result = [estimate_difference(world.draw(60, start)) for start in (edges[:-1] + edges[1:]) / 2]
+    result = [estimate_difference(dataset.draw(60, start)) for start in (edges[:-1] + edges[1:]) / 2]
     mean = float(np.average([each.mean for each in result], weights=np.diff(edges)))
-    by_assessor = float((world.weight * world.grade).sum()) / world.queries
-    assert abs(by_assessor - world.truth) > 0.5
+    by_assessor = float((dataset.weight * dataset.grade).sum()) / dataset.queries
+    assert abs(by_assessor - dataset.truth) > 0.5
     # The fitted gains leave a bias of the order 1 / labels, far below the standard error.
-    assert abs(mean - world.truth) < 0.1 * np.mean([each.se[0] for each in result])
+    assert abs(mean - dataset.truth) < 0.1 * np.mean([each.se[0] for each in result])
 
 
 def test_all_labels_give_the_difference_itself() -> None:
-    world = World(2, 20)
-    result = estimate_difference(world.draw(world.query.size, 0.5))
-    assert result.mean == pytest.approx(world.truth)
-    by_query = np.bincount(world.query, world.weight * world.human)
+    dataset = JudgedDataset(2, 20)
+    result = estimate_difference(dataset.draw(dataset.query.size, 0.5))
+    assert result.mean == pytest.approx(dataset.truth)
+    by_query = np.bincount(dataset.query, dataset.weight * dataset.human)
     assert result.se[0] == pytest.approx(np.sqrt(np.var(by_query, ddof=1) / 20))
     assert result.df == 19
 
 
 def test_a_missing_label_is_bounded_by_all_its_grades() -> None:
-    world = World(3, 20)
-    draw = world.draw(80, 0.3)
+    dataset = JudgedDataset(3, 20)
+    draw = dataset.draw(80, 0.3)
     missing = np.flatnonzero(draw.inverse > 0)[[4, 11]]
     gain = draw.gain.copy()
     gain[missing] = np.nan
@@ -157,8 +157,8 @@ def test_no_unit_is_no_difference_and_no_label_is_unknown() -> None:
     none, no = np.array([]), np.array([], np.int64)
     result = estimate_difference(LabelledDraw(20, no, none, no, none, none.astype(bool), none, 3.0))
     assert (result.mean, result.bounds, result.test(), result.make_interval(0.95)) == (0, (0, 0), None, None)
-    world = World(3, 20)
-    result = estimate_difference(world.label(np.ones(240), np.ones(240), np.full(240, np.nan)))
+    dataset = JudgedDataset(3, 20)
+    result = estimate_difference(dataset.label(np.ones(240), np.ones(240), np.full(240, np.nan)))
     assert np.isnan([result.mean, *result.bounds]).all()
     assert (result.test(), result.make_interval(0.95), result.different) == (None, None, 0)
 
@@ -174,27 +174,29 @@ def test_queries_count_as_different_where_the_estimate_is_not_0() -> None:
 
 def test_the_interval_excludes_0_exactly_when_the_test_rejects() -> None:
     for seed in range(60):
-        result = estimate_difference(World(seed, 25).draw(70, 0.37))
+        result = estimate_difference(JudgedDataset(seed, 25).draw(70, 0.37))
         low, high = result.make_interval(0.95) or (0, 0)
         assert (low > 0 or high < 0) == ((result.test() or 0) < 0.05)
 
 
 def test_intervals_hold_the_difference_over_all_queries() -> None:
     """400 runs of 60 queries from one population; the binomial error is 1.1 points."""
-    truth = World(10_000, 20_000).truth
+    truth = JudgedDataset(10_000, 20_000).truth
     rng = np.random.default_rng(5)
     covered = 0
     for seed in range(400):
-        low, high = estimate_difference(World(seed, 60).draw(100, rng.random())).make_interval(0.95) or (0, 0)
+        low, high = estimate_difference(JudgedDataset(seed, 60).draw(100, rng.random())).make_interval(
+            0.95
+        ) or (0, 0)
         covered += low <= truth <= high
     assert 0.925 <= covered / 400 <= 0.98
 
 
 def test_the_planned_number_of_labels_is_the_smallest_that_fits() -> None:
-    world = World(4, 40)
+    dataset = JudgedDataset(4, 40)
     mean, sd = pair_sampling.predict_gains(np.arange(4.0), "graded")
-    size = pair_sampling.compute_sizes(world.weight[:, None], sd[world.grade])
-    side = (world.query, 40, world.weight * mean[world.grade], world.weight * sd[world.grade])
+    size = pair_sampling.compute_sizes(dataset.weight[:, None], sd[dataset.grade])
+    side = (dataset.query, 40, dataset.weight * mean[dataset.grade], dataset.weight * sd[dataset.grade])
     count = pair_sampling.count_needed_labels(0.7, *side, size)
     widths = [
         pair_sampling.expect_half_width(*side, pair_sampling.compute_probabilities(size, each))
@@ -202,7 +204,7 @@ def test_the_planned_number_of_labels_is_the_smallest_that_fits() -> None:
     ]
     assert widths[0] > 0.7 >= widths[1]
     # Without a probability of 1 it is 1.96 * sqrt(S^2 / n + B^2 / N).
-    total, spread = np.bincount(world.query, side[2]), np.abs(side[3]).sum() / 40
+    total, spread = np.bincount(dataset.query, side[2]), np.abs(side[3]).sum() / 40
     few = pair_sampling.compute_probabilities(size, 20)
     by_hand = 1.96 * np.sqrt(spread**2 / 20 + np.var(total, ddof=1) / 40)
     assert few.max() < 1

@@ -275,14 +275,14 @@ def test_unknown_p_are_no_members_of_the_family() -> None:
 
 
 def pairwise(scores: Floats) -> Floats:
-    """(queries, worlds x pairs) differences from (worlds, engines, queries) scores."""
+    """(queries, datasets x pairs) differences from (datasets, engines, queries) scores."""
     first, second = np.triu_indices(scores.shape[1], 1)
     return (scores[:, first] - scores[:, second]).reshape(-1, scores.shape[2]).T
 
 
 @pytest.mark.slow
 def test_alike_engines_are_seldom_told_apart() -> None:
-    """5 engines of one distribution, P@10 with easy and hard queries, 100 queries, 2,000 worlds."""
+    """5 engines of one distribution, P@10 with easy and hard queries, 100 queries, 2,000 datasets."""
     rng = np.random.default_rng(11)
     alarms = 0
     for seed in range(40):
@@ -290,7 +290,7 @@ def test_alike_engines_are_seldom_told_apart() -> None:
         differences = pairwise(rng.binomial(10, easy, (50, 5, 100)) / 10)
         chances = compute_randomisation_p(differences, seed=seed).reshape(50, 10)
         alarms += sum(bool((holm(p) < 0.05).any()) for p in chances)
-    print(f"worlds with a false alarm: {alarms / 2000:.2%}")
+    print(f"datasets with a false alarm: {alarms / 2000:.2%}")
     # Were the rate 5 %, more than this would be seen once in a thousand runs.
     assert alarms <= scipy.stats.binom.ppf(0.999, 2000, 0.05)
 
@@ -298,8 +298,8 @@ def test_alike_engines_are_seldom_told_apart() -> None:
 @pytest.mark.slow
 def test_a_difference_of_three_points_is_found() -> None:
     """A thousand queries, sd of differences .25: the t test's power is .966."""
-    worlds = np.random.default_rng(12).normal(0.03, 0.25, (1000, 1000))
-    result = float((compute_randomisation_p(worlds) < 0.05).mean())
+    datasets = np.random.default_rng(12).normal(0.03, 0.25, (1000, 1000))
+    result = float((compute_randomisation_p(datasets) < 0.05).mean())
     print(f"found: {result:.1%}")
     assert result >= 0.9
     assert result == pytest.approx(0.966, abs=4 * np.sqrt(0.966 * 0.034 / 1000))

@@ -22,7 +22,7 @@ from judge.measure.measures import parse_measures
 from judge.measure.score import mean_with_bounds, score_rankings
 from judge.records import BINARY, GRADED, Scale
 from tests.support.cases import check_each, count_examples
-from tests.unit.measure.world import World, judgment, one_list, side_by_side, value, values
+from tests.unit.measure.judged_dataset import JudgedDataset, judgment, one_list, side_by_side, value, values
 
 LOG3 = 1.584962500721156  # log2(3)
 
@@ -30,7 +30,7 @@ LOG3 = 1.584962500721156  # log2(3)
 # ---- against trec_eval
 
 
-def ragged(seed: int, scale: Scale, measures: str) -> World:
+def ragged(seed: int, scale: Scale, measures: str) -> JudgedDataset:
     """Four engines on 40 queries: lists of 1 to 10 of 25 documents, all judged, most not relevant."""
     rng = random.Random(seed)
     returned = {
@@ -46,18 +46,18 @@ def ragged(seed: int, scale: Scale, measures: str) -> World:
         for query, names in queries.items()
         for name in names
     }
-    return World(returned, [grades], scale, 10, measures)
+    return JudgedDataset(returned, [grades], scale, 10, measures)
 
 
 def trec_eval(
-    world: World, engine: str, names: set[str], *, rel: int, gain: dict[int, int]
+    dataset: JudgedDataset, engine: str, names: set[str], *, rel: int, gain: dict[int, int]
 ) -> dict[str, dict[str, float]]:
     qrels: dict[str, dict[str, int]] = {}
-    for (query, name), grade in world.grades[0].items():
+    for (query, name), grade in dataset.grades[0].items():
         qrels.setdefault(query, {})[name] = gain[grade or 0]
     run = {
         query: {name: -float(rank) for rank, name in enumerate(names or ())}
-        for query, names in world.returned[engine].items()
+        for query, names in dataset.returned[engine].items()
     }
     pytrec_eval = pytest.importorskip("pytrec_eval")
     result: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(
@@ -86,10 +86,10 @@ SAME = {
 @check_each("scale", [BINARY, GRADED])
 @check_each("seed", range(5))
 def test_equal_to_trec_eval(seed: int, scale: Scale) -> None:
-    world = ragged(seed, scale, " ".join(SAME))
+    dataset = ragged(seed, scale, " ".join(SAME))
     theirs = {
         engine: trec_eval(
-            world,
+            dataset,
             engine,
             set(SAME.values()),
             rel=scale.relevant_from,
@@ -98,7 +98,7 @@ def test_equal_to_trec_eval(seed: int, scale: Scale) -> None:
         for engine in "ABCD"
     }
     compared = 0
-    for row in world.rows():
+    for row in dataset.rows():
         expected = theirs[row.engine][row.query_id][SAME[row.measure]]
         if row.value is None:
             assert expected == 0  # trec_eval's word for "nothing relevant"
@@ -110,10 +110,10 @@ def test_equal_to_trec_eval(seed: int, scale: Scale) -> None:
 
 
 def test_exponential_ndcg_is_trec_evals_over_mapped_gains() -> None:
-    world = ragged(7, GRADED, "nDCG(dcg='exp-log2')@10")
+    dataset = ragged(7, GRADED, "nDCG(dcg='exp-log2')@10")
     gain = {0: 0, 1: 1, 2: 3, 3: 7}
-    theirs = {engine: trec_eval(world, engine, {"ndcg_cut_10"}, rel=1, gain=gain) for engine in "ABCD"}
-    for row in world.rows():
+    theirs = {engine: trec_eval(dataset, engine, {"ndcg_cut_10"}, rel=1, gain=gain) for engine in "ABCD"}
+    for row in dataset.rows():
         if row.value is not None:
             assert row.value == pytest.approx(theirs[row.engine][row.query_id]["ndcg_cut_10"], abs=1e-12)
 
@@ -131,7 +131,7 @@ def test_a_pool_finds_the_better_engine_where_own_lists_do_not() -> None:
     second = zip("abcdez", [3, 0, 3, 2, 2, 1], strict=True)
     grades = {("q1", name): grade for name, grade in first} | {("q2", name): grade for name, grade in second}
     names = "AP(own,rel=1)@5 nDCG(own)@5 P(rel=1)@5 AP(rel=1)@5 nDCG@5 nDCG(dcg='exp-log2')@5"
-    mean = World(returned, [grades], measures=names).scores().value.mean(axis=(1, 2))
+    mean = JudgedDataset(returned, [grades], measures=names).scores().value.mean(axis=(1, 2))
     assert mean.round(3).tolist() == [
         [0.902, 0.876, 0.9, 0.822, 0.852, 0.833],
         [1.0, 1.0, 0.2, 0.2, 0.28, 0.274],
@@ -160,26 +160,26 @@ def test_grade_1_of_3_is_worth_something_to_ndcg_and_nothing_to_ap() -> None:
 
 
 def test_an_engine_that_broke_has_no_value_and_leaves_the_others_alone() -> None:
-    world = World(
+    dataset = JudgedDataset(
         {"A": {"q": ["a"], "r": ["a"]}, "broke": {"q": None, "r": ["a"]}, "absent": {"r": ["a"]}},
         [{("q", "a"): 3, ("r", "a"): 3}],
         measures="nDCG@10 P@5",
     )
-    assert values(world, "A") == {"nDCG@10": 1.0, "P@5": pytest.approx(0.2)}
+    assert values(dataset, "A") == {"nDCG@10": 1.0, "P@5": pytest.approx(0.2)}
     for engine in ("broke", "absent"):
-        rows = [row for row in world.rows() if (row.engine, row.query_id) == (engine, "q")]
+        rows = [row for row in dataset.rows() if (row.engine, row.query_id) == (engine, "q")]
         assert {(row.value, row.low, row.high, row.judged) for row in rows} == {(None, None, None, None)}
-        assert values(world, engine, "r") == {"nDCG@10": 1.0, "P@5": pytest.approx(0.2)}
+        assert values(dataset, engine, "r") == {"nDCG@10": 1.0, "P@5": pytest.approx(0.2)}
 
 
 def test_a_document_counts_once_in_a_list() -> None:
-    world = World(
+    dataset = JudgedDataset(
         {"engine": {"q": ["page", "page/other words", "page", "next"]}},
         [{("q", "page"): 2, ("q", "page/other words"): 3, ("q", "next"): 2}],
         measures="DCG@10 nDCG@10 AP@10 P@4 SetP",
     )
     dcg = 2 + 2 / 2.321928094887362
-    assert values(world) == pytest.approx(
+    assert values(dataset) == pytest.approx(
         {
             "DCG@10": dcg,
             "nDCG@10": dcg / (3 + 2 / LOG3),  # the ideal shows the page in its best words
@@ -191,18 +191,20 @@ def test_a_document_counts_once_in_a_list() -> None:
 
 
 def test_an_engine_gains_by_its_own_words_and_the_ideal_by_the_best() -> None:
-    world = World(
+    dataset = JudgedDataset(
         {"A": {"q": ["page/long"]}, "B": {"q": ["page/short"]}},
         [{("q", "page/long"): 1, ("q", "page/short"): 3}],
     )
-    assert value(world, "A") == pytest.approx(1 / 3)
-    assert value(world, "B") == 1
+    assert value(dataset, "A") == pytest.approx(1 / 3)
+    assert value(dataset, "B") == 1
 
 
 def test_results_below_the_depth_do_not_exist() -> None:
-    world = World({"A": {"q": ["x", "y", "z"]}}, [{("q", "x"): 0, ("q", "y"): 2, ("q", "z"): 3}], depth=2)
-    world = replace(world, measures="nDCG@2 RR R")
-    assert values(world, "A") == pytest.approx({"nDCG@2": 1 / LOG3, "RR": 0.5, "R": 1})
+    dataset = JudgedDataset(
+        {"A": {"q": ["x", "y", "z"]}}, [{("q", "x"): 0, ("q", "y"): 2, ("q", "z"): 3}], depth=2
+    )
+    dataset = replace(dataset, measures="nDCG@2 RR R")
+    assert values(dataset, "A") == pytest.approx({"nDCG@2": 1 / LOG3, "RR": 0.5, "R": 1})
 
 
 @pytest.mark.parametrize("grades", [[3, 0, 2], [2, None, 3, None], []])
@@ -248,8 +250,8 @@ def test_an_unjudged_snippet_of_a_query_with_one_grade_gets_that_grade() -> None
 
 def test_an_unjudged_document_counts_in_the_pool_as_in_the_list() -> None:
     """With grade 0 the pool has two relevant documents, with 2 or 3 it has three."""
-    world = side_by_side({"engine": [2, None, 0], "other": [3]}, "P@3 DCG@3 AP@3 R@3 nDCG@3 AP(own)@3")
-    result = {measure: value or 0 for measure, value in values(world).items()}
+    dataset = side_by_side({"engine": [2, None, 0], "other": [3]}, "P@3 DCG@3 AP@3 R@3 nDCG@3 AP(own)@3")
+    result = {measure: value or 0 for measure, value in values(dataset).items()}
     relevant = 3 * result["P@3"] - 1
     best = (result["DCG@3"] - 2) * LOG3 - 2 * relevant
     assert -1e-9 < best < relevant < 1
@@ -265,36 +267,36 @@ def test_an_unjudged_document_counts_in_the_pool_as_in_the_list() -> None:
 
 def test_a_pair_has_the_same_grades_for_all_engines() -> None:
     """A's other results are good and B's are not: what both return is worth the same to both."""
-    world = World(
+    dataset = JudgedDataset(
         {"A": {"q": ["shared", "good", "fine"]}, "B": {"q": ["shared", "bad", "poor"]}},
         [{("q", "shared"): None, ("q", "good"): 3, ("q", "fine"): 3, ("q", "bad"): 0, ("q", "poor"): 1}],
         measures="P@1 DCG@1 RR@1 ERR@1",
     )
-    assert values(world, "A") == values(world, "B")
-    assert values(world, "A")["DCG@1"] is not None
+    assert values(dataset, "A") == values(dataset, "B")
+    assert values(dataset, "A")["DCG@1"] is not None
 
 
 def test_a_query_without_one_grade_has_no_value_although_others_have_grades() -> None:
-    world = World(
+    dataset = JudgedDataset(
         {"A": {"q": ["x"], "r": ["y"]}}, [{("q", "x"): None, ("r", "y"): 2}], measures="P@1 nDCG@1 DCG@1"
     )
-    assert set(values(world, "A").values()) == {None}
-    assert set(values(world, "A", "r").values()) == {1.0, 2.0}
+    assert set(values(dataset, "A").values()) == {None}
+    assert set(values(dataset, "A", "r").values()) == {1.0, 2.0}
 
 
 def test_a_list_without_one_grade_has_bounds_and_no_value() -> None:
-    world = side_by_side({"engine": [None], "other": [2, 0, 0]}, "P@1 DCG@1")
-    assert values(world) == {"P@1": None, "DCG@1": None}
-    rows = [row for row in world.rows() if row.engine == "engine"]
+    dataset = side_by_side({"engine": [None], "other": [2, 0, 0]}, "P@1 DCG@1")
+    assert values(dataset) == {"P@1": None, "DCG@1": None}
+    rows = [row for row in dataset.rows() if row.engine == "engine"]
     assert [(row.low, row.high) for row in rows] == [(0.0, 1.0), (0.0, 3.0)]
 
 
 def test_a_pool_without_one_grade_says_nothing() -> None:
     names = "nDCG@10 AP@10 R@5 P@5 RR SetP RBP ERR sDCG@5 AP(own)@10 nDCG(own)@10 Judged@10"
-    world = side_by_side({"engine": [None, None], "other": [None] * 12, "none": []}, names)
-    assert values(world) == dict.fromkeys(names.replace("RBP", "RBP(p=0.8)").split()) | {"Judged@10": 0.0}
-    assert values(world, "none")["P@5"] == 0.0
-    bounds = {row.measure: (row.low, row.high) for row in world.rows() if row.engine == "engine"}
+    dataset = side_by_side({"engine": [None, None], "other": [None] * 12, "none": []}, names)
+    assert values(dataset) == dict.fromkeys(names.replace("RBP", "RBP(p=0.8)").split()) | {"Judged@10": 0.0}
+    assert values(dataset, "none")["P@5"] == 0.0
+    bounds = {row.measure: (row.low, row.high) for row in dataset.rows() if row.engine == "engine"}
     assert bounds["P@5"] == (0.0, 0.4)
     assert bounds["nDCG@10"] == bounds["AP@10"] == (0.0, 1.0)
 
@@ -302,9 +304,9 @@ def test_a_pool_without_one_grade_says_nothing() -> None:
 def test_a_pool_of_nothing_relevant_known_has_bounds_and_no_value() -> None:
     """Each measure is defined once an unjudged result is relevant: b's own, or a's at rank 2 of 1."""
     names = "nDCG@2 AP@2 R@2 nDCG(own)@2"
-    world = side_by_side({"a": [0, None], "b": [None], "c": [0], "none": []}, names, scale=BINARY)
+    dataset = side_by_side({"a": [0, None], "b": [None], "c": [0], "none": []}, names, scale=BINARY)
     result: dict[tuple[str, str], Any] = {
-        (row.engine, row.measure): (row.value, row.low, row.high) for row in world.rows()
+        (row.engine, row.measure): (row.value, row.low, row.high) for row in dataset.rows()
     }
     at_2 = {"nDCG@2": 1 / LOG3, "AP@2": 1 / 2, "R@2": 1}
     for measure, high in at_2.items():
@@ -316,17 +318,17 @@ def test_a_pool_of_nothing_relevant_known_has_bounds_and_no_value() -> None:
 
 
 def test_the_only_unjudged_result_is_relevant_wherever_the_measure_is_defined() -> None:
-    world = side_by_side({"a": [0, None], "c": [0]}, "nDCG@2")
-    assert [(row.value, row.low, row.high) for row in world.rows()] == [
+    dataset = side_by_side({"a": [0, None], "c": [0]}, "nDCG@2")
+    assert [(row.value, row.low, row.high) for row in dataset.rows()] == [
         (None, pytest.approx(1 / LOG3), pytest.approx(1 / LOG3)),
         (None, 0, 0),
     ]
 
 
 def test_an_unjudged_result_below_the_cutoff_may_define_a_measure() -> None:
-    world = side_by_side({"a": [0, 0, None], "c": [0]}, "nDCG@2 AP@2 P@2")
+    dataset = side_by_side({"a": [0, 0, None], "c": [0]}, "nDCG@2 AP@2 P@2")
     result: dict[tuple[str, str], Any] = {
-        (row.engine, row.measure): (row.value, row.low, row.high) for row in world.rows()
+        (row.engine, row.measure): (row.value, row.low, row.high) for row in dataset.rows()
     }
     assert result["a", "nDCG@2"] == result["a", "AP@2"] == result["c", "AP@2"] == (None, 0, 0)
     assert result["a", "P@2"] == (0, 0, 0)
@@ -334,13 +336,13 @@ def test_an_unjudged_result_below_the_cutoff_may_define_a_measure() -> None:
 
 def test_a_repeat_that_may_have_no_value_moves_the_mean_of_a_query_or_is_left_out() -> None:
     """Of b it is 1 at first; in the second repeat it is 1 / log2(3), or there is none."""
-    world = World(
+    dataset = JudgedDataset(
         {"a": {"q": ["x"]}, "b": {"q": ["y", "z"]}},
         [{("q", "x"): 0, ("q", "y"): 1, ("q", "z"): 0}, {("q", "x"): 0, ("q", "y"): 0, ("q", "z"): None}],
         BINARY,
         measures="nDCG@2",
     )
-    value, low, high = world.scores().average_repeats()
+    value, low, high = dataset.scores().average_repeats()
     assert value.ravel().tolist() == high.ravel().tolist() == [0, 1]
     assert low.ravel().tolist() == [0, pytest.approx((1 + 1 / LOG3) / 2)]
 
@@ -363,11 +365,11 @@ def test_a_bounded_mean_is_the_extreme_over_all_that_may_take_part(cells: list[t
 
 
 def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> None:
-    world = World(
+    dataset = JudgedDataset(
         {"A": {"q": ["page/long"]}, "B": {"q": ["page/short", "next"]}},
         [{("q", "page/long"): None, ("q", "page/short"): 2, ("q", "next"): 1}],
     )
-    (row,) = (row for row in world.rows() if row.engine == "A")
+    (row,) = (row for row in dataset.rows() if row.engine == "A")
     assert row.value is None
     assert row.low == 0
     assert row.high == pytest.approx(3 / (3 + 1 / LOG3))
@@ -378,30 +380,30 @@ def test_an_imputed_grade_in_other_words_raises_the_ideal_of_all() -> None:
     """The page is worth nothing in B's words; A's are at rank 2 like those of grade 0 and of grade 1."""
     queries = {"A": ["poor", "page/long"], "B": ["page/short", "fine"], "C": ["other", "bad"]}
     grades = {"poor": 0, "page/long": None, "page/short": 0, "fine": 1, "other": 1, "bad": 0}
-    world = World(
+    dataset = JudgedDataset(
         {engine: {"q": names} for engine, names in queries.items()},
         [{("q", name): grade for name, grade in grades.items()}],
     )
     gain = 1 / LOG3
     two, three = 1 + gain, 1 + gain + 1 / 2
-    share = (value(world, "A") or 0) / (gain / three)
+    share = (value(dataset, "A") or 0) / (gain / three)
     assert 0 < share < 1
-    assert value(world, "B") == pytest.approx((1 - share) * gain / two + share * gain / three)
+    assert value(dataset, "B") == pytest.approx((1 - share) * gain / two + share * gain / three)
 
 
 def test_judged_is_the_share_down_to_the_cutoff() -> None:
-    world = one_list([3, 2, None, 1], "P@2 P@3 nDCG@10 SetP")
-    assert [row.judged for row in world.rows()] == pytest.approx([1, 2 / 3, 3 / 4, 3 / 4])
+    dataset = one_list([3, 2, None, 1], "P@2 P@3 nDCG@10 SetP")
+    assert [row.judged for row in dataset.rows()] == pytest.approx([1, 2 / 3, 3 / 4, 3 / 4])
 
 
 def test_a_repeat_without_a_judgment_is_unjudged_there_alone() -> None:
-    world = World(
+    dataset = JudgedDataset(
         {"A": {"q": ["x", "y"]}},
         [{("q", "x"): 1, ("q", "y"): 1}, {("q", "x"): 1}],
         BINARY,
         measures="P@2 Judged@2",
     )
-    rows = {(row.repeat, row.measure): row for row in world.rows()}
+    rows = {(row.repeat, row.measure): row for row in dataset.rows()}
     assert rows[0, "P@2"].low == 1
     assert (rows[1, "P@2"].low, rows[1, "P@2"].value, rows[1, "P@2"].high) == (0.5, 1, 1)
     assert rows[1, "Judged@2"].value == 0.5
@@ -411,10 +413,10 @@ def test_a_repeat_without_a_judgment_is_unjudged_there_alone() -> None:
 
 
 def test_a_failed_judgment_gives_way_to_a_grade_and_strangers_are_ignored() -> None:
-    world = World({"A": {"q": ["x"]}}, [{("q", "x"): None}], measures="P@1")
+    dataset = JudgedDataset({"A": {"q": ["x"]}}, [{("q", "x"): None}], measures="P@1")
     extra = [judgment("q", "x", 3), judgment("q", "stranger", 3), judgment("other", "x", 0)]
     for late in (extra, extra[::-1]):
-        assert value(replace(world, extra=late), "A") == 1
+        assert value(replace(dataset, extra=late), "A") == 1
 
 
 @pytest.mark.parametrize(
@@ -427,9 +429,9 @@ def test_a_failed_judgment_gives_way_to_a_grade_and_strangers_are_ignored() -> N
     ],
 )
 def test_two_grades_for_one_pair_are_refused(grade: int, says: str) -> None:
-    world = World({"A": {"q": ["x"]}}, [{("q", "x"): 2}], extra=[judgment("q", "x", grade)])
+    dataset = JudgedDataset({"A": {"q": ["x"]}}, [{("q", "x"): 2}], extra=[judgment("q", "x", grade)])
     with pytest.raises(InputError, match=says):
-        world.scores()
+        dataset.scores()
 
 
 @pytest.mark.parametrize("grade", [-1, 4])
@@ -439,20 +441,22 @@ def test_a_grade_off_the_scale_is_refused(grade: int) -> None:
 
 
 def test_two_rankings_of_one_engine_for_one_query_are_refused() -> None:
-    world = one_list([1], "P@1")
+    dataset = one_list([1], "P@1")
     with pytest.raises(InputError, match="engine 'engine' has two rankings for query 'q'"):
-        score_rankings(world.rankings() * 2, world.documents(), [], parse_measures("P@1"), GRADED, depth=10)
+        score_rankings(
+            dataset.rankings() * 2, dataset.documents(), [], parse_measures("P@1"), GRADED, depth=10
+        )
 
 
 def test_documents_of_another_pool_are_refused() -> None:
-    world = one_list([1, 2], "P@1")
+    dataset = one_list([1, 2], "P@1")
     with pytest.raises(ValueError, match="the pool has 0 documents for engine 'engine'"):
-        score_rankings(world.rankings(), {}, [], parse_measures("P@1"), GRADED, depth=10)
+        score_rankings(dataset.rankings(), {}, [], parse_measures("P@1"), GRADED, depth=10)
 
 
 def test_no_rankings_and_no_judgments_are_no_scores() -> None:
-    assert list(World({}, []).rows()) == []
-    (row,) = World({"A": {"q": ["x"]}}, []).rows()
+    assert list(JudgedDataset({}, []).rows()) == []
+    (row,) = JudgedDataset({"A": {"q": ["x"]}}, []).rows()
     assert (row.repeat, row.value, row.judged) == (0, None, 0)
 
 
@@ -460,8 +464,8 @@ def test_no_rankings_and_no_judgments_are_no_scores() -> None:
 
 
 def test_rows_come_sorted_and_hold_plain_numbers() -> None:
-    world = ragged(3, GRADED, "nDCG@10 P@5")
-    rows = list(world.rows())
+    dataset = ragged(3, GRADED, "nDCG@10 P@5")
+    rows = list(dataset.rows())
     assert len(rows) == 4 * 40 * 2
     keys = [(row.engine, row.query_id, row.repeat) for row in rows]
     assert keys == sorted(keys)
@@ -472,17 +476,21 @@ def test_rows_come_sorted_and_hold_plain_numbers() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_the_input_never_reaches_a_result(seed: int) -> None:
     rng = random.Random(seed)
-    world = ragged(seed, GRADED, "nDCG@10 AP@10 P@5 RR@10 sDCG@10 R@5 nDCG(own)@10 ERR")
-    holes = {pair: None if rng.random() < 0.1 else grade for pair, grade in world.grades[0].items()}
-    world = replace(world, grades=[holes, world.grades[0]])
-    rankings, documents, judgments = world.rankings(), list(world.documents().items()), world.judgments()
+    dataset = ragged(seed, GRADED, "nDCG@10 AP@10 P@5 RR@10 sDCG@10 R@5 nDCG(own)@10 ERR")
+    holes = {pair: None if rng.random() < 0.1 else grade for pair, grade in dataset.grades[0].items()}
+    dataset = replace(dataset, grades=[holes, dataset.grades[0]])
+    rankings, documents, judgments = (
+        dataset.rankings(),
+        list(dataset.documents().items()),
+        dataset.judgments(),
+    )
     rng.shuffle(rankings)
     rng.shuffle(documents)
     rng.shuffle(judgments)
     again = score_rankings(
-        rankings, dict(documents), judgments, parse_measures(world.measures), GRADED, depth=10
+        rankings, dict(documents), judgments, parse_measures(dataset.measures), GRADED, depth=10
     )
-    assert list(again.to_records()) == list(world.rows())
+    assert list(again.to_records()) == list(dataset.rows())
 
 
 def test_the_hash_seed_never_reaches_a_result() -> None:
@@ -516,7 +524,7 @@ def test_finding_one_more_relevant_result_never_hurts(
     old, new = (
         side_by_side({"A": mine, "B": [*b, 3]}, f"{free} {pooled}", depth=7) for mine in (before, after)
     )
-    old_a, new_a, old_b, new_b = (values(world, engine) for engine in "AB" for world in (old, new))
+    old_a, new_a, old_b, new_b = (values(dataset, engine) for engine in "AB" for dataset in (old, new))
     for measure in map(str, parse_measures(free)):
         assert (new_a[measure] or 0) >= (old_a[measure] or 0) - 1e-12
     for measure in map(str, parse_measures(pooled)):

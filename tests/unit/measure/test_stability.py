@@ -14,8 +14,8 @@ import scipy
 from judge.measure.stability import EQUIVALENCE_MARGIN, RepeatStability, measure_stability
 from judge.records import BINARY, GRADED, Judgment, Scale
 from tests.support.intervals import high_end, low_end
+from tests.unit.measure.judged_dataset import judgment
 from tests.unit.measure.tables import NAN, tabled
-from tests.unit.measure.world import judgment
 
 Table = Mapping[tuple[str, str], Sequence[int | None]]
 

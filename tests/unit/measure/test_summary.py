@@ -8,13 +8,13 @@ import pytest
 
 from judge.records import BINARY
 from tests.support.intervals import high_end, low_end
-from tests.unit.measure.world import World
+from tests.unit.measure.judged_dataset import JudgedDataset
 
 
 @pytest.fixture
-def nightly() -> World:
+def nightly() -> JudgedDataset:
     """Two engines, five queries: one breaks, one returns nothing, one finds nothing, one is unjudged."""
-    return World(
+    return JudgedDataset(
         {
             "A": {"q1": ["a", "a", "b"], "q2": ["a"], "q3": ["x"], "q4": [], "q5": ["u"]},
             "B": {"q1": ["b"], "q2": None, "q3": ["y"], "q4": ["a"]},
@@ -35,7 +35,7 @@ def nightly() -> World:
     )
 
 
-def test_what_came_back_is_counted(nightly: World) -> None:
+def test_what_came_back_is_counted(nightly: JudgedDataset) -> None:
     a, b = nightly.engines().values()
     assert (a.queries, a.answered, a.empty, a.errors, a.absent) == (5, 4, 1, 0, 0)
     assert (b.queries, b.answered, b.empty, b.errors, b.absent) == (5, 3, 0, 1, 1)
@@ -43,7 +43,7 @@ def test_what_came_back_is_counted(nightly: World) -> None:
     assert (b.judged, b.duplicates) == (1, 0)
 
 
-def test_a_mean_says_over_how_many_queries_and_why_not_over_all(nightly: World) -> None:
+def test_a_mean_says_over_how_many_queries_and_why_not_over_all(nightly: JudgedDataset) -> None:
     a, b = nightly.engines().values()
     ndcg = a.measures["nDCG@10"]
     assert [ndcg.mean, ndcg.n, ndcg.undefined, ndcg.unknown] == pytest.approx([2 / 3, 3, 1, 1])
@@ -55,7 +55,7 @@ def test_a_mean_says_over_how_many_queries_and_why_not_over_all(nightly: World) 
             assert engine.queries == mean.n + mean.undefined + mean.unknown + engine.errors + engine.absent
 
 
-def test_the_paired_mean_leaves_out_what_one_engine_lacks(nightly: World) -> None:
+def test_the_paired_mean_leaves_out_what_one_engine_lacks(nightly: JudgedDataset) -> None:
     a, b = (engine.measures["nDCG@10"] for engine in nightly.engines().values())
     assert (a.paired, a.paired_n) == (0.5, 2)
     assert (b.paired, b.paired_n) == (0.5, 2)
@@ -63,30 +63,30 @@ def test_the_paired_mean_leaves_out_what_one_engine_lacks(nightly: World) -> Non
 
 def test_repeats_are_averaged_within_a_query_first() -> None:
     """q1 has a value in both repeats, q2 in the first alone; each query weighs the same."""
-    world = World(
+    dataset = JudgedDataset(
         {"A": {"q1": ["a"], "q2": ["b"]}},
         [{("q1", "a"): 1, ("q2", "b"): 1}, {("q1", "a"): 0, ("q2", "b"): None}],
         BINARY,
         measures="P@1",
     )
-    (a,) = world.engines().values()
+    (a,) = dataset.engines().values()
     assert (a.measures["P@1"].mean, a.measures["P@1"].n) == (0.75, 2)
     assert a.judged == 0.75
 
 
 def test_bounds_are_means_over_the_same_queries() -> None:
-    world = World(
+    dataset = JudgedDataset(
         {"A": {"q1": ["a", "u"], "q2": ["b"]}},
         [{("q1", "a"): 1, ("q1", "u"): None, ("q2", "b"): 1}],
         BINARY,
         measures="P@2",
     )
-    mean = world.engines()["A"].measures["P@2"]
+    mean = dataset.engines()["A"].measures["P@2"]
     assert (low_end(mean.bounds), mean.mean, high_end(mean.bounds)) == (0.5, 0.75, 0.75)
 
 
 def test_a_mean_over_nothing_is_unknown() -> None:
-    (broke,) = World({"A": {"q": None}}, [], measures="P@1").engines().values()
+    (broke,) = JudgedDataset({"A": {"q": None}}, [], measures="P@1").engines().values()
     mean = broke.measures["P@1"]
     assert (mean.mean, low_end(mean.bounds), high_end(mean.bounds), mean.n, mean.paired, mean.paired_n) == (
         None,
@@ -100,9 +100,9 @@ def test_a_mean_over_nothing_is_unknown() -> None:
 
 
 def test_no_engine_has_no_summary() -> None:
-    assert World({}, []).engines() == {}
+    assert JudgedDataset({}, []).engines() == {}
 
 
-def test_engines_are_summed_up_in_one_order(nightly: World) -> None:
+def test_engines_are_summed_up_in_one_order(nightly: JudgedDataset) -> None:
     turned = replace(nightly, returned={engine: nightly.returned[engine] for engine in ("B", "A")})
     assert turned.engines() == nightly.engines()

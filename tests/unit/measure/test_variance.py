@@ -1,4 +1,4 @@
-"""Where scores vary: published tables, statsmodels, and worlds whose variances are known."""
+"""Where scores vary: published tables, statsmodels, and datasets whose variances are known."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_nothing_varies() -> None:
     assert estimate_components(np.full((2, 3, 4), 0.5)) == VarianceComponents(0, 0, 0, 0)
 
 
-def test_components_find_the_variances_of_a_made_world() -> None:
+def test_components_find_the_variances_of_a_simulated_dataset() -> None:
     chance = np.random.default_rng(0)
     queries, engines, repeats = 400, 60, 3
     values = (

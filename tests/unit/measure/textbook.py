@@ -1,4 +1,4 @@
-"""Owns an independent oracle: the measures in plain Python, rank by rank, for fully judged worlds."""
+"""An independent oracle: the measures in plain Python, rank by rank, for fully judged datasets."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from judge.errors import SetupError
 from judge.models.endpoint import Endpoint
 from judge.records import Sampling, Usage
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
-from tests.unit.models.asking import CANARY, PROMPT, SAMPLING, always, ask, open_at
+from tests.unit.models.adapter_calls import CANARY, PROMPT, SAMPLING, always, ask, open_at
 
 GRADE = '{"grade": 2}'
 PATH = "/api/v1/services/aigc/text-generation/generation"

@@ -12,7 +12,7 @@ from judge.errors import AccountError, CallError, NoResponse, RequestRejected, R
 from judge.records import Completion
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
-from tests.unit.models.asking import ADAPTERS, CANARY, Case, always, ask, cases, open_at, reply_of
+from tests.unit.models.adapter_calls import ADAPTERS, CANARY, Case, always, ask, cases, open_at, reply_of
 
 CLASSES: dict[str, type[CallError]] = {
     "rate_limit": RetryableError,

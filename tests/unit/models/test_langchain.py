@@ -18,7 +18,7 @@ from judge.models.endpoint import Endpoint
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
-from tests.unit.models.asking import CANARY, KEYS, PROMPT, SAMPLING, agree, always, ask, open_at
+from tests.unit.models.adapter_calls import CANARY, KEYS, PROMPT, SAMPLING, agree, always, ask, open_at
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage

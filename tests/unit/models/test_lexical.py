@@ -11,7 +11,7 @@ from judge.models import open_model
 from judge.models.lexical import extract_terms, grade_overlap
 from judge.records import BINARY, GRADED, Lang, Scale, Usage
 from tests.support.cases import check_each
-from tests.unit.models.asking import PROMPT, SAMPLING
+from tests.unit.models.adapter_calls import PROMPT, SAMPLING
 
 
 def answer(query: str, snippet: str, lang: Lang, scale: Scale) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from judge.models.endpoint import Endpoint
 from judge.models.lexical import Lexical
 from judge.records import Sampling
 from tests.support.cases import check_each
-from tests.unit.models.asking import KEYS, SAMPLING
+from tests.unit.models.adapter_calls import KEYS, SAMPLING
 
 
 @check_each(

@@ -15,7 +15,7 @@ from judge.models.openai import OpenAI
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
-from tests.unit.models.asking import CANARY, PROMPT, SAMPLING, SCHEMA, agree, always, ask, open_at
+from tests.unit.models.adapter_calls import CANARY, PROMPT, SAMPLING, SCHEMA, agree, always, ask, open_at
 
 GRADE = '{"grade": 2}'
 

@@ -15,7 +15,7 @@ from judge.models.error_mapping import ErrorResponse, classify
 from judge.records import Usage
 from tests.support.cases import check_each, count_examples
 from tests.support.fake_server import Reply
-from tests.unit.models.asking import always, ask, open_at
+from tests.unit.models.adapter_calls import always, ask, open_at
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
 NAMES = st.sampled_from(

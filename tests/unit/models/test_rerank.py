@@ -16,7 +16,7 @@ from judge.records import Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.support.rerank_server import rerank, rerank_as_tei
-from tests.unit.models.asking import CANARY, PROMPT, SAMPLING, always, ask
+from tests.unit.models.adapter_calls import CANARY, PROMPT, SAMPLING, always, ask
 
 KEYS = {"DASHSCOPE_API_KEY": CANARY, "COHERE_API_KEY": CANARY, "RERANK_API_KEY": CANARY}
 TEXT = "Tea is a drink. grade=3"

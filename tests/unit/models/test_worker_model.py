@@ -15,7 +15,7 @@ from judge.models.worker_model import PromptWorker, Result, Worker, WorkerLost, 
 from judge.records import Completion, Prompt
 from tests.support import virtual_time
 from tests.support.command_line import command
-from tests.unit.models.asking import PROMPT
+from tests.unit.models.adapter_calls import PROMPT
 
 
 class EchoModel:

@@ -1,4 +1,4 @@
-"""Owns the worlds in which single nights are tried."""
+"""Fixtures of projects for tests of single nights."""
 
 from __future__ import annotations
 

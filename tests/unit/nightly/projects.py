@@ -1,4 +1,4 @@
-"""Small worlds in which nights happen: engines whose results come and go, and a judge that changes.
+"""Small projects for nights: engines whose results change, and an assessor that changes.
 
 Datasets come from the module `simulated`; each snippet says its true grade, and the judge reads it there,
 flips now and then, and can be swapped or switched off. Canaries get their expected grade. The judge is a

@@ -1,4 +1,4 @@
-"""Owns simulated nights: engines that rank a universe of documents, and a judge with its moods.
+"""Simulated nights: engines that rank a set of documents, and an assessor with random errors.
 
 A query has 40 documents with true grades. An engine ranks them by true grade and its own noise, which
 moves a little every night, so that results come and go and no engine gets better or worse. A document's
@@ -136,9 +136,9 @@ class Grader:
     usual: Ints
     unsteady: Floats
 
-    def grades(self, rng: np.random.Generator, repeats: int, mood: float = 0.01) -> Grades:
-        """A night's grades; `mood` is the share of pairs that get another grade for this night alone."""
-        usual = np.where(rng.random(self.usual.shape) < mood, _beside(rng, self.usual), self.usual)
+    def grades(self, rng: np.random.Generator, repeats: int, error_share: float = 0.01) -> Grades:
+        """A night's grades; `error_share` is the share of pairs that get another grade for this night alone."""
+        usual = np.where(rng.random(self.usual.shape) < error_share, _beside(rng, self.usual), self.usual)
         off = rng.random((repeats, len(usual))) < self.unsteady
         grades = np.where(off, _beside(rng, np.broadcast_to(usual, off.shape)), usual)
         return {("q", f"{pair:03}"): column.tolist() for pair, column in enumerate(grades.T)}

@@ -12,7 +12,7 @@ from judge.measure.measures import parse_measures
 from judge.measure.score import Scores, score_rankings
 from judge.records import GRADED, Ranking
 from tests.fault_injection import month
-from tests.unit.measure.world import judgment, snippet
+from tests.unit.measure.judged_dataset import judgment, snippet
 from tests.unit.nightly import simulated
 
 

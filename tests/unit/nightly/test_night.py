@@ -16,7 +16,7 @@ from judge.config.run import Config
 from judge.errors import InputError, SetupError
 from judge.nightly import job
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
-from tests.unit.collect.asking import write_queries
+from tests.unit.collect.engine_calls import write_queries
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze, nightly_project, reworded
 
 

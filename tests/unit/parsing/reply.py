@@ -1,4 +1,4 @@
-"""Owns a reply in the making: what it truly says, and the pieces that shapes put together."""
+"""A reply while it is built: its true value, and the pieces that shapes combine."""
 
 from __future__ import annotations
 

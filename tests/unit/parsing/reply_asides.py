@@ -1,4 +1,4 @@
-"""Owns what models say beside an answer: more members, corrections, and objects that are not their own."""
+"""Texts of models beside an answer: more members, corrections, and objects that they quote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the damaged replies that reading is tried on: a true value, wrapped and hurt in random ways.
+"""Random damaged replies for the parser: a true value in a wrapping with random damage.
 
 The value itself is never touched (or the case says that there is none to read), so every reply has
 only two right outcomes: the true value, or a refusal. tests/fault_injection/replies.py reads a million.

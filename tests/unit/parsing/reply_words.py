@@ -1,4 +1,4 @@
-"""Owns the words that damaged replies are made of: reasons, values and the text around an answer."""
+"""The words of damaged replies: reasons, values and the text around an answer."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from judge.measure.stability import measure_stability
 from judge.records import GRADED, Dataset, Query
 from judge.runs.folder import dump_json
 from judge.runs.record_json import to_json
+from tests.unit.measure.judged_dataset import judgment
 from tests.unit.measure.tables import NAN, tabled
-from tests.unit.measure.world import judgment
 
 QUERIES = {f"q{number:02}": Query(f"q{number:02}", f"text {number}", "text", "en") for number in range(6)}
 

@@ -36,7 +36,7 @@ ROWS = st.lists(
 )
 
 
-def world(given_rows: list[tuple[str, ...]], depth: int = 3, max_chars: int = 400) -> tuple[Dataset, Pool]:
+def dataset(given_rows: list[tuple[str, ...]], depth: int = 3, max_chars: int = 400) -> tuple[Dataset, Pool]:
     """Rows of query id, engine, title, date, snippet; the address tells the engine."""
     names = ("query_id", "engine", "title", "date", "snippet")
     data = read_dataset(
@@ -71,7 +71,7 @@ def table(path: Path) -> list[dict[str, str]]:
 def test_every_label_comes_back_to_its_pair(
     given_rows: list[tuple[str, ...]], seed: int, separator: str, end: str, mark: str
 ) -> None:
-    data, pool = world(given_rows)
+    data, pool = dataset(given_rows)
     assume(select_labellable(pool))
     query_ids = list(data.queries)
     with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +96,7 @@ def test_every_label_comes_back_to_its_pair(
 @settings(max_examples=count_examples(8))
 @given(ROWS)
 def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str, ...]]) -> None:
-    data, contents = world(given_rows)
+    data, contents = dataset(given_rows)
     with tempfile.TemporaryDirectory() as folder:
         path = labelling_plan.write(Path(folder) / "plan.csv", data, contents, list(data.queries))
         content = path.read_bytes()
@@ -112,7 +112,7 @@ def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str,
 
 
 def test_people_see_what_the_assessor_saw_and_no_more(tmp_path: Path) -> None:
-    data, pool = world(
+    data, pool = dataset(
         [("q", "bing", "<b>A &amp; B</b>", "2026-05-01", "one<br>two"), ("q", "baidu", "", "", "=3")]
     )
     path = labelling_plan.write(tmp_path / "plan.csv", data, pool, ["q"])
@@ -135,16 +135,16 @@ def test_the_order_of_the_rows_says_nothing_of_engines_or_ranks(seed: int) -> No
     chance = random.Random(seed)
     texts = [f"text {number}" for number in range(8)]
     given_rows: list[tuple[str, ...]] = [("q", engine, "", "", text) for engine in "ab" for text in texts]
-    data, pool = world(given_rows, depth=10)
+    data, pool = dataset(given_rows, depth=10)
     chance.shuffle(given_rows)
     renamed = [(row[0], {"a": "z"}.get(row[1], row[1]), *row[2:]) for row in given_rows]
-    other, pooled = world(renamed, depth=10)
+    other, pooled = dataset(renamed, depth=10)
     assert list(labelling_plan.rows(other, pooled, ["q"])) == list(labelling_plan.rows(data, pool, ["q"]))
 
 
 def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
     texts = [f"text {number:02}" for number in range(30)]
-    data, pool = world([(query, "e", "", "", text) for query in "pqr" for text in texts], depth=50)
+    data, pool = dataset([(query, "e", "", "", text) for query in "pqr" for text in texts], depth=50)
 
     def order(seed: int) -> list[tuple[str, str]]:
         return [(row[0], row[6]) for row in labelling_plan.rows(data, pool, ["r", "p", "r"], seed)]
@@ -158,13 +158,13 @@ def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
 
 
 def test_only_the_pool_is_asked_about() -> None:
-    data, pool = world([("q", "e", "", "", text) for text in ("one", "two", "three")], depth=2)
+    data, pool = dataset([("q", "e", "", "", text) for text in ("one", "two", "three")], depth=2)
     assert {row[6] for row in labelling_plan.rows(data, pool, ["q"])} == {"one", "two"}
     assert list(labelling_plan.rows(data, pool, [])) == []
 
 
 def test_snippets_without_text_are_not_asked_about() -> None:
-    data, pool = world(
+    data, pool = dataset(
         [("q", "e", "", "", "one"), ("q", "e", "", "2026-05-01", " <br> "), ("r", "e", "", "", "")]
     )
     assert [row[:4] for row in labelling_plan.rows(data, pool, ["q", "r"])] == [
@@ -180,7 +180,7 @@ def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> Non
 
 
 def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path: Path) -> None:
-    data, pool = world([("q", "e", "", "", "one")])
+    data, pool = dataset([("q", "e", "", "", "one")])
     with pytest.raises(InputError, match="query 'x' is not in the run"):
         labelling_plan.write(tmp_path / "plan.csv", data, pool, ["q", "x"])
     with pytest.raises(InputError, match="there is no folder"):
@@ -195,7 +195,7 @@ def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path:
 
 
 def test_a_cell_fits_a_spreadsheet() -> None:
-    data, pool = world([("q", "e", "", "", "x" * 100_000)], max_chars=100_000)
+    data, pool = dataset([("q", "e", "", "", "x" * 100_000)], max_chars=100_000)
     with tempfile.TemporaryDirectory() as folder:
         (row,) = table(labelling_plan.write(Path(folder) / "plan.csv", data, pool, ["q"]))
     assert 30_000 < len(row["snippet"]) < 32_767

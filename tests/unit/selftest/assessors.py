@@ -1,4 +1,4 @@
-"""Owns loopback assessors for self-tests: they know the shipped probes and are sound, or wrong in one way."""
+"""Assessors on a loopback server for self-tests: correct on the shipped probes, or wrong in one way."""
 
 from __future__ import annotations
 

@@ -1,0 +1,170 @@
+"""Options, names and descriptions of engines, and errors before a call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.collect.registry import KNOWN, open_engines, read_custom_engine
+from judge.config.collect import CollectConfig
+from judge.errors import InputError, SetupError
+from tests.support.cases import check_each
+
+LOCAL = "http://127.0.0.1:9"
+TABLE: dict[str, Any] = {"url": "https://mine.example/find?q={query}", "results": "items"}
+
+
+def opened(*engines: str, **options: Any) -> list[str]:
+    """The names of what was opened, from an empty environment."""
+    config = CollectConfig(queries="q.txt", engines=engines, out="d.jsonl", **options)
+    return [source.name for source in open_engines(config, {})]
+
+
+def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_is_written_down() -> None:
+    assert opened(*KNOWN, base_urls=dict.fromkeys(KNOWN, LOCAL)) == list(KNOWN)
+    assert all(engine.docs.startswith("https://") for engine in KNOWN.values())
+
+
+@check_each(
+    ("engine", "options", "expected"),
+    [
+        ("brvae", {}, "did you mean 'brave'"),
+        ("google", {}, "unknown engine 'google'"),
+        ("http:mine", {}, r"write a table \[collect.engines.mine\]"),
+        (
+            "brave",
+            {"base_urls": {"brave": LOCAL, "exa": LOCAL}},
+            "'exa', which is no engine of",
+        ),
+        ("brave", {"base_urls": {"brave": "ftp://x"}}, "no server's address"),
+        ("brave", {"base_urls": {"brave": "http://me:word@localhost"}}, "user or password"),
+        ("http:mine", {"engine_tables": {"mine": {**TABLE, "url": "mine"}}}, "url is 'mine'; it is"),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "url": "https://{query}/x"}}},
+            "it is like https",
+        ),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "url": "https://[x/?q={query}"}}},
+            "it is like https",
+        ),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "url": "https://x/?q=fixed"}}},
+            "all queries would be",
+        ),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "params": {"size": "{n}"}}}},
+            "{n} is no slot",
+        ),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "headers": {"X": "{kee}"}}}},
+            "{kee} is no slot",
+        ),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {"url": TABLE["url"]}}},
+            "results is missing; it is the path",
+        ),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "colour": "red"}}},
+            "unknown option 'colour'",
+        ),
+        ("http:mine", {"engine_tables": {"mine": {**TABLE, "page": True}}}, "page is true; it is a whole"),
+        ("http:mine", {"engine_tables": {"mine": {**TABLE, "page": 0}}}, "page is 0; it must be at least 1"),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "fields": {"rank": "x"}}}},
+            "unknown option 'rank'",
+        ),
+        ("http:mine", {"engine_tables": {"mine": {**TABLE, "fields": {"url": 3}}}}, "url is 3; it is a path"),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "headers": {"X": 3}}}},
+            "headers.X is 3; it is",
+        ),
+        ("langchain:DuckDuckGoSearchAPIWrapper", {}, "its order measures no engine"),
+        ("langchain:ddgs:DDGS", {}, "sorts results on this machine"),
+        ("langchain:langchain_classic.retrievers:EnsembleRetriever", {}, "mixes the results"),
+        ("langchain:Nothing", {}, "not known by name"),
+        ("langchain:no.such.package:Search", {}, "cannot be made"),
+        (
+            "langchain:json:JSONDecoder",
+            {"engine_tables": {"JSONDecoder": {"options": {"x": 1}}}},
+            "cannot be made",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(engine: str, options: dict[str, Any], expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        opened(engine, **options)
+
+
+def test_a_wrong_header_is_named_without_the_others_which_may_hold_a_key() -> None:
+    headers = {"Authorization": "Bearer canary-5b1d9f", "X-Limit": 3}
+    with pytest.raises(InputError) as caught:
+        opened("http:mine", engine_tables={"mine": {**TABLE, "headers": headers}})
+    assert str(caught.value) == "[collect.engines.mine]: headers.X-Limit is 3; it is a text"
+
+
+def test_two_engines_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="two engines are called 'brave'"):
+        opened("brave", "http:brave", base_urls={"brave": LOCAL}, engine_tables={"brave": TABLE})
+
+
+def test_a_described_engine_on_the_internet_needs_the_key_that_it_names() -> None:
+    with pytest.raises(SetupError, match="set MINE"):
+        opened("http:mine", engine_tables={"mine": {**TABLE, "key": "MINE"}})
+
+
+@pytest.mark.parametrize(
+    ("url", "base", "path"),
+    [
+        ("HTTPS://Mine.example/Find?q={query}#top", "https://Mine.example", "/Find?q={query}"),
+        ("http://mine.example:8080?q={query}", "http://mine.example:8080", "?q={query}"),
+        ("https://mine.example//find/{query}", "https://mine.example", "//find/{query}"),
+    ],
+)
+def test_an_address_is_a_server_and_the_rest(url: str, base: str, path: str) -> None:
+    result = read_custom_engine("mine", {**TABLE, "url": url})
+    assert (result.base_url, result.path) == (base, path)
+
+
+def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -> None:
+    toml = tmp_path / "judge.toml"
+    toml.write_text(
+        'model = "lexical"\n[collect]\nqueries = "q.txt"\nengine = ["brave", "http:mine"]\nout = "d.jsonl"\n'
+        'depth = 5\nrate = 2\n[collect.base_urls]\nbrave = "http://a"\n'
+        '[collect.engines.mine]\nresults = "x"\n',
+        encoding="utf-8",
+    )
+    result = CollectConfig.load(toml, depth=7, out=None)
+    assert (result.engines, result.depth, result.rate) == (("brave", "http:mine"), 7, 2)
+    assert (result.base_urls, result.engine_tables) == ({"brave": "http://a"}, {"mine": {"results": "x"}})
+
+
+@check_each(
+    ("table", "expected"),
+    [
+        ("", r"queries is missing; give QUERIES, or write it in \[collect\]"),
+        ('queries = "q.txt"', "engine is missing; give engine NAME"),
+        ('queries = "q.txt"\nengine = []\nout = "d"', "no engine was named"),
+        ('queries = "q.txt"\nengine = "brave"', "engine is 'brave'; it is a list of texts"),
+        ("queries = 3", "queries is 3; it is a text"),
+        ("dept = 3", "did you mean 'depth'"),
+        ("depth = true", "depth is true; it is a whole number"),
+        ('queries = "q"\nengine = ["brave"]\nout = "d"\nrate = 0', "rate is 0"),
+        ('queries = "q"\nengine = ["brave"]\nout = "d"\ntimeout = inf', "timeout is inf; it is a number"),
+    ],
+)
+def test_bad_options_are_named(table: str, expected: str, tmp_path: Path) -> None:
+    toml = tmp_path / "judge.toml"
+    toml.write_text(f"[collect]\n{table}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"judge\.toml: \[collect\] .*{expected}"):
+        CollectConfig.load(toml)

@@ -1,0 +1,129 @@
+"""Small datasets for tests of measures: lists of names, and their grades.
+
+A result is written `document` or `document/wording`; two wordings of one document are two snippets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from judge.measure.columns import ResultColumns, tabulate_results
+from judge.measure.engine_summary import EngineResult, summarise_engines
+from judge.measure.measures import parse_measures
+from judge.measure.score import Scores, score_rankings
+from judge.records import GRADED, Judgment, Ranking, Scale, Score, Snippet
+
+#: What an engine returned for each query: results best first, or None where it broke.
+Returned = Mapping[str, Mapping[str, Sequence[str] | None]]
+
+
+def snippet(name: str) -> Snippet:
+    return Snippet(id=name, text=name, title="", date="", url="", raw_text=name, raw_title="")
+
+
+def judgment(query: str, name: str, grade: int | None, repeat: int = 0) -> Judgment:
+    return Judgment(
+        query_id=query,
+        snippet_id=name,
+        repeat=repeat,
+        grade=grade,
+        reason="",
+        error=None if grade is not None else "rate_limit",
+        assessor="someone",
+        prompt_version="",
+        params={},
+        reply="",
+        usage=None,
+    )
+
+
+@dataclass(frozen=True)
+class JudgedDataset:
+    """What engines returned, and the grade of each (query, result) in each repeat."""
+
+    returned: Returned
+    grades: Sequence[Mapping[tuple[str, str], int | None]]
+    scale: Scale = GRADED
+    depth: int = 10
+    measures: str = "nDCG@10"
+    extra: Sequence[Judgment] = field(default_factory=list)
+
+    def rankings(self) -> list[Ranking]:
+        return [
+            Ranking(
+                engine,
+                query,
+                tuple(map(snippet, results or ())),
+                error="timeout" if results is None else None,
+            )
+            for engine, queries in self.returned.items()
+            for query, results in queries.items()
+        ]
+
+    def documents(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        return {
+            (engine, query): tuple(name.split("/")[0] for name in results[: self.depth])
+            for engine, queries in self.returned.items()
+            for query, results in queries.items()
+            if results is not None
+        }
+
+    def judgments(self) -> list[Judgment]:
+        return [
+            judgment(query, name, grade, repeat)
+            for repeat, grades in enumerate(self.grades)
+            for (query, name), grade in grades.items()
+        ] + list(self.extra)
+
+    def engines(self) -> dict[str, EngineResult]:
+        return summarise_engines(self.scores(), self.results())
+
+    def results(self) -> ResultColumns:
+        return tabulate_results(self.rankings(), self.documents(), self.depth)
+
+    def scores(self) -> Scores:
+        return score_rankings(
+            self.rankings(),
+            self.documents(),
+            self.judgments(),
+            parse_measures(self.measures),
+            self.scale,
+            depth=self.depth,
+        )
+
+    def rows(self) -> Iterator[Score]:
+        return self.scores().to_records()
+
+
+def one_list(
+    grades: Sequence[int | None], measures: str, *, scale: Scale = GRADED, depth: int = 10
+) -> JudgedDataset:
+    """One engine, one query, every result a document of its own."""
+    return side_by_side({"engine": grades}, measures, scale=scale, depth=depth)
+
+
+def side_by_side(
+    lists: Mapping[str, Sequence[int | None]], measures: str, *, scale: Scale = GRADED, depth: int = 10
+) -> JudgedDataset:
+    """Several engines on one query, no document in common."""
+    returned = {
+        engine: {"q": [f"{engine}{rank}" for rank in range(len(grades))]} for engine, grades in lists.items()
+    }
+    graded = {
+        ("q", f"{engine}{rank}"): grade
+        for engine, grades in lists.items()
+        for rank, grade in enumerate(grades)
+    }
+    return JudgedDataset(returned, [graded], scale, depth, measures)
+
+
+def values(dataset: JudgedDataset, engine: str = "engine", query: str = "q") -> dict[str, float | None]:
+    """The values of all measures for one engine on one query, in the first repeat."""
+    return {row.measure: row.value for row in dataset.rows() if (row.engine, row.query_id) == (engine, query)}
+
+
+def value(dataset: JudgedDataset, engine: str = "engine", query: str = "q") -> float | None:
+    """The value of the dataset's only measure."""
+    (only,) = values(dataset, engine, query).values()
+    return only

@@ -1,0 +1,350 @@
+"""Putting an assessor right: whose order is borne out, what is missing, and what must not matter."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import scipy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.errors import InputError
+from judge.measure.formulas import Bools, Floats
+from judge.measure.ppi import (
+    ENOUGH_LABELLED,
+    MIN_LABELLED,
+    MIN_VALUES,
+    compute_two_sided_p,
+    correct_engines,
+    count_reserve_queries,
+    draw_queries_to_label,
+)
+from tests.support.cases import check_each
+from tests.support.intervals import high_end, low_end
+from tests.unit.measure.corrected import corrected_mean, floats, graded, numbers
+
+
+def engines_dataset(n: int = 60, rest: int = 200) -> tuple[list[str], Bools, Floats, Floats]:
+    """Three engines; the assessor overrates c, which people think the worst."""
+    chance = np.random.default_rng(3)
+    shape = (3, n + rest)
+    likely = np.array([[0.7], [0.6], [0.4]]) + chance.uniform(-0.2, 0.2, n + rest)
+    relevant = chance.binomial(10, likely, shape)
+    lenience = np.array([[0.1], [0.1], [0.9]])
+    seen = chance.binomial(relevant, 0.95) + chance.binomial(10 - relevant, lenience, shape)
+    labelled = np.zeros(n + rest, bool)
+    labelled[chance.permutation(n + rest)[:n]] = True
+    return ["a", "b", "c"], labelled, np.where(labelled, relevant / 10, np.nan), seen / 10
+
+
+def test_orders_are_confirmed_reversed_or_left_open() -> None:
+    result = correct_engines(*engines_dataset())
+    assert list(result.engines) == ["a", "b", "c"]
+    outcomes = {(pair.a, pair.b): pair.outcome for pair in result.comparisons}
+    assert outcomes == {("a", "b"): "confirmed", ("c", "a"): "reversed", ("c", "b"): "reversed"}
+    assert all(pair.assessor > 0 for pair in result.comparisons)
+    names, labelled, human, assessor = engines_dataset()
+    # People see the engines alike, whatever the assessor says.
+    human[:, labelled] = np.random.default_rng(0).permuted(human[:, labelled], axis=0)
+    assert {pair.outcome for pair in correct_engines(names, labelled, human, assessor).comparisons} == {
+        "open"
+    }
+
+
+@pytest.mark.parametrize(("ahead", "outcome"), [(0.47, "open"), (0.49, "confirmed")])
+def test_an_order_is_confirmed_at_the_level_of_five_percent(ahead: float, outcome: str) -> None:
+    """Differences of ahead ± 1 on 20 queries: t = ahead · √19, and 2.093 is the quantile."""
+    human = np.stack([ahead + np.tile(floats(-1, 1), 10), np.zeros(20)])
+    assessor = np.stack([np.ones(20), np.zeros(20)])
+    (pair,) = correct_engines(["a", "b"], np.ones(20, bool), human, assessor).comparisons
+    assert pair.outcome == outcome
+
+
+def test_engines_and_pairs_are_corrected_means() -> None:
+    names, labelled, human, assessor = engines_dataset()
+    result = correct_engines(names, labelled, human, assessor)
+    for at, engine in enumerate(result.engines.values()):
+        parts = human[at, labelled], assessor[at, labelled], assessor[at, ~labelled]
+        assert numbers(engine) == pytest.approx(numbers(corrected_mean(*parts)))
+        assert engine.assessor == pytest.approx(assessor[at].mean())
+        assert engine.assessor_n == 260
+    pair = result.comparisons[1]
+    y, f = human[2] - human[0], assessor[2] - assessor[0]
+    # Three pairs: each interval leaves out its difference in a third of 5 % of all cases.
+    expected = corrected_mean(y[labelled], f[labelled], f[~labelled], level=1 - 0.05 / 3)
+    assert numbers(pair) == pytest.approx(numbers(expected))
+    assert pair.assessor == pytest.approx(f.mean())
+    assert pair.assessor_n == 260
+
+
+def test_p_is_adjusted_over_all_pairs() -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    pairs = correct_engines(*engines_dataset()).comparisons
+    raw = [pair.p for pair in pairs]
+    assert [pair.p_adjusted for pair in pairs] == pytest.approx(multipletests(raw, method="bonferroni")[1])
+
+
+@given(st.integers(0, 10_000), st.integers(2, 5))
+def test_a_verdict_is_what_the_interval_shows(seed: int, engines: int) -> None:
+    chance = np.random.default_rng(seed)
+    shape = engines, 60
+    human = chance.binomial(5, chance.uniform(0.3, 0.7, (engines, 1)), shape) / 5
+    assessor = np.clip(human + chance.normal(0, 0.2, shape), 0, 1)
+    names = [f"e{number}" for number in range(engines)]
+    for pair in correct_engines(names, np.arange(60) < 25, human, assessor).comparisons:
+        low, high = low_end(pair.ci95), high_end(pair.ci95)
+        assert low is not None
+        assert high is not None
+        assert pair.p_adjusted is not None
+        assert pair.outcome == ("confirmed" if low > 0 else "reversed" if high < 0 else "open")
+        assert (pair.p_adjusted < 0.05) == (pair.outcome != "open")
+
+
+@pytest.mark.parametrize(("different", "outcome"), [(5, "open"), (6, "confirmed")])
+def test_two_that_people_tell_apart_on_few_queries_get_no_verdict(different: int, outcome: str) -> None:
+    """On 20 labelled queries; by the t test six equal differences give p = 0.010, five p = 0.021."""
+    human = np.zeros((2, 40))
+    human[0, :different] = 1
+    assessor = np.stack([np.ones(40), np.zeros(40)])
+    (pair,) = correct_engines(["a", "b"], np.arange(40) < 20, human, assessor).comparisons
+    assert (pair.outcome, pair.different) == (outcome, different)
+    assert (low_end(pair.ci95) is None) == (pair.p_adjusted is None) == (outcome == "open")
+
+
+def test_the_order_of_engines_changes_nothing() -> None:
+    names, labelled, human, assessor = engines_dataset()
+    human[1, :5] = np.nan
+    assessor[2, 3:9] = np.nan
+    result = correct_engines(names, labelled, human, assessor)
+    turned = [2, 0, 1]
+    assert correct_engines([names[at] for at in turned], labelled, human[turned], assessor[turned]) == result
+
+
+def test_the_order_of_queries_changes_nothing_but_rounding() -> None:
+    names, labelled, human, assessor = engines_dataset()
+    result = correct_engines(names, labelled, human, assessor)
+    turned = correct_engines(names, labelled[::-1], human[:, ::-1], assessor[:, ::-1])
+    for one, other in zip(result.comparisons, turned.comparisons, strict=True):
+        assert (one.a, one.b, one.outcome) == (other.a, other.b, other.outcome)
+        assert numbers(one) == pytest.approx(numbers(other))
+
+
+@pytest.mark.parametrize("names", [["x", "y"], ["y", "x"]])
+def test_where_the_assessor_has_no_order_people_s_labels_decide(names: list[str]) -> None:
+    """The first is the better one by people, and whatever it is called, the answer is the same."""
+    _, labelled, human, assessor = engines_dataset()
+    # Equal but for rounding: without care the sign of 1e-17 would choose.
+    twins = np.stack([assessor[0] + 1e-16 * np.arange(260), assessor[0]])
+    (pair,) = correct_engines(names, labelled, human[:2], twins).comparisons
+    assert ((pair.a, pair.b), pair.outcome) == (tuple(names), "decided")
+    assert pair.corrected > 0
+    assert pair.p_adjusted is not None
+    assert pair.p_adjusted < 0.05
+
+
+def test_a_tie_that_people_s_labels_leave_is_open() -> None:
+    _, labelled, human, assessor = engines_dataset()
+    (pair,) = correct_engines(["y", "x"], labelled, human[[0, 0]], assessor[[0, 0]]).comparisons
+    assert ((pair.a, pair.b), pair.outcome) == (("x", "y"), "open")
+    assert (pair.corrected, low_end(pair.ci95), pair.p_adjusted) == (0, None, None)
+    # The second is a little better, for people, than chance alone would make it: still open, and first.
+    little = human[0] + np.where(np.arange(260) % 2, 0.11, -0.1)
+    for names in (["x", "y"], ["y", "x"]):
+        (pair,) = correct_engines(names, labelled, np.stack([human[0], little]), assessor[[0, 0]]).comparisons
+        assert (pair.b, pair.a, pair.outcome) == (*names, "open")
+        assert str(pair.assessor) == "0.0"
+
+
+def test_one_engine_has_no_pairs() -> None:
+    _, labelled, human, assessor = engines_dataset()
+    result = correct_engines(["a"], labelled, human[:1], assessor[:1])
+    assert (len(result.engines), result.comparisons) == (1, ())
+
+
+# ---- values that are missing
+
+
+def test_a_query_without_a_value_by_people_weighs_nothing() -> None:
+    """With no rest it is the t test on the labelled queries that have a value."""
+    human, assessor, _ = graded(40, 0)
+    human[::4] = np.nan
+    (result,) = correct_engines(["e"], np.ones(40, bool), human[None], assessor[None]).engines.values()
+    theirs = scipy.stats.ttest_1samp(human[~np.isnan(human)], 0)
+    interval = theirs.confidence_interval(0.95)
+    assert [result.corrected, *(result.ci95 or ()), compute_two_sided_p(result)] == pytest.approx(
+        [np.nanmean(human), interval.low, interval.high, theirs.pvalue]
+    )
+    assert (result.labelled, result.undefined, result.rest, result.filled) == (30, 10, 0, 0)
+
+
+def test_the_mean_stands_in_where_the_assessor_has_no_value() -> None:
+    names, labelled, human, assessor = engines_dataset()
+    assessor[0, ::7] = np.nan
+    gap = np.isnan(assessor[0])
+    filled = np.where(gap, np.nanmean(assessor[0]), assessor[0])
+    result = correct_engines(["a"], labelled, human[:1], assessor[:1]).engines["a"]
+    whole = correct_engines(["a"], labelled, human[:1], filled[None]).engines["a"]
+    assert numbers(result) == pytest.approx(numbers(whole))
+    assert (result.filled, result.assessor_n) == (gap.sum(), 260 - gap.sum())
+    assert result.assessor == pytest.approx(np.nanmean(assessor[0]))
+    pair = correct_engines(names, labelled, human, assessor).comparisons[0]
+    assert (pair.filled, pair.assessor_n) == (gap.sum(), 260 - gap.sum())
+
+
+def test_a_mean_over_some_queries_by_hand() -> None:
+    """Half of the labelled queries have a value, so each that has one counts twice.
+
+    Of y = (1, 0, none, none) the errors about the mean are 2 (1/2, -1/2, 0, 0). The assessor's values
+    are (1, 0, 0, 0) there and (1, 0, 0, 1) on the rest, about their mean 2 (f - 3/8). Each 20 times over:
+    cov = 40/79, var = 150/159, lambda = cov / (2 var).
+    """
+    human = np.tile(floats(1, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan), 20)
+    assessor = np.tile(floats(1, 0, 0, 0, 1, 0, 0, 1), 20)
+    labelled = np.tile(np.arange(8) < 4, 20)
+    result = correct_engines(["e"], labelled, human[None], assessor[None]).engines["e"]
+    weight = (40 / 79) / (2 * 150 / 159)
+    assert result.weight == pytest.approx(weight)
+    assert result.corrected == pytest.approx(1 / 2 + weight * 2 * (1 / 2 - 1 / 4))
+    assert (result.labelled, result.undefined, result.rest, result.filled) == (40, 40, 80, 0)
+
+
+def test_human_values_of_queries_that_are_not_labelled_are_ignored() -> None:
+    names, labelled, human, assessor = engines_dataset()
+    result = correct_engines(names, labelled, human, assessor)
+    assert correct_engines(names, labelled, np.where(labelled, human, 0.9), assessor) == result
+
+
+def test_too_few_labels_are_refused_with_what_to_do() -> None:
+    names, labelled, human, assessor = engines_dataset(MIN_LABELLED - 1)
+    message = "needs 20 wholly labelled queries and has 19; label 1 more: `judge agree RUN --plan 50` draws"
+    with pytest.raises(InputError, match=message):
+        correct_engines(names, labelled, human, assessor)
+    names, labelled, human, assessor = engines_dataset(24)
+    human[0, np.flatnonzero(labelled)[:5]] = np.nan
+    human[1, np.flatnonzero(labelled)[5:10]] = np.nan
+    message = (
+        "^14 of 24 labelled queries have a value for engines 'a' and 'b' .* needs 15; label at least 1 more"
+    )
+    with pytest.raises(InputError, match=message):
+        correct_engines(names, labelled, human, assessor)
+
+
+def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled() -> None:
+    names, labelled, human, assessor = engines_dataset(20)
+    human[:, np.flatnonzero(labelled)[:5]] = np.nan
+    result = correct_engines(names, labelled, human, assessor)
+    assert {(each.labelled, each.undefined) for each in result.engines.values()} == {(15, 5)}
+
+
+@pytest.mark.parametrize(
+    ("queries", "advice"),
+    [(40, "`judge agree RUN --plan 40` draws"), (19, "has only 19; judge more queries")],
+)
+def test_no_more_queries_are_advised_than_there_are(queries: int, advice: str) -> None:
+    names, labelled, human, assessor = engines_dataset(MIN_LABELLED - 1)
+    some = [*np.flatnonzero(labelled), *np.flatnonzero(~labelled)][:queries]
+    with pytest.raises(InputError, match=advice):
+        correct_engines(names, labelled[some], human[:, some], assessor[:, some])
+
+
+def test_a_run_with_too_few_queries_is_not_told_to_label_more_than_it_has() -> None:
+    names, labelled, human, assessor = engines_dataset(MIN_LABELLED - 1)
+    some = [*np.flatnonzero(labelled)[:6], *np.flatnonzero(~labelled)[:9]]
+    with pytest.raises(InputError, match="has only 15; judge more queries"):
+        correct_engines(names, labelled[some], human[:, some], assessor[:, some])
+
+
+def test_few_labels_are_warned_of() -> None:
+    assert correct_engines(*engines_dataset(ENOUGH_LABELLED)).warnings == ()
+    (warning,) = correct_engines(*engines_dataset(ENOUGH_LABELLED - 1)).warnings
+    assert warning.startswith("49 of 49 labelled queries have a value for engine 'a'; with fewer than 50")
+
+
+def test_an_assessor_without_any_value_is_refused() -> None:
+    names, labelled, human, assessor = engines_dataset()
+    assessor[1] = np.nan
+    with pytest.raises(InputError, match="no query has a value by the assessor's grades for engine 'b'"):
+        correct_engines(names, labelled, human, assessor)
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    names, labelled, human, assessor = engines_dataset()
+    for wrong in (
+        (names[:2], labelled, human, assessor),
+        (["a", "a", "c"], labelled, human, assessor),
+        ([], labelled, human[:0], assessor[:0]),
+        (names, labelled[1:], human, assessor),
+        (names, labelled, human[:, 1:], assessor),
+        (names, labelled, np.where(labelled, np.inf, human), assessor),
+    ):
+        with pytest.raises(ValueError, match=r"expected|infinite"):
+            correct_engines(*wrong)
+
+
+# ---- the plan
+
+QUERIES = [f"q{number}" for number in range(200)]
+
+
+def test_a_plan_can_be_extended_and_knows_no_order_of_queries() -> None:
+    assert draw_queries_to_label(QUERIES, 50)[:20] == draw_queries_to_label(QUERIES, 20)
+    assert draw_queries_to_label(QUERIES[::-1] + QUERIES, 50) == draw_queries_to_label(QUERIES, 50)
+    assert len(set(draw_queries_to_label(QUERIES, 200))) == 200
+    assert set(draw_queries_to_label(QUERIES, 20)) != set(draw_queries_to_label(QUERIES, 20, seed=1))
+
+
+def test_a_plan_is_the_same_on_every_machine() -> None:
+    """The hashes' own order, by sha256sum: what is labelled stays planned after an upgrade."""
+    assert draw_queries_to_label(["a", "b", "c", "d", "é"], 5) == ("c", "a", "b", "é", "d")
+
+
+def test_every_query_is_drawn_as_often() -> None:
+    drawn = Counter(query for seed in range(2000) for query in draw_queries_to_label(QUERIES[:20], 5, seed))
+    assert scipy.stats.chisquare([drawn[query] for query in QUERIES[:20]]).pvalue > 0.01
+
+
+@check_each(
+    ("count", "queries", "without", "more"),
+    [
+        (20, 200, 12, 5),
+        (50, 200, 12, 10),
+        (20, 200, 1, 2),
+        (20, 200, 0, 0),
+        (20, 22, 2, 2),
+        (5, 5, 5, 0),
+        (5, 9, 9, 4),
+    ],
+)
+def test_a_reserve_is_as_large_as_the_binomial_distribution_says(
+    count: int, queries: int, without: int, more: int
+) -> None:
+    assert count_reserve_queries(count, queries, without) == more
+    if without and more < queries - count:
+        limit = scipy.stats.binomtest(without, queries, alternative="less").proportion_ci(0.95).high
+        assert scipy.stats.binom.sf(count - 1, count + more, 1 - limit) >= 0.95
+        assert scipy.stats.binom.sf(count - 1, count + more - 1, 1 - limit) < 0.95
+
+
+def test_a_plan_with_its_reserve_is_enough_where_people_find_nothing_more_often() -> None:
+    """By the assessor 6 % of 200 queries have nothing relevant, by people 8 %; a plan of 20."""
+    chance = np.random.default_rng(0)
+    refused = {"without a reserve": 0, "with it": 0, "counted as labelled": 0}
+    more, datasets = count_reserve_queries(20, 200, 12), 2000
+    for _ in range(datasets):
+        lots = chance.permutation(200) < 16
+        refused["without a reserve"] += bool(lots[:20].any())
+        refused["with it"] += int((~lots[: 20 + more]).sum()) < 20
+        refused["counted as labelled"] += int((~lots[:20]).sum()) < MIN_VALUES
+    print(f"\nrefused in {refused} of {datasets}")
+    assert refused["without a reserve"] > 0.7 * datasets
+    assert refused["with it"] < 0.05 * datasets
+    assert refused["counted as labelled"] < 0.005 * datasets
+
+
+@pytest.mark.parametrize("count", [0, -1, 201])
+def test_a_plan_of_none_or_more_than_there_are_is_refused(count: int) -> None:
+    with pytest.raises(InputError, match=f"plan of {count} queries .* has 200"):
+        draw_queries_to_label(QUERIES, count)

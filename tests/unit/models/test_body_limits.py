@@ -1,0 +1,96 @@
+"""Bodies that are too large, packed or not, on the real wire: little is read, and the reason is named."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import tracemalloc
+import zlib
+from collections.abc import AsyncIterator, Callable
+from functools import cache
+
+import pytest
+from aiohttp import web
+
+from judge.errors import NoResponse
+from judge.models.chat_messages import MAX_BYTES, BodyRefused, read_limited
+from tests.support.cases import check_each
+from tests.support.server_thread import ThreadedServer
+from tests.unit.models.adapter_calls import ask, open_at
+
+
+@cache
+def bomb() -> bytes:
+    """Return 100 MB of zeros, packed to 100 kB."""
+    return gzip.compress(bytes(100 * 2**20), 9)
+
+
+class Packed(ThreadedServer):
+    """A server that answers every request with `body` in the content `encoding`."""
+
+    def __init__(self, body: bytes, encoding: str) -> None:
+        super().__init__()
+        self._body, self._encoding = body, encoding
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        await request.read()
+        headers = {"content-type": "application/json"}
+        headers |= {"content-encoding": self._encoding} if self._encoding else {}
+        return web.Response(body=self._body, headers=headers)
+
+    @property
+    def openai_url(self) -> str:
+        return f"{self.url}/v1"
+
+    @property
+    def dashscope_url(self) -> str:
+        return f"{self.url}/api/v1"
+
+
+@check_each("adapter", ["openai", "dashscope", "langchain:openai"])
+@check_each(
+    ("body", "encoding", "words"),
+    [
+        (bomb, "gzip", "larger than 8 MB"),
+        (lambda: b" " * (MAX_BYTES + 1), "", "larger than 8 MB"),
+        (lambda: b"x", "br", "compressed with 'br'"),
+        (lambda: b"no gzip", "gzip", "is no gzip"),
+    ],
+)
+def test_a_body_beyond_the_limit_ends_the_call(
+    adapter: str, body: Callable[[], bytes], encoding: str, words: str
+) -> None:
+    with Packed(body(), encoding) as server:
+        model = open_at(adapter, server)  # type: ignore[arg-type]
+        tracemalloc.start()
+        try:
+            with pytest.raises(NoResponse) as caught:
+                ask(model)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    if adapter != "langchain:openai":
+        assert words in str(caught.value)
+    assert peak < 8 * MAX_BYTES
+
+
+@pytest.mark.parametrize(
+    ("packed", "encoding"),
+    [(gzip.compress(b"{}", mtime=0), "gzip"), (zlib.compress(b"{}"), "deflate"), (b"{}", None)],
+)
+def test_a_body_within_the_limit_is_unpacked(packed: bytes, encoding: str | None) -> None:
+    assert asyncio.run(_read(packed, encoding)) == b"{}"
+
+
+def test_a_body_of_exactly_the_limit_is_read() -> None:
+    assert len(asyncio.run(_read(gzip.compress(bytes(MAX_BYTES)), "gzip"))) == MAX_BYTES
+    with pytest.raises(BodyRefused):
+        asyncio.run(_read(gzip.compress(bytes(MAX_BYTES + 1)), "gzip"))
+
+
+async def _read(packed: bytes, encoding: str | None) -> bytes:
+    async def chunks() -> AsyncIterator[bytes]:
+        for start in range(0, len(packed), 16_384):
+            yield packed[start : start + 16_384]
+
+    return b"".join([part async for part in read_limited(chunks(), encoding)])

@@ -1,0 +1,138 @@
+"""Addresses of servers: invalid ones, proxies of the environment, reasons for a failed connection."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+
+import pytest
+
+from judge.errors import CallError, ConnectionFailed, SetupError
+from judge.models import open_model
+from judge.models.endpoint import proxy_for
+from judge.models.error_mapping import connection_error
+from tests.support.cases import check_each
+from tests.support.fake_server import LoopbackServer, Reply
+from tests.unit.models.adapter_calls import ADAPTERS, CANARY, KEYS, SAMPLING, always, ask, open_at
+
+ANSWER = Reply(text='{"grade": 2}')
+
+
+def opened(kind: str, url: str) -> None:
+    open_model(f"{kind}:m", base_url=url, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
+
+
+@check_each("kind", [*ADAPTERS, "langchain:ollama"])
+@check_each(
+    ("url", "why"),
+    [
+        ("http://h/v1?api-key=canary", "holds a query or a fragment"),
+        ("http://h/v1#canary", "holds a query or a fragment"),
+        ("http://canary:pw@h/v1", "holds a user or password"),
+        ("http://h/v1\nX-Header: y", "is no server's address"),
+        ("http://h/v1/ ", "is no server's address"),
+        ("http://h/v1?k=canary\n", "is no server's address"),
+    ],
+)
+def test_an_address_is_a_host_and_a_path_and_nothing_else(kind: str, url: str, why: str) -> None:
+    with pytest.raises(SetupError, match=why) as refused:
+        opened(kind, url)
+    assert "canary" not in str(refused.value)
+
+
+@pytest.fixture
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment that names no proxy."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("adapter", ["openai", "dashscope", "langchain:openai"])
+@pytest.mark.parametrize("named", ["http_proxy", "all_proxy"])
+def test_a_private_server_is_never_called_through_a_proxy(
+    adapter: str, named: str, no_proxy: pytest.MonkeyPatch
+) -> None:
+    with always(ANSWER) as between, always(ANSWER) as server:
+        no_proxy.setenv(named, between.url)
+        ask(open_at(adapter, server))
+        assert (len(between.requests), len(server.requests)) == (0, 1)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_a_public_server_is_called_through_the_proxy(adapter: str, no_proxy: pytest.MonkeyPatch) -> None:
+    with LoopbackServer(lambda _: Reply(status=407, body='{"message": "who are you?"}')) as between:
+        no_proxy.setenv("http_proxy", between.url)
+        model = open_model(
+            f"{adapter}:m",
+            base_url="http://judge.example/api/v1",
+            environ=KEYS,
+            sampling=SAMPLING,
+            timeout=60,
+            concurrency=1,
+        )
+        with pytest.raises(CallError, match=r"HTTP 407.*the proxy asks for a user and a password"):
+            ask(model)
+        assert len(between.requests) == 1
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_a_proxy_that_is_none_of_http_is_refused_before_a_call(
+    adapter: str, no_proxy: pytest.MonkeyPatch
+) -> None:
+    no_proxy.setenv("all_proxy", "socks5://me:pw@127.0.0.1:9")
+    with pytest.raises(SetupError, match=r"the proxy socks5://127\.0\.0\.1:9 cannot be used"):
+        opened(adapter, "https://judge.example/v1")
+    opened(adapter, "http://127.0.0.1:9/v1")
+    no_proxy.setenv("no_proxy", "judge.example")
+    opened(adapter, "https://judge.example/v1")
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://judge.example/v1", "http://10.0.0.1:3128"),
+        ("http://judge.example/v1", None),
+        ("https://spared.example:8443/v1", None),
+        ("https://10.1.2.3/v1", None),
+        ("https://gpu.internal/v1", None),
+    ],
+)
+def test_the_proxy_is_the_one_for_the_address(
+    url: str, expected: str | None, no_proxy: pytest.MonkeyPatch
+) -> None:
+    no_proxy.setenv("https_proxy", "10.0.0.1:3128")
+    no_proxy.setenv("no_proxy", "spared.example")
+    assert proxy_for(url) == expected
+
+
+TLS = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")
+TLS.reason = "WRONG_VERSION_NUMBER"
+
+
+@pytest.mark.parametrize(
+    ("cause", "words", "lasting"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "unknown host (Name or ser", True),
+        (socket.gaierror(socket.EAI_AGAIN, "Temporary failure"), "unknown host (Temporary failure)", False),
+        (ConnectionRefusedError(111, "Connect call failed"), "connection refused", False),
+        (TLS, "no TLS connection: ", True),
+    ],
+)
+def test_why_there_is_no_connection(cause: OSError, words: str, lasting: bool) -> None:
+    outer = RuntimeError("some library's words")
+    outer.__cause__ = cause
+    error = connection_error(outer, f"https://judge.example/v1/{CANARY}", CANARY)
+    assert isinstance(error, ConnectionFailed)
+    assert f"https://judge.example/v1/***: {words}" in error.detail
+    assert (error.kind, error.billed, error.lasting) == ("transport", False, lasting)
+
+
+@pytest.mark.parametrize(
+    "cause", [ConnectionResetError(104, "reset"), ssl.SSLEOFError(8, "EOF"), ValueError()]
+)
+def test_a_call_that_somebody_may_have_heard_may_be_billed(cause: Exception) -> None:
+    error = connection_error(cause, "https://judge.example/v1")
+    assert not isinstance(error, ConnectionFailed)
+    assert error.billed

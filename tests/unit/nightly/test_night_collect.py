@@ -1,0 +1,201 @@
+"""Nights that collect from engines: requests, engines that fail, and messages about both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from judge.errors import InputError
+from judge.nightly import job
+from judge.nightly.record import record_to_json
+from tests.support.command_line import command
+from tests.support.fake_engines import EngineServer, Page, SearchRequest
+from tests.unit.collect.engine_calls import write_queries
+
+QUERIES = 20
+#: How the described engine calls what a result has.
+FIELDS = 'title = "name", url = "href", snippet = "text"'
+
+
+@dataclass
+class Nights:
+    """A folder where nights ask two engines, `server`, and what either answers tonight."""
+
+    folder: Path
+    server: EngineServer
+    answers: dict[str, Callable[[SearchRequest], Page]] = field(default_factory=dict)
+
+    @property
+    def toml(self) -> Path:
+        return self.folder / "judge.toml"
+
+    @property
+    def nights(self) -> Path:
+        return self.folder / "nights"
+
+    def configure(self, collect: str = "", tables: str = "", top: str = "") -> None:
+        """Writes judge.toml, with further lines of [collect], tables, and options of the run."""
+        queries = write_queries(self.folder, *(f"harbour festival {number}" for number in range(QUERIES)))
+        addresses = f'base_urls = {{ searxng = "{self.server.url}", tavily = "{self.server.url}" }}'
+        self.toml.write_text(
+            f'model = "lexical"\n{top}\n[collect]\nqueries = "{queries}"\n'
+            f'engine = ["searxng", "tavily"]\nrate = 500.0\nattempts = 1\n{addresses}\n{collect}\n{tables}\n'
+            f'[nightly]\nfolder = "{self.nights}"\ncanary_repeats = 0\nmin_drop = 0.02\n',
+            encoding="utf-8",
+        )
+
+    def night(self, day: str) -> dict[str, object]:
+        """Does the night of `day` and gives its record."""
+        return record_to_json(job.run_nightly(self.toml, day).record)
+
+    def freeze(self) -> None:
+        """Does a night and makes it the baseline."""
+        self.night("2026-05-01")
+        job.set_baseline(self.nights / "2026-05-01", self.nights)
+
+
+def page(request: SearchRequest) -> Page:
+    """Ten results, of which every other one is to the point."""
+    long = "opens every summer beside old wooden ships"
+    texts = [f"{'page' if rank % 2 else request.query} {rank} {long}" for rank in range(10)]
+    return Page([(f"t{rank}", f"https://x.example/{rank}", text) for rank, text in enumerate(texts)])
+
+
+def on_some(odd: Page, *numbers: int) -> Callable[[SearchRequest], Page]:
+    """Answers as ever, but `odd` to the questions with these numbers."""
+    return lambda request: odd if int(request.query.split()[-1]) in numbers else page(request)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[Nights]:
+    """Nights before the first one."""
+    here: Nights
+
+    def answer(request: SearchRequest) -> Page:
+        return here.answers.get(request.engine, page)(request)
+
+    with EngineServer(answer) as server:
+        here = Nights(tmp_path, server)
+        here.configure()
+        yield here
+
+
+# --- engine settings
+
+
+def test_engines_that_are_asked_otherwise_are_not_blamed(two: Nights) -> None:
+    two.freeze()
+    two.configure("depth = 5")
+    done = command("nightly", two.toml, "--date", "2026-05-02")
+    record = json.loads((two.nights / "2026-05-02" / "night.json").read_text())
+    assert (done.returncode, record["status"], record["regression_test"]["rows"]) == (
+        3,
+        "engine settings changed",
+        [],
+    )
+    (why,) = record["reasons"]
+    assert why.startswith("engine settings changed since the baseline: depth was 10, now 5;")
+    assert f"judge baseline set {two.nights / '2026-05-02'}" in why
+    job.set_baseline(two.nights / "2026-05-02", two.nights)
+    assert two.night("2026-05-03")["status"] == "fine"
+    for at, (collect, text) in enumerate(
+        (
+            ('depth = 5\nlang = "zh"', "lang was not set, now zh"),
+            ('depth = 5\ncountry = "de"', "country was not set, now de"),
+        )
+    ):
+        two.configure(collect)
+        record = two.night(f"2026-05-1{at}")
+        assert (record["status"], text in str(record["reasons"])) == ("engine settings changed", True)
+
+
+def test_another_address_or_table_of_an_engine_is_another_question(two: Nights) -> None:
+    table = (
+        '[collect.engines.mine]\nurl = "{url}?q={{query}}"\nresults = "data.items"\n'
+        'fields = {{ {fields} }}\nsecrets = {{ token = "{mark}" }}'
+    )
+
+    def ask(path: str = "/mine", region: str = "", fields: str = FIELDS, mark: str = "x") -> None:
+        told = table.format(url=f"{two.server.url}{path}", fields=fields, mark=mark)
+        two.configure(tables=told + (f'\nparams = {{ region = "{region}" }}' if region else ""))
+        text = two.toml.read_text().replace('"searxng", "tavily"', '"searxng", "http:mine"')
+        two.toml.write_text(text.replace(f', tavily = "{two.server.url}"', ""))
+
+    ask()
+    two.freeze()
+    ask(mark="y")
+    assert two.night("2026-05-02")["status"] == "fine"
+    for day, otherwise, line in (
+        ("2026-05-03", {"region": "de"}, "params changed in [collect.engines.mine]"),
+        ("2026-05-04", {"fields": FIELDS + ', date = "day"'}, "fields changed in [collect.engines.mine]"),
+        ("2026-05-05", {"path": "/v2/mine"}, "mine's address was "),
+    ):
+        ask(**otherwise)
+        record = two.night(day)
+        assert record["status"] == "engine settings changed", record
+        assert line in str(record["reasons"])
+    kept = (two.nights / "2026-05-02" / "collected.json").read_text()
+    assert '"y"' not in kept
+
+
+def test_a_baseline_that_does_not_say_how_engines_were_asked_is_taken_as_it_is(two: Nights) -> None:
+    two.night("2026-05-01")
+    kept = two.nights / "2026-05-01" / "collected.json"
+    kept.write_text('{"remarks": []}')
+    job.set_baseline(two.nights / "2026-05-01", two.nights)
+    two.configure("depth = 20")
+    assert two.night("2026-05-02")["status"] == "fine"
+    kept.unlink()
+    job.set_baseline(two.nights / "2026-05-01", two.nights)
+    assert two.night("2026-05-03")["status"] == "fine"
+
+
+# --- answers that are missing
+
+
+def test_an_engine_that_failed_on_a_few_queries_is_told_of_with_the_reason(two: Nights) -> None:
+    two.freeze()
+    two.answers["searxng"] = on_some(Page(status=500, body="boom"), 3)
+    record = two.night("2026-05-02")
+    assert record["status"] == "fine"
+    (text,) = [each for each in record["remarks"] if "no answer" in each]  # type: ignore[attr-defined]
+    assert text.startswith("searxng: no answer to 1 of 20 queries, most often ")
+    assert "HTTP 500" in text
+    assert "no answer to 1 of 20" in (two.nights / "2026-05-02" / "summary.md").read_text()
+
+
+def test_an_engine_that_finds_nothing_at_all_is_told_of_and_no_baseline(two: Nights) -> None:
+    two.answers["tavily"] = lambda _: Page([])
+    record = two.night("2026-05-01")
+    assert (record["status"], record["exit"]) == ("no baseline", 0)
+    assert any(
+        each.startswith("tavily: found nothing for any of 20 queries")
+        for each in record["remarks"]  # type: ignore[attr-defined]
+    )
+    with pytest.raises(InputError, match="cannot be the baseline: not one query got a result from tavily"):
+        job.set_baseline(two.nights / "2026-05-01", two.nights)
+    assert not (two.nights / "baseline").exists()
+
+
+# --- what stands under every night
+
+
+def test_a_night_without_anything_to_say_has_no_remarks(two: Nights) -> None:
+    two.freeze()
+    record = two.night("2026-05-02")
+    assert (record["status"], record["remarks"]) == ("fine", [])
+
+
+def test_a_fine_night_tells_of_its_power_everywhere(two: Nights) -> None:
+    two.freeze()
+    told = job.run_nightly(two.toml, "2026-05-02")
+    summary = (two.nights / "2026-05-02" / "summary.md").read_text()
+    for text in ("\n".join(told.lines), summary.replace("\\", "")):
+        assert "would not have been detected with these 20 queries" in text
+        assert "sDCG@10 " in text
+    # The same answers as at the baseline: no difference, so the least drop that the gate looks at.
+    assert {row.detectable for row in told.record.outcomes} == {0.02}

@@ -1,0 +1,82 @@
+"""Errors that end a night before it makes a call: each names the file."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.errors import InputError
+from judge.nightly import job
+from tests.support.command_line import command
+from tests.unit.nightly.projects import RULES, NightlyProject, freeze
+
+
+def refused(here: NightlyProject) -> str:
+    """What a night of the next day is refused with, before anything is asked."""
+    day, calls = here.dawn(), here.calls
+    with pytest.raises(InputError) as caught:
+        here.night(day)
+    assert here.calls == calls
+    return str(caught.value)
+
+
+def test_a_day_that_is_empty_is_not_today(here: NightlyProject) -> None:
+    done = command("nightly", here.toml, "--date", "")
+    assert (done.returncode, here.calls) == (2, 0)
+    assert "--date is ''" in done.stderr
+
+
+@pytest.mark.parametrize("place", ["/dev/null/x.sqlite", "{folder}/judge.toml", "{folder}"])
+def test_a_store_that_cannot_be_one_is_found_out_first(here: NightlyProject, place: str) -> None:
+    store = place.format(folder=here.folder)
+    here.configure(RULES, f'store = "{store}"')
+    text = refused(here)
+    assert "store: " in text
+    assert store in text
+
+
+@pytest.mark.parametrize(
+    ("top", "expected"),
+    [
+        ('topics = "t.tsv"', "data and topics are not a dataset"),
+        ('[collect]\nqueries = "q.tsv"\nengine = ["searxng"]', "set either 'data' or [collect], not both"),
+        ("batch = true", "a night judges in realtime; omit 'batch'"),
+        (
+            'panel = ["rerank:server:m"]\nqrels = "labels.txt"',
+            "a night with a reranker needs 'rerank_thresholds'",
+        ),
+    ],
+)
+def test_what_would_be_ignored_is_refused(here: NightlyProject, top: str, expected: str) -> None:
+    here.configure(RULES, top)
+    result = refused(here)
+    assert f"{here.toml}: {expected}" in result
+
+
+@pytest.mark.parametrize("shift", ["inf", "nan"])
+def test_a_shift_that_never_comes_is_refused(here: NightlyProject, shift: str) -> None:
+    here.configure(RULES)
+    here.toml.write_text(here.toml.read_text() + f"min_shift = {shift}\n")
+    assert "min_shift is" in refused(here)
+
+
+@pytest.mark.parametrize("damaged", ["{}", '{"id": "2026-05-01-0a1b2c3d", "name": "2026-05-01"}'])
+def test_a_damaged_baseline_says_how_to_mend_it(small: NightlyProject, damaged: str) -> None:
+    freeze(small)
+    pointer = small.nights / "baseline" / "baseline.json"
+    pointer.write_text(damaged)
+    with pytest.raises(InputError) as shown:
+        job.show_baseline(small.nights)
+    for line in (refused(small), str(shown.value)):
+        assert str(pointer) in line
+        assert f"set the baseline again: judge baseline set {small.nights / '2026-05-01'}" in line
+
+
+def test_a_baseline_that_lost_a_file_says_how_to_mend_it(small: NightlyProject) -> None:
+    freeze(small)
+    (lost,) = (small.nights / "baseline").glob("*/results.json")
+    for text in ("{}", "[", None):
+        if text is None:
+            lost.unlink()
+        else:
+            lost.write_text(text)
+        assert f"set the baseline again: judge baseline set {small.nights / '2026-05-01'}" in refused(small)

@@ -1,0 +1,65 @@
+"""The texts of nights in both languages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from judge.messages import Text
+from judge.nightly.night_texts import describe_reasons, describe_shown_nights, headline
+from judge.nightly.record import NightRecord
+from tests.support.cases import check_each
+from tests.unit.nightly.records import night, parsed, regression
+
+
+def nights_of(*records: dict[str, Any]) -> tuple[NightRecord, ...]:
+    return tuple(map(parsed, records))
+
+
+def fine(day: int) -> dict[str, Any]:
+    return night(f"2026-05-{day:02}")
+
+
+def away(day: int) -> dict[str, Any]:
+    return night(f"2026-05-{day:02}", status="incomplete", reasons=["the assessor did not answer"])
+
+
+@check_each(
+    ("records", "en", "zh"),
+    [
+        ([fine(1)], "2026-05-01: fine.", "2026-05-01：正常。"),
+        ([away(1), fine(2), fine(3)], "2026-05-03: fine for 2 nights.", "2026-05-03：连续 2 晚正常。"),
+        (
+            [regression(), away(21), fine(22)],
+            "2026-05-22: fine; last alarm 2026-05-20: bing.",
+            "2026-05-22：正常；上次告警 2026-05-20：bing。",
+        ),
+        (
+            [regression(), fine(21), fine(22), away(23)],
+            "2026-05-23: incomplete; last alarm 2026-05-20: bing.",
+            "2026-05-23：不完整；上次告警 2026-05-20：bing。",
+        ),
+        ([fine(19), regression()], "2026-05-20: regression of bing.", "2026-05-20：回归：bing。"),
+    ],
+)
+def test_the_headline_says_since_when_it_is_fine_and_when_there_was_an_alarm(
+    records: list[dict[str, Any]], en: str, zh: str
+) -> None:
+    output = headline(nights_of(*records))
+    assert tuple(text.replace("\u2068", "").replace("\u2069", "") for text in output) == (en, zh)
+
+
+def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
+    stored = ["bing: AP@10 fell", "bing: sDCG@10 fell", "baidu: broke"]
+    *drops, broke = describe_reasons(nights_of(regression() | {"reasons": stored})[0])
+    assert [each.en for each in drops] == stored[:2]
+    assert drops[1].zh == "\u2068bing\u2069：sDCG@10 下降 0.022，从 0.610 到 0.588，100 个查询（p = 0.0008）"
+    assert broke == Text("baidu: broke", "baidu: broke")
+
+
+def test_it_is_said_when_charts_leave_nights_out() -> None:
+    nights = nights_of(*(fine(day) for day in range(1, 6)))
+    assert describe_shown_nights(nights, 5) is None
+    text = describe_shown_nights(nights, 3)
+    assert text is not None
+    assert text.en == "Charts show the last 3 of 5 nights, from 2026-05-03 on; the table has all."
+    assert "自 2026-05-03 起" in text.zh

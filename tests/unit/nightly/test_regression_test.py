@@ -1,0 +1,186 @@
+"""The regression test: which engines are worse than at the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+
+from judge.config.nightly import NightlyConfig
+from judge.measure.compare import compare_engines
+from judge.nightly.record import RegressionOutcome
+from judge.nightly.regression_test import (
+    decide_outcomes,
+    detectable_drop,
+    measure_changes,
+    one_sided_p,
+    warn_of_hidden_drops,
+    warn_of_too_few_queries,
+)
+from tests.support.cases import check_each
+from tests.unit.measure.tables import NAN, tabled
+
+CHANGE = RegressionOutcome("bing", "AP@10", 100, 0.6, 0.55, -0.05, -0.07, -0.03, -0.05, -0.05, 0.0001)
+RULES = NightlyConfig()
+
+
+def verdicts(
+    *given: RegressionOutcome, broken: Sequence[str] = (), rules: NightlyConfig = RULES
+) -> list[str]:
+    return [row.verdict for row in decide_outcomes(given, broken, rules)]
+
+
+@check_each(
+    ("what", "verdict"),
+    [
+        ({}, "regression"),
+        ({"p": 0.01}, "fine"),  # alpha itself is not below alpha
+        ({"change": -0.004, "least": -0.006}, "fine"),  # sure, and too small to matter
+        ({"most": 0.001}, "incomplete"),  # what is unjudged could turn it
+        (
+            {"change": -0.004, "least": -0.01, "p": 0.5},
+            "fine",
+        ),  # what could be hidden is said, not alarmed at
+        ({"change": 0.002, "least": -0.0049, "p": 0.5}, "fine"),
+        ({"change": 0.05, "least": 0.05, "most": 0.05, "p": 0.9999}, "improvement"),
+        ({"change": 0.05, "least": -0.001, "most": 0.05, "p": 0.9999}, "fine"),
+        ({"change": 0.05, "least": 0.05, "most": 0.05, "p": 0.5}, "fine"),
+        ({"n": 0, "change": None, "p": None, "least": None, "most": None}, "incomplete"),
+    ],
+)
+def test_one_change_alone(what: dict[str, Any], verdict: str) -> None:
+    assert verdicts(replace(CHANGE, **what)) == [verdict]
+
+
+def test_an_improvement_has_the_p_of_a_rise() -> None:
+    rose = replace(CHANGE, change=0.05, least=0.05, most=0.05, p=0.999)
+    (row, other) = decide_outcomes([rose, replace(CHANGE, p=0.5, change=0.0, least=0.0)], (), RULES)
+    assert row.verdict == "improvement"
+    assert [row.p, row.p_holm] == pytest.approx([0.001, 0.002])
+    assert (other.p, other.p_holm) == (0.5, 1.0)
+
+
+def test_all_engines_and_measures_are_one_family() -> None:
+    alone = replace(CHANGE, p=0.004)
+    others = [replace(CHANGE, engine=f"e{number}", p=0.5, change=0.0, least=0.0) for number in range(2)]
+    assert verdicts(alone) == ["regression"]
+    assert verdicts(alone, others[0]) == ["regression", "fine"]
+    assert verdicts(alone, *others) == ["fine", "fine", "fine"]  # 3 * 0.004 is above 0.01
+    assert [row.p_holm for row in decide_outcomes([alone, *others], (), RULES)] == pytest.approx(
+        [0.012, 1.0, 1.0]
+    )
+
+
+def test_an_engine_that_broke_is_not_blamed_and_makes_no_other_harder_to_blame() -> None:
+    alone = replace(CHANGE, p=0.004)
+    others = [replace(CHANGE, engine="broken", measure=f"P@{cutoff}") for cutoff in (1, 5)]
+    assert verdicts(alone, *others, broken=["broken"]) == ["regression", "incomplete", "incomplete"]
+    assert decide_outcomes([alone, *others], ["broken"], RULES)[0].p_holm == 0.004
+
+
+def test_the_rules_decide_what_is_worth_an_alarm() -> None:
+    assert verdicts(CHANGE, rules=NightlyConfig(min_drop=0.06)) == ["fine"]
+    assert verdicts(replace(CHANGE, p=0.04), rules=NightlyConfig(alpha=0.05)) == ["regression"]
+
+
+def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
+    scores = tabled([[0.5, 0.4, 0.6, NAN], [0.3, 0.2, 0.1, 0.9]])
+    (fell,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    (rose,) = measure_changes(compare_engines(scores), scores, {"bing": ("b", "a")}, RULES.alpha)
+    assert (fell.engine, fell.measure, fell.n) == ("bing", "P@5", 3)
+    assert (fell.baseline, fell.tonight, fell.change) == pytest.approx((0.5, 0.2, -0.3))
+    assert (rose.baseline, rose.tonight, rose.change) == pytest.approx((0.2, 0.5, 0.3))
+    # All three fell: one of the eight ways to choose three signs.
+    assert (fell.p, rose.p) == (1 / 8, 7 / 8)
+    assert fell.low is not None
+    assert (rose.low, rose.high) == pytest.approx((-(fell.high or 0), -fell.low))
+    assert (rose.least, rose.most) == pytest.approx((0.3, 0.3))
+
+
+def test_what_is_unjudged_bounds_a_change_on_the_right_side() -> None:
+    value = [[0.5] * 6, [0.3] * 6]
+    scores = tabled(value, low=[[0.5] * 6, [0.2] * 6], high=[[0.5] * 6, [0.4] * 6])
+    (fell,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    assert (fell.least, fell.most) == pytest.approx((-0.3, -0.1))
+
+
+def test_a_night_like_the_baseline_has_no_negative_zero() -> None:
+    scores = tabled([[0.5, 0.4], [0.5, 0.4]])
+    for sides in (("a", "b"), ("b", "a")):
+        (same,) = measure_changes(compare_engines(scores), scores, {"bing": sides}, RULES.alpha)
+        assert str(same.change) == "0.0"
+        assert (same.p, verdicts(same)) == (0.5, ["fine"])
+
+
+def test_the_chance_of_a_drop_is_that_of_an_independent_library() -> None:
+    differences = np.array([-0.31, 0.12, -0.2, -0.05, 0.02, -0.4, -0.17, 0.07])
+    told = scipy.stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", alternative="less", n_resamples=1000
+    )
+    scores = tabled([np.zeros(8), differences])
+    (fell,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    assert fell.p == pytest.approx(told.pvalue, abs=1e-12)
+
+
+def test_nothing_to_compare_has_no_chance() -> None:
+    assert one_sided_p(None, -0.1) is None
+    assert one_sided_p(0.1, None) is None
+
+
+def test_many_engines_and_a_strict_alpha_can_still_raise_an_alarm() -> None:
+    fell = np.full(40, -0.3)
+    scores = tabled([np.zeros(40), fell])
+    for alpha in (0.01, 0.0001):
+        (change,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, alpha / 100)
+        rows = decide_outcomes(
+            [replace(change, engine=f"e{at}") for at in range(50)], (), NightlyConfig(alpha=alpha)
+        )
+        assert {row.verdict for row in rows} == {"regression"}
+
+
+def test_too_few_queries_to_find_any_drop_are_said() -> None:
+    # All of n fell: one of 2 ** n ways to choose signs, times the four that are tested.
+    for n in range(3, 15):
+        change = replace(CHANGE, n=n, p=0.5**n)
+        rows = decide_outcomes([replace(change, engine=f"e{at}") for at in range(4)], (), RULES)
+        warnings = list(warn_of_too_few_queries(rows, RULES.alpha))
+        assert bool(warnings) == (rows[0].verdict != "regression") == (n < 9)
+        assert all("takes 9 or more" in each for each in warnings)
+
+
+def test_what_could_be_hidden_is_said() -> None:
+    hidden = replace(CHANGE, change=-0.004, least=-0.01, p=0.5)
+    sure = replace(CHANGE, engine="sure", change=-0.004, least=-0.004, p=0.5)
+    rows = decide_outcomes([hidden, sure], (), RULES)
+    (text,) = warn_of_hidden_drops(rows, RULES.min_drop)
+    assert "could hide a drop of up to 0.010" in text
+
+
+def test_the_detectable_drop_is_worked_by_hand() -> None:
+    # Differences -.1, .1, -.1, .1: sd = sqrt(.04 / 3) = .115470; t(.95, 3) = 2.353363, t(.8, 3) = .978472;
+    # so 3.331835 * .115470 / 2 = .192364.
+    scores = tabled([[0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.4, 0.6]])
+    (same,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    assert same.sd == pytest.approx(0.115470, abs=1e-6)
+    assert detectable_drop(same, 0.05, 0.005) == pytest.approx(0.192364, abs=1e-6)
+    # The level is divided by the number of comparisons: t(.95 is 1 - .1 / 2).
+    rows = decide_outcomes([same, replace(same, engine="other")], (), NightlyConfig(alpha=0.1))
+    assert [row.detectable for row in rows] == pytest.approx([0.192364] * 2, abs=1e-6)
+    # No smaller than a drop that the gate ignores, and unknown for one query and for an engine that broke.
+    assert detectable_drop(replace(same, sd=0.0), 0.05, 0.005) == 0.005
+    assert detectable_drop(replace(same, n=1, sd=None), 0.05, 0.005) is None
+    assert [row.detectable for row in decide_outcomes([same], ["bing"], RULES)] == [None]
+
+
+def test_four_of_five_drops_of_the_detectable_size_are_found() -> None:
+    rng = np.random.default_rng(7)
+    change = replace(CHANGE, n=120, sd=0.2)
+    drop = detectable_drop(change, 0.01 / 6, 0.005)
+    assert drop is not None
+    nights = rng.normal(-drop, 0.2, (4_000, 120))
+    p = np.asarray(scipy.stats.ttest_1samp(nights, 0.0, axis=1, alternative="less").pvalue)
+    assert 0.77 < np.mean(p < 0.01 / 6) < 0.83

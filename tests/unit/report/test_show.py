@@ -1,0 +1,51 @@
+"""`judge show` on the terminal: texts of other people appear without their control characters."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from rich.console import Console
+
+from judge.cli.show import print_query
+from judge.runs.record_json import from_json
+from judge.runs.results import QueryEntry
+
+#: Sets a terminal's title and clears its screen.
+_ORDER = "\x1b]0;mine\x07\x1b[2J"
+
+
+def test_no_name_text_or_flag_reaches_the_terminal_as_an_order() -> None:
+    text = {"repeat": 1, "grade": 3, "verdict": "yes", "reason": _ORDER, "error": None}
+    member = {"assessor": f"openai:{_ORDER}", **text, "flags": []}
+    judgment = {**text, "flags": [f"served_by:{_ORDER}"], "members": [member]}
+    snippet: dict[str, Any] = {
+        "rank": 1,
+        "snippet_id": "s",
+        "document": "d",
+        "title": _ORDER,
+        "url": _ORDER,
+        "snippet": _ORDER,
+    }
+    answer = {"scores": {"P@5": 0.2}, "error": _ORDER, "snippets": [{**snippet, "judgments": [judgment]}]}
+    entry = {"query_id": _ORDER, "query": _ORDER, "lang": "en", "reference": _ORDER}
+    stream = io.StringIO()
+    query = from_json(QueryEntry, {**entry, "engines": {f"bing{_ORDER}": answer}}, "results.json")
+    print_query(query, Console(file=stream, width=200))
+    shown = stream.getvalue()
+    assert shown.count("\\x1b]0;mine\\x07\\x1b[2J") == 11  # a title that is the address stands there once
+    assert not any(ord(char) < 32 for char in shown if char != "\n")
+
+
+def test_a_reason_with_a_line_break_stays_on_its_line() -> None:
+    judgment = {"repeat": 1, "grade": 3, "verdict": "yes", "reason": "first\nsecond", "error": None}
+    snippet = {"rank": 1, "snippet_id": "s", "document": "d", "title": "t", "url": "u", "snippet": "text"}
+    answer: dict[str, Any] = {
+        "scores": {},
+        "error": None,
+        "snippets": [{**snippet, "judgments": [{**judgment, "flags": []}]}],
+    }
+    entry = {"query_id": "q", "query": "query", "lang": "en", "engines": {"bing": answer}}
+    stream = io.StringIO()
+    print_query(from_json(QueryEntry, entry, "results.json"), Console(file=stream, width=200))
+    assert "     3 yes  first\\nsecond" in stream.getvalue().splitlines()
