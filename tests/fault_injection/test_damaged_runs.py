@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,14 @@ MESSAGES = {
     "half": "",
     "999999999": "is not JSON",
 }
+
+
+@pytest.fixture(autouse=True)
+def without_garbage_collection() -> Iterator[None]:
+    """Turn off the garbage collector: a callback of Hypothesis in it fails where JSON nests too deep."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture(scope="module")

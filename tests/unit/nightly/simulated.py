@@ -137,7 +137,7 @@ class Grader:
     unsteady: Floats
 
     def grades(self, rng: np.random.Generator, repeats: int, error_share: float = 0.01) -> Grades:
-        """A night's grades; `error_share` is the share of pairs that get another grade for this night alone."""
+        """A night's grades; `error_share` of the pairs get another grade for this night alone."""
         usual = np.where(rng.random(self.usual.shape) < error_share, _beside(rng, self.usual), self.usual)
         off = rng.random((repeats, len(usual))) < self.unsteady
         grades = np.where(off, _beside(rng, np.broadcast_to(usual, off.shape)), usual)
