@@ -262,9 +262,9 @@ class VerdictStore:
         """End the lease without a verdict, and store the calls that were made for its key."""
         await self._writer.commit_row(self._release, (lease.key, calls))
 
-    def expect_leases(self, count: int) -> None:
-        """Adapt the interval of commits to a run that holds up to `count` leases at a time."""
-        self._writer.adapt_interval(count)
+    def expect_leases(self, count: int, answer_seconds: float = 0.0) -> None:
+        """Adapt the interval of commits to a run of up to `count` leases and to the time of its answers."""
+        self._writer.adapt_interval(count, answer_seconds)
 
     def log_calls(self, lease: Lease, calls: Sequence[Call]) -> None:
         """Store calls soon; an error is raised by the next write."""

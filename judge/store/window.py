@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Self
 
@@ -29,6 +30,8 @@ class LeaseWindow:
         self.sleep = sleep
         self._size = self._room = size
         store.expect_leases(size)
+        #: The shortest time of an answer, in seconds.
+        self._shortest_answer = math.inf
         #: What waits for room: the number of leases, the order, and what to tell.
         self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
@@ -55,6 +58,12 @@ class LeaseWindow:
             if not isinstance(result, Busy):
                 return result
             await self.sleep(LEASE_POLL_INTERVAL)
+
+    def record_answer(self, seconds: float) -> None:
+        """Adapt the store's commits to an answer that took `seconds`, if it is the shortest one."""
+        if seconds < self._shortest_answer:
+            self._shortest_answer = seconds
+            self.store.expect_leases(self._size, seconds)
 
     def free(self, count: int = 1) -> None:
         """Make room for `count` leases that ended."""
@@ -98,6 +107,7 @@ class PairLease:
         self._window = window
         self._lease = lease
         self._is_held = True
+        self._call_began = 0.0
         #: Whether the key was submitted in a batch whose reply is not in the ledger yet.
         self.is_in_batch = bool(lease.batch)
 
@@ -109,12 +119,15 @@ class PairLease:
 
     def begin_call(self) -> None:
         """A request is sent now: the calls before it go to the ledger."""
+        self._call_began = asyncio.get_running_loop().time()
         self._log_calls()
 
     def end_call(self, call: Call) -> None:
         """A request ended as `call`; one without an answer goes to the ledger at once."""
         self.calls.append(call)
-        if call.outcome != ANSWERED:
+        if call.outcome == ANSWERED:
+            self._window.record_answer(asyncio.get_running_loop().time() - self._call_began)
+        else:
             self._log_calls()
 
     def _log_calls(self) -> None:

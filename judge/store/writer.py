@@ -23,6 +23,8 @@ T = TypeVar("T")
 Row = TypeVar("Row")
 #: Seconds from the begin of a commit to that of the next one: a fast disk would give each write its own.
 _MIN_INTERVAL, _MAX_INTERVAL = 0.01, 0.02
+#: The longest interval of a run whose answers take long.
+_MAX_SLOW_INTERVAL = 0.05
 #: Pairs that a run judges in a second, at most: each takes a sixth of a millisecond of CPU time.
 _MAX_RATE = 6_000
 #: A write of several rows, its row, and what its caller waits for.
@@ -75,13 +77,16 @@ class GroupCommitWriter:
         """Commit `row` by `write` soon; when that fails, the next `commit` raises its error."""
         self._jobs.put((write, row, None))
 
-    def adapt_interval(self, leases: int) -> None:
-        """Set the interval for a run that holds up to `leases` at a time.
+    def adapt_interval(self, leases: int, answer_seconds: float = 0.0) -> None:
+        """Set the interval for a run that holds up to `leases` at a time, and whose answers take this long.
 
         Half of the leases are those of requests, and each pair waits for two commits besides: that of its
         lease and that of its verdict. Where the other half lasts for both, a longer interval slows nothing.
+        It lasts for the time of one answer, or for longer where the CPU is the limit.
         """
-        self.interval = min(max(_MIN_INTERVAL, leases / 2 / (2 * _MAX_RATE)), _MAX_INTERVAL)
+        by_rate = min(leases / 2 / (2 * _MAX_RATE), _MAX_INTERVAL)
+        by_answers = min(answer_seconds / 4, _MAX_SLOW_INTERVAL)
+        self.interval = max(_MIN_INTERVAL, by_rate, by_answers)
 
     def close(self) -> None:
         """Commit what is queued, then end the thread."""

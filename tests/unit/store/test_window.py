@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from judge.records import ANSWERED, Call
 from judge.store.leases import Busy, Lease
 from judge.store.store import VerdictStore
 from judge.store.window import LeaseLost, LeaseWindow, PairLease
@@ -60,3 +61,35 @@ def test_a_pair_that_waits_for_a_retry_holds_no_lease_and_may_lose_it(tmp_path: 
 
     with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
         asyncio.run(scene(store, other))
+
+
+class _RecordingStore(VerdictStore):
+    """A store that records the times of answers that it is told."""
+
+    def __init__(self, path: Path) -> None:
+        self.answer_seconds: list[float] = []
+        super().__init__(path)
+
+    def expect_leases(self, count: int, answer_seconds: float = 0.0) -> None:
+        self.answer_seconds.append(answer_seconds)
+        super().expect_leases(count, answer_seconds)
+
+
+def test_the_store_learns_the_time_of_the_shortest_answer(tmp_path: Path) -> None:
+    async def scene(store: VerdictStore) -> None:
+        window = LeaseWindow(store, 2, asyncio.sleep)
+        [own] = await lease(window, "a")
+        async with own:
+            own.begin_call()
+            await asyncio.sleep(0.02)
+            own.end_call(Call("rate_limit"))  # no answer
+            own.begin_call()
+            await asyncio.sleep(0.02)
+            own.end_call(Call(ANSWERED))
+        window.record_answer(3600.0)
+
+    with _RecordingStore(tmp_path / "v.sqlite") as store:
+        asyncio.run(scene(store))
+    unknown, shortest = store.answer_seconds
+    assert unknown == 0
+    assert 0.019 < shortest < 3600

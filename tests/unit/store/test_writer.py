@@ -134,10 +134,14 @@ def test_who_writes_next_hears_of_a_write_that_nobody_waited_for_and_that_failed
 
 
 @pytest.mark.parametrize(
-    ("leases", "interval"), [(2, 0.01), (128, 0.01), (360, 0.015), (512, 0.02), (8192, 0.02)]
+    ("leases", "answer_seconds", "interval"),
+    [
+        *((2, 0, 0.01), (128, 0, 0.01), (360, 0, 0.015), (512, 0, 0.02), (8192, 0, 0.02)),
+        *((2, 0.005, 0.01), (128, 0.06, 0.015), (512, 0.06, 0.02), (128, 0.5, 0.05)),
+    ],
 )
-def test_commits_are_rarer_where_many_leases_are_held(
-    writer: GroupCommitWriter, leases: int, interval: float
+def test_commits_are_rarer_where_leases_are_many_or_answers_slow(
+    writer: GroupCommitWriter, leases: int, answer_seconds: float, interval: float
 ) -> None:
-    writer.adapt_interval(leases)
+    writer.adapt_interval(leases, answer_seconds)
     assert writer.interval == pytest.approx(interval)
