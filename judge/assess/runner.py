@@ -145,7 +145,7 @@ async def judge_pool(
         assessor, client, window, progress, RepeatCounter(repeats, len(pool.pairs), assessor.scale)
     )
     run.judgments += decided
-    # The number of questions, which are let go of as they are answered: a million of them take 600 MB.
+    # Questions leave `requests` as they are answered, because each holds its pair and its key.
     counts = {key: len(questions) for key, questions in requests.items()}
     total = len(decided) + sum(counts.values())
     for keys in split_keys(counts):  # so that few verdicts are in memory twice
