@@ -111,18 +111,18 @@ class _Hearing:
     """What comes out of a pipe, read as it comes."""
 
     def __init__(self, pipe: int) -> None:
-        self._heard = b""
+        self._output = b""
         self._thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
         self._thread.start()
 
     def _read(self, pipe: int) -> None:
         with os.fdopen(pipe, "rb") as source:
-            self._heard = source.read()
+            self._output = source.read()
 
     def all(self) -> bytes:
         """All of it, once the writer is gone."""
         self._thread.join()
-        return self._heard
+        return self._output
 
 
 class Child:

@@ -22,7 +22,7 @@ from tests.fault_injection.provider import Provider, names_the_pair, provider
 from tests.fault_injection.table import Figure, report
 from tests.support.fake_server import ChatRequest, Reply
 
-PAIRS, IN_FLIGHT, GRACE = 200, 16, 5.0
+PAIRS, IN_FLIGHT, SHUTDOWN_TIMEOUT = 200, 16, 5.0
 NUMBERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -58,7 +58,7 @@ def interrupt(here: RunSetup, questions: Provider, chance: random.Random, tally:
     sent = time.monotonic()
     child.send(NUMBERS[tally.sent % len(NUMBERS)])
     tally.sent += 1
-    tally.codes.add(child.wait(GRACE + 20))
+    tally.codes.add(child.wait(SHUTDOWN_TIMEOUT + 20))
     tally.slowest = max(tally.slowest, time.monotonic() - sent)
     tally.silent += "is kept" not in child.output
     requests = questions.requests(before)
@@ -75,13 +75,13 @@ def surprise(here: RunSetup, delay: float, tally: Tally) -> None:
         time.sleep(0.001)
     time.sleep(delay)
     child.send(NUMBERS[len(tally.anywhere) % len(NUMBERS)])
-    tally.anywhere.append(child.wait(GRACE + 20))
+    tally.anywhere.append(child.wait(SHUTDOWN_TIMEOUT + 20))
     assert "Traceback" not in child.output, child.output
     killing.check_files(here.out, {})
 
 
 def figures(tally: Tally) -> list[Figure]:
-    allowed, codes = GRACE + 1, {*tally.anywhere}
+    allowed, codes = SHUTDOWN_TIMEOUT + 1, {*tally.anywhere}
     return [
         Figure("signals", tally.sent, "", tally.sent > 0),
         Figure("codes at any moment", sorted(codes), "of [0, 130]", codes <= {0, 130}),
