@@ -1,7 +1,8 @@
 """The file of a store: its schema, and the checks before a file is used as a store.
 
 The table of leases is called `claims` in the file, and its column of holders `owner`. Format 2 adds the
-tables of batches; a file of format 1 is changed to format 2 when it is opened.
+tables of batches, and format 3 stores verdicts in the order in which they are saved; a file of an earlier
+format is changed when it is opened.
 """
 
 from __future__ import annotations
@@ -43,6 +44,16 @@ CREATE TABLE batches (
 ) WITHOUT ROWID;
 CREATE TABLE batch_requests (key TEXT PRIMARY KEY, batch TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX batch_requests_by_batch ON batch_requests (batch);
+""",
+    # In a tree ordered by key, each verdict of 1 kB takes a page of its own, and a commit writes whole pages.
+    """
+ALTER TABLE verdicts RENAME TO verdicts_by_key;
+CREATE TABLE verdicts (
+    key TEXT NOT NULL PRIMARY KEY, model TEXT NOT NULL, prompt_version TEXT NOT NULL, repeat INTEGER NOT NULL,
+    grade INTEGER NOT NULL, body TEXT NOT NULL, checksum TEXT NOT NULL, judged_at TEXT NOT NULL
+);
+INSERT INTO verdicts SELECT * FROM verdicts_by_key;
+DROP TABLE verdicts_by_key;
 """,
 )
 _FORMAT = len(_UPGRADES)

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
-import pytest
-
-from judge.errors import StoreError
 from judge.records import ANSWERED, Call, Usage
 from judge.store.leases import Busy, Lease
 from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
@@ -17,54 +12,6 @@ from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
 INFO = VerdictKeyInfo("openai:m", "en-graded-1", 1)
 VERDICT = StoredVerdict(2, "r", (), "{}", {}, None, "m", None)
 IN_BATCH = Call(ANSWERED, Usage(10, 0, 5), in_batch=True)
-#: The statements of format 1, as earlier versions of judge ran them.
-FORMAT_1 = """
-PRAGMA journal_mode=WAL;
-BEGIN IMMEDIATE;
-PRAGMA application_id=1786078311;
-PRAGMA user_version=1;
-CREATE TABLE IF NOT EXISTS verdicts (
-    key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt_version TEXT NOT NULL, repeat INTEGER NOT NULL,
-    grade INTEGER NOT NULL, body TEXT NOT NULL, checksum TEXT NOT NULL, judged_at TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS calls (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL, outcome TEXT NOT NULL, maybe_billed INTEGER NOT NULL,
-    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER, reasoning_tokens INTEGER,
-    made_at TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS calls_by_key ON calls (key);
-COMMIT;
-"""
-
-
-def test_a_store_of_format_1_keeps_what_it_holds(tmp_path: Path) -> None:
-    path = tmp_path / "v.sqlite"
-    with VerdictStore(tmp_path / "new.sqlite") as store:
-        asyncio.run(store.acquire(["k"]))
-        asyncio.run(store.save(Lease("k"), INFO, VERDICT, [Call(ANSWERED, Usage(1, 0, 2))]))
-    with closing(sqlite3.connect(path)) as old:
-        old.executescript(FORMAT_1)
-        old.execute("ATTACH ? AS new", (str(tmp_path / "new.sqlite"),))
-        old.execute("INSERT INTO verdicts SELECT * FROM new.verdicts")
-        columns = "id, key, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens"
-        columns += ", reasoning_tokens, made_at"
-        old.execute(f"INSERT INTO calls SELECT {columns} FROM new.calls")  # noqa: S608  # fixed names
-        old.commit()
-    for _ in range(2):
-        with VerdictStore(path) as store:
-            assert store.find_verdicts(["k"]) == {"k": VERDICT}
-            assert store.list_calls(["k"]) == [Call(ANSWERED, Usage(1, 0, 2))]
-            assert store.batches.find(["k"]) == {}
-
-
-def test_a_store_of_format_1_with_a_trigger_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "v.sqlite"
-    with closing(sqlite3.connect(path)) as old:
-        old.executescript(FORMAT_1)
-        old.execute("CREATE TRIGGER t AFTER INSERT ON claims BEGIN DELETE FROM verdicts; END")
-    with pytest.raises(StoreError, match="it holds the trigger 't'"):
-        VerdictStore(path)
 
 
 def test_the_steps_of_a_batch_are_stored(tmp_path: Path) -> None:
