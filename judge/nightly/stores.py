@@ -244,7 +244,7 @@ def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list
 
 def make_call_cost(cost: Cost | None) -> CallCost:
     """Return a cost as a night records it; without one, every amount is unknown."""
-    amounts: dict[str, Any] = {name: getattr(cost, name, None) for name in _AMOUNTS}
+    amounts: dict[str, Any] = {name: getattr(cost, name) if cost else None for name in _AMOUNTS}
     return CallCost(**amounts)
 
 

@@ -107,8 +107,8 @@ class Acknowledged:
         pass
 
 
-class _Hearing:
-    """What comes out of a pipe, read as it comes."""
+class _PipeReader:
+    """Reads a pipe in a thread, until its writer is gone."""
 
     def __init__(self, pipe: int) -> None:
         self._output = b""
@@ -120,7 +120,7 @@ class _Hearing:
             self._output = source.read()
 
     def all(self) -> bytes:
-        """All of it, once the writer is gone."""
+        """Return all output, once the writer is gone."""
         self._thread.join()
         return self._output
 
@@ -145,7 +145,7 @@ class Child:
         self.output = ""
         self.acknowledged: set[str] = set()
         # Read all the time: a pipe that is full would stop whoever writes to it.
-        self._hearing = [_Hearing(pipe) for pipe in (told, text)]
+        self._readers = [_PipeReader(pipe) for pipe in (told, text)]
 
     def ended(self) -> bool:
         """Whether the process is gone."""
@@ -157,7 +157,7 @@ class Child:
         return self._status is not None
 
     def _listen(self) -> None:
-        told, output = (each.all() for each in self._hearing)
+        told, output = (each.all() for each in self._readers)
         whole = told[: told.rfind(b"\n") + 1]
         self.acknowledged = {line.decode() for line in whole.splitlines()}
         self.output = output.decode(errors="replace")

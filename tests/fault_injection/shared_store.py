@@ -76,10 +76,10 @@ def openings(folder: Path, rounds: int) -> Figure:
 
 def figures(requests: Provider, first: RunSetup, pairs: int, processes: int) -> list[Figure]:
     folders = [first.out.with_name(f"run{number}") for number in range(processes + 1)]
-    variants = [replace(first, out=out) for out in folders]
-    runs = [killing.command(here) for here in variants[:-1]]
+    setups = [replace(first, out=out) for out in folders]
+    runs = [killing.command(here) for here in setups[:-1]]
     wait_for(requests, pairs // 2)
-    runs.append(killing.command(variants[-1]))
+    runs.append(killing.command(setups[-1]))
     codes = sorted({run.wait(900) for run in runs})
     output = [run.output for run in runs]
     alike = len({(out / "judgments.jsonl").read_bytes() for out in folders if codes == [0]})
