@@ -6,16 +6,25 @@ python -m tests.benchmarks.clients NAME URL ROWS.jsonl CONCURRENCY
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from tests.benchmarks.peers.client_process import Workload, judge_concurrently, make_messages, run_client
 
 RUN = "judge"
+#: A run whose store holds that the server answered an earlier run: it begins without probes.
+RUN_KNOWN = "judge, known server"
 PROBE = "aiohttp loop with a journal"
 SDKS = ("AsyncOpenAI", "AsyncOpenAI on aiohttp")
 ADAPTERS = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
-_LIBRARIES = {RUN: "judge.pipeline", PROBE: "aiohttp", **dict.fromkeys(SDKS, "openai")}
+_LIBRARIES = {
+    RUN: "judge.pipeline",
+    RUN_KNOWN: "judge.pipeline",
+    PROBE: "aiohttp",
+    **dict.fromkeys(SDKS, "openai"),
+}
 
 
 def drive_probe(work: Workload) -> int:
@@ -105,14 +114,18 @@ class JudgingTime:
         self._work.stopwatch.stop()
 
 
-def drive_judge(work: Workload) -> int:
-    """Run `judge run`."""
+def drive_judge(work: Workload, name: str) -> int:
+    """Run `judge run`, for `RUN_KNOWN` after a run of one other pair."""
     from judge import pipeline
     from judge.config.run import Config
 
     config = Config(
         model="openai:m", base_url=work.url, concurrency=work.concurrency, data=str(work.data), out="runs/x"
     )
+    if name == RUN_KNOWN:
+        row = {**work.rows[0], "query": "the query of an earlier run"}
+        Path("earlier.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+        pipeline.run(replace(config, data="earlier.jsonl", out="runs/earlier"))
     return pipeline.run(config, progress=JudgingTime(work)).summary.judged
 
 
@@ -121,8 +134,8 @@ def main() -> None:
     name = sys.argv.pop(1)
 
     def drive(work: Workload) -> int:
-        if name == RUN:
-            return drive_judge(work)
+        if name in (RUN, RUN_KNOWN):
+            return drive_judge(work, name)
         if name == PROBE:
             return drive_probe(work)
         return drive_sdk(work, name) if name in SDKS else drive_adapter(work, name)

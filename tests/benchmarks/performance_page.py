@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from judge.report.charts.svg import make_tag
-from tests.benchmarks.clients import PROBE, RUN
+from tests.benchmarks.clients import PROBE, RUN, RUN_KNOWN
 from tests.benchmarks.figures import CellFigures, Results
 
 #: The lines of a page between which its figures are.
@@ -36,7 +36,7 @@ class Texts:
     cpu: str
     absent: str
     versions: str
-    loop: str
+    names: Mapping[str, str]
 
 
 TEXTS = {
@@ -53,7 +53,7 @@ TEXTS = {
         cpu="CPU ms a pair at {name}",
         absent="No figures: {name} ({reason}).",
         versions="Versions: {versions}.",
-        loop="aiohttp loop with a journal",
+        names={},
     ),
     "zh": Texts(
         measured="测量日期：{day}。机器：{processor}，{cores} 个核心，Python {python}。"
@@ -68,22 +68,18 @@ TEXTS = {
         cpu="{name} 时每对的 CPU 毫秒",
         absent="无数值：{name}（{reason}）。",
         versions="版本：{versions}。",
-        loop="带日志文件的 aiohttp 循环",
+        names={PROBE: "带日志文件的 aiohttp 循环", RUN_KNOWN: "judge（已知服务器）"},
     ),
 }  # fmt: skip
-
-
-def _display_name(client: str, texts: Texts) -> str:
-    return texts.loop if client == PROBE else client
 
 
 def render_table(cell: CellFigures, texts: Texts) -> str:
     """Return the table of a cell in Markdown."""
     lines = [texts.columns, ["---"] * len(texts.columns)]
     for client, row in cell.clients.items():
-        name = _display_name(client, texts)
+        name = texts.names.get(client, client)
         lines.append([
-            f"**{name}**" if client == RUN else name,
+            f"**{name}**" if client in (RUN, RUN_KNOWN) else name,
             f"{row.eff:.3f}", f"{row.cpu_ms:.2f}", f"{row.all_in_ms:.2f}", f"{row.calls:.2f}",
             f"{row.tokens:.0f}", f"{row.peak_rss:.0f}", f"{row.import_s:.2f}",
         ])  # fmt: skip
@@ -128,9 +124,9 @@ def render_chart(results: Results, language: str) -> str:
         longest = 1.0 if name == "eff" else max(values.values())
         for client, value in values.items():
             width = max(_BAR * value / longest, 1)
-            kind = "judge" if client == RUN else "other"
+            kind = "judge" if client in (RUN, RUN_KNOWN) else "other"
             elements += [
-                make_tag("text", _display_name(client, texts), x=_LEFT - 10, y=top + 15, class_="name"),
+                make_tag("text", texts.names.get(client, client), x=_LEFT - 10, y=top + 15, class_="name"),
                 make_tag("rect", x=_LEFT, y=top + 2, width=width, height=_ROW - 6, class_=kind),
                 make_tag("text", form.format(value), x=_LEFT + width + 6, y=top + 15, class_="value"),
             ]

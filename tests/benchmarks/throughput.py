@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import IO
 
 from tests.benchmarks import performance_page
-from tests.benchmarks.clients import ADAPTERS, PROBE, RUN, SDKS
+from tests.benchmarks.clients import ADAPTERS, PROBE, RUN, RUN_KNOWN, SDKS
 from tests.benchmarks.figures import (
     Cell,
     CellFigures,
@@ -46,7 +46,7 @@ from tests.benchmarks.peers.environments import DEFAULT_FOLDER, PEERS, QUIET, Ab
 
 ROOT = Path(__file__).resolve().parents[2]
 STORED = Path(__file__).with_name("throughput.json")
-DEFAULT = (PROBE, *SDKS, RUN)
+DEFAULT = (PROBE, *SDKS, RUN, RUN_KNOWN)
 _EN = "tea leaf water brews green cup minutes hot taste the of and with for is in a steep fresh grown".split()
 _ZH = "茶叶水温绿茶冲泡分钟口感新鲜产地种植香气的在与和是可以建议适合清淡"
 #: Seconds after which a client counts as stuck.
