@@ -39,6 +39,8 @@ _ACCEPTED_RATES, _SAFE_SHARE = 8, 0.6
 #: Shares of safe requests that are kept, safe requests that are enough to know a share, and the standard
 #: deviations above the least share from which on throttling is no chance.
 _SAFE_SHARES, _MIN_SAFE, _CHANCE_DEVIATIONS = 2, 5, 4.0
+#: A smaller share by chance refutes no limit: each rate ends with a throttled request.
+_MIN_CHANCE = 0.03
 #: Requests sent beside an equal number of others that are enough to judge that number.
 _MIN_SAMPLES = 3
 #: The share of the accepted rate to which throttling lowers the rate.
@@ -70,14 +72,13 @@ class Permit:
     """The right to send one request.
 
     `number` counts requests, `sent_at` is in seconds of the loop's clock, `in_flight` counts the requests in
-    flight, with this one. `is_safe` tells that the server accepted a far higher rate before.
+    flight, with this one.
     """
 
     number: int
     sent_at: float
     in_flight: int
     throttled: bool = False
-    is_safe: bool = False
 
 
 class RateEstimator:
@@ -110,6 +111,9 @@ class RateEstimator:
         self._chance_at_limit = 0.0
         #: The first requests of the current rate, and since the circuit closed.
         self._rate_start = self._circuit_start = 0
+        #: Of the requests since `_rate_start`: the last safe one, which is far slower than a rate that the
+        #: server accepted before, the safe ones that were throttled, and the latest throttled one.
+        self._last_safe = self._throttled_safe = self._last_throttled = 0
         #: Whether every request was throttled at this rate.
         self._all_throttled = False
         #: When the circuit last closed, and the answers since.
@@ -128,13 +132,15 @@ class RateEstimator:
             self.rate = min(self.rate, self._successes / max(now - self._closed_at, _WINDOW_SECONDS))
         self.next_at = now + 1 / self.rate
         self._circuit_start = self._rate_start = first
+        self._throttled_safe = 0
         self._closed_at, self._successes = now, 0
         self._all_throttled = False
 
     def add(self, permit: Permit) -> None:
         """A request is sent."""
         self.next_at = max(self.next_at, permit.sent_at - _CATCH_UP) + 1 / self.rate
-        permit.is_safe = self.rate <= _SAFE_SHARE * max(self._accepted_rates, default=0.0)
+        if self.rate <= _SAFE_SHARE * max(self._accepted_rates, default=0.0):
+            self._last_safe = permit.number
         self._sent.append(permit)
         oldest = permit.sent_at - self._delay - 1.5 * _WINDOW_SECONDS
         while len(self._sent) > _WINDOW_REQUESTS and self._sent[0].sent_at < oldest:
@@ -151,6 +157,9 @@ class RateEstimator:
         permit.throttled = True
         self._delay = min(_LONGEST_DELAY, now - permit.sent_at)
         self._known_until = max(self._known_until, permit.sent_at)
+        self._last_throttled = max(self._last_throttled, permit.number)
+        if self._rate_start <= permit.number <= self._last_safe:
+            self._throttled_safe += 1
 
     def record_answer(self) -> None:
         """The server answered a request: grow."""
@@ -188,7 +197,7 @@ class RateEstimator:
         too_many = sum(throttled) >= max(count, share * len(throttled)) or latest >= at_once
         if len(throttled) > 1 and all(throttled):
             return True
-        chance = self._chance(requests)
+        chance = self._chance()
         return too_many and any(
             sum(part) >= chance * len(part) + _CHANCE_DEVIATIONS * sqrt(chance * (1 - chance) * len(part))
             for part in (throttled, throttled[-_WINDOW_REQUESTS:])
@@ -196,14 +205,19 @@ class RateEstimator:
 
     def forget_limit_by_chance(self) -> None:
         """Forget a limit that was learned when less was known to be throttled by chance."""
-        chance = self._chance([permit for permit in self._latest() if permit.number >= self._rate_start])
-        if chance > 2 * self._chance_at_limit:
+        chance = self._chance()
+        if chance > max(_MIN_CHANCE, 2 * self._chance_at_limit):
             self._limit_rate, self._last_throttled_rate, self._confirmations = inf, None, 0
             self._chance_at_limit = chance
 
-    def _chance(self, requests: list[Permit]) -> float:
-        """Return the share of requests that the server throttles at any rate; `requests` are the latest."""
-        return min(*self._safe_shares, _throttled_safe_share(requests, 1.0))
+    def _chance(self) -> float:
+        """Return the share of requests that the server throttles at any rate."""
+        return min(*self._safe_shares, self._throttled_safe_share(1.0))
+
+    def _throttled_safe_share(self, unknown: float) -> float:
+        """Return the share of the safe requests at this rate that was throttled, `unknown` if they are few."""
+        safe = min(self._last_safe, self._last_throttled) + 1 - self._rate_start
+        return self._throttled_safe / safe if safe >= _MIN_SAFE else unknown
 
     def is_mostly_throttled(self) -> bool:
         """Return whether the server has throttled most requests for some time, at whatever rate."""
@@ -231,9 +245,7 @@ class RateEstimator:
             seconds = self._known_until - requests[0].sent_at
             accepted = max(sum(not permit.throttled for permit in requests), 1)
             self._learn_limit(min(self.rate, len(requests) / max(seconds, 1e-3)))
-            safe_share = _throttled_safe_share(
-                [permit for permit in requests if permit.number >= self._rate_start], 0.0
-            )
+            safe_share = self._throttled_safe_share(0.0)
             self._chance_at_limit = min(*self._safe_shares, safe_share)
             self._safe_shares.append(safe_share)
             accepted_rate = accepted / max(seconds + pause, _WINDOW_SECONDS)
@@ -242,7 +254,7 @@ class RateEstimator:
         self.slow_start = False
         self._answers = 0.0
         self._answers_since = 0
-        self._rate_start = first
+        self._rate_start, self._throttled_safe = first, 0
         self.next_at = now + max(pause, few_calls)
         return self.next_at
 
@@ -277,9 +289,3 @@ class RateEstimator:
                 return
             more, throttled_more = more - len(throttled), throttled_more - sum(throttled)
             fewer, throttled_fewer = fewer + len(throttled), throttled_fewer + sum(throttled)
-
-
-def _throttled_safe_share(requests: list[Permit], unknown: float) -> float:
-    """Return the share of the safe ones of `requests` that was throttled, `unknown` where they are few."""
-    safe = [permit.throttled for permit in requests if permit.is_safe]
-    return sum(safe) / len(safe) if len(safe) >= _MIN_SAFE else unknown
