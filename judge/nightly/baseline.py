@@ -15,9 +15,6 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator
-from pydantic_core import PydanticCustomError
-
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
@@ -28,11 +25,13 @@ from judge.messages import Message, NameList
 from judge.nightly.assessor_drift import CanaryGrades, collect_grades
 from judge.nightly.decision import join_reasons
 from judge.nightly.record import (
+    DRIFTED_STORE,
     NIGHT_FILE,
     EngineSettings,
     NightEngineResult,
     NightMean,
     NightRecord,
+    make_name_validator,
     parse_record,
     read_record_if_there,
     record_to_json,
@@ -47,22 +46,8 @@ COLLECTION_FILE = "collected.json"
 _POINTER_FILE = "baseline.json"
 #: The names of a folder and of a file in it: a pointer from elsewhere must not lead to other places.
 _FOLDER_NAME = re.compile(r"(?=.{1,255}\Z)[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*", re.DOTALL)
-_STORE_NAME = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
-
-
-def _make_name_validator(pattern: re.Pattern[str]) -> AfterValidator:
-    def check(name: str) -> str:
-        if not pattern.fullmatch(name):
-            raise PydanticCustomError(
-                "file_name", "{name} is not a name that judge gives", {"name": repr(name)[:80]}
-            )
-        return name
-
-    return AfterValidator(check)
-
-
-_FolderName = Annotated[str, _make_name_validator(_FOLDER_NAME)]
-_StoreName = Annotated[str, _make_name_validator(_STORE_NAME)]
+_FolderName = Annotated[str, make_name_validator(_FOLDER_NAME)]
+_StoreName = Annotated[str, make_name_validator(DRIFTED_STORE)]
 _FILES = ("config.json", "summary.json", "results.json", "judgments.jsonl")
 #: The file that the run of a panel has besides, and that of a night which asked engines.
 _OPTIONAL_FILES = ("members.jsonl", COLLECTION_FILE)
@@ -126,9 +111,14 @@ def write_collection(folder: RunFolder, info: CollectionInfo) -> None:
 
 
 def canary_runs(night: Path) -> list[Path]:
-    """Return the folders of a night's canary runs in order; more than one when the night was resumed."""
-    configs = night.glob(f"{CANARIES_FOLDER}*/config.json")
-    return sorted((config.parent for config in configs), key=lambda folder: (len(folder.name), folder.name))
+    """Return the folders of a night's canary runs in order; more than one when the night was resumed.
+
+    Raises InputError when one is a symbolic link.
+    """
+    folders = [config.parent for config in night.glob(f"{CANARIES_FOLDER}*/config.json")]
+    for folder in folders:
+        RunFolder(folder).check_no_link()
+    return sorted(folders, key=lambda folder: (len(folder.name), folder.name))
 
 
 def finished_canary_runs(night: Path) -> list[Path]:
@@ -294,6 +284,8 @@ def command_to_set(nights: Path) -> str:
 
 def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
     folder = RunFolder(parent / pointer.id)
+    for path in (parent, folder.path, folder.path / CANARIES_FOLDER):
+        RunFolder(path).check_no_link()
     summary = saved_run.load_summary(folder)
     identity = folder.read("config.json")["identity"]
     canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None

@@ -90,11 +90,7 @@ def load_context(toml: Path, day: str) -> NightContext:
             file=toml,
         )
     folder = RunFolder(Path(rules.folder) / day)
-    if folder.path.is_symlink():
-        raise InputError(
-            "{folder}: is a symbolic link; a night writes into a folder of its own: remove it",
-            folder=folder.path,
-        )
+    folder.check_no_link()
     with ConfigSource(toml, "nightly", {"measures": "measures"}).error_context("measures"):
         measures = choose_test_measures(rules.measures, config.depth)
     names = dict.fromkeys(map(str, (*factory.choose_measures(config), *measures)))

@@ -245,14 +245,11 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
     repeats = context.rules.canary_repeats
     if not repeats:
         return None
-    folder = _choose_canary_folder(context)
-    start_counting(context.folder, folder / _CANARY_STORE)
-    if folder.is_symlink():
-        raise InputError(
-            "{folder}: is a symbolic link; canaries have a folder of their own: remove it", folder=folder
-        )
-    config = _canary_config(context.config, folder, repeats)
-    update_identity(RunFolder(folder), find_identity(config))
+    folder = RunFolder(_choose_canary_folder(context))
+    folder.check_no_link()
+    start_counting(context.folder, folder.path / _CANARY_STORE)
+    config = _canary_config(context.config, folder.path, repeats)
+    update_identity(folder, find_identity(config))
     return _check_canaries(context, pipeline.run(config, progress=progress))
 
 
@@ -274,8 +271,7 @@ def _choose_canary_folder(context: NightContext) -> Path:
 
 def _has_unpaid_judgments(context: NightContext) -> bool:
     """Return whether some of the night's run is still to be judged."""
-    run = context.folder.read_if_there("config.json")
-    own = Path(run["options"]["store"]) if run else stores.own_store_path(context.nights, context.day)
+    own = stores.find_own_store(context)
     store = own if own.exists() else stores.shared_store(context)
     estimate = pipeline.estimate(replace(context.config, store=str(store)))
     return any(expected.calls for expected in estimate.assessors.values())

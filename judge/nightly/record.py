@@ -6,11 +6,13 @@ Version 2 is written. Version 1 is read as well: its keys and status words are m
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, ValidationError
+from pydantic_core import PydanticCustomError
 
 from judge.errors import InputError
 from judge.messages import Message
@@ -56,6 +58,26 @@ _KEYS_OF_VERSION_1 = {
     "gate": "regression_test",
     "band": "banner",
 }
+
+#: The names of stores in the folder of nights: that of an assessor that had drifted, and those of all nights.
+DRIFTED_STORE = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
+STORE_OF_NIGHT = re.compile(r"verdicts\.(drifted-)?[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
+
+_WRONG_NAME: Final = "wrong_name"
+
+
+def make_name_validator(pattern: re.Pattern[str]) -> AfterValidator:
+    """Return what accepts only names of the `pattern`: others may have made the file."""
+
+    def check(name: str) -> str:
+        if not pattern.fullmatch(name):
+            raise PydanticCustomError(_WRONG_NAME, "is not a name that judge gives")
+        return name
+
+    return AfterValidator(check)
+
+
+_DriftedStorePath = Annotated[str, make_name_validator(re.compile(rf"\.\.[/\\]{DRIFTED_STORE.pattern}"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +317,7 @@ class NightRecord:
     canaries: CanaryResults | None
     query_drift: QueryDrift | None
     engine_settings: EngineSettings | None = None
-    quarantined_store: str | None = None
+    quarantined_store: _DriftedStorePath | None = None
     cost: CallCost
     cost_total: CallCost | None = None
     banner: tuple[BannerSentence, ...] = ()
@@ -353,9 +375,14 @@ def parse_record(kind: type[Record], values: object, source: str, advice: str = 
         record: Record = adapter(kind).validate_python(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"])) or Message("the file")
+        # pydantic adds the wrong key of an object and "[key]"; the message of the error shows the key.
+        path = first["loc"][:-2] if first["loc"][-1:] == ("[key]",) else first["loc"]
+        key = ".".join(map(str, path)) or Message("the file")
+        problem = first["msg"]
+        if first["type"] == _WRONG_NAME:
+            problem = Message("{name!r} is not a name that judge gives", name=first["input"][:80])
         raise InputError(
-            "{source}: {key}: {error}{advice}", source=source, key=key, error=first["msg"], advice=advice
+            "{source}: {key}: {error}{advice}", source=source, key=key, error=problem, advice=advice
         ) from error
     return record
 

@@ -14,12 +14,13 @@ a start was killed may or may not have been sent: `calls` counts it, and `lost` 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from os.path import relpath
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from judge import factory, run_identity
 from judge.assess.runner import plan_requests
@@ -29,20 +30,54 @@ from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
 from judge.nightly.baseline import finished_canary_runs, load_canary_grades
 from judge.nightly.context import NightContext
 from judge.nightly.decision import find_assessor_setting_changes
-from judge.nightly.record import CallCost, parse_record
+from judge.nightly.record import (
+    DRIFTED_STORE,
+    STORE_OF_NIGHT,
+    CallCost,
+    make_name_validator,
+    parse_record,
+)
 from judge.pricing import Cost, total_cost
 from judge.pricing.prices import FREE_PRICE, Price, common_price
 from judge.records import Call
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder, dump_json, reading_run
 from judge.store import copy, ledger
 from judge.store.store import VerdictStore
 
 _DRIFTED = ".drifted-"
+_CANARY_STORE = r"canaries(-[1-9][0-9]*)?[/\\]verdicts\.sqlite"
+#: The path of a store from the folder of a night, with the separator of any system.
+_StorePath = Annotated[
+    str, make_name_validator(re.compile(rf"\.\.[/\\]{STORE_OF_NIGHT.pattern}|{_CANARY_STORE}"))
+]
 
 
 def own_store_path(nights: Path, day: str) -> Path:
     """Return the path of the night's own store, in the folder of the nights."""
     return nights / f"verdicts.{day}.sqlite"
+
+
+def find_own_store(context: NightContext) -> Path:
+    """Return the path of the store that the night has begun to judge with, else of the one that it will.
+
+    Raises InputError when config.json of the night names another store than one of these nights.
+    """
+    config = context.folder.read_if_there("config.json")
+    if config is None:
+        return own_store_path(context.nights, context.day)
+    # The folder may have been moved, so only the name counts.
+    with reading_run(context.folder.path):
+        store = config["options"]["store"]
+    name = Path(store).name if isinstance(store, str) else ""
+    if not STORE_OF_NIGHT.fullmatch(name):
+        raise InputError(
+            "{file}: 'options.store' is {store!r:.60}, not the store of a night; remove {folder} to run the"
+            " night again",
+            file=context.folder.path / "config.json",
+            store=store,
+            folder=context.folder.path,
+        )
+    return context.nights / name
 
 
 def begin_store(store: Path, shared: Path) -> Path:
@@ -66,7 +101,8 @@ def list_drifted_stores(nights: Path) -> Iterator[tuple[Path, str]]:
     """Yield the stores of drifted assessors, the last first, each with the day of its first night."""
     paths = nights.glob(f"verdicts{_DRIFTED}*.sqlite")
     for store in sorted(paths, reverse=True):
-        yield store, store.stem.rpartition(_DRIFTED)[2]
+        if DRIFTED_STORE.fullmatch(store.name):
+            yield store, store.stem.rpartition(_DRIFTED)[2]
 
 
 def remove_drifted_stores(nights: Path, kept: str | None) -> None:
@@ -177,7 +213,7 @@ class CostLedger:
     """What a night paid so far, and up to which call number each of its stores is counted."""
 
     cost_total: CallCost
-    counted: dict[str, int]
+    counted: dict[_StorePath, int]
 
 
 def start_counting(night: RunFolder, store: Path) -> None:
@@ -191,13 +227,16 @@ def count_calls(night: RunFolder, *configs: Config) -> CallCost:
     """Count the calls since the last count, and return what the night paid in all.
 
     `configs` are the options of the night's runs, which give the prices. Called before any store of the
-    night is removed. Raises StoreError when a store cannot be read.
+    night is removed. Raises StoreError when a store cannot be read, InputError when paid.json names another
+    file than a store of these nights.
     """
     costs = _read_ledger(night)
     counted, lost_count = {}, 0
     calls: list[tuple[str, Call]] = []
     for name, before in costs.counted.items():
-        store = night.path / name
+        # Files of Windows have its separator.
+        store = night.path / name.replace("\\", "/")
+        RunFolder(store.parent).check_no_link()
         if store.exists():
             new = ledger.calls_after(store, before)
             lost_count += new.lost

@@ -133,6 +133,11 @@ class RunFolder:
             with self.locked():
                 pass
 
+    def check_no_link(self) -> None:
+        """Raise InputError when the folder is a symbolic link, which can lead out of a folder of nights."""
+        if self.path.is_symlink():
+            raise InputError("{folder}: is a symbolic link, not a folder; remove it", folder=self.path)
+
     def claim(self, identity: Mapping[str, Any]) -> None:
         """Raise InputError when the folder holds a run with other options than `identity`."""
         stored = self.read("config.json").get("identity") if (self.path / "config.json").exists() else None

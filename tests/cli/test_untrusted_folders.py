@@ -8,7 +8,7 @@ import os
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from judge.annotate import label_log
 from judge.collect.raw_log import RawLog
 from judge.errors import InputError, JudgeError, StoreError
 from judge.filesystem import LineLog, file_name, open_for_append, write_file
-from judge.nightly import job
+from judge.nightly import job, stores
 from judge.nightly.baseline import read_pointer
 from judge.runs.export import name_trec_files
 from judge.runs.folder import RunFolder
@@ -267,6 +267,98 @@ def test_a_baseline_that_leads_out_of_its_folder_is_refused(text: str, tmp_path:
         path.write_text(json.dumps(output), encoding="utf-8")
         with pytest.raises(InputError, match=r"baseline\.json: .*' is not a name that judge gives"):
             read_pointer(here.nights)
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Return the bytes of each file below `folder`."""
+    return {name: (folder / name).read_bytes() for name in files(folder)}
+
+
+def fill_elsewhere(folder: Path) -> dict[Path, bytes]:
+    """Make `folder` with a store that has a lease, and return its contents."""
+    folder.mkdir()
+    claimed(folder / "verdicts.sqlite", "0123456789ab")
+    return contents(folder)
+
+
+def edit_json(path: Path, changes: Mapping[str, object]) -> None:
+    """Change top keys of a JSON file."""
+    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **changes}), encoding="utf-8")
+
+
+@check_each(
+    "store",
+    [
+        "../../elsewhere/verdicts.sqlite",
+        "{tmp_path}/elsewhere/verdicts.sqlite",
+        "canaries/../../../elsewhere/verdicts.sqlite",
+        "..\\\\..\\\\elsewhere\\\\verdicts.sqlite",
+        "canaries-9/verdicts.sqlite",  # a link
+    ],
+)
+def test_a_cost_ledger_names_no_store_elsewhere(store: str, tmp_path: Path) -> None:
+    before = fill_elsewhere(tmp_path / "elsewhere")
+    store = store.format(tmp_path=tmp_path)
+    with nightly_project(tmp_path, RULES, queries=4) as here:
+        day = freeze(here)
+        (here.nights / day / "night.json").unlink()
+        edit_json(here.nights / day / "paid.json", {"counted": {store: 0}})
+        (here.nights / day / "canaries-9").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(InputError, match=r"paid\.json: counted: '.* is not a name|canaries-9: is a symb"):
+            here.night(day)
+    assert before == contents(tmp_path / "elsewhere")
+
+
+def test_a_night_names_no_quarantined_store_elsewhere(tmp_path: Path) -> None:
+    before = fill_elsewhere(tmp_path / "elsewhere")
+    with nightly_project(tmp_path, RULES, queries=4) as here:
+        day = freeze(here)
+        changes = {"status": "assessor drift", "quarantined_store": "../../elsewhere/verdicts.sqlite"}
+        edit_json(here.nights / day / "night.json", changes)
+        with pytest.raises(InputError, match=r"night\.json: quarantined_store: '\.\./\.\./elsewhere"):
+            job.set_baseline(here.nights / day, here.nights)
+    assert before == contents(tmp_path / "elsewhere")
+
+
+@check_each("store", ["../elsewhere/verdicts.sqlite", 3, None])
+def test_a_night_that_is_resumed_reads_no_store_elsewhere(store: object, tmp_path: Path) -> None:
+    before = fill_elsewhere(tmp_path / "elsewhere")
+    if isinstance(store, str):
+        store = str(tmp_path / store)
+    with nightly_project(tmp_path, RULES, queries=4) as here:
+        day = freeze(here)
+        (here.nights / day / "night.json").unlink()
+        edit_json(here.nights / day / "config.json", {"options": {"store": store}})
+        with pytest.raises(
+            InputError, match=r"config\.json: 'options\.store' is .*, not the store of a night"
+        ):
+            here.night(day)
+    assert before == contents(tmp_path / "elsewhere")
+
+
+def test_canaries_and_a_baseline_are_read_through_no_link(tmp_path: Path) -> None:
+    with nightly_project(tmp_path, RULES, queries=4) as here:
+        day = freeze(here)
+        elsewhere = tmp_path / "elsewhere"
+        canaries = here.nights / day / "canaries"
+        canaries.rename(elsewhere)
+        canaries.symlink_to(elsewhere)
+        before = contents(elsewhere)
+        (here.nights / day / "night.json").unlink()
+        with pytest.raises(InputError, match=r"canaries: is a symbolic link"):
+            here.night(day)
+        assert before == contents(elsewhere)
+        baseline = here.nights / "baseline"
+        baseline.rename(tmp_path / "frozen")
+        baseline.symlink_to(tmp_path / "frozen")
+        with pytest.raises(InputError, match=r"baseline: is a symbolic link"):
+            here.night(here.dawn())
+
+
+def test_a_store_of_no_day_is_no_drifted_store(tmp_path: Path) -> None:
+    for name in ("verdicts.drifted-...sqlite", "verdicts.drifted-2026-05-01.sqlite"):
+        (tmp_path / name).touch()
+    assert [day for _, day in stores.list_drifted_stores(tmp_path)] == ["2026-05-01"]
 
 
 def test_labels_are_private_and_a_run_is_not(tmp_path: Path) -> None:
