@@ -103,15 +103,17 @@ def score(
     weights: Mapping[str, float] | Iterable[str] | None = None,
     embeddings: str | None = None,
     feedback: str | Path | None = None,
+    store: str | Path | None = None,
     save: bool = False,
 ) -> RunResult:
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
     `dimensions` such as "diversity" are measured beside relevance, without a call. Those that have an option
     are named by it: `costs` {engine: USD per 1,000 queries}, `weights` {part: weight}, `embeddings` such as
-    "lsa", of which only those of a server need calls, and a file of `feedback`. With `save` the run's files
-    change, and the first measure decides from then on. Raises InputError when `run` is no finished run, its
-    files do not fit together, or an option or a dimension is unknown.
+    "lsa", of which only those of a server need calls, and a file of `feedback`. Embeddings are cached beside
+    `store`, None for the verdict store of the run. With `save` the run's files change, and the first measure
+    decides from then on. Raises InputError when `run` is no finished run, its files do not fit together, or
+    an option or a dimension is unknown.
     """
     chosen = list(measures) if measures is not None else None
     by_option = {"costs": costs, "weights": weights, "diversity_embeddings": embeddings, "feedback": feedback}
@@ -120,14 +122,15 @@ def score(
     if names:
         from judge.factory import build_dimension_options  # imports what asks models, too
 
+        folder = RunFolder(Path(run))
         options = build_dimension_options(
-            RunFolder(Path(run)).store_path,
+            folder.find_store(store) if embeddings else folder.own_store,
             costs=costs or (),
             weights=weights or (),
             embeddings=embeddings,
             feedback=feedback,
         )
-    return rescore(Path(run), chosen, dimensions=names, options=options, save=save)
+    return rescore(Path(run), chosen, dimensions=names, options=options, store=store, save=save)
 
 
 def compare(*runs: str | Path) -> Summary:
@@ -193,22 +196,29 @@ def agree_label_files(
 
 
 def align(
-    run: str | Path, embeddings: str, *, seed: int = 0, base_url: str | None = None
+    run: str | Path,
+    embeddings: str,
+    *,
+    seed: int = 0,
+    base_url: str | None = None,
+    store: str | Path | None = None,
 ) -> AlignmentSummary:
     """Learn a linear map of `embeddings` from the verdicts of a run, and measure it on held-out queries.
 
-    `embeddings` is `lsa`, `openai:NAME`, `dashscope:NAME` or `local:NAME`. The map is written to
-    alignment.npy in the run's folder, the result to alignment.json. Raises InputError when the folder cannot
-    be read or too few queries have relevant and other snippets, RunIncomplete when the server fails.
+    `embeddings` is `lsa`, `openai:NAME`, `dashscope:NAME` or `local:NAME`, cached beside `store`, None for
+    the verdict store of the run. The map is written to alignment.npy in the run's folder, the result to
+    alignment.json. Raises InputError when the folder cannot be read or too few queries have relevant and
+    other snippets, RunIncomplete when the server fails.
     """
     from judge.factory import build_embedder
 
     folder = RunFolder(Path(run))
     with reading_run(folder.path):
-        pool = select_judged_pool(load_run(folder))
-        store = folder.store_path
+        loaded = load_run(folder)
+        cached_beside = folder.find_store(store)
+        pool = select_judged_pool(loaded)
     folder.check_free()  # before embeddings are paid in vain
-    vectors = build_embedder(embeddings, store, base_url)(pool.texts)
+    vectors = build_embedder(embeddings, cached_beside, base_url)(pool.texts)
     alignment = align_embeddings(embeddings, pool, vectors, seed)
     with folder.locked(wait=60):
         matrix = io.BytesIO()

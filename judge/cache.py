@@ -71,7 +71,8 @@ class FileCache:
         lines = self.read(key)
         with suppress(OSError, TypeError, ValueError):
             return lines is not None and all(
-                hash_file(folder / name) == digest for digest, name in map(json.loads, lines)
+                Path(name).name == name and hash_file(folder / name) == digest
+                for digest, name in map(json.loads, lines)
             )
         return False
 

@@ -62,13 +62,15 @@ def rescore(
     *,
     dimensions: Iterable[str] = (),
     options: DimensionOptions | None = None,
+    store: str | Path | None = None,
     save: bool = False,
 ) -> RunResult:
     """Score the run in folder `path` again from its judgments, without a call; rewrite its files to `save`.
 
     `measures` None takes the run's own; `dimensions` are measured with their `options` beside those that the
-    run has. Raises InputError when `path` is no finished run, its files do not fit together, or a measure is
-    unknown or deeper than the run was judged.
+    run has. Results of self-tests are those beside `store`, or beside the run. Raises InputError when `path`
+    is no finished run, its files do not fit together, or a measure is unknown or deeper than the run was
+    judged.
     """
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's
@@ -76,7 +78,7 @@ def rescore(
         loaded = load_run(folder, in_memory=save)
         chosen = resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with reading_run(path):
-            selftests = update_results(folder, loaded.spec.selftest)
+            selftests = update_results(Path(store or folder.own_store), loaded.spec.selftest)
             loaded = replace(loaded, spec=replace(loaded.spec, measures=chosen, selftest=selftests))
             measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())
             loaded = replace(loaded, dimensions=measured)

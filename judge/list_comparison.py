@@ -36,7 +36,7 @@ def forecast_comparison(
     """Return the run in the folder `path`, the plan of the comparison, and what it would cost."""
     loaded, plan = _plan(config, path, a, b)
     kind, known, calls = COMPARE_LISTS, 0, len(plan.to_ask)
-    store_file = _store_path(config, RunFolder(path))
+    store_file = RunFolder(path).find_store(config.store)
     if store_file.exists():
         with VerdictStore(store_file) as store:
             asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
@@ -56,10 +56,6 @@ def _plan(config: Config, path: Path, a: str, b: str) -> tuple[LoadedRun, ListCo
         return loaded, plan_comparison(loaded, a, b)
 
 
-def _store_path(config: Config, folder: RunFolder) -> Path:
-    return Path(config.store) if config.store else folder.store_path
-
-
 def add_comparison(
     config: Config, path: Path, a: str, b: str, progress: ProgressListener | None = None
 ) -> DimensionSummary:
@@ -72,7 +68,7 @@ def add_comparison(
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's
     with folder.locked():
         loaded, plan = _plan(config, path, a, b)
-        with VerdictStore(_store_path(config, folder)) as store:
+        with VerdictStore(folder.find_store(config.store)) as store:
             asker = factory.build_text_asker(config, store, progress or NullProgress())
             result = measure_win_rates(loaded, plan, asker)
         dimension = COMPARE_LISTS.dimension

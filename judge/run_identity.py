@@ -98,4 +98,4 @@ def library_versions() -> Mapping[str, str]:
 
 def store_path(config: Config, folder: RunFolder) -> Path:
     """Return the file of the verdict store: beside the run's folder, so that all runs there share it."""
-    return Path(config.store) if config.store else folder.path.parent / "verdicts.sqlite"
+    return Path(config.store) if config.store else folder.own_store

@@ -41,6 +41,7 @@ def score(
         weights=typed.pop("weights", None),
         embeddings=typed.pop("diversity_embeddings", None),
         feedback=typed.pop("feedback", None),
+        store=typed.pop("store", None),
         dimensions=typed,
         save=save,
     )
@@ -74,7 +75,7 @@ def compare(
         )
 
 
-@takes_options(lambda name, _: name == "base_url")
+@takes_options(lambda name, _: name in ("base_url", "store"))
 def align(
     context: typer.Context,
     run: RunFolderArgument,

@@ -303,10 +303,11 @@ class Config:
         "Run folder; an existing run is resumed.", FILES, example='"runs/tonight"', type=Path
     )
     store: TextValue | None = option(
-        "Verdict store (default: verdicts.sqlite beside --out).",
+        "Verdict store (default: verdicts.sqlite beside the run folder).",
         FILES,
         example='"runs/verdicts.sqlite"',
         type=Path,
+        for_scores=True,
     )
     source: ConfigSource = field(default=ConfigSource(), compare=False, repr=False)
 

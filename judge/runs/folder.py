@@ -6,15 +6,15 @@ import errno
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from judge.cache import STORE_ID
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError, StoreError, explain_os_error
-from judge.filesystem import locked, open_for_read, open_text, remove_abandoned, write_file
+from judge.filesystem import locked, open_text, remove_abandoned, write_file
 from judge.messages import Message, join_messages
 
 # Control characters, separators that some readers take for line ends, and lone surrogates would
@@ -101,14 +101,6 @@ def escape_fragile(text: str) -> str:
     return _FRAGILE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _is_store(path: Path) -> bool:
-    """Return whether the header of a file is that of a verdict store (sqlite.org/fileformat.html, 1.3)."""
-    with suppress(OSError), open_for_read(path, follow=True) as file:
-        header = file.read(72)
-        return header.startswith(b"SQLite format 3\0") and header[68:] == STORE_ID
-    return False
-
-
 class RunFolder:
     """The folder of one run.
 
@@ -170,16 +162,31 @@ class RunFolder:
         return os.access(self.path, os.W_OK)
 
     @property
-    def store_path(self) -> Path:
-        """The file of the verdict store that the run was made with; where it is gone, the one beside the run.
+    def own_store(self) -> Path:
+        """The file of the verdict store beside the folder, which all runs there share."""
+        return self.path.parent / "verdicts.sqlite"
 
-        The folder can come from another person, who must not choose where a new file is made: files are made
-        beside a store, so a file that is none does not count.
+    def find_store(self, chosen: str | Path | None = None) -> Path:
+        """Return the file of the verdict store: the one that the user has `chosen`, else that of the run.
+
+        Where that is gone, it is the one beside the run. Raises InputError when config.json names a file in
+        another folder: the run can come from another person, who must not choose which store judge reads
+        and writes, and caches stand beside a store.
         """
+        if chosen:
+            return Path(chosen)
         with reading_run(self.path):
-            store = (self.read_if_there("config.json") or {}).get("options", {}).get("store")
-            is_store = bool(store) and _is_store(Path(store))
-        return Path(store) if is_store else self.path.parent / "verdicts.sqlite"
+            named = (self.read_if_there("config.json") or {}).get("options", {}).get("store")
+            if not named or not Path(named).exists():
+                return self.own_store
+        if Path(named).parent.resolve() == self.path.parent.resolve():
+            return self.path.parent / Path(named).name
+        raise InputError(
+            "{file}: the verdict store of the run is {store!r}; add --store {words} if judge may use it",
+            file=self.path / "config.json",
+            store=named,
+            words=shlex.quote(named),
+        )
 
     def read_if_there(self, name: str) -> dict[str, Any] | None:
         """Return the JSON object in file `name`, None when there is no such file."""

@@ -17,6 +17,7 @@ from judge.runs.record_json import from_json
 
 #: The folder of results, beside the verdict store that the self-tests were paid into.
 SELFTEST_FOLDER = "selftests"
+_ODD = re.compile(r"[^A-Za-z0-9.]+")
 
 
 def results_folder(store: Path) -> RunFolder:
@@ -26,7 +27,8 @@ def results_folder(store: Path) -> RunFolder:
 
 def result_file_name(assessor: str, identity: str) -> str:
     """Return the name of the file with an assessor's result."""
-    return f"{re.sub(r'[^A-Za-z0-9.]+', '_', assessor)[:80]}-{identity}.json"
+    # Both can be from the files of another person: no separator leads to another folder.
+    return f"{_ODD.sub('_', assessor)[:80]}-{_ODD.sub('_', identity)}.json"
 
 
 def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, SelfTestEntry]:
@@ -41,12 +43,12 @@ def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, Sel
     }
 
 
-def update_results(run: RunFolder, entries: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
-    """Return the self-tests of a finished run, with results that were stored since.
+def update_results(store: Path, entries: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
+    """Return the self-tests of a finished run, with results that were since stored beside `store`.
 
     A run that was moved away from its store keeps its own figures.
     """
-    now = look_up_results(run.store_path, {name: row.id for name, row in entries.items()})
+    now = look_up_results(store, {name: row.id for name, row in entries.items()})
     return {name: row if row.figures else entries[name] for name, row in now.items()}
 
 

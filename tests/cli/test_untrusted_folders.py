@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sqlite3
 import stat
 import tempfile
@@ -17,6 +18,7 @@ import pytest
 import judge
 from judge import api
 from judge.annotate import label_log
+from judge.cache import FileCache, hash_file
 from judge.collect.raw_log import RawLog
 from judge.errors import InputError, JudgeError, StoreError
 from judge.filesystem import LineLog, file_name, open_for_append, write_file
@@ -24,6 +26,7 @@ from judge.nightly import job, stores
 from judge.nightly.baseline import read_pointer
 from judge.runs.export import name_trec_files
 from judge.runs.folder import RunFolder
+from judge.selftest import look_up_results
 from judge.store.leases import Lease
 from judge.store.store import VerdictStore
 from tests.support.cases import check_each
@@ -171,18 +174,46 @@ def test_a_log_is_written_below_a_folder_that_cannot_be_read() -> None:
         assert (home / "log").read_bytes() == b"line\n"
 
 
-def test_only_a_store_is_taken_for_the_store_of_a_folder(tmp_path: Path) -> None:
+def test_a_run_names_no_store_in_another_folder(tmp_path: Path) -> None:
+    before = fill_elsewhere(tmp_path / "elsewhere")
     folder = RunFolder(judged(tmp_path / "mine"))
-    beside, shared, other, text = (folder.path.parent / "verdicts.sqlite", *map(tmp_path.joinpath, "abc"))
-    text.write_text(TEXT)
-    with closing(sqlite3.connect(other)) as connection:
-        connection.execute("CREATE TABLE notes (text)")
-    config = folder.read("config.json")
-    with VerdictStore(shared):
-        for named, expected in {shared: shared, other: beside, text: beside, tmp_path: beside}.items():
-            config["options"]["store"] = str(named)
-            folder.write("config.json", [json.dumps(config)])
-            assert folder.store_path == expected, named
+    assert folder.find_store() == folder.own_store
+    other = folder.path.parent / "other.sqlite"
+    VerdictStore(other).close()
+    elsewhere = tmp_path / "elsewhere" / "verdicts.sqlite"
+    for store, expected in {other: other, tmp_path / "gone": folder.own_store, elsewhere: None}.items():
+        edit_json(folder.path / "config.json", {"options": {"store": str(store)}})
+        if expected:
+            assert folder.find_store() == expected
+    config = re.escape(str(folder.path / "config.json"))
+    refusal = f"{config}: the verdict store of the run is '{elsewhere}'; add --store {elsewhere} if judge may"
+    engines = "engine0", "engine1"
+    for run in (
+        lambda: api.align(folder.path, "lsa"),
+        lambda: api.score(folder.path, embeddings="lsa"),
+        lambda: api.compare_lists(folder.path, *engines, "openai:m", base_url="http://127.0.0.1:9/v1"),
+    ):
+        with pytest.raises(InputError, match=refusal):
+            run()
+    api.score(folder.path, save=True)
+    assert before == contents(tmp_path / "elsewhere")
+    assert folder.find_store(elsewhere) == elsewhere
+
+
+def test_a_cache_names_no_files_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "file").write_text(TEXT, encoding="utf-8")
+    cache = FileCache(tmp_path / "cache")
+    for name in ("../file", str(tmp_path / "file")):
+        cache.write("key", [json.dumps([hash_file(tmp_path / "file"), name]) + "\n"])
+        assert not cache.has_files("key", tmp_path / "run"), name
+
+
+def test_the_id_of_a_self_test_leads_to_no_other_folder(tmp_path: Path) -> None:
+    (tmp_path / "selftests" / "lexical-").mkdir(parents=True)
+    (tmp_path / "notes.json").write_text('{"prompts": "secret"}', encoding="utf-8")
+    results = look_up_results(tmp_path / "verdicts.sqlite", {"lexical": "/../../notes"})
+    assert results["lexical"].figures is None
 
 
 def test_collecting_writes_through_no_link(tmp_path: Path) -> None:
