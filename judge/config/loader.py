@@ -25,27 +25,28 @@ NIGHTS_FOLDER = "runs/nights"
 #: Earlier names of options in TOML files, with their present names.
 ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
 #: An option as the command line writes it. A file has the same word as a key, except for `_KEYS_OF_FLAGS`.
-_FLAG = re.compile(r"(?<!\S)(\(?)--(?!help\b)([a-z]+(?:-[a-z]+)*)")
+_FLAG = re.compile(r"(?<![^\s(（，、；：])--(?!help\b)([a-z]+(?:-[a-z]+)*)")
 _KEYS_OF_FLAGS = {"run": "trec_runs", "config": "the file"}
 
 
-class _PlacedMessage(Message):
-    """A message that `add_place` changes, in every language."""
+class EditedMessage(Message):
+    """A message that `edit` changes, in every language."""
 
     inner: Message
-    add_place: Callable[[str], str]
+    edit: Callable[[str], str]
 
-    def __new__(cls, inner: Message, add_place: Callable[[str], str]) -> Self:
-        message = super().__new__(cls, add_place(inner))
-        message.inner, message.add_place = inner, add_place
+    def __new__(cls, inner: Message, edit: Callable[[str], str]) -> Self:
+        """Return the message that is edited in English."""
+        message = super().__new__(cls, edit(inner))
+        message.inner, message.edit = inner, edit
         return message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.inner, self.add_place)
+        return type(self), (self.inner, self.edit)
 
     def render(self, translator: Translator) -> str:
-        """Return the message in the language of the translator, changed."""
-        return self.add_place(translator(self.inner))
+        """Return the message in the language of the translator, edited."""
+        return self.edit(translator(self.inner))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class ConfigSource:
         except InputError as error:
             if self.file is not None and self.keys.keys() >= set(options):
                 key = self.keys[options[0]] if len(options) == 1 else ""
-                error.args = (_PlacedMessage(error.message, partial(self._add_place, key=key)),)
+                error.args = (EditedMessage(error.message, partial(self._add_place, key=key)),)
             raise
 
     def _add_place(self, message: str, key: str) -> str:
@@ -102,8 +103,8 @@ def name_keys(message: str, keys: Mapping[str, str]) -> str:
     """
 
     def name_key(flag: re.Match[str]) -> str:
-        name = _KEYS_OF_FLAGS.get(flag[2], flag[2].replace("-", "_"))
-        return flag[1] + next((keys[option] for option in (name, f"{name}s") if option in keys), name)
+        name = _KEYS_OF_FLAGS.get(flag[1], flag[1].replace("-", "_"))
+        return next((keys[option] for option in (name, f"{name}s") if option in keys), name)
 
     return _FLAG.sub(name_key, message)
 

@@ -6,11 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from judge import factory
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import Summary
+from judge.config.loader import EditedMessage, name_keys
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.measure.columns import tabulate_results
@@ -27,7 +29,6 @@ from judge.runs.result import RunResult
 
 #: A limit in the message of a run; it is less by what the canaries used.
 _LIMIT = re.compile(r"--(max-calls|budget) [\d.e+-]+( USD)?")
-_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 _SUSPENDED = Message("the regression test was suspended: no engine is blamed tonight")
 _NO_CANARIES = Message(
     "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from an"
@@ -190,7 +191,10 @@ def explain_unavailable(config: Config, check: CanaryCheck | None, rules: Nightl
     if check is None or check.canary_grades.answered(rules):
         return []
     incomplete = check.run.incomplete
-    why = _in_words_of_toml(incomplete.message if incomplete else Message("canaries are missing"), config)
+    why = EditedMessage(
+        incomplete.message if incomplete else Message("canaries are missing"),
+        partial(_name_toml_values, config=config),
+    )
     if _LIMIT.search(str(incomplete)):
         return [
             Message(
@@ -221,7 +225,7 @@ def explain_incomplete(config: Config, result: RunResult, check: CanaryCheck | N
     """Return why the run ended early, with the limits as `config` has them."""
     if result.incomplete is None:
         return []
-    why = _in_words_of_toml(result.incomplete.message, config)
+    why = EditedMessage(result.incomplete.message, partial(_name_toml_values, config=config))
     calls_made = check.run.calls_made if check and _LIMIT.search(result.incomplete.message) else 0
     if not calls_made:
         return [why]
@@ -229,12 +233,11 @@ def explain_incomplete(config: Config, result: RunResult, check: CanaryCheck | N
     return [Message("{why} (the canaries used {calls} of it)", why=why, calls=used)]
 
 
-def _in_words_of_toml(message: Message, config: Config) -> str:
-    """Return the message of a run with the options and values of judge.toml; then it is in English only."""
+def _name_toml_values(message: str, config: Config) -> str:
+    """Return the message of a run with the keys and the limits of judge.toml."""
 
-    def whole_limit(match: re.Match[str]) -> str:
+    def name_limit(match: re.Match[str]) -> str:
         name = match[1].replace("-", "_")
         return f"{name} = {getattr(config, name):g}{match[2] or ''}"
 
-    text = _OPTION.sub(lambda match: match[1].replace("-", "_"), _LIMIT.sub(whole_limit, message))
-    return message if text == message else text
+    return name_keys(_LIMIT.sub(name_limit, message), config.source.keys)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError, StoreError
+from judge.messages import CHINESE
 from judge.nightly import job
 from tests.support.fake_engines import EngineServer, Page
 from tests.support.fake_server import Reply
@@ -74,6 +75,13 @@ def test_an_unfinished_night_goes_on_as_judge_toml_now_says(small: NightlyProjec
     record = small.night(day)
     assert (record["status"], record["depth"], record["coverage"]) == ("no baseline", 2, 1.0)
     assert record["judgments"] == record["judged"]
+
+
+def test_a_limit_is_named_as_in_judge_toml_in_both_languages(small: NightlyProject) -> None:
+    small.configure({"canary_repeats": 0}, "max_calls = 10")
+    reason = next(iter(job.run_nightly(small.toml, small.dawn()).record.reasons))
+    assert reason.endswith("unjudged: max_calls = 10 is used up; raise it and run again")
+    assert CHINESE(reason).endswith("max_calls = 10 已用完；请调高后重新运行")
 
 
 def test_canaries_of_a_judge_that_was_asked_by_mistake_do_not_count(here: NightlyProject) -> None:
