@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
@@ -22,11 +23,27 @@ from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.measure.measures import Measure
 from judge.measure.resampling import compute_randomisation_p, holm
-from judge.messages import ENGLISH, Message, NameList, format_count
+from judge.messages import ENGLISH, Message, NameList
 from judge.records import LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
 
-#: Below this p the assessor counts as changed between runs.
+#: Below this p the grades count as changed between runs.
 _ALPHA = 0.05
+_GradeSource = Literal["assessor", "people"]
+#: What to say of lower and of higher grades, by whose grades changed.
+_SHIFTS: Mapping[frozenset[_GradeSource], tuple[Message, Message]] = {
+    frozenset(("assessor",)): (
+        Message("judged by an assessor that has become stricter"),
+        Message("judged by an assessor that has become more generous"),
+    ),
+    frozenset(("people",)): (
+        Message("graded by people whose labels are lower now"),
+        Message("graded by people whose labels are higher now"),
+    ),
+    frozenset(("assessor", "people")): (
+        Message("graded lower by the assessor and by people"),
+        Message("graded higher by the assessor and by people"),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +69,21 @@ class CombinedRuns:
 class GradeShift:
     """The mean change `by` of the grades in `run`, over the pairs that both runs judged, query by query.
 
-    `p` is the probability of such a change with an unchanged assessor (paired randomisation over queries),
-    adjusted over all runs (Holm 1979).
+    `p` is the probability of such a change by chance (paired randomisation over queries), adjusted over all
+    runs (Holm 1979). `sources` says whose grades changed: the assessor's, people's labels, or both.
     """
 
     run: str
     by: float
     p: float
+    sources: frozenset[_GradeSource]
 
     @property
     def description(self) -> Message:
-        """The change of the assessor in words."""
+        """The change in words, which complete "the runs were …"."""
         return Message(
-            "an assessor that has become {change} (by {grades:.2f} grades, {run})",
-            change=Message("more generous") if self.by > 0 else Message("stricter"),
+            "{change} (by {grades:.2f} grades, {run})",
+            change=_SHIFTS[self.sources][self.by > 0],
             grades=abs(self.by),
             run=self.run,
         )
@@ -95,7 +113,7 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     shift = _shift(runs, queries, repeats)
     unequal = _unequal(runs, queries)
     if not unequal and shift and shift.p < _ALPHA:
-        unequal = Message("judged by {description}", description=shift.description)
+        unequal = shift.description
     common = _measures(runs)
     if not common:
         raise InputError(
@@ -117,7 +135,7 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     notes = [*_notes(runs, queries, repeats), *([_without_a_pool(unequal)] if unequal else [])]
     terms = [] if unequal else [_on_the_pool(pooled)]
     if pairs is not None:
-        terms.append("engines are compared across runs; within a run: judge compare RUN")
+        terms.append(Message("engines are compared across runs; within a run: judge compare RUN"))
     return CombinedRuns(run, pairs, tuple(notes), tuple(terms), names, shift)
 
 
@@ -262,18 +280,26 @@ def _shift(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats:
     before = _grades(first, queries, repeats)
     shifts = []
     for name, run in others:
+        labelled = _labelled_pairs(first) | _labelled_pairs(run)
+        sources: set[_GradeSource] = set()
         moved: dict[str, list[int]] = {}
         for key, grade in _grades(run, queries, repeats).items():
             if key in before:
                 moved.setdefault(key[0], []).append(grade - before[key])
+                if grade != before[key]:
+                    sources.add("people" if key[:2] in labelled else "assessor")
         means = np.array([sum(changes) / len(changes) for _, changes in sorted(moved.items())])
         if means.size:
-            shifts.append(
-                GradeShift(name, float(means.mean()), float(compute_randomisation_p(means[:, None])[0]))
-            )
+            p = float(compute_randomisation_p(means[:, None])[0])
+            shifts.append(GradeShift(name, float(means.mean()), p, frozenset(sources)))
     adjusted = holm(np.array([shift.p for shift in shifts]))
     shifts = [replace(shift, p=p) for shift, p in zip(shifts, adjusted.tolist(), strict=True)]
     return min(shifts, key=lambda shift: shift.p, default=None)
+
+
+def _labelled_pairs(run: LoadedRun) -> set[tuple[str, str]]:
+    """Return the pairs of which people gave the grade."""
+    return {judgment.key for judgment in run.judgments if LABEL in judgment.flags}
 
 
 def _grades(run: LoadedRun, queries: Mapping[str, Query], repeats: int) -> dict[tuple[str, str, int], int]:
@@ -292,7 +318,7 @@ def _count_regraded(
     shared = by_assessor = by_people = 0
     labelled: set[tuple[str, str]] = set()
     for run in runs.values():
-        labelled |= {each.key for each in run.judgments if LABEL in each.flags}
+        labelled |= _labelled_pairs(run)
         for key, grade in _grades(run, queries, repeats).items():
             shared += key in grades
             if grades.setdefault(key, grade) != grade:
@@ -305,32 +331,41 @@ def _notes(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats:
     counts = {name: len(run.data.queries) for name, run in runs.items()}
     if any(count != len(queries) for count in counts.values()):
         by_run = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-        yield f"compared on the {len(queries):,} queries that all runs have ({by_run})"
+        yield Message(
+            "compared on the {queries:,} queries that all runs have ({by_run})",
+            queries=len(queries),
+            by_run=by_run,
+        )
     if any(run.spec.repeats != repeats for run in runs.values()):
-        yield f"compared on {format_count(repeats, 'repeat')}, which is what every run has"
+        yield Message("compared on as many repeats as every run has: {repeats:,}", repeats=repeats)
     shared, by_assessor, by_people = _count_regraded(runs, queries, repeats)
-    for differing, whose in (
-        (by_assessor, "the assessor's noise"),
-        (by_people, "a change of people's labels"),
+    for differing, cause in (
+        (by_assessor, Message("the assessor's noise")),
+        (by_people, Message("a change of people's labels")),
     ):
         if differing:
-            yield (
-                f"{differing:,} of {shared:,} judgments that two runs have in common differ: {whose} is part"
-                " of every difference"
+            yield Message(
+                "{differing:,} of {shared:,} judgments that two runs have in common differ: {cause} is part"
+                " of every difference",
+                differing=differing,
+                shared=shared,
+                cause=cause,
             )
 
 
 def _without_a_pool(unequal: str) -> str:
     """Return the note that only measures that do not need a pool are compared."""
-    return (
-        f"the runs were {unequal}: only measures that no pool divides are compared, and a difference may"
-        " be the assessor's instead of the engines'"
+    return Message(
+        "the runs were {unequal}: only measures that no pool divides are compared, and a difference may come"
+        " from the grades instead of the engines",
+        unequal=unequal,
     )
 
 
 def _on_the_pool(pooled: Pool) -> str:
     """Return the note on the common pool."""
-    return (
-        f"all runs are measured on one frozen pool, what they found together ({pooled.results:,} results):"
-        " these means are not those that a run has alone"
+    return Message(
+        "all runs are measured on one frozen pool, the {results:,} results of all of them: these means are"
+        " not those that a run has alone",
+        results=pooled.results,
     )

@@ -20,6 +20,7 @@ from selectolax.lexbor import LexborHTMLParser
 from judge.characters import HAN
 from judge.dataset.injection import detect_injection
 from judge.dataset.validation import short_hash
+from judge.messages import Message
 from judge.records import Ranking, Snippet
 
 #: Flags of a snippet without text: it has only a title, it is empty, or its text is missing.
@@ -51,13 +52,27 @@ def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> It
     ranking, rank, docno = missing[0]
     documents = len({docno for _, _, docno in missing})
     if docno:
-        lack = f"{documents:,} document{'s are' if documents > 1 else ' is'} not in {source}"
-        first = f"{docno!r} of topic {ranking.query_id!r}"
+        lack = (
+            Message("{count:,} documents are not in {source}", count=documents, source=source)
+            if documents > 1
+            else Message("1 document is not in {source}", source=source)
+        )
+        first = Message("{docno!r} of topic {query_id!r}", docno=docno, query_id=ranking.query_id)
     else:
-        have = "results have" if len(missing) > 1 else "result has"
-        lack = f"{len(missing):,} {have} no text or title in {source}"
-        first = f"rank {rank} of engine {ranking.engine!r} for query {ranking.query_id!r}"
-    yield f"{lack}, first {first}: left unjudged: a missing text is not grade 0"
+        lack = (
+            Message("{count:,} results have no text or title in {source}", count=len(missing), source=source)
+            if len(missing) > 1
+            else Message("1 result has no text or title in {source}", source=source)
+        )
+        first = Message(
+            "rank {rank} of engine {engine!r} for query {query_id!r}",
+            rank=rank,
+            engine=ranking.engine,
+            query_id=ranking.query_id,
+        )
+    yield Message(
+        "{lack}, first {first}: left unjudged: a missing text is not grade 0", lack=lack, first=first
+    )
 
 
 #: Prompts show at most this many characters of a query or a reference.

@@ -18,6 +18,7 @@ import msgspec
 
 from judge.dataset.clean import TEXT_MISSING
 from judge.dataset.validation import short_hash
+from judge.messages import Message
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
 
 # Parameters for tracking, which do not change the page.
@@ -64,11 +65,16 @@ def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
             if TEXT_MISSING not in snippet.flags:
                 ids.setdefault((ranking.query_id, snippet.title, snippet.text), set()).add(snippet.id)
     more = sum(len(same_text) - 1 for same_text in ids.values())
-    if more:
-        differ = f"{more:,} pairs differ" if more > 1 else "1 pair differs"
-        yield (
-            f"{differ} from another one only in the date, which prompts show (--dates or --as-of):"
-            " each is judged"
+    if more == 1:
+        yield Message(
+            "1 pair differs from another one only in the date, which prompts show (--dates or --as-of): each"
+            " is judged"
+        )
+    elif more:
+        yield Message(
+            "{count:,} pairs differ from another one only in the date, which prompts show (--dates or"
+            " --as-of): each is judged",
+            count=more,
         )
 
 

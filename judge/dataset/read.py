@@ -364,18 +364,37 @@ def _finish_query(entry: _QueryRows) -> Query:
 
 def _collect_warnings(entries: Mapping[str, _QueryRows], engines: Sequence[str]) -> Iterable[str]:
     cut = [query_id for query_id, entry in entries.items() if entry.is_cut]
-    if cut:
-        which = f"{len(cut):,} queries or their references are" if cut[1:] else "1 query or its reference is"
-        yield f"{which} cut at {clean.MAX_QUERY_CHARS:,} characters in prompts, first of query {cut[0]!r}"
+    if cut[1:]:
+        yield Message(
+            "{count:,} queries or their references are cut at {limit:,} characters in prompts, first of query"
+            " {query_id!r}",
+            count=len(cut),
+            limit=clean.MAX_QUERY_CHARS,
+            query_id=cut[0],
+        )
+    elif cut:
+        yield Message(
+            "query {query_id!r} or its reference is cut at {limit:,} characters in prompts",
+            limit=clean.MAX_QUERY_CHARS,
+            query_id=cut[0],
+        )
     for engine in engines:
         answers = [entry.answers[engine] for entry in entries.values() if engine in entry.answers]
         missing = len(entries) - len(answers)
         if missing:
-            yield (
-                f"engine {engine!r} has no row for {missing} of {len(entries)} queries, left out for it."
-                " If it returned no results there, add an empty list (nested form)"
+            yield Message(
+                "engine {engine!r} has no row for {missing:,} of {queries:,} queries, left out for it. If it"
+                " returned no results there, add an empty list (nested form)",
+                engine=engine,
+                missing=missing,
+                queries=len(entries),
             )
         gaps = [query_id for query_id, entry in entries.items() if entry.has_gaps(engine)]
         if gaps:
-            lists = f"{len(gaps):,} list{'s' * bool(gaps[1:])}, first for query {gaps[0]!r}"
-            yield f"engine {engine!r}: ranks skip numbers in {lists}; taken as an order, ranked 1, 2, 3 …"
+            yield Message(
+                "engine {engine!r}: ranks skip numbers in lists, first for query {query_id!r} (number of"
+                " lists: {lists:,}); taken as an order, ranked 1, 2, 3 …",
+                engine=engine,
+                lists=len(gaps),
+                query_id=gaps[0],
+            )

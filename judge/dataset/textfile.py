@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from judge.errors import InputError, explain_os_error
 from judge.filesystem import read_bytes
+from judge.messages import Message
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -87,9 +88,14 @@ def open_text(path: Path) -> tuple[TextIO, list[str]]:
     guess with a warning. Raise InputError for any other encoding; OSError, EOFError or zlib.error for a
     file that cannot be read.
     """
-    encoding, warnings = _detect_encoding(path), []
+    encoding = _detect_encoding(path)
+    warnings: list[str] = []
     if encoding == "gb18030":
-        warnings.append(f"{path}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong")
+        warnings.append(
+            Message(
+                "{file}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong", file=path
+            )
+        )
     return io.TextIOWrapper(open_bytes(path), encoding, newline="\n"), warnings
 
 

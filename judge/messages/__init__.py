@@ -12,6 +12,8 @@ from gettext import GNUTranslations, NullTranslations
 from math import floor, log10
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self
 
+from judge.messages.recognition import DEPTH, MessageIndex, fill
+
 P = ParamSpec("P")
 
 
@@ -60,11 +62,37 @@ class Translator:
         return self._read_catalogue()
 
     def __call__(self, message: str, /, **values: Any) -> str:  # noqa: ANN401 - as str.format takes
-        """Return the message in this language, with the values in it."""
+        """Return the message in this language, with the values in it.
+
+        An English text without values can also be one that a file holds of a message with values.
+        """
         if isinstance(message, Message):
             return message.render(self)
         text = self._catalogue.gettext(message) if message else ""
-        return text.format(**values) if values else text
+        if values:
+            return text.format(**values)
+        return text if text != message else self._translate_read_text(message)
+
+    def _translate_read_text(self, text: str, depth: int = DEPTH) -> str:
+        """Return the message that `text`, which was read, is in English; another text unchanged."""
+        message = self._index.recognise(text, depth) if " " in text else None
+        if message is None:
+            return text
+        values = {name: self._translate_value(value, depth - 1) for name, value in message.values.items()}
+        return fill(self._catalogue.gettext(message.template), values) or text
+
+    def _translate_value(self, value: str, depth: int) -> str:
+        """Return a value of a message that was read: one word can be a name, and names stay."""
+        names, separator, last = value.rpartition(" and ")
+        if separator and " " not in last and " " not in names.replace(", ", ""):
+            return self.join([*names.split(", "), last])
+        return self._translate_read_text(value, depth)
+
+    @cached_property
+    def _index(self) -> MessageIndex:
+        # gettext has no other way to list the messages of a catalogue.
+        keys = getattr(self._catalogue, "_catalog", {})
+        return MessageIndex(key for key in keys if isinstance(key, str) and "\x04" not in key)
 
     def plural(self, one: str, many: str, count: int, /, **values: Any) -> str:  # noqa: ANN401
         """Return the message for `count` things, which stands in it as `{count}`."""
@@ -165,11 +193,6 @@ def join_sentences(sentences: Iterable[Text]) -> Text:
     """Return sentences in a row, with a space between them in English."""
     english, chinese = zip(*sentences, strict=True)
     return Text(" ".join(english), "".join(chinese))
-
-
-def format_count(count: int, thing: str) -> str:
-    """Return the count with its noun: `1 call`, `2 calls`."""
-    return f"{count:,} {thing if count == 1 else f'{thing}s'}"
 
 
 def round_count(count: int) -> str:

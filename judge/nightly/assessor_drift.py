@@ -192,9 +192,13 @@ def find_grade_drift(comparison: GradeComparison, config: NightlyConfig) -> tupl
     if comparison.p_shift < level and abs(comparison.shift) >= config.min_shift:
         reasons.append(
             Message(
-                "the assessor has become {change}: by {shift:.2f} grades over all canaries",
-                change=Message("more generous") if comparison.shift > 0 else Message("stricter"),
-                shift=abs(comparison.shift),
+                "the assessor has become more generous: by {shift:.2f} grades over all canaries",
+                shift=comparison.shift,
+            )
+            if comparison.shift > 0
+            else Message(
+                "the assessor has become stricter: by {shift:.2f} grades over all canaries",
+                shift=-comparison.shift,
             )
         )
     return tuple(reasons)

@@ -17,7 +17,7 @@ from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import compute_no_snippet_shares
-from judge.messages import Message, format_count
+from judge.messages import Message
 from judge.nightly import decision, regression_test
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models
@@ -120,7 +120,7 @@ def _compare(
     shift = combined.shift
     if not evidence.assessor_changes and shift is not None and shift.p < rules.canary_alpha:
         change = Message(
-            "pairs that both runs judged were judged by {difference}, p = {p:.2g}",
+            "pairs that both runs judged were {difference}, p = {p:.2g}",
             difference=shift.description,
             p=shift.p,
         )
@@ -229,8 +229,7 @@ def explain_incomplete(config: Config, result: RunResult, check: CanaryCheck | N
     calls_made = check.run.calls_made if check and _LIMIT.search(result.incomplete.message) else 0
     if not calls_made:
         return [why]
-    used = format_count(calls_made, "call")
-    return [Message("{why} (the canaries used {calls} of it)", why=why, calls=used)]
+    return [Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls_made)]
 
 
 def _name_toml_values(message: str, config: Config) -> str:

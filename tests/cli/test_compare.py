@@ -228,7 +228,7 @@ def test_two_runs_meet_on_one_pool(runs: Path) -> None:
     queries, repeats, pool, pairs = result["remarks"]
     assert pairs == "engines are compared across runs; within a run: judge compare RUN"
     assert queries == "compared on the 9 queries that all runs have (night1 10, night2 9)"
-    assert repeats == "compared on 2 repeats, which is what every run has"
+    assert repeats == "compared on as many repeats as every run has: 2"
     assert pool.startswith("all runs are measured on one frozen pool")
     alone = summary(runs / "night1")["engines"]["bing"]["measures"]
     both = result["engines"]["bing (night1)"]["measures"]

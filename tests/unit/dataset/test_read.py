@@ -417,7 +417,7 @@ def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
     ]
     text = " | ".join(load(rows).warnings)
     assert "engine 'b' has no row for 1 of 2 queries" in text
-    assert "engine 'a': ranks skip numbers in 1 list, first for query 'q-" in text
+    assert "engine 'a': ranks skip numbers in lists, first for query 'q-" in text
 
 
 def test_a_query_or_reference_that_is_cut_is_a_warning() -> None:
@@ -433,7 +433,7 @@ def test_a_query_or_reference_that_is_cut_is_a_warning() -> None:
         output == "2 queries or their references are cut at 2,000 characters in prompts, first of query '2'"
     )
     assert [len(query.text) for query in data.queries.values()] == [2000, 2000, 1]
-    assert load(rows[1:2]).warnings[0].startswith("1 query or its reference is cut")
+    assert load(rows[1:2]).warnings[0].startswith("query '2' or its reference is cut at 2,000")
     assert not load(rows[:1]).warnings
 
 

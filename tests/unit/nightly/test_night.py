@@ -231,7 +231,7 @@ def test_canaries_and_run_share_one_limit_of_calls(here: NightlyProject) -> None
     record = here.night(here.dawn())
     assert (record["status"], here.calls) == ("incomplete", 150)
     assert "max_calls = 150 is used up; raise it" in record["reasons"][0]
-    assert "(the canaries used 128 calls of it)" in record["reasons"][0]
+    assert "(of it, canaries used this many calls: 128)" in record["reasons"][0]
     assert "--" not in record["reasons"][0]
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -18,6 +18,7 @@ from judge.errors import InputError
 from judge.measure.engine_summary import average_engines
 from judge.measure.measures import parse_measures
 from judge.measure.score import score_rankings
+from judge.messages import CHINESE
 from judge.pricing import RunCost
 from judge.records import BINARY, GRADED, LABEL, Judgment, Scale
 
@@ -111,7 +112,7 @@ def test_all_are_measured_on_what_they_found_together() -> None:
     assert not result.notes
     (note,) = result.terms
     assert "one frozen pool" in note
-    assert "(3 results)" in note
+    assert "the 3 results of all" in note
 
 
 def test_a_page_that_both_runs_show_is_one_document() -> None:
@@ -171,7 +172,7 @@ def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
     result = combine_runs({"one": run(one("A", [3])), "two": run(one("A", [3]), assessor="other/graded")})
     assert pool_free(result)
     assert "different assessors (other/graded, someone/graded)" in result.notes[0]
-    assert "may be the assessor's instead of the engines'" in result.notes[0]
+    assert "may come from the grades instead of the engines" in result.notes[0]
     assert result.run.spec.assessor == "other/graded and someone/graded"
 
 
@@ -209,10 +210,27 @@ def test_of_many_runs_one_whose_grades_moved_by_chance_is_no_change_of_the_asses
     """Six queries that all move one way have p = 2 / 64; one of eight runs does so by chance."""
     same = run([each for query in "abcdef" for each in one("E", [1, 1], query)])
     moved = replace(same, judgments=tuple(replace(each, grade=2) for each in same.judgments))
-    assert combine_runs({"1": same, "2": moved}).shift == GradeShift("2", 1.0, 2 / 64)
+    by_assessor = frozenset[Literal["assessor", "people"]](("assessor",))
+    assert combine_runs({"1": same, "2": moved}).shift == GradeShift("2", 1.0, 2 / 64, by_assessor)
     result = combine_runs({**{str(night): same for night in range(1, 8)}, "8": moved})
-    assert result.shift == GradeShift("8", 1.0, 7 * 2 / 64)
+    assert result.shift == GradeShift("8", 1.0, 7 * 2 / 64, by_assessor)
     assert "nDCG@5" in map(str, result.run.spec.measures)
+
+
+def test_the_assessor_did_not_become_stricter_where_people_changed_their_labels() -> None:
+    first = run([each for query in "abcdef" for each in one("E", [2, 2], query)])
+    for labelled, words in (
+        (0, "judged by an assessor that has become stricter (by 1.00 grades, 2)"),
+        (6, "graded lower by the assessor and by people (by 1.00 grades, 2)"),
+        (12, "graded by people whose labels are lower now (by 1.00 grades, 2)"),
+    ):
+        judgments = tuple(
+            replace(each, grade=1, flags=(LABEL,) if number < labelled else ())
+            for number, each in enumerate(first.judgments)
+        )
+        combined = combine_runs({"1": first, "2": replace(first, judgments=judgments)})
+        assert combined.notes[-1].startswith(f"the runs were {words}: only measures")
+        assert not re.search("[a-z]{3}", CHINESE(combined.notes[-1]))
 
 
 def test_a_pair_that_failed_in_one_run_contradicts_nothing() -> None:
@@ -295,7 +313,7 @@ def test_repeats_that_not_all_have_are_left_out() -> None:
     result = combine_runs({"one": run(one("A", [3]), repeats=3), "two": run(one("B", [3]), repeats=2)})
     assert result.run.spec.repeats == 2
     assert sorted(each.repeat for each in result.run.judgments) == [1, 1, 2, 2]
-    assert result.notes[0] == "compared on 2 repeats, which is what every run has"
+    assert result.notes[0] == "compared on as many repeats as every run has: 2"
 
 
 def test_grades_that_differ_beyond_the_repeats_that_count_contradict_nothing() -> None:

@@ -1,0 +1,115 @@
+"""Recognise a message in its English text, such as a remark that was read from the files of a run.
+
+Files hold messages in English, without their templates and values. A template that gives a text is found by
+its literal parts; what stands between them are the values. The text can be from another person, so the time
+grows with its length only: a value ends where the next literal part first occurs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from string import Formatter
+from typing import NamedTuple
+
+#: Fewer letters than these say too little: such a template counts only if a value in it is a message, too.
+_FEW_LETTERS = 8
+#: Longer texts are no messages, and messages are not deeper in each other.
+_LONGEST, DEPTH = 4_000, 20
+#: A value with a format such as `:,.2f`.
+_NUMBER = re.compile(r"[-+]?(?:[\d,]+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)%?")
+
+
+class RecognisedMessage(NamedTuple):
+    """A template, and the texts of its values by the names of their fields."""
+
+    template: str
+    values: Mapping[str, str]
+
+
+class _Field(NamedTuple):
+    """A field of a template, and the literal part after it."""
+
+    name: str
+    is_number: bool
+    literal: str
+
+
+class _Template:
+    """A template that begins with a literal part, followed by fields."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        literals = [""]
+        names: list[tuple[str, bool]] = []
+        for literal, name, spec, conversion in Formatter().parse(text):
+            literals[-1] += literal  # a brace ends a part
+            if name is not None:
+                names.append((name, bool(spec) and not conversion and str(spec)[-1] in ",f%gde"))
+                literals.append("")
+        self.first = literals[0]
+        self.fields = [_Field(*name, literal) for name, literal in zip(names, literals[1:], strict=True)]
+        self.letters = sum(char.isalpha() for literal in literals for char in literal)
+        self.longest = max(literals, key=len)
+
+    def match(self, text: str) -> dict[str, str] | None:
+        """Return the values in `text`, None where the template does not give it."""
+        if self.longest not in text or not text.startswith(self.first):
+            return None
+        values: dict[str, str] = {}
+        start = len(self.first)
+        for number, field in enumerate(self.fields, start=1):
+            if number == len(self.fields):
+                end = len(text) - len(field.literal)
+            elif field.literal:
+                end = text.find(field.literal, start)
+            else:  # another field follows: only the end of a number is certain
+                number_text = _NUMBER.match(text, start) if field.is_number else None
+                end = number_text.end() if number_text else start
+            if end < start or not text.startswith(field.literal, end):
+                return None
+            values[field.name] = value = text[start:end]
+            # A template of fields alone would give any text.
+            if len(value) == len(text) or (field.is_number and not _NUMBER.fullmatch(value)):
+                return None
+            start = end + len(field.literal)
+        return values
+
+
+class MessageIndex:
+    """The templates of a catalogue."""
+
+    def __init__(self, templates: Iterable[str]) -> None:
+        self._texts = frozenset(templates)
+        with_fields = [_Template(text) for text in self._texts if "{" in text]
+        self._templates = sorted(with_fields, key=lambda each: (-each.letters, each.text))
+        self.recognise = lru_cache(maxsize=1024)(self._recognise)
+
+    def _recognise(self, text: str, depth: int = DEPTH) -> RecognisedMessage | None:
+        """Return the message that gives `text`: that with the most letters in its literal parts."""
+        if text in self._texts:
+            return RecognisedMessage(text, {})
+        if len(text) > _LONGEST or " " not in text or not depth:
+            return None
+        return next(self._list_matches(text, depth - 1), None)
+
+    def _list_matches(self, text: str, depth: int) -> Iterator[RecognisedMessage]:
+        for template in self._templates:
+            values = template.match(text)
+            if values is None:
+                continue
+            if template.letters >= _FEW_LETTERS or any(
+                self.recognise(value, depth) for value in values.values()
+            ):
+                yield RecognisedMessage(template.text, values)
+
+
+def fill(template: str, values: Mapping[str, str]) -> str | None:
+    """Return a template with the texts of its values; None where one is unknown."""
+    parts = []
+    for literal, field, *_ in Formatter().parse(template):
+        if field is not None and field not in values:
+            return None
+        parts += [literal, values[field] if field is not None else ""]
+    return "".join(parts)

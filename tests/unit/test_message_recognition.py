@@ -1,0 +1,76 @@
+"""Messages that files hold in English are shown in Chinese, and other texts as they are."""
+
+from __future__ import annotations
+
+import re
+from string import Formatter
+
+import pytest
+
+from judge.messages import CHINESE, ENGLISH, Message, NameList, join_messages
+from judge.messages.recognition import MessageIndex, fill
+from tests.support.cases import check_each
+from tests.unit.test_messages_catalogue import catalogue
+
+TEMPLATES = sorted(
+    text for text, context in catalogue() if context is None and not catalogue()[text, context].pluralizable
+)
+
+
+def sample_values(template: str) -> dict[str, str]:
+    """Return a value for each field of a template: a number where its format is that of numbers."""
+    return {
+        name: "12" if not conversion and re.search(r"[,f%gd]$", spec or "") else f"<value-{number}>"
+        for number, (_, name, spec, conversion) in enumerate(Formatter().parse(template))
+        if name is not None
+    }
+
+
+def test_each_template_is_recognised_in_its_text() -> None:
+    index = MessageIndex(TEMPLATES)
+    others = []
+    for template in TEMPLATES:
+        text = fill(template, sample_values(template))
+        assert text is not None
+        literals = "".join(literal for literal, *_ in Formatter().parse(template))
+        if sum(map(str.isalpha, literals)) < 8:
+            continue
+        message = index.recognise(text)
+        assert message is not None, template
+        assert fill(message.template, message.values) == text
+        others += [template] if message.template != template else []
+    # Templates with the same words and other names of fields, or without their last field.
+    assert len(others) < 8, others
+
+
+@check_each(
+    "message",
+    [
+        Message("the dataset changed"),
+        join_messages(
+            [
+                Message("the prompts changed"),
+                Message("{name} was {before!r}, now {now!r}", name="depth", before=3, now=4),
+            ]
+        ),
+        Message("not in the baseline, so not compared: {engines}", engines="a, b"),
+        Message("{name}: {value}", name="x", value=Message("canaries are missing")),
+        Message(
+            "not one query got a result from {engines}; correct how it is asked, or leave it out",
+            engines=NameList(["a", "b", "c"]),
+        ),
+    ],
+)
+def test_a_message_that_was_read_is_the_one_that_was_written(message: Message) -> None:
+    assert CHINESE(str(message)) == CHINESE(message) != str(message)
+    assert ENGLISH(str(message)) == message
+
+
+@check_each("text", ["", "lantern", "Gold; silver", "how to be a judge", "a: b", "{name} {x", "50 %", "a, b"])
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert CHINESE(text) == text
+
+
+@pytest.mark.parametrize("part", ["; ", ": ", " and ", "{", "a "])
+def test_a_long_text_of_another_person_takes_no_longer_than_its_length(part: str) -> None:
+    assert CHINESE(part * 20_000)
