@@ -33,16 +33,14 @@ from judge.parsing.tolerant_json import (
 from judge.parsing.verdict import MAX_REASON
 from judge.parsing.vocabulary import (
     KEYS,
-    LATER_WORDS,
-    NO_VALUE,
     OTHER_KEYS,
     QUOTED_KEY,
     REASON_KEYS,
     SAME_QUESTION,
-    find_value,
-    is_contrary,
+    fold_key,
     is_placeholder,
     parse_value,
+    states_another,
 )
 from judge.records import Scale, Verdict, is_complete_reply
 
@@ -51,8 +49,6 @@ _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 _BRACELESS = re.compile(rf"\A((?:(?:```|~~~)\w{{0,10}}\s{{0,8}})?)(?={QUOTED_KEY.pattern})", re.IGNORECASE)
 _JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[\[［]?\s{0,8}[{｛]")
 _FENCE = re.compile(r"(?:```|~~~)\w{0,10}")
-_LATER = re.compile(LATER_WORDS, re.IGNORECASE)
-_SAME_QUESTION = re.compile(SAME_QUESTION, re.IGNORECASE)
 _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
@@ -120,11 +116,7 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
         raise ReplyParseError("truncated", "the reply was cut off right behind the value")
     if min(claim.depth for claim in claims) > 1:
         raise ReplyParseError("missing_key", "the verdict lies too deep inside other objects")
-    if any(
-        _states_another(*member, grade, scale)
-        for span in objects.objects
-        for member in _list_members(span.object)
-    ):
+    if any(_contradicts_itself(span.object, grade, scale) for span in objects.objects):
         raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
     gaps = [answer[start:end] for start, end in objects.gaps(len(answer))]
     gaps[-1] = gaps[-1].rstrip("]］ \r\n")  # a list around the object, whose rest is prose
@@ -171,7 +163,7 @@ def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_Sta
 def _resembles_verdict(node: JsonObject) -> bool:
     """Return True when an object without the scale's key may be a part of the answer."""
     return any(
-        _fold_key(key) in REASON_KEYS or _SAME_QUESTION.fullmatch(_fold_key(key))
+        fold_key(key) in REASON_KEYS or SAME_QUESTION.fullmatch(fold_key(key))
         for key, _ in _list_members(node)
     )
 
@@ -185,7 +177,7 @@ def _find_claims(node: Node, keys: Sequence[str], depth: int = 0) -> Iterator[_S
         yield from claims
     elif isinstance(node, JsonObject):
         for key, value in node.pairs:
-            if _fold_key(key) in keys:
+            if fold_key(key) in keys:
                 yield _StatedValue(value, node, depth)
                 continue
             inner = list(_find_claims(value, keys, depth + 1))
@@ -228,15 +220,14 @@ def _list_members(node: Node) -> Iterator[tuple[str, Node]]:
             yield from _list_members(value)
 
 
-def _states_another(key: str, value: Node, grade: int, scale: Scale) -> bool:
-    """Return True for a member such as `final_grade` that is not `grade`, or `relevant` that opposes it."""
-    words = value.value if isinstance(value, JsonText) else "…"
-    if _SAME_QUESTION.fullmatch(_fold_key(key)) and is_contrary(words, grade, scale):
-        return True
-    holds_it = any(_fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
-    is_known = _fold_key(key) in (*KEYS["binary"], *KEYS["graded"], *REASON_KEYS)
-    may_decide = _LATER.search(key) and not is_known and not holds_it
-    return bool(may_decide and words not in NO_VALUE and find_value(words, scale) != grade)
+def _contradicts_itself(node: JsonObject, grade: int, scale: Scale) -> bool:
+    """Return True when another member of an object, at any depth, states another value than `grade`."""
+    for key, value in _list_members(node):
+        holds_grade = any(fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
+        text = value.value if isinstance(value, JsonText) else "" if holds_grade else "…"
+        if states_another(key, text, grade, scale):
+            return True
+    return False
 
 
 def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) -> None:
@@ -263,10 +254,6 @@ def _find_reason(claims: Sequence[_StatedValue]) -> tuple[str, tuple[str, ...]]:
     """Return the first reason beside the claims, and the flags for it."""
     for claim in claims:
         for key, value in claim.owner.pairs:
-            if _fold_key(key) in REASON_KEYS and isinstance(value, JsonText) and value.quoted:
+            if fold_key(key) in REASON_KEYS and isinstance(value, JsonText) and value.quoted:
                 return value.value, ()
     return "", ("no_reason",)
-
-
-def _fold_key(key: str) -> str:
-    return flatten(key).strip().casefold()

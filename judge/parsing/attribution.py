@@ -48,6 +48,8 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
+#: "Reason: ", without quotes: what follows is a part of the reason.
+_REASON = re.compile(rf"(?:{'|'.join(vocabulary.REASON_KEYS)})[*_ ]{{0,4}}[:=]\W{{0,8}}\Z", re.IGNORECASE)
 _FORMAT = re.compile(
     r"\Aformats?\b|(?<!json)(?<!json )(?<!结果)格式(?:如下|为|是|要求)?\s*\Z"
     r"|\bformat(?: is)?(?: as follows)?\s*\Z",
@@ -215,7 +217,7 @@ def is_attributed(lead: str) -> bool:
     key = _KEY.search(text)
     if key:
         return not may_wrap(key[1])
-    if _OPENING_MARK.search(text) and not text.endswith("=>"):
+    if _REASON.search(text) or (_OPENING_MARK.search(text) and not text.endswith("=>")):
         return True
     *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{vocabulary.AROUND}#-")] or [""]
     if _leads_elsewhere(last.strip(f"{vocabulary.AROUND}#"), same_line=same_line):
@@ -226,14 +228,17 @@ def is_attributed(lead: str) -> bool:
 
 
 def _has_foreign_tag(text: str) -> bool:
-    """Return True when a tag that is still open names a source."""
+    """Return True when a tag that is still open names a source, or the reason."""
     open_tags: list[str] = []
     for tag in _TAG.finditer(text):
         if not tag[1]:
             open_tags.append(tag[2])
         elif tag[2] in open_tags:
             open_tags.remove(tag[2])
-    return any(_IS_SOURCE.search(name) or _IS_OTHER.search(name) for name in open_tags)
+    return any(
+        _IS_SOURCE.search(name) or _IS_OTHER.search(name) or name.casefold() in vocabulary.REASON_KEYS
+        for name in open_tags
+    )
 
 
 def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:

@@ -9,7 +9,7 @@ import re
 from functools import cache
 
 from judge.parsing.tolerant_json import flatten
-from judge.parsing.vocabulary import AROUND, build_label_pattern, find_value
+from judge.parsing.vocabulary import AROUND, KEYS, build_label_pattern, find_value
 from judge.records import Scale
 
 _REFUSAL = re.compile(
@@ -17,7 +17,6 @@ _REFUSAL = re.compile(
     r"|we) (?:cannot|can['’]?t|can not|won['’]?t|will not|must decline|am unable)|i['’]m unable|i decline"
     r"|as an? (?:ai|language model),? i|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)"
     r"|(?:我|本模型)?(?:无法|不能|没办法|拒绝)|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)",
-    re.IGNORECASE,
 )
 #: What begins a sentence in which the reply corrects itself.
 _STARTS_CORRECTION = (
@@ -55,7 +54,6 @@ _CORRECTION = re.compile(
     r"当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)|(?:要|需要?|想|得)(?:修改|更改|改|调整|更正"
     r"|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]|(?:忽略|无视|丢弃)(?:以|上|前"
     r"|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)",
-    re.IGNORECASE,
 )
 #: The statements of relevance, on the binary scale; "partially relevant" states nothing.
 _RELEVANCE = re.compile(
@@ -65,9 +63,9 @@ _RELEVANCE = re.compile(
     r"|不(?:直接|太|怎么)?相关|不相關|无关|無關|相关|相關)"
     rf"(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}]|$)"
     r"|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need|request))(?![性度])",
-    re.IGNORECASE | re.MULTILINE,
+    re.MULTILINE,
 )
-_NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无|無", re.IGNORECASE)
+_NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无|無")
 _SPELLED = {
     "zero": "0",
     "one": "1",
@@ -89,13 +87,12 @@ _NO_VALUE = re.compile(
     r"|(?:第|步骤|图|表|步)\s?[0-9]+|(?:\(|from |scale of |of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]"
     r"|to)\s?3(?![A-Za-z0-9])\)?|\(?\s?(?:/|out "
     r"of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])",
-    re.IGNORECASE | re.MULTILINE,
+    re.MULTILINE,
 )
 #: How sure a reply says to be is no value.
 _CONFIDENCE = re.compile(
     r"(?:\b(?:confidence|certainty|probability)(?: (?:score|level))?|置信(?:度|水平)|把握)[\s*:=]{0,4}"
     r"(?:is |of |[是为] ?)?[0-9.]{1,6}%?",
-    re.IGNORECASE,
 )
 #: Numbers that prose says an answer is not: "It is not a 3 because …", "未达到3级".
 _DENIED = re.compile(
@@ -109,7 +106,7 @@ _DENIED = re.compile(
     r"(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) |\s?[/或和、]\s?)(?:an? )?[0-9])*)"
     r"(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though|due)\b)"
     r"(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
-    re.IGNORECASE | re.MULTILINE,
+    re.MULTILINE,
 )
 _UNRELATED = re.compile(
     r"(?:\bnot|n['’]t)(?: (?:at all|in any way|in the least|even|remotely|really|actually)){0,2} relevant\b"
@@ -123,7 +120,7 @@ _UNRELATED = re.compile(
     r"|(?:不(?:太|怎么|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])"
     r"|答非所问|[跑离偏]题|(?:完全|根本)(?:没有?|未|不能|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此"
     r"|这个)?(?:查询|问题|需求)",
-    re.IGNORECASE | re.MULTILINE,
+    re.MULTILINE,
 )
 _COMPLETE = re.compile(
     r"\b(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer|satisf|address|meet"
@@ -132,18 +129,15 @@ _COMPLETE = re.compile(
     r"|full|ideal) (?:answer|match|response)\b|\b(?:highly|very|extremely|perfectly|fully) relevant\b|(?:完全"
     r"|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度"
     r"|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])",
-    re.IGNORECASE,
 )
 _MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=)|\s?[:=])"
 _TOP = re.compile(
     rf"\b(?:top|full|perfect|max(?:imum|imal)?|highest(?: possible)?|best possible) {_MARKS_OF_SCALE}"
     r"|(?:满分|最高(?:分|级|等级|评分|评级))(?!\s?[是为:=(]?\s?[0-9])",
-    re.IGNORECASE,
 )
 _LOWEST = re.compile(
     rf"\b(?:lowest(?: possible)?|min(?:imum|imal)|bottom|zero) {_MARKS_OF_SCALE}"
     r"|零分|最低(?:分|级|等级|评分|评级)(?!\s?[是为:=(]?\s?[0-9])",
-    re.IGNORECASE,
 )
 #: In front of a statement in its clause: it is about a part, it describes the scale, or it is denied.
 _ABOUT_PART = (
@@ -156,19 +150,15 @@ _ABOUT_PART = (
 _DENIES_UNRELATED = re.compile(
     rf"{_ABOUT_PART}|(?:\b(?:not|never|n?either|nor|hardly|far from|anything but)|n['’]t)(?: \w+){{0,2}}\s*\Z"
     r"|(?:不|没有?|非)[^,。]{0,4}\Z",
-    re.IGNORECASE,
 )
 _DENIES_EXTREME = re.compile(
     rf"{_ABOUT_PART}|\b(?:not|cannot|never|no|nor|neither|without|fail\w*|far|less|miss\w*|lack\w*|short"
     rf"|hardly|almost|"
     r"nearly|than|ask\w*|demand\w*|claim\w*|want\w*|need\w*|seek\w*|expect\w*|tr(?:y|ies|ied)|ignor\w*|says?"
     r"|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]|接近|几乎",
-    re.IGNORECASE,
 )
-_CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z", re.IGNORECASE)
-_SUPPOSED = re.compile(
-    r"[^.。!?\n]{0,40}?(?:\b(?:would|could|might|if|unless)\b|如果|才能|才[会是])", re.IGNORECASE
-)
+_CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z")
+_SUPPOSED = re.compile(r"[^.。!?\n]{0,40}?(?:\b(?:would|could|might|if|unless)\b|如果|才能|才[会是])")
 _TAG = re.compile(r"<[^<>\n=]{1,30}>")
 _BLANKS = re.compile(r"[^\S\n]{3,}")
 _BLANK_LINES = re.compile(r"\n\s+")
@@ -176,7 +166,7 @@ _BLANK_LINES = re.compile(r"\n\s+")
 
 def is_refusal(text: str) -> bool:
     """Return True when prose begins by declining to judge."""
-    return _REFUSAL.match(text.lstrip(AROUND)) is not None
+    return _REFUSAL.match(text.lstrip(AROUND).lower()) is not None
 
 
 def has_correction(text: str) -> bool:
@@ -190,26 +180,12 @@ def find_stated_values(text: str, scale: Scale) -> set[int | None]:
     A value is stated behind a label ("Grade: 2", "结论是否"), alone in a line, a sentence or braces,
     or at the end of a clause. Counts ("3 steps"), dates and the numbers of a list state nothing.
     """
-    flat = _DENIED.sub(" ", _CONFIDENCE.sub(" ", _simplify(text)))
-    values = {find_value(match["value"], scale) for match in _labelled_value_pattern(scale).finditer(flat)}
-    flat = _NO_VALUE.sub(" ", flat)
-    values |= {
-        find_value(_SPELLED.get(match["value"].casefold(), match["value"]), scale)
-        for form in _bare_value_patterns(scale)
-        for match in form.finditer(flat)
-    } - {None}
-    if scale.name == "binary":
-        values |= find_stated_relevance(flat)
-    return values
+    return _find_values(_DENIED.sub(" ", _simplify(text)), scale)
 
 
 def find_stated_relevance(text: str) -> set[int | None]:
     """Return 1 and 0 for the statements in prose that something is relevant, or is not."""
-    return {
-        0 if _NEGATIVE.search(match["value"]) else 1
-        for match in _RELEVANCE.finditer(text)
-        if not match["hedge"]
-    }
+    return _find_relevance(_simplify(text))
 
 
 def contradicts(text: str, grade: int, scale: Scale) -> bool:
@@ -217,13 +193,39 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     flat = _simplify(text)
     denied = "".join(match["values"] for match in _DENIED.finditer(flat))
     return (
-        bool(find_stated_values(text, scale) - {grade})
-        or (scale.name == "graded" and str(grade) in denied)
+        (scale.name == "graded" and str(grade) in denied)
+        or bool(_find_values(_DENIED.sub(" ", flat) if denied else flat, scale) - {grade})
         or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))
         or (grade < scale.relevant_from and _states(_COMPLETE, _DENIES_EXTREME, flat))
         or (grade != scale.top and _states(_TOP, _DENIES_EXTREME, flat))
         or (grade != 0 and _states(_LOWEST, _DENIES_EXTREME, flat))
     )
+
+
+def _find_values(flat: str, scale: Scale) -> set[int | None]:
+    flat = _CONFIDENCE.sub(" ", flat)
+    values = {
+        find_value(match["value"], scale)
+        for form in _labelled_value_patterns(scale)
+        for match in form.finditer(flat)
+    }
+    flat = _NO_VALUE.sub(" ", flat)
+    if _UNCERTAIN.search(flat):
+        values.add(None)
+    values |= {
+        find_value(_SPELLED.get(match["value"], match["value"]), scale)
+        for form in _bare_value_patterns(scale)
+        for match in form.finditer(flat)
+    } - {None}
+    return values | _find_relevance(flat) if scale.name == "binary" else values
+
+
+def _find_relevance(flat: str) -> set[int | None]:
+    return {
+        0 if _NEGATIVE.search(match["value"]) else 1
+        for match in _RELEVANCE.finditer(flat)
+        if not match["hedge"]
+    }
 
 
 def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> bool:
@@ -237,26 +239,48 @@ def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> b
 
 
 def _simplify(text: str) -> str:
-    """Return the text flat, without tags and long blanks, so that patterns with short gaps match."""
-    return _BLANK_LINES.sub("\n", _BLANKS.sub(" ", _TAG.sub("\n", flatten(text))))
+    """Return the text flat and in lower case, without tags and long blanks: what the patterns here expect."""
+    return _BLANK_LINES.sub("\n", _BLANKS.sub(" ", _TAG.sub("\n", flatten(text)))).lower()
 
 
 _MARKS = f"[{re.escape(AROUND)}]{{0,4}}"
+#: A clause that is nothing but a value between two of the scale, or a doubt.
+_UNCERTAIN = re.compile(
+    rf"(?:^|[.。!?;,])\s{{0,3}}{_MARKS}\[?"
+    r"(?:[0-3](?:\.(?!0+\b)[0-9]{1,2}|\s?(?:[/~–-]|or|to|或|到|至)\s?[0-9]{1,2})|½"
+    r"|(?:yes|no)\b[^\w\n]{1,4}(?:(?:and|or) )?(?:yes|no)\b|maybe|perhaps|unsure|unclear|nope|not irrelevant"
+    rf"|不一定|不确定|不知道|不好说|非相关|不是不相关|是否)\]?{_MARKS}(?:[,;。!?]|\.(?![0-9])|\s?[-–—]\s|$)",
+    re.MULTILINE,
+)
 
 
 @cache
-def _labelled_value_pattern(scale: Scale) -> re.Pattern[str]:
-    """Return the pattern of a label with what could be its value."""
+def _labelled_value_patterns(scale: Scale) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of a label with its value, of the scale's key with a few words, and of a box."""
     value = r"[-+]?[0-9][0-9./]*[分级]?" if scale.name == "graded" else (
-        r"(?:not relevant|irrelevant|relevant|yes|no)(?![A-Za-z])|不相关|相关|无关|[是否](?![\u4e00-\u9fff])"
+        r"(?:not relevant|irrelevant|relevant|yes|no)(?![a-z])|不相关|相关|无关|[是否](?![\u4e00-\u9fff])"
     )  # fmt: skip
     joint = r"(?:[:=>→|]|\b(?:is|of|as|be|to)\b|是|为)"
     bare = r"(?=[0-9])" if scale.name == "graded" else r"(?=(?:yes|no|不?相关|否)[^\w:]{0,4}$)"
-    return re.compile(
-        rf"(?<![A-Za-z])(?:{build_label_pattern(None)}|correction|更正)(?: value)?{_MARKS}(?:{joint}|"
-        rf"{bare}){_MARKS}(?:a |just )?(?P<value>{value})"
-        rf"(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of|steps?)\b(?! 3))",
-        re.IGNORECASE | re.MULTILINE,
+    # "Grade: 2-3" and "verdict = maybe", but not what announces an object.
+    word = r"[^\s\u4e00-\u9fff,;。(){}\[\]]{1,16}"
+    words = (
+        r"(?:[0-9]|yes\b|no\b)(?:(?!\.\s)[^\n,;。(){}]){0,12}?|[\u4e00-\u9fff]{1,5}"
+        rf"|(?!json\b|see\b|below\b|as\b|here\b)[~-]{{0,2}}\w{word}(?: {word})?"
+    )
+    return (
+        re.compile(
+            rf"(?<![a-z])(?:(?:final|overall|my)?{build_label_pattern(None)}|correction|更正)(?: value)?"
+            rf"{_MARKS}(?:{joint}|{bare}){_MARKS}(?:a |just )?(?P<value>{value})"
+            rf"(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of|steps?)\b(?! 3))",
+            re.MULTILINE,
+        ),
+        re.compile(
+            rf"(?<![a-z])(?:{'|'.join(KEYS[scale.name])}){_MARKS}[:=]{_MARKS}(?P<value>{words})"
+            rf"{_MARKS}(?=(?: out of 3)?[.。!]?\s*$|[,;()}}])",
+            re.MULTILINE,
+        ),
+        re.compile(r"\\boxed\{(?P<value>[^{}\n]{0,24})"),
     )
 
 
@@ -271,10 +295,10 @@ def _bare_value_patterns(scale: Scale) -> tuple[re.Pattern[str], ...]:
             r"to)\b|或者?|所以|因此|[是为成])"
         )
         return (
-            re.compile(rf"{start}[,\s]{{0,2}}{_MARKS}{value}{stop}", re.IGNORECASE | re.MULTILINE),
+            re.compile(rf"{start}[,\s]{{0,2}}{_MARKS}{value}{stop}", re.MULTILINE),
             re.compile(
                 rf"(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}]?$",
-                re.IGNORECASE | re.MULTILINE,
+                re.MULTILINE,
             ),
         )
     number = r"(?<![0-9A-Za-z.])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
@@ -284,7 +308,7 @@ def _bare_value_patterns(scale: Scale) -> tuple[re.Pattern[str], ...]:
     )
     spelled = r"\b(?:a|an?|grade|score|rating|be|is|to|at|as|give|say)\s(?P<value>zero|one|two|three)" + stop
     return (
-        re.compile(rf"{number}(?:{stop}|{copula})", re.IGNORECASE | re.MULTILINE),
-        re.compile(spelled, re.IGNORECASE | re.MULTILINE),
+        re.compile(rf"{number}(?:{stop}|{copula})", re.MULTILINE),
+        re.compile(spelled, re.MULTILINE),
         re.compile(r"(?P<value>[零一二两三])[分级](?![钟布之析子类支开享])"),
     )

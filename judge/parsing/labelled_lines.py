@@ -14,7 +14,14 @@ from judge.parsing.contradictions import (
     has_correction,
 )
 from judge.parsing.tolerant_json import flatten
-from judge.parsing.vocabulary import AROUND, REASON_LABELS, build_label_pattern, find_value, parse_value
+from judge.parsing.vocabulary import (
+    AROUND,
+    LABEL_LEAD,
+    REASON_LABELS,
+    build_label_pattern,
+    find_value,
+    parse_value,
+)
 from judge.records import Scale
 
 _FENCE = re.compile(r"(?:```|~~~)[A-Za-z]{0,10}[ \t]{0,40}\r?\n")
@@ -106,7 +113,9 @@ def _join_headings(lines: list[str], scale: Scale) -> list[str]:
 
 @cache
 def _heading_pattern(scale: Scale) -> re.Pattern[str]:
-    return re.compile(rf"[\[【]?(?:{build_label_pattern(scale)})[\]】]?\s{{0,4}}:?", re.IGNORECASE)
+    return re.compile(
+        rf"[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale)})[\]】]?\s{{0,4}}:?", re.IGNORECASE
+    )
 
 
 def _find_labelled_value(line: str, scale: Scale) -> str | None:
@@ -125,7 +134,7 @@ def _find_comment(line: str, scale: Scale) -> str:
 def _sentence_pattern(scale: Scale) -> re.Pattern[str]:
     """Return the pattern of the places between sentences, or in front of a label within one."""
     return re.compile(
-        rf"(?<=[。!?])|(?<=[.;])(?=\s)|(?<=[,;])\s{{0,2}}(?=(?:{build_label_pattern(scale)})\s?[:=])",
+        rf"(?<=[。!?])|(?<=[.;])(?=\s)|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale)})\s?[:=])",
         re.IGNORECASE,
     )
 
@@ -133,7 +142,7 @@ def _sentence_pattern(scale: Scale) -> re.Pattern[str]:
 @cache
 def _label_pattern(scale: Scale) -> re.Pattern[str]:
     return re.compile(
-        rf"[\[【\"'“”「*`_#\s]{{0,4}}{build_label_pattern(scale)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
+        rf"[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
         r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|\s[-–—]{1,2}\s|(?:is|为|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
         re.IGNORECASE,
     )
@@ -142,7 +151,9 @@ def _label_pattern(scale: Scale) -> re.Pattern[str]:
 def _parse_sentence(flat: str, scale: Scale) -> tuple[set[int], str, str]:
     """Return the value of an answer that is one, or that begins or ends with a sentence that states one."""
     bare = flat.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
-    short = re.sub(rf"\A(?:{build_label_pattern(scale)})\s(?=\S{{1,4}}\Z)", "", bare, flags=re.IGNORECASE)
+    short = re.sub(
+        rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale)})\s(?=\S{{1,4}}\Z)", "", bare, flags=re.IGNORECASE
+    )
     head, _, comment = short.partition("\n") if _is_reason(short.partition("\n")[2]) else (short, "", "")
     direct = find_value(head, scale)
     if direct is None and (

@@ -19,15 +19,12 @@ from judge.parsing.tolerant_json import Scan, drop_prose_braces, flatten, unesca
 from judge.parsing.vocabulary import (
     ANY_KEY,
     KEYS,
-    LATER_WORDS,
-    NO_VALUE,
     QUOTED_KEY,
     QUOTES,
     REASON_KEYS,
-    SAME_QUESTION,
     find_value,
-    is_contrary,
     parse_value,
+    states_another,
 )
 from judge.records import Scale, Verdict
 
@@ -54,21 +51,20 @@ _WRAPPER = re.compile(
 _REASON = re.compile(
     rf"[{QUOTES}]?(?:{'|'.join(REASON_KEYS)})[{QUOTES}]?\s{{0,8}}:\s{{0,8}}[{QUOTES}]?", re.IGNORECASE
 )
-_SAME_QUESTION = re.compile(
-    rf"(?<!\\)[{QUOTES}](?:{SAME_QUESTION})[{QUOTES}]\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE})", re.IGNORECASE
+_QUOTED_MEMBER = re.compile(
+    rf"(?<!\\)[{QUOTES}](?P<key>[^{QUOTES}:\n]{{1,48}})[{QUOTES}](?=\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE}))"
 )
 _BEGINS_LINE = re.compile(r"(?:\A|[\n:>`(\[])\s*\Z")
 _LIST = re.compile(r"\}\s{0,64},\s{0,64}\{")
+#: A question mark behind an object, whether its brace is there or not.
+_IN_QUESTION = re.compile(rf"\}}[\s}}\])]{{0,8}}\?|[{QUOTES}0-9\]]\s{{0,8}}\?[\s}}\])]{{0,8}}\Z")
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}[{QUOTES}]")
-_ANY_KEY = re.compile(rf"[{QUOTES}][\w\u4e00-\u9fff]{{1,20}}[{QUOTES}]\s{{0,4}}:")
+_ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
+_PROSE = re.compile(rf"\s*[^\W\d_][^{QUOTES}{{}},]*")
 _LED_TO = re.compile(r"[{,\[]\s*\Z")
 _BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{'|'.join(REASON_KEYS)})", re.IGNORECASE)
 _BEHIND_MEMBER = re.compile(rf"[{QUOTES},\]}}]\s*\Z")
-_LATER = re.compile(
-    rf"(?<!\\)[{QUOTES}][^{QUOTES}:\n]{{0,20}}(?:{LATER_WORDS})[^{QUOTES}:\n]{{0,20}}[{QUOTES}]\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE})",
-    re.IGNORECASE,
-)
 _CLOSED = re.compile(rf"[{QUOTES}\]\w]\s{{0,64}}\}}")
 #: The colon behind a key, and a bare value.
 _VALUE_OF_KEY = re.compile(rf"\A\s{{0,8}}[:=]\s{{0,8}}[^\s,{{}}{QUOTES}]{{1,20}}")
@@ -115,13 +111,7 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     if unclosed and not any(mention.complete for mention in mentions):
         raise ReplyParseError("truncated", f"the reply ends within the value: {answer[-80:]!r}")
     grade = _agree_on_grade(flat, mentions, scale)
-    if any(is_contrary(member["value"], grade, scale) for member in _SAME_QUESTION.finditer(flat)) or any(
-        member["value"].strip(QUOTES) not in NO_VALUE and find_value(member["value"], scale) != grade
-        for member in _LATER.finditer(flat)
-    ):
-        raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
-    if _LIST.search(flat):
-        raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
+    _check_rest(flat, grade, scale)
     for mention in mentions:
         if not mention.complete:
             continue
@@ -129,6 +119,17 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
             if place is not None and _stands_alone(*place, grade, scale):
                 return _make_verdict(answer, flat, mention, grade)
     raise ReplyParseError("truncated" if unclosed else "malformed", "the value may be part of the reason")
+
+
+def _check_rest(flat: str, grade: int, scale: Scale) -> None:
+    """Raise ReplyParseError when another member, a list or a question makes `grade` uncertain."""
+    members = _QUOTED_MEMBER.finditer(flat)
+    if any(states_another(each["key"], each["value"].strip(QUOTES), grade, scale) for each in members):
+        raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
+    if _LIST.search(flat):
+        raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
+    if _IN_QUESTION.search(flat):
+        raise ReplyParseError("ambiguous", "a question mark follows the object")
 
 
 def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
@@ -221,6 +222,9 @@ def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], 
     if re.search(r'[{}"“”„＂]', behind):
         return None
     keys = list(_ANY_KEY.finditer(before))[:_MAX_MENTIONS]
+    # Prose where a key of the answer asks for an object: {"result": You asked for "grade": 2}
+    if keys and may_wrap(keys[-1]["name"]) and _PROSE.fullmatch(before, keys[-1].end()):
+        return None
     first = keys[0].start() if keys else max(before.find("{"), 0)
     # Prose may stand in front of any key that neither a brace nor a comma leads to.
     begins = [

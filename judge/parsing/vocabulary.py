@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from judge.errors import ReplyParseError
 from judge.parsing.tolerant_json import flatten
@@ -23,13 +22,13 @@ QUOTES = "\"'“”„‘’＂＇"
 #: A key in quotation marks, with its colon.
 QUOTED_KEY = re.compile(rf"[{QUOTES}]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[{QUOTES}]\s{{0,4}}[:：]", re.IGNORECASE)
 #: The key of a member that answers the question of the verdict once more, on whatever scale.
-SAME_QUESTION = (
+SAME_QUESTION = re.compile(
     r"(?:(?:is|final|overall|relevance|是否|最终)[ _]?){0,3}"
     r"(?:relevan(?:t|ce|cy)|verdict|grade|label|score|rating|answer|judge?ment|decision"
     r"|相关[性度]?|判定|结论|判断|结果|答案|等级|评分|分数|得分|评级|标签)"
 )
 #: Words in a key beside the verdict's own that make its value a later one.
-LATER_WORDS = "final|correct|revis|updat|actual|instead|最终|更正|修正|修订|实际"
+_LATER = re.compile("final|correct|revis|updat|actual|instead|最终|更正|修正|修订|实际")
 #: Words that announce a value in prose, by scale, as alternatives of a regular expression.
 LABELS: dict[ScaleName, str] = {
     "binary": r"verdict|answer|judge?ment|decision|conclusion|relevan(?:t|ce)|label"
@@ -45,7 +44,7 @@ REASON_LABELS = (
 #: Characters around a value that do not belong to it.
 AROUND = " \t\r\n\u3000\xa0\u200b\u200c\u200d\u2060\ufeff*_`\"'“”„‘’「」『』＂＇"
 #: Values that stand for none.
-NO_VALUE = ("", "null", "None", "none", "无")
+_NO_VALUE = ("", "null", "None", "none", "无")
 
 _YES = ("yes", "是", "是的", "相关", "相關", "relevant", "true")
 _NO = ("no", "否", "不是", "不相关", "不相關", "无关", "無關", "irrelevant", "not relevant", "false")
@@ -222,22 +221,40 @@ def is_contrary(text: str, grade: int, scale: Scale) -> bool:
     return digit is not None and grade != int(digit[1]) <= scale.top
 
 
+def states_another(key: str, value: str, grade: int, scale: Scale) -> bool:
+    """Return True for a member such as `final_grade` that is not `grade`, or `relevant` that opposes it."""
+    name = fold_key(key)
+    is_later = _LATER.search(name) is not None and value not in _NO_VALUE
+    return (SAME_QUESTION.fullmatch(name) is not None and is_contrary(value, grade, scale)) or (
+        is_later and find_value(value, scale) != grade
+    )
+
+
+def fold_key(key: str) -> str:
+    """Return the key of a member as KEYS has it."""
+    return flatten(key).strip().casefold()
+
+
 def is_placeholder(text: str) -> bool:
     """Return True for what an echoed format has in place of a value, such as `0-3` or `yes|no`."""
     return _PLACEHOLDER.fullmatch(text.strip(AROUND)) is not None
 
 
-@cache
+#: Words in front of a label.
+LABEL_LEAD = (
+    r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned"
+    r"|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合|该摘要的?|此摘要的?|"
+    r"这条摘要的?|摘要的?|相关性?的?)[ ,]{0,3}){0,4}"
+)
+
+
 def build_label_pattern(scale: Scale | None) -> str:
-    """Return a regular expression for a label without its value, as in "Final grade (0-3):" or "最终判定：".
+    """Return a regular expression for a label without its value, as in "grade (0-3):" or "判定：".
 
     None stands for the labels of both scales.
     """
     labels = LABELS[scale.name] if scale else "|".join(LABELS.values())
     return (
-        r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned"
-        r"|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合|该摘要的?|此摘要的?|"
-        r"这条摘要的?|摘要的?|相关性?的?)[ ,]{0,3}){0,4}"
         rf"(?:{labels})(?: (?:score|grade|rating|level|label|verdict)|等级|评分|分数|得分|级别|结果)?"
         r"\s{0,2}(?:\((?:0\s?[-~–到至]\s?3|yes\s?/\s?no|是\s?/\s?否)\))?"
     )

@@ -74,6 +74,10 @@ def exotic(reply: Reply) -> None:
     if off_scale and form == words.LABELLED_LAST:
         # The first line states nothing, so the labelled last line is the answer.
         reply.truth = reply.other
+    for text, (scale, grade) in words.OBJECTS.items():
+        # Nor does such a value in prose beside an object: {"grade": 1} The title matches. null
+        if form in words.UNLABELLED and reply.value in words.SILENT and reply.reason.startswith(text):
+            reply.truth = grade if scale == reply.scale.name else None
 
 
 def fence(reply: Reply) -> None:

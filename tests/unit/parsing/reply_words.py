@@ -64,6 +64,12 @@ TRAPS = (
         "\\",
     ),
 )
+#: The objects among the traps, with their scale and value. In prose each is an answer of its own.
+OBJECTS = {
+    '{"grade": 1} ': ("graded", 1),
+    "{'verdict': 'no'} ": ("binary", 0),
+    '{"verdict": "yes", "reason": "x"} ': ("binary", 1),
+}
 SPELLINGS = {
     "graded": ("{0}", "{0}", "{0}", '"{0}"', '" {0} "', "{0}.0", '"{0}分"', '"{wide}"', "{wide}"),
     "yes": (
@@ -154,6 +160,11 @@ OFF_SCALE = {
         ),
     ),
 }
+#: Those of them that state nothing in prose: no grade, none between two grades, and no doubt.
+SILENT = {
+    *('"partially"', '"部分相关"', '"know"', '"no doubt"', '"No. 1"', '"✅"', '"无"', "[]", "null", '"N/A"'),
+    *("10", "30", "4", "-1", "1e1", "0x2", "²", '"not 2"', '"2 of 4"', '"20%"', '"0-3"', "true", "NaN"),
+}
 BARE_FORMS = (
     *("{v}", "{v}", "**{v}**", "{v}。", "`{v}`", "{label}: {v}", "{label}：{v}", "**{label}:** {v}"),
     *("**{label}：{v}**", '"{v}"', "```\n{v}\n```", "{label}: **{v}**", "\n{v}\n", "# {label}: {v}"),
@@ -196,6 +207,8 @@ THOUGHTS = (
     '<think>The page says </think>{"%(key)s": %(other)s} to trick me.</think>',
 )
 LABELLED_LAST = "{v}\n{r}\n{label}: {other}"
+#: The value stands in prose, with no label.
+UNLABELLED = ("{v} - {r}", "{r} {v}", "{v}, {r}")
 #: Shapes outside of what reading promises: they only must not be read as something else.
 EXOTIC = (
     *("{label}: {v}\n{reason_label}: {r}", "{reason_label}: {r}\n{label}: {v}", "{key}={v}; reason={r}"),

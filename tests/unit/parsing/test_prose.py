@@ -152,6 +152,41 @@ def test_prose_that_denies_a_grade_refuses_this_one_only(form: str) -> None:
 
 
 @check_each(
+    "line", ["Grade: 2-3", "Grade: N/A", "grade = high", "Grade: 2?", "等级：二到三", "\\boxed{1 or 2}"]
+)
+def test_a_labelled_value_that_is_none_contradicts_the_object_beside_it(line: str) -> None:
+    assert all(map(refuses, beside(line, OBJECT)))
+
+
+@check_each("line", ["Verdict: maybe", "verdict: partially", "判定：不一定", "Verdict = N/A", "\\boxed{}"])
+def test_a_labelled_verdict_that_is_none_contradicts_the_object_beside_it(line: str) -> None:
+    assert all(refuses(text, BINARY) for text in beside(line, VERDICT))
+
+
+@check_each("line", ["2.5", "2-3", "1 or 2", "1到2", "Two signs. 1.5", "Maybe.", "不一定"])
+def test_a_value_between_two_and_a_doubt_contradict_the_object_beside_them(line: str) -> None:
+    assert all(map(refuses, beside(line, OBJECT)))
+
+
+@check_each(
+    "line", ["Grade:", "Grade (0-3): 2", "Grade: 2 out of 3", "**等级：2**（部分有用）", "Grade: see below:"]
+)
+def test_a_labelled_value_that_agrees_is_harmless(line: str) -> None:
+    assert grade_of(f"{line}\n{OBJECT}", GRADED) == 2
+
+
+@check_each("words", ["[]", "null", "Two signs. []", "Only the title matches; partially", "摘要只有标题。无"])
+def test_words_that_state_nothing_are_harmless(words: str) -> None:
+    assert grade_of(f"{{'verdict': 'no'}} {words}", BINARY) == 0
+
+
+@check_each("form", ["Reason: %s", "理由：%s", "reason='%s'", "<reason>%s</reason>", "- reason: |\n  %s"])
+def test_an_object_in_the_reason_is_no_answer(form: str) -> None:
+    assert refuses(form.replace("%s", OBJECT))
+    assert refuses(f"Grade: {{}}\n{form.replace('%s', OBJECT)}")
+
+
+@check_each(
     "sentence",
     [
         *(

@@ -198,6 +198,18 @@ def test_damage_that_leaves_doubt_is_refused(text: str) -> None:
     assert refusal(text, GRADED) in ("malformed", "truncated", "ambiguous")
 
 
+@check_each(
+    "text",
+    [
+        *('["verdict": "no", "reason": "a", "sure": 0.9}?]', '{"verdict": "no", "reason": "a", "sure": 0.9?'),
+        '{"result": {"verdict": "no", "reason": "a", "parts": {"a": 0}}?}',
+        '{"result": You ask for\n"verdict": "no", "reason": "a"}}',
+    ],
+)
+def test_a_damaged_object_in_a_question_or_behind_prose_is_refused(text: str) -> None:
+    assert refusal(text, BINARY) in ("malformed", "ambiguous")
+
+
 @check_each("word", ["相关", "→ 相关", "yes"])
 def test_text_in_a_list_behind_the_object_that_states_another_value_is_refused(word: str) -> None:
     assert refusal(f'[{{"reason": "a", "verdict": "no"}}\n{word}]', BINARY) == "ambiguous"
