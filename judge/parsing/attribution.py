@@ -48,8 +48,10 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
-#: "Reason: ", without quotes: what follows is a part of the reason.
-_REASON = re.compile(rf"(?:{'|'.join(vocabulary.REASON_KEYS)})[*_ ]{{0,4}}[:=]\W{{0,8}}\Z", re.IGNORECASE)
+#: "Reason: two signs. ", without quotes around the label: what follows is a part of the reason.
+_REASON = re.compile(
+    rf"(?:{'|'.join(vocabulary.REASON_KEYS)})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z", re.IGNORECASE
+)
 _FORMAT = re.compile(
     r"\Aformats?\b|(?<!json)(?<!json )(?<!结果)格式(?:如下|为|是|要求)?\s*\Z"
     r"|\bformat(?: is)?(?: as follows)?\s*\Z",
@@ -217,7 +219,10 @@ def is_attributed(lead: str) -> bool:
     key = _KEY.search(text)
     if key:
         return not may_wrap(key[1])
-    if _REASON.search(text) or (_OPENING_MARK.search(text) and not text.endswith("=>")):
+    reason = _REASON.search(text)
+    if reason and (same_line or not re.search(r"\w", reason[1])):
+        return True
+    if _OPENING_MARK.search(text) and not text.endswith("=>"):
         return True
     *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{vocabulary.AROUND}#-")] or [""]
     if _leads_elsewhere(last.strip(f"{vocabulary.AROUND}#"), same_line=same_line):

@@ -204,19 +204,13 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
 
 def _find_values(flat: str, scale: Scale) -> set[int | None]:
     flat = _CONFIDENCE.sub(" ", flat)
-    values = {
-        find_value(match["value"], scale)
-        for form in _labelled_value_patterns(scale)
-        for match in form.finditer(flat)
-    }
+    labelled = {each["value"] for form in _labelled_value_patterns(scale) for each in form.finditer(flat)}
     flat = _NO_VALUE.sub(" ", flat)
+    bare = {each["value"] for form in _bare_value_patterns(scale) for each in form.finditer(flat)}
+    values = {find_value(_SPELLED.get(text, text), scale) for text in bare} - {None}
+    values |= {find_value(text, scale) for text in labelled}
     if _UNCERTAIN.search(flat):
         values.add(None)
-    values |= {
-        find_value(_SPELLED.get(match["value"], match["value"]), scale)
-        for form in _bare_value_patterns(scale)
-        for match in form.finditer(flat)
-    } - {None}
     return values | _find_relevance(flat) if scale.name == "binary" else values
 
 

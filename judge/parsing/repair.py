@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
@@ -104,7 +105,7 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     flat = flatten(answer)
     mentions = _find_mentions(flat, scale)
     if len(mentions) > _MAX_MENTIONS:
-        raise ReplyParseError("malformed", f"the value is stated {len(mentions)} times")
+        raise ReplyParseError("malformed", f"the value is stated more than {_MAX_MENTIONS} times")
     unclosed = cut or flat.count("{") > flat.count("}")
     if not mentions:
         raise ReplyParseError("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")
@@ -148,7 +149,7 @@ def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
             complete=not match["value"].endswith(".") and _DELIMITER.match(flat, match.end()) is not None,
             quoted=match["bare"] is None,
         )
-        for match in pattern.finditer(flat)
+        for match in islice(pattern.finditer(flat), _MAX_MENTIONS + 1)
     ]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 #: Full-width ASCII to ASCII, one character for one, so that positions stay valid. The full-width
 #: quotes and backslash are left alone: inside a string they are plain text.
@@ -120,6 +121,9 @@ def drop_prose_braces(flat: str) -> str:
     return _PROSE_BRACES.sub(" ", flat)
 
 
+@lru_cache(
+    maxsize=1
+)  # the search for the final answer scans a reply, then what is parsed is mostly the same text
 def scan_objects(text: str) -> Scan:
     """Return the objects of a text from left to right, up to the first one that cannot be read."""
     reader = _Reader(text)

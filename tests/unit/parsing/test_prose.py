@@ -180,7 +180,17 @@ def test_words_that_state_nothing_are_harmless(words: str) -> None:
     assert grade_of(f"{{'verdict': 'no'}} {words}", BINARY) == 0
 
 
-@check_each("form", ["Reason: %s", "理由：%s", "reason='%s'", "<reason>%s</reason>", "- reason: |\n  %s"])
+@check_each(
+    "form",
+    [
+        "Reason: %s",
+        "Reason: Two signs. %s",
+        "理由：%s",
+        "reason='%s'",
+        "<reason>%s</reason>",
+        "- reason: |\n  %s",
+    ],
+)
 def test_an_object_in_the_reason_is_no_answer(form: str) -> None:
     assert refuses(form.replace("%s", OBJECT))
     assert refuses(f"Grade: {{}}\n{form.replace('%s', OBJECT)}")
