@@ -23,7 +23,6 @@ from judge.measure.formulas import Bools, Floats
 from judge.measure.measures import Measure
 from judge.measure.ppi import MeasureCalibration, correct_engines
 from judge.measure.rank_correlation import EngineOrders, compare_rankings
-from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, ScaleName, Snippet
 
@@ -56,11 +55,11 @@ CalibrationResult = MeasureCalibration | MissingCalibration
 
 
 @dataclass(frozen=True, slots=True)
-class LabelAgreement:
+class LabelAgreement(agreement.Agreement):
     """How far the assessor's grades agree with labels of people, and what that means for the engines.
 
-    `confusion` counts `pairs` by grade, rows people, columns assessor. `orders` and `calibration` are by
-    measure. `grades` names the grades that all is computed from, None where there is no run.
+    `orders` and `calibration` are by measure. `grades` names the grades that all is computed from, None where
+    there is no run.
     """
 
     schema: Literal[2]
@@ -79,20 +78,6 @@ class LabelAgreement:
     wholly_labelled_queries: int
     queries_to_label: int
     queries_without_text: int
-    pairs: int
-    queries: int
-    confusion: tuple[tuple[int, ...], ...]
-    same_grade: StatisticValue
-    kappa: StatisticValue
-    kappa_quadratic: StatisticValue
-    alpha: StatisticValue
-    bias: StatisticValue
-    same_verdict: StatisticValue
-    kappa_relevant: StatisticValue
-    bias_relevant: StatisticValue
-    precision: StatisticValue
-    recall: StatisticValue
-    kappa_at: Mapping[str, StatisticValue]
     engines: Mapping[str, EngineLabelBias]
     widest_gap: WidestBiasGap | None
     orders: Mapping[str, EngineOrders]
@@ -126,6 +111,7 @@ def compare_with_labels(run: LoadedRun, people: HumanLabels, *, bare: bool = Fal
     engines, gap = _bias(run, people, typical)
     orders, calibration = _scored(run, people, labelled, bare)
     return LabelAgreement(
+        **{name: getattr(result, name) for name in agreement.Agreement.__slots__},
         schema=SCHEMA_VERSION,
         labels=people.source,
         assessor=run.spec.assessor,
@@ -142,20 +128,6 @@ def compare_with_labels(run: LoadedRun, people: HumanLabels, *, bare: bool = Fal
         wholly_labelled_queries=len(fully),
         queries_to_label=len(labelled.every),
         queries_without_text=len({ranking.query_id for ranking in run.data.rankings} - labelled.every),
-        pairs=result.pairs,
-        queries=result.queries,
-        confusion=result.confusion,
-        same_grade=result.same_grade,
-        kappa=result.kappa,
-        kappa_quadratic=result.kappa_quadratic,
-        alpha=result.alpha,
-        bias=result.bias,
-        same_verdict=result.same_verdict,
-        kappa_relevant=result.kappa_relevant,
-        bias_relevant=result.bias_relevant,
-        precision=result.precision,
-        recall=result.recall,
-        kappa_at=result.kappa_at,
         engines=engines,
         widest_gap=gap,
         orders=orders,

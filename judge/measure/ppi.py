@@ -170,15 +170,15 @@ def compute_two_sided_p(mean: CorrectedEngineMean) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectedDifference:
+class CorrectedDifference(CorrectedEngineMean):
     """The mean difference a - b by the assessor's grades, and as people would have it.
 
     Engine `b` does not have the higher mean by the assessor; where the assessor ties the two, `b` does not
-    have the higher corrected mean; ties of both go by name. The fields up to `filled` are as in
-    `CorrectedEngineMean`, but the interval is simultaneous: with probability 95 % the intervals of all pairs
-    contain their differences (Bonferroni; Dunn 1961, JASA 56, 52). `p` is that of a two-sided t test, and
-    `p_adjusted` is p times the number of pairs, at most 1. On `different` labelled queries people's grades
-    separate the two; with fewer than `MIN_DIFFERENT` of them there is no interval.
+    have the higher corrected mean; ties of both go by name. The interval is simultaneous: with probability
+    95 % the intervals of all pairs contain their differences (Bonferroni; Dunn 1961, JASA 56, 52). `p` is
+    that of a two-sided t test, and `p_adjusted` is p times the number of pairs, at most 1. On `different`
+    labelled queries people's grades separate the two; with fewer than `MIN_DIFFERENT` of them there is no
+    interval.
 
     The `outcome` for the order by the assessor is confirmed or reversed when the interval excludes 0, which
     is when `p_adjusted` is below 0.05; decided where the assessor ties them; else open. `verdict` says it in
@@ -187,16 +187,6 @@ class CorrectedDifference:
 
     a: str
     b: str
-    assessor: float
-    assessor_n: int
-    corrected: float
-    ci95: Interval | None
-    se: float
-    weight: float
-    labelled: int
-    undefined: int
-    rest: int
-    filled: int
     p: float | None
     different: int
     p_adjusted: float | None
@@ -395,19 +385,11 @@ def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDiffe
         ci95, p = (mean.ci95, compute_two_sided_p(mean)) if different >= MIN_DIFFERENT else (None, None)
         outcome = decide_order(sample.lead, ci95)
         a, b = sample.engines
+        values = {name: getattr(mean, name) for name in CorrectedEngineMean.__slots__}
         yield CorrectedDifference(
+            **{**values, "ci95": ci95},
             a=a,
             b=b,
-            assessor=mean.assessor,
-            assessor_n=mean.assessor_n,
-            corrected=mean.corrected,
-            ci95=ci95,
-            se=mean.se,
-            weight=mean.weight,
-            labelled=mean.labelled,
-            undefined=mean.undefined,
-            rest=mean.rest,
-            filled=mean.filled,
             p=p,
             different=different,
             p_adjusted=None if p is None else min(1.0, p * len(samples)),
