@@ -25,7 +25,7 @@ from judge.config.option_checks import fields_of, keys_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.example import path as example
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
-from judge.nightly.notifications import _FORMATS, Webhook
+from judge.nightly.notifications import FORMATS, Webhook
 from judge.nightly.record import EXIT_CODES
 from judge.report.payload import ERRORS, FLAGS
 from tests.support.cases import check_each
@@ -143,7 +143,7 @@ def test_every_key_slot_and_engine_of_collect_is_documented(language: str) -> No
 def test_every_rule_status_and_webhook_of_nightly_is_documented(language: str) -> None:
     document = page(language, "nightly")
     cells = first_cells(document)
-    assert {field.name for field in fields(NightlyConfig)} | {*_FORMATS} | {*EXIT_CODES} <= cells
+    assert {field.name for field in fields(NightlyConfig)} | {*FORMATS} | {*EXIT_CODES} <= cells
     codes = {row[0]: row[1] for row in document.rows if row[1] in ("0", "1", "3")}
     for status, code in EXIT_CODES.items():
         assert codes[f"`{status}`"] == str(code), status

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 
@@ -242,16 +243,12 @@ def _mean_change(grades: Floats, tonight: int) -> Floats:
     return change
 
 
-def measure_flip_rate(grades: Grades) -> float | None:
-    """Return the share of pairs of repeats, over all canaries, that differ; None without a pair."""
-    differs = [one != other for repeats in grades.values() for one, other in combinations(repeats, 2)]
-    return sum(differs) / len(differs) if differs else None
-
-
 def summarise_canaries(check: CanaryCheck) -> CanaryResults:
     """Return the results of this night's canaries as night.json holds them."""
     run, canary_grades, comparison = check.run, check.canary_grades, check.comparison
-    means = [sum(grades) / len(grades) for grades in canary_grades.grades.values()]
+    by_pair = canary_grades.grades.values()
+    means = [fmean(grades) for grades in by_pair]
+    differs = [one != other for grades in by_pair for one, other in combinations(grades, 2)]
     # The set of pairs identifies the canaries: another version of judge may have other ones.
     pairs = sorted(pair.key for pair in run.pool.pairs)
     names = ("changed", "up", "down", "p_changed", "p_shift", "shift", "unchanged")
@@ -261,8 +258,8 @@ def summarise_canaries(check: CanaryCheck) -> CanaryResults:
         repeats=run.summary.repeats,
         judged=canary_grades.judged,
         failed=canary_grades.requested - canary_grades.judged,
-        mean_grade=sum(means) / len(means) if means else None,
-        flips=measure_flip_rate(canary_grades.grades),
+        mean_grade=fmean(means) if means else None,
+        flips=fmean(differs) if differs else None,
         compared=comparison.compared if comparison else 0,
         baseline_mean=comparison.before if comparison else None,
         **{name: getattr(comparison, name, None) for name in names},

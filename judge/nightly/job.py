@@ -183,8 +183,9 @@ def run_night(
     config, rules = context.config, context.rules
     identity = find_identity(config)
     count_calls(context.folder, *_priced_configs(context))
-    stores.promote_quarantined_store(context)
     baseline = context.baseline
+    if baseline and (name := baseline.pointer.quarantined_store):
+        stores.promote_store(context.nights / name, stores.shared_store(context))
     setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
     missing = check_texts(context)
     check = None if missing else _judge_canaries(context, canary_progress)
@@ -205,7 +206,8 @@ def run_night(
     cost_total = count_calls(context.folder, *_priced_configs(context))
     # The verdicts of an incomplete night are shared too: they were paid for.
     if run and not (drifted and missing):
-        stores.merge_store(context, changed=bool(evidence.assessor_changes))
+        own, shared = stores.own_store_path(context.nights, context.day), stores.shared_store(context)
+        stores.end_store(own, shared, changed=bool(evidence.assessor_changes))
     record = _make_record(context, identity, run, evidence, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)
     record = replace(record, banner=make_banner(record))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from itertools import takewhile
 
 from judge.messages import CHINESE, ENGLISH, Message, Text, Translator, in_both, text
 from judge.nightly.decision import describe_drop
@@ -91,8 +91,7 @@ def describe_reasons(night: NightRecord) -> tuple[Text, ...]:
         Text(*(truncate_with_ellipsis(reason, SENTENCE_LENGTH) for reason in both))
         for both in zip(night.reasons, translate_reasons(night, CHINESE), strict=True)
     ]
-    drops = (outcome for outcome in night.outcomes if outcome.verdict == "regression")
-    for position, drop in enumerate(islice(drops, len(texts))):
+    for position, drop in enumerate(night.select_outcomes("regression")[: len(texts)]):
         if None not in (drop.baseline, drop.tonight, drop.p_holm):
             message = describe_drop(replace(drop, engine=isolate(drop.engine)))
             texts[position] = Text(texts[position].en, CHINESE(message))
@@ -242,13 +241,10 @@ def _code_span(name: str) -> str:
 def regressions_by_engine(record: NightRecord) -> list[list[RegressionOutcome]]:
     """Return the regressions of each engine, the largest drop first, and the engines in the same order."""
     by_engine: dict[str, list[RegressionOutcome]] = {}
-    for outcome in sorted(_outcomes(record, "regression"), key=lambda row: (row.change or 0.0, row.engine)):
+    drops = record.select_outcomes("regression")
+    for outcome in sorted(drops, key=lambda row: (row.change or 0.0, row.engine)):
         by_engine.setdefault(outcome.engine, []).append(outcome)
     return list(by_engine.values())
-
-
-def _outcomes(record: NightRecord, verdict: str) -> list[RegressionOutcome]:
-    return [outcome for outcome in record.outcomes if outcome.verdict == verdict]
 
 
 def describe_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str:
@@ -276,15 +272,14 @@ def describe_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str
 
 def other_reasons(record: NightRecord, t: Translator = ENGLISH) -> Iterator[str]:
     """Yield the reasons of the night except its regressions, which come first and have lines of their own."""
-    yield from map(_on_one_line, translate_reasons(record, t)[len(_outcomes(record, "regression")) :])
+    regressions = len(record.select_outcomes("regression"))
+    yield from map(_on_one_line, translate_reasons(record, t)[regressions:])
 
 
 def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
-    for outcome in _outcomes(record, "regression"):
-        yield describe_outcome(outcome, t)
+    yield from (describe_outcome(outcome, t) for outcome in record.select_outcomes("regression"))
     yield from other_reasons(record, t)
-    for outcome in _outcomes(record, "improvement"):
-        yield describe_outcome(outcome, t)
+    yield from (describe_outcome(outcome, t) for outcome in record.select_outcomes("improvement"))
     if record.status == "fine":
         yield from _describe_fine_night(record, t)
     if record.canaries:

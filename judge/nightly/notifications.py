@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote_plus
@@ -267,16 +268,13 @@ def post_message(
     try:
         # Signatures hold the time, so each attempt has a new request.
         attempt: _Attempt = retrying(
-            lambda: asyncio.run(_post(*make_request(webhook, text, record), timeout))
+            lambda: asyncio.run(_post(*FORMATS[webhook.kind](webhook, text, record), timeout))
         )
     except RetryError as error:
         attempt = error.last_attempt.result()
-    return shorten(escape_controls(mask(attempt.error, webhook.secret, *_secret_parts(webhook.url))))
-
-
-def make_request(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict[str, Any]]:
-    """Return the address to post to and the JSON body; a signature is of the current time."""
-    return _FORMATS[webhook.kind](webhook, text, record)
+    # Each part of the address could be its secret.
+    parts = sorted((part for part in re.split(r"[/?&=#@]", webhook.url) if len(part) >= 8), key=len)
+    return shorten(escape_controls(mask(attempt.error, webhook.secret, webhook.url, *parts[::-1])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,22 +327,7 @@ def _read_rejection(raw: bytes) -> str:
         return ""
 
 
-def _secret_parts(url: str) -> list[str]:
-    """Return the address and each part of it that could be its secret, the longest first."""
-    return [url, *sorted((part for part in re.split(r"[/?&=#@]", url) if len(part) >= 8), key=len)[::-1]]
-
-
-def _plain_json(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict[str, Any]]:
-    return webhook.url, {"text": text, "night": record_to_json(record)}
-
-
-def _slack(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict[str, Any]]:
-    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        text = text.replace(char, entity)
-    return webhook.url, {"text": text}
-
-
-def _feishu(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict[str, Any]]:
+def _feishu(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:
     # <at user_id="all"> notifies all members, and there is no escape for it.
     body: dict[str, Any] = {"msg_type": "text", "content": {"text": text.replace("<", "＜")}}
     if webhook.secret:
@@ -353,7 +336,7 @@ def _feishu(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict
     return webhook.url, body
 
 
-def _dingtalk(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict[str, Any]]:
+def _dingtalk(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:
     url = webhook.url
     if webhook.secret:
         millis = int(time.time() * 1000)
@@ -366,9 +349,10 @@ def _sign(key: str, text: str) -> str:
     return base64.b64encode(hmac.new(key.encode(), text.encode(), hashlib.sha256).digest()).decode()
 
 
-_FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, dict[str, Any]]]] = {
-    "json": _plain_json,
+#: What makes the address to post to and the JSON body; a signature is of the current time.
+FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, dict[str, Any]]]] = {
+    "json": lambda webhook, text, record: (webhook.url, {"text": text, "night": record_to_json(record)}),
     "feishu": _feishu,
     "dingtalk": _dingtalk,
-    "slack": _slack,
+    "slack": lambda webhook, text, _: (webhook.url, {"text": escape(text, quote=False)}),
 }

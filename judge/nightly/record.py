@@ -327,6 +327,10 @@ class NightRecord:
         """The outcomes of the regression test, empty where there was none."""
         return self.regression_test.rows if self.regression_test else ()
 
+    def select_outcomes(self, verdict: Verdict) -> list[RegressionOutcome]:
+        """Return the outcomes with this verdict."""
+        return [row for row in self.outcomes if row.verdict == verdict]
+
     def outcome_of(self, engine: str, measure: str) -> RegressionOutcome | None:
         """Return the outcome of an engine by a measure, None where there is none."""
         return next((row for row in self.outcomes if (row.engine, row.measure) == (engine, measure)), None)
@@ -334,7 +338,7 @@ class NightRecord:
     @property
     def regressed(self) -> frozenset[str]:
         """The engines that became worse than at the baseline."""
-        return frozenset(row.engine for row in self.outcomes if row.verdict == "regression")
+        return frozenset(row.engine for row in self.select_outcomes("regression"))
 
 
 def json_schema() -> dict[str, Any]:

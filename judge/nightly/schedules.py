@@ -65,18 +65,14 @@ def _open_templates() -> Environment:
         variable_start_string="[[",
         variable_end_string="]]",
     )
-    # A string of JSON is also one of YAML.
     templates.filters |= {
-        "for_cron": _quote_for_cron,
+        # An unescaped % ends the line in cron.
+        "for_cron": lambda word: shlex.quote(word).replace("%", "\\%"),
         "for_systemd": _quote_for_systemd,
+        # A string of JSON is also one of YAML.
         "as_yaml": dump_json,
     }
     return templates
-
-
-def _quote_for_cron(word: str) -> str:
-    """Return a word for the shell; an unescaped % ends the line in cron."""
-    return shlex.quote(word).replace("%", "\\%")
 
 
 def _quote_for_systemd(word: str) -> str:

@@ -112,14 +112,15 @@ def remove_drifted_stores(nights: Path, kept: str | None) -> None:
             copy.remove(store)
 
 
-def merge_into_shared(store: Path, shared: Path) -> None:
+def end_store(store: Path, shared: Path, *, changed: bool = False) -> None:
     """Merge a night's own store into the shared store, which is made when absent, and remove it.
 
-    Verdicts that other nights added meanwhile stay. Raises StoreError when that fails.
+    Nothing is merged when the assessor `changed` meanwhile. Verdicts that other nights added stay. Raises
+    StoreError when that fails.
     """
-    if store.exists():
+    if store.exists() and not changed:
         copy.merge(shared, store)
-        copy.remove(store)
+    copy.remove(store)
 
 
 def check_store(shared: Path) -> None:
@@ -131,28 +132,20 @@ def check_store(shared: Path) -> None:
         raise InputError("store: {error}", error=error) from error
 
 
-def replace_shared(shared: Path, store: Path) -> None:
-    """Make `store` the shared store and keep the old one as `….backup-….sqlite`.
+def promote_store(store: Path, shared: Path) -> None:
+    """Make the store of a drifted assessor, if it is there, the shared one, with the old one as a backup.
 
     A kill at any moment leaves a whole shared store, and `store` until it is in its place. Raises StoreError
     when that fails.
     """
-    day = store.stem.rpartition(_DRIFTED)[2]
-    copy.replace(shared, store, backup=shared.with_name(f"{shared.stem}.backup-{day}.sqlite"))
+    if store.exists():
+        day = store.stem.rpartition(_DRIFTED)[2]
+        copy.replace(shared, store, backup=shared.with_name(f"{shared.stem}.backup-{day}.sqlite"))
 
 
 def shared_store(context: NightContext) -> Path:
     """Return the store that nights share."""
     return run_identity.store_path(context.config, context.folder)
-
-
-def promote_quarantined_store(context: NightContext) -> None:
-    """Make the verdicts of a drifted assessor the shared ones, once a night of it is the baseline."""
-    name = context.baseline.pointer.quarantined_store if context.baseline else None
-    if name:
-        store = context.nights / name
-        if store.exists():
-            replace_shared(shared_store(context), store)
 
 
 def choose_store(
@@ -192,15 +185,6 @@ def _has_same_assessor(
             check.canary_grades, load_canary_grades(RunFolder(run)), context.rules
         )
     )
-
-
-def merge_store(context: NightContext, *, changed: bool) -> None:
-    """Add the night's verdicts to the shared store; remove them when its assessor `changed` meanwhile."""
-    own = own_store_path(context.nights, context.day)
-    if changed:
-        copy.remove(own)
-    else:
-        merge_into_shared(own, shared_store(context))
 
 
 _LEDGER_FILE = "paid.json"

@@ -23,7 +23,7 @@ from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, draw_name, draw_text, make_chart, make_tag
 from judge.report.display_text import NOTHING, format_number, format_range, truncate_with_ellipsis
-from judge.report.html import build_content_policy, open_templates, read_own_files
+from judge.report.html import render_page
 from judge.runs.folder import RunFolder
 
 PAGE_FILE = "trend.html"
@@ -63,14 +63,14 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
 
 
 def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[str]:
-    """Yield the text of trend.html in pieces; `nights_folder` is relative to the page."""
+    """Return the text of trend.html in pieces; `nights_folder` is relative to the page."""
     nights = history.nights
     charts = [draw_measure(nights, measure, kind) for measure, kind in trend.trend_measures(nights).items()]
-    template = open_templates("judge.nightly").get_template("trend.html.jinja")
-    yield from template.generate(
-        policy=build_content_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
-        style=read_own_files(*_STYLE),
-        script=read_own_files(*SCRIPTS),
+    return render_page(
+        "judge.nightly",
+        "trend.html.jinja",
+        _STYLE,
+        SCRIPTS,
         headline=night_texts.headline(nights),
         reasons=night_texts.describe_reasons(nights[-1]) if nights else (),
         shown_nights=night_texts.describe_shown_nights(nights, NIGHTS),

@@ -22,7 +22,7 @@ from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
-from judge.messages import Text, Translator, each_in_both, in_both, text
+from judge.messages import Text, each_in_both, in_both, text
 from judge.report import assessor_sentences, sentences, statements
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
@@ -41,6 +41,8 @@ SCRIPTS = tuple(
 
 #: How many comparisons stand as sentences under the answer.
 _SENTENCES = 6
+#: Files of ours, each by package and name.
+OwnFiles = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +114,12 @@ def render_report(
     chart_data = ChartData.start(summary)
     page_data = select_queries(read_queries, schema, deciding, budget or PageBudget(), chart_data.add)
     named_summary = use_display_names(summary)
-    template = open_templates("judge.report").get_template("report.html.jinja")
-    yield from template.generate(
+    yield from render_page(
+        "judge.report",
+        "report.html.jinja",
+        _STYLE,
+        SCRIPTS,
         run=fit_on_line(run),
-        policy=build_content_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
-        style=read_own_files(*_STYLE),
-        script=read_own_files(*SCRIPTS),
         night=extras.night,
         headline=_describe_answer(named_summary),
         segments=each_in_both(sentences.describe_segment_differences, named_summary),
@@ -148,13 +150,13 @@ def _describe_answer(summary: Summary) -> Text:
     if summary.deciding_measure:
         return in_both(sentences.choose_headline, summary)
     count = len(summary.engines)
-    if count < 2:
-        return in_both(_describe_too_few, count)
-    return text("{count} engines, and no measure that engines can be compared by.", count=count)
-
-
-def _describe_too_few(t: Translator, count: int) -> str:
-    return t.plural("{count} engine: nothing to compare.", "{count} engines: nothing to compare.", count)
+    if count > 1:
+        return text("{count} engines, and no measure that engines can be compared by.", count=count)
+    return in_both(
+        lambda t: t.plural(
+            "{count} engine: nothing to compare.", "{count} engines: nothing to compare.", count
+        )
+    )
 
 
 def _describe_differences(summary: Summary) -> Sequence[Text]:
@@ -206,12 +208,20 @@ def read_own_files(*names: tuple[str, str]) -> Markup:
     return Markup("\n".join(name.read_text(encoding="utf-8") for name in paths))  # noqa: S704
 
 
-def build_content_policy(script: str, style: str) -> str:
-    """Return a policy (CSP level 3) that allows the page its own script and style and nothing else."""
-    return (
-        f"default-src 'none'; script-src {hash_for_policy(script)}; style-src {hash_for_policy(style)};"
+def render_page(
+    package: str, template: str, style: OwnFiles, scripts: OwnFiles, /, **values: object
+) -> Iterator[str]:
+    """Return the text of a page in pieces, with our own style and scripts in it.
+
+    Its policy (CSP level 3) allows this style and these scripts, and nothing else.
+    """
+    own = {"style": read_own_files(*style), "script": read_own_files(*scripts)}
+    hashes = {name: hash_for_policy(text) for name, text in own.items()}
+    policy = (
+        f"default-src 'none'; script-src {hashes['script']}; style-src {hashes['style']};"
         " base-uri 'none'; form-action 'none'"
     )
+    return open_templates(package).get_template(template).generate(policy=policy, **own, **values)
 
 
 def hash_for_policy(text: str) -> str:

@@ -18,7 +18,7 @@ import pytest
 
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError
-from judge.nightly.notifications import Webhook, make_request, post_message
+from judge.nightly.notifications import FORMATS, Webhook, post_message
 from judge.nightly.record import record_to_json
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -162,7 +162,7 @@ def test_feishu_signs_with_the_time_and_the_secret_as_the_key() -> None:
 def test_dingtalk_signs_the_time_and_the_secret_in_the_address() -> None:
     with LoopbackServer(lambda request: Reply(body='{"errcode":0}')) as server:
         webhook = Webhook("dingtalk", f"{server.url}/robot/send?access_token=k", "SECsesame")
-        url, body = make_request(webhook, TEXT, RECORD)
+        url, body = FORMATS["dingtalk"](webhook, TEXT, RECORD)
         assert post_message(webhook, TEXT, RECORD) == ""
         assert body_of(server) == body
     query = dict(pair.split("=", 1) for pair in url.split("?")[1].split("&"))

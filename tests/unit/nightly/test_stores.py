@@ -52,7 +52,7 @@ def test_a_nights_own_store_is_a_copy_until_it_is_added(shared: Path) -> None:
     own = put(begin(shared, "2026-05-02"), b=1)
     assert begin(shared, "2026-05-02") == own
     assert (read_content(own), read_content(shared)) == (({"a": 3, "b": 1}, 2), ({"a": 3}, 1))
-    stores.merge_into_shared(own, shared)
+    stores.end_store(own, shared)
     assert read_content(shared) == ({"a": 3, "b": 1}, 2)
     assert {path.name for path in shared.parent.iterdir()} <= {
         shared.name, f"{shared.name}.locks", f"{shared.name}-wal", f"{shared.name}-shm"
@@ -61,22 +61,22 @@ def test_a_nights_own_store_is_a_copy_until_it_is_added(shared: Path) -> None:
 
 def test_two_nights_that_overlap_lose_nothing(shared: Path) -> None:
     first = put(begin(shared, "2026-05-02"), b=1)
-    stores.merge_into_shared(put(begin(shared, "2026-05-03"), c=2), shared)
-    stores.merge_into_shared(first, shared)
-    stores.merge_into_shared(first, shared)  # a process that died in between does it again
+    stores.end_store(put(begin(shared, "2026-05-03"), c=2), shared)
+    stores.end_store(first, shared)
+    stores.end_store(first, shared)  # a process that died in between does it again
     assert read_content(shared) == ({"a": 3, "b": 1, "c": 2}, 3)
 
 
 def test_the_first_night_makes_the_shared_store(tmp_path: Path) -> None:
     shared = tmp_path / "verdicts.sqlite"
-    stores.merge_into_shared(put(begin(shared, "2026-05-01"), a=2), shared)
+    stores.end_store(put(begin(shared, "2026-05-01"), a=2), shared)
     assert read_content(shared) == ({"a": 2}, 1)
 
 
 def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared: Path) -> None:
     apart = put(stores.drifted_store_path(shared.parent, "2026-05-07"), b=0)
     assert list(stores.list_drifted_stores(shared.parent)) == [(apart, "2026-05-07")]
-    stores.replace_shared(shared, apart)
+    stores.promote_store(apart, shared)
     assert read_content(shared) == ({"b": 0}, 1)
     assert read_content(shared.with_name("verdicts.backup-2026-05-07.sqlite")) == ({"a": 3}, 1)
     assert list(stores.list_drifted_stores(shared.parent)) == []
