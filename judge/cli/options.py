@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from inspect import cleandoc
 from pathlib import Path
+from pkgutil import resolve_name
 from string import Formatter
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
@@ -42,37 +43,22 @@ ConfigOption = Annotated[
 ]
 
 
-def load_run_options() -> type[Any]:
-    """Return the model of the options of a run."""
-    from judge.config.run import Config
-
-    return Config
-
-
 def takes_options(
     is_taken: Callable[[str, Option], bool] = lambda _name, _option: True,
-    load_model: Callable[[], type[Any]] = load_run_options,
+    model_path: str = "judge.config.run:Config",
     **instead: Option,
 ) -> Callable[[Command], Command]:
     """Return a decorator that gives a command the options of a model for which `is_taken` is true.
 
-    `load_model` imports the model only when the command runs or shows its help, so that `judge --help` starts
-    fast. `instead` replaces options by name. `typed_options` returns their values.
+    The model is imported only when the command runs or shows its help, so that `judge --help` starts fast.
+    `instead` replaces options by name. `typed_options` returns their values.
     """
 
     def decorate(command: Command) -> Command:
-        command.make_parameters = partial(_make_parameters, load_model, is_taken, instead)  # type: ignore[attr-defined]
+        command.make_parameters = partial(_make_parameters, model_path, is_taken, instead)  # type: ignore[attr-defined]
         return command
 
     return decorate
-
-
-def separate_options(context: typer.Context, parameters: list[Any]) -> None:
-    """Take the values of `parameters` that were typed out of the context's own, for `typed_options`."""
-    values = {parameter.name: context.params.pop(parameter.name) for parameter in parameters}
-    context.meta[_VALUES] = {
-        name: value for name, value in values.items() if value is not None and value not in ([], ())
-    }
 
 
 def typed_options(context: typer.Context) -> dict[str, Any]:
@@ -81,12 +67,12 @@ def typed_options(context: typer.Context) -> dict[str, Any]:
 
 
 def _make_parameters(
-    load_model: Callable[[], type[Any]], is_taken: Callable[[str, Option], bool], instead: dict[str, Option]
+    model_path: str, is_taken: Callable[[str, Option], bool], instead: dict[str, Option]
 ) -> list[Any]:
     """Return options of a model as parameters of click, made by typer from the signature of a function."""
     from judge.config.option_checks import fields_of, options_of
 
-    model = load_model()
+    model = resolve_name(model_path)
     annotations = {
         name: _annotate(name, instead.get(name, option), fields_of(model)[name].annotation)
         for name, option in options_of(model).items()
@@ -169,8 +155,9 @@ class GroupedCommand(TyperCommand):
         return [*super().get_params(ctx), *self._model_options]
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
-        """Run the command; it gets the options of a model from `typed_options`."""
-        separate_options(ctx, self._model_options)
+        """Run the command; it gets the options of a model that were typed from `typed_options`."""
+        values = {option.name: ctx.params.pop(option.name) for option in self._model_options}
+        ctx.meta[_VALUES] = {name: value for name, value in values.items() if value not in (None, [], ())}
         return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as typer has it

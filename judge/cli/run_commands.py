@@ -19,12 +19,11 @@ from judge.cli.terminal import (
 )
 from judge.config import ASSESSOR, FILES, INPUT, Option
 from judge.errors import InputError, JudgeError
-from judge.messages import Message
+from judge.messages import Message, Translator
 from judge.models import FORMS
 
 if TYPE_CHECKING:
     from judge.collect.raw_log import CollectResult, EngineTally
-    from judge.config.collect import CollectConfig
     from judge.config.run import Config
 
 _SELFTEST_REPEATS = Option(help="Judge the probes N times; the last time counts.", group=ASSESSOR)
@@ -168,25 +167,19 @@ def sidebyside(
     The result is added to the run's files.
     """
     from judge import api, list_comparison
-    from judge.cli.render import assessor_tables, dimension_tables
+    from judge.cli.render import assessor_tables, dimension_tables, print_lines
     from judge.client.cancel import raise_on_signals
 
     settings = api.add_model(to_config(typed_options(context), config), run)
     console, t = make_console(), ui_translator()
     *_unused, estimate = list_comparison.forecast_comparison(settings, run, a, b)
-    assessor_tables.print_question_estimate("sidebyside", estimate, console, t)
+    print_lines([assessor_tables.describe_questions("sidebyside", estimate, t)], console)
     with raise_on_signals():
         summary = list_comparison.add_comparison(settings, run, a, b, make_progress_listener())
     dimension_tables.print_dimension(Message("sidebyside"), summary, (a, b), console, t)
 
 
-def _load_collect_options() -> type[CollectConfig]:
-    from judge.config.collect import CollectConfig
-
-    return CollectConfig
-
-
-@takes_options(load_model=_load_collect_options)
+@takes_options(model_path="judge.config.collect:CollectConfig")
 def collect(context: typer.Context, config: _CollectConfigOption = None) -> None:
     """Query search engines and write their results as a dataset. The same command again resumes."""
     from judge.cli.progress_display import COLLECTING
@@ -206,16 +199,15 @@ def _print_result(result: CollectResult) -> None:
 
     t = ui_translator()
     for name, tally in result.engines.items():
-        typer.echo(escape_controls(f"{name}: {_describe_tally(tally)}"))
+        typer.echo(escape_controls(f"{name}: {_describe_tally(tally, t)}"))
     for remark in result.remarks:
         typer.echo(escape_controls(t(remark)))
     typer.echo(t("{calls:,} calls now; raw answers: {file}", calls=result.calls_made, file=result.raw_log))
     typer.echo(t("dataset: {file}", file=result.data) + f"   (judge run {result.data} -m MODEL)")
 
 
-def _describe_tally(tally: EngineTally) -> str:
+def _describe_tally(tally: EngineTally, t: Translator) -> str:
     """Return the counts of an engine in one line."""
-    t = ui_translator()
     total = tally.answered + tally.failed
     parts = [t("answered {answered:,} of {asked:,}", answered=tally.answered, asked=total)]
     if tally.empty:

@@ -22,7 +22,7 @@ from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedWinners, OwnListReversal
 from judge.measure.stability import MeasureStability
 from judge.messages import Translator
-from judge.pricing import RunCost
+from judge.pricing import Cost
 
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.
 ISOLATE, END = "\u2068", "\u2069"
@@ -233,7 +233,7 @@ def format_cost(t: Translator, usd: float | None, *, calls: int, tokens: int, un
     return t("less than $0.0001") if 0 < usd < 0.0001 else t("${usd:.4f}", usd=usd)
 
 
-def format_run_cost(t: Translator, cost: RunCost) -> str | None:
+def format_run_cost(t: Translator, cost: Cost) -> str | None:
     """Return what the judgments of a run cost, as `format_cost` does."""
     return format_cost(
         t,

@@ -34,16 +34,17 @@ from judge.report.payload import ERRORS, PageData
 
 #: How many pairs of engines a table lists; summary.json has them all.
 MAX_PAIRS = 60
-#: The columns of what came back, with the forms of their numbers; each is there where it has a number but 0.
-_COLUMNS = {
-    "answered": (text("answered"), ","),
-    "empty": (text("empty"), ","),
-    "errors": (text("errors"), ","),
-    "absent": (text("not asked"), ","),
-    "judged": (text("judged"), ".1%"),
-    "duplicates": (text("duplicates"), ".1%"),
-    "unique": (text("unique"), ".1%"),
+#: The titles of columns of what came back by field, and those that are shares.
+COUNT_COLUMNS = {
+    "answered": text("answered"),
+    "empty": text("empty"),
+    "errors": text("errors"),
+    "absent": text("not asked"),
+    "judged": text("judged"),
+    "duplicates": text("duplicates"),
+    "unique": text("unique"),
 }
+SHARE_COLUMNS = frozenset({"judged", "duplicates", "unique"})
 _PAIR_HEAD = (
     text("pair"),
     text("result"),
@@ -309,11 +310,14 @@ def format_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell
 
 
 def make_engines_table(summary: Summary) -> PageTable:
-    """Return one row for each engine, best first: means with intervals, and what the engine returned."""
+    """Return one row for each engine, best first: means with intervals, and what the engine returned.
+
+    A column of what it returned is there where it has a number but 0.
+    """
     engines = summary.engines.values()
-    columns = {key: column for key, column in _COLUMNS.items() if any(getattr(row, key) for row in engines)}
+    columns = {key: name for key, name in COUNT_COLUMNS.items() if any(getattr(row, key) for row in engines)}
     head = [text("engine"), *(repeat_in_both(name_mean(measure)) for measure in summary.measures)]
-    head += [name for name, _ in columns.values()]
+    head += columns.values()
     timed = any(row.latency_ms for row in engines)
     head += [text("ms, median"), text("tokens")] if timed else []
     scored = any(row.rerank_relevancy for row in engines)
@@ -322,7 +326,7 @@ def make_engines_table(summary: Summary) -> PageTable:
     for engine in summary.sort_engines(summary.main_measure):
         row = summary.engines[engine]
         cells = [_format_mean(row.measures[measure]) for measure in summary.measures]
-        cells += [format_cell(getattr(row, key), form) for key, (_, form) in columns.items()]
+        cells += [format_cell(getattr(row, key), ".1%" if key in SHARE_COLUMNS else ",") for key in columns]
         if timed:
             latency, tokens = row.latency_ms, row.tokens
             p95 = f"p95: {latency.p95:,.0f}" if latency else ""

@@ -54,8 +54,8 @@ def escape_line(text: str) -> Text:
 
 
 def print_lines(lines: Iterable[str], console: Console) -> None:
-    """Print each text on one line; see `escape_line`."""
-    for line in lines:
+    """Print each text that is not empty on one line; see `escape_line`."""
+    for line in filter(None, lines):
         console.print(escape_line(line))
 
 

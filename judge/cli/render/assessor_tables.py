@@ -13,7 +13,7 @@ from judge.measure.resampling import CountedShare
 from judge.messages import Translator
 from judge.pipeline import RunForecast
 from judge.pricing import Cost, add_costs
-from judge.report.display_text import format_cost
+from judge.report.display_text import format_run_cost
 from judge.selftest.selftest_run import PromptResult, SelfTest
 
 #: How many probes with an unexpected grade are printed.
@@ -38,17 +38,13 @@ def _lines(forecast: RunForecast, t: Translator) -> Iterator[str]:
             yield t("{name}:", name=name)
         yield from _describe_estimate(estimate, t)
     for name, questions in forecast.dimensions.items():
-        yield _describe_questions(name, questions, t)
+        yield describe_questions(name, questions, t)
     if several or forecast.dimensions:
         yield _total(forecast, t)
 
 
-def print_question_estimate(name: str, questions: QuestionEstimate, console: Console, t: Translator) -> None:
-    """Print what the questions of a dimension would cost."""
-    console.print(escape_line(_describe_questions(name, questions, t)))
-
-
-def _describe_questions(name: str, questions: QuestionEstimate, t: Translator) -> str:
+def describe_questions(name: str, questions: QuestionEstimate, t: Translator) -> str:
+    """Return what the questions of a dimension would cost."""
     price = t("price unknown")
     if questions.usd is not None:
         price = t("about {amount}", amount=_usd(questions.usd, t))
@@ -164,15 +160,12 @@ def _duration(seconds: float, t: Translator) -> str:
 def print_plan(needed: int, to_pay: int, console: Console, t: Translator) -> None:
     """Print how many calls a self-test takes."""
     stored_part = t("; {count:,} of them known already", count=needed - to_pay) if to_pay < needed else ""
-    console.print(
-        escape_line(
-            t(
-                "self-test: {count:,} calls, half of them with a plain prompt{stored}",
-                count=needed,
-                stored=stored_part,
-            )
-        )
+    line = t(
+        "self-test: {count:,} calls, half of them with a plain prompt{stored}",
+        count=needed,
+        stored=stored_part,
     )
+    print_lines([line], console)
 
 
 def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
@@ -266,13 +259,7 @@ def _surprises(prompt: PromptResult, t: Translator) -> Iterator[str]:
 
 
 def _cost(cost: Cost, t: Translator) -> str:
-    amount = format_cost(
-        t,
-        cost.usd,
-        calls=cost.calls,
-        tokens=cost.prompt_tokens + cost.completion_tokens,
-        unclear=cost.uncounted + cost.maybe_billed,
-    )
+    amount = format_run_cost(t, cost)
     return t(
         "in all {cost.calls:,} calls, {cost.prompt_tokens:,} tokens in, {cost.completion_tokens:,}"
         " out{price}",

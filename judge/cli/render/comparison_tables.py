@@ -10,7 +10,7 @@ from rich.text import Text
 
 from judge.analysis.summary import Summary
 from judge.cli.render import escape_line, format_number, format_range, make_table, print_lines, print_table
-from judge.cli.render.run_tables import describe_no_grades, list_count_columns, list_time_columns
+from judge.cli.render.run_tables import describe_no_grades, list_columns
 from judge.errors import InputError
 from judge.measure.compare import PairComparison
 from judge.measure.measures import parse_measure
@@ -20,9 +20,8 @@ from judge.messages import Translator, round_count
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import count_queries, format_p_value
+from judge.report.statements import COUNT_COLUMNS
 
-#: The columns about what came back, in their order.
-_COUNTS = ("answered", "empty", "errors", "absent", "judged", "duplicates", "unique")
 #: What stands between the engines of a pair, by the outcome.
 _SIGNS = {"better": ">", "not separated": "=?", "undetermined": "??"}
 
@@ -104,13 +103,13 @@ def _head(summary: Summary, measure: str | None, max_pairs: int, t: Translator) 
         repeats=t.plural("{count:,} repeat", "{count:,} repeats", summary.repeats),
         pairs=t.plural("{count:,} pair", "{count:,} pairs", summary.pairs),
     )
-    yield from filter(None, [assessor_sentences.describe_served_models(t, summary)])
-    yield from filter(None, [sentences.choose_headline(t, summary, measure)])
+    yield assessor_sentences.describe_served_models(t, summary)
+    yield sentences.choose_headline(t, summary, measure)
     # The tests of segments are by the measure that decides.
     if measure == summary.deciding_measure:
         yield from sentences.describe_segment_differences(t, summary)
-    remarks = (sentences.warn_few_queries(t, summary), sentences.describe_power(t, summary, measure))
-    yield from filter(None, remarks)
+    yield sentences.warn_few_queries(t, summary)
+    yield sentences.describe_power(t, summary, measure)
     if summary.own_list_reversal:
         yield sentences.explain_reversal(t, summary.own_list_reversal)
     pairs = summary.select_pairs(measure)
@@ -119,11 +118,10 @@ def _head(summary: Summary, measure: str | None, max_pairs: int, t: Translator) 
 
 def _counts(summary: Summary, t: Translator) -> Table:
     """Return one row an engine: what it returned."""
-    by_field = list_count_columns(t)
-    columns = [*(by_field[field] for field in _COUNTS), *list_time_columns(summary, t)]
-    table = make_table(t("what came back"), *(column.title for column in columns))
-    for name in summary.sort_engines(summary.measures[0]):
-        table.add_row(escape_line(name), *(column.format_cell(summary.engines[name]) for column in columns))
+    columns = dict(list_columns(summary, COUNT_COLUMNS, t))
+    table = make_table(t("what came back"), *columns)
+    for name, *cells in zip(summary.sort_engines(summary.measures[0]), *columns.values(), strict=True):
+        table.add_row(escape_line(name), *cells)
     return table
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console
 from rich.table import Table
@@ -20,13 +19,13 @@ from judge.cli.render import (
     print_table,
 )
 from judge.cli.render.dimension_tables import print_dimensions
-from judge.measure.engine_summary import EngineResult
 from judge.measure.measures import list_measures
 from judge.messages import Translator
 from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import count_pairs, count_queries, format_run_cost
+from judge.report.statements import COUNT_COLUMNS, SHARE_COLUMNS
 from judge.runs.result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -35,49 +34,30 @@ _PAIRS = 6
 _MISSING_TEXT = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class EngineColumn:
-    """A column about what an engine returned: its title, its value, and the form of a known value."""
+def list_columns(summary: Summary, counts: Iterable[str], t: Translator) -> Iterator[tuple[str, list[str]]]:
+    """Yield the title and the cells, best engine first, of each column about what came back.
 
-    title: str
-    value: Callable[[EngineResult], float | None]
-    form: str = ""
-
-    def format_cell(self, engine: EngineResult) -> str:
-        """Return the cell of an engine."""
-        return format_number(self.value(engine), self.form)
-
-
-def list_count_columns(t: Translator) -> dict[str, EngineColumn]:
-    """Return the columns about what came back, by field."""
-    return {
-        "answered": EngineColumn(t("answered"), lambda engine: engine.answered),
-        "judged": EngineColumn(t("judged"), lambda engine: engine.judged, ".1%"),
-        "empty": EngineColumn(t("empty"), lambda engine: engine.empty),
-        "errors": EngineColumn(t("errors"), lambda engine: engine.errors),
-        "absent": EngineColumn(t("not asked"), lambda engine: engine.absent),
-        "duplicates": EngineColumn(t("duplicates"), lambda engine: engine.duplicates, ".1%"),
-        "unique": EngineColumn(t("unique"), lambda engine: engine.unique, ".1%"),
-    }
-
-
-def list_time_columns(summary: Summary, t: Translator) -> list[EngineColumn]:
-    """Return the columns about response times and tokens, and about a reranker's scores, where known."""
-    engines = summary.engines.values()
-    columns = []
-    if any(engine.rerank_relevancy for engine in engines):
-        columns = [
-            EngineColumn(t("score mean"), lambda row: getattr(row.rerank_relevancy, "mean", None), ".4f"),
-            EngineColumn(t("score max"), lambda row: getattr(row.rerank_relevancy, "max", None), ".4f"),
+    They are the `counts` of `COUNT_COLUMNS`, then a reranker's scores, response times and tokens where known.
+    """
+    rows = [summary.engines[name] for name in summary.sort_engines(summary.measures[0])]
+    for name in counts:
+        form = ".1%" if name in SHARE_COLUMNS else ""
+        yield t(COUNT_COLUMNS[name].en), [format_number(getattr(row, name), form) for row in rows]
+    parts = []
+    if any(row.rerank_relevancy for row in rows):
+        parts += [
+            (t("score mean"), "rerank_relevancy.mean", ".4f"),
+            (t("score max"), "rerank_relevancy.max", ".4f"),
         ]
-    if not any(engine.latency_ms for engine in engines):
-        return columns
-    return [
-        *columns,
-        EngineColumn(t("ms median"), lambda row: row.latency_ms.median if row.latency_ms else None, ",.0f"),
-        EngineColumn(t("ms p95"), lambda row: row.latency_ms.p95 if row.latency_ms else None, ",.0f"),
-        EngineColumn(t("tokens"), lambda row: row.tokens.mean if row.tokens else None, ",.0f"),
-    ]
+    if any(row.latency_ms for row in rows):
+        parts += [
+            (t("ms median"), "latency_ms.median", ",.0f"),
+            (t("ms p95"), "latency_ms.p95", ",.0f"),
+            (t("tokens"), "tokens.mean", ",.0f"),
+        ]
+    for title, path, form in parts:
+        field, _, part = path.partition(".")
+        yield title, [format_number(getattr(getattr(row, field), part, None), form) for row in rows]
 
 
 def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool = True) -> None:
@@ -118,13 +98,13 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
 def _before(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield what a reader must know before the means."""
     summary = result.summary
-    yield from filter(None, [sentences.warn_flagged(t, summary)])
+    yield sentences.warn_flagged(t, summary)
     yield from _judged(result, t)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
     yield from map(t, dict.fromkeys((*summary.remarks, *result.warnings)))
     yield from assessor_sentences.describe_selftests(t, summary)
-    yield from filter(None, [assessor_sentences.describe_served_models(t, summary)])
+    yield assessor_sentences.describe_served_models(t, summary)
 
 
 def _judged(result: RunResult, t: Translator) -> Iterator[str]:
@@ -176,29 +156,23 @@ def _cost(cost: RunCost, t: Translator) -> str:
 def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
     """Print one row an engine, best first: means and what came back, in two tables where one is too wide."""
     first, *others = summary.measures
-    counts = list_count_columns(t)
-    del counts["answered"], counts["unique"]
-    used = (column for column in counts.values() if any(map(column.value, summary.engines.values())))
-    columns = (*used, *list_time_columns(summary, t))
-    names = summary.sort_engines(first)
-    means: dict[str, list[str]] = {}
-    for name in names:
+    counts = ("judged", "empty", "errors", "absent", "duplicates")
+    used = [name for name in counts if any(getattr(row, name) for row in summary.engines.values())]
+    columns = dict(list_columns(summary, used, t))
+    mean_titles = (name_mean(first), t("95 % interval"), *map(name_mean, others))
+    one = make_table(t("engine"), *mean_titles, *columns)
+    two = make_table(t("engine"), *mean_titles), make_table(t("what came back"), *columns)
+    for at, name in enumerate(summary.sort_engines(first)):
         by_measure = summary.engines[name].measures
-        means[name] = [
+        means = [
             format_number(by_measure[first].mean),
             format_range(t, by_measure[first].ci95),
             *(format_number(by_measure[measure].mean) for measure in others),
         ]
-    came_back = {name: [column.format_cell(summary.engines[name]) for column in columns] for name in names}
-    mean_titles = (name_mean(first), t("95 % interval"), *map(name_mean, others))
-    titles = [column.title for column in columns]
-    one = make_table(t("engine"), *mean_titles, *titles)
-    two = make_table(t("engine"), *mean_titles), make_table(t("what came back"), *titles)
-    for name in names:
-        label = escape_line(name)
-        one.add_row(label, *means[name], *came_back[name])
-        two[0].add_row(label, *means[name])
-        two[1].add_row(label, *came_back[name])
+        label, came_back = escape_line(name), [cells[at] for cells in columns.values()]
+        one.add_row(label, *means, *came_back)
+        two[0].add_row(label, *means)
+        two[1].add_row(label, *came_back)
     for table in (one,) if measure_width(one, console) <= console.width or not columns else two:
         print_table(table, console)
 
@@ -207,14 +181,14 @@ def _answer(summary: Summary, t: Translator) -> Iterator[str]:
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
     deciding = summary.deciding_measure
     pairs = summary.select_pairs(deciding)
-    caveat = assessor_sentences.warn_false_positives(t, summary)
-    yield from filter(None, [sentences.choose_headline(t, summary), caveat])
+    yield sentences.choose_headline(t, summary)
+    yield assessor_sentences.warn_false_positives(t, summary)
     yield from sentences.describe_segment_differences(t, summary)
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:_PAIRS])
     if len(pairs) > _PAIRS:
         yield t("  … and {count:,} more pairs: judge compare RUN", count=len(pairs) - _PAIRS)
-    remarks = (sentences.warn_few_queries(t, summary), sentences.describe_power(t, summary))
-    yield from filter(None, remarks)
+    yield sentences.warn_few_queries(t, summary)
+    yield sentences.describe_power(t, summary)
     if summary.own_list_reversal:
         yield sentences.explain_reversal(t, summary.own_list_reversal)
     yield from assessor_sentences.describe_assessors(t, summary)
@@ -248,7 +222,7 @@ def _after(summary: Summary, t: Translator) -> Iterator[str]:
     if summary.flagged:
         engines = _list_values(summary.flagged, t)
         yield t("possible prompt injection (grades unchanged): {engines}", engines=engines)
-        yield from filter(None, [sentences.describe_flagged_effect(t, summary)])
+        yield sentences.describe_flagged_effect(t, summary)
 
 
 def _unjudged(summary: Summary, t: Translator) -> Iterator[str]:
