@@ -27,7 +27,7 @@ from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgm
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import PanelMembers
 from judge.pricing import RunCost
-from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Scale
+from judge.records import LABEL, Dataset, Judgment, Pool, Scale, Snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,12 @@ class LoadedRun:
     spec: RunSpec
     members: PanelMembers = field(default_factory=dict)
     dimensions: Mapping[str, DimensionResult] = field(default_factory=dict)
+
+    @property
+    def lists(self) -> dict[tuple[str, str], Sequence[Snippet]]:
+        """The results of engines that did not fail, down to the depth, by (engine, query_id)."""
+        depth, rankings = self.pool.depth, self.data.rankings
+        return {ranking.key: ranking.snippets[:depth] for ranking in rankings if ranking.error is None}
 
     def tabulate(self, *, with_tokens: bool = False) -> tuple[ResultColumns, JudgmentColumns]:
         """Return the results and the judgments in columns."""
@@ -122,12 +128,9 @@ class RunLabels:
 
     def select_unlabelled(self, pool: Pool) -> Pool:
         """Return the pool with the pairs that the assessor judges: the unlabelled ones and the sample."""
-        pairs = tuple(pair for pair in pool.pairs if self._is_judged(pair))
+        pairs = (pair for pair in pool.pairs if pair.key not in self.grades or pair.key in self.check)
         # The digest names the whole pool, and keys are cached under it.
-        return replace(pool, pairs=pairs, digest="")
-
-    def _is_judged(self, pair: Pair) -> bool:
-        return pair.key not in self.grades or pair.key in self.check
+        return replace(pool, pairs=tuple(pairs), digest="")
 
     def add_to(self, judgments: Iterable[Judgment], pool: Pool, repeats: int) -> tuple[Judgment, ...]:
         """Return the judgments of the whole pool: the labels, else those of the assessor."""

@@ -93,9 +93,10 @@ def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tu
     if origin not in (None, f"http://{host}"):
         return 403, "unknown origin"
     is_page = (method, path) == ("GET", "/")
-    if values.get(b"sec-fetch-site", "none") not in ("same-origin", "none") and not (
-        is_page and _is_visit(values)
-    ):
+    # A person may follow a link to the page, such as the one in the file of `--open`.
+    fetch = tuple(values.get(name) for name in (b"sec-fetch-mode", b"sec-fetch-dest", b"origin"))
+    is_visit = is_page and fetch == ("navigate", "document", None)
+    if values.get(b"sec-fetch-site", "none") not in ("same-origin", "none") and not is_visit:
         return 403, "asked for by another site"
     if method not in ("GET", "POST"):
         return 405, "GET or POST"
@@ -105,12 +106,6 @@ def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tu
             "the token is missing or wrong: open the address that judge annotate printed, in this tab"
         )
     return _write_refusal(values) if method == "POST" else None
-
-
-def _is_visit(values: dict[bytes, str]) -> bool:
-    """Return whether a person follows a link to the page, such as the one in the file of `--open`."""
-    names = (b"sec-fetch-mode", b"sec-fetch-dest", b"origin")
-    return tuple(values.get(name) for name in names) == ("navigate", "document", None)
 
 
 def _values(headers: Headers) -> dict[bytes, str] | None:

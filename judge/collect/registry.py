@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.resources import files
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -50,17 +51,7 @@ _BING = {
 _GOOGLE = {"he": "iw", "pt-br": "pt-br", "pt-pt": "pt-pt"}
 
 
-def bing_language(tag: str) -> str:
-    """Return the code of Bing's `setLang` and Brave's `search_lang`: zh-CN is zh-hans, zh-TW is zh-hant."""
-    return _look_up_code(tag, _BING, "zh-hans", "zh-hant")
-
-
-def google_language(tag: str) -> str:
-    """Return the code of Google's `hl`, as Serper and SerpApi list it: zh-Hans is zh-cn, zh-HK is zh-tw."""
-    return _look_up_code(tag, _GOOGLE, "zh-cn", "zh-tw")
-
-
-def _look_up_code(tag: str, codes: dict[str, str], simplified: str, traditional: str) -> str:
+def _look_up_code(codes: dict[str, str], simplified: str, traditional: str, tag: str) -> str:
     tag = tag.lower().replace("_", "-")
     primary, *others = tag.split("-")
     if primary == "zh":
@@ -69,7 +60,11 @@ def _look_up_code(tag: str, codes: dict[str, str], simplified: str, traditional:
     return codes.get(tag) or codes.get(primary, primary)
 
 
-_LANGUAGES = {"bing": bing_language, "google": google_language}
+#: The codes of Bing's `setLang` (and Brave's `search_lang`) and of Google's `hl` (in Serper and SerpApi).
+LANGUAGES: Mapping[str, Callable[[str], str]] = {
+    "bing": partial(_look_up_code, _BING, "zh-hans", "zh-hant"),
+    "google": partial(_look_up_code, _GOOGLE, "zh-cn", "zh-tw"),
+}
 _COUNTRIES = {"upper": str.upper, "lower": str.lower}
 
 
@@ -80,7 +75,7 @@ def _read_known_engines() -> Iterator[EngineDefinition]:
             key: tuple(paths) if isinstance(paths, list) else paths for key, paths in table["shape"].items()
         }
         codes = {
-            "language": _LANGUAGES[table["language"]] if "language" in table else keep_code,
+            "language": LANGUAGES[table["language"]] if "language" in table else keep_code,
             "country": _COUNTRIES[table["country"]] if "country" in table else keep_code,
         }
         yield EngineDefinition(**{**table, **codes, "name": name, "shape": ResponseShape(**shape)})

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
-from operator import add
 
 import numpy as np
 
@@ -42,13 +41,10 @@ TRADE_OFF = 0.5
 
 def measure_diversity(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
     """Return the diversity of each list, down to the depth of the run, and the overlap of the lists."""
-    depth, values, similarities = run.pool.depth, dict[tuple[str, str], QueryValues](), {}
+    depth, lists = run.pool.depth, run.lists
     ranges = {f"{name}@{depth}": (0.0, 1.0) for name in ("near-duplicates", "similarity")}
-    for ranking in run.data.rankings:
-        if ranking.error is None:
-            key, snippets = ranking.key, ranking.snippets[:depth]
-            similarities[key] = compare_snippets(snippets)
-            values[key] = measure_list(snippets, similarities[key], depth)
+    similarities = {key: compare_snippets(snippets) for key, snippets in lists.items()}
+    values = {key: measure_list(snippets, similarities[key], depth) for key, snippets in lists.items()}
     _add_mmr(run, similarities, values, ranges)
     return summarise_dimension(values, run.data.engines, pairs=tuple(_compare_engines(run)), ranges=ranges)
 
@@ -58,8 +54,7 @@ def measure_embedding_diversity(run: LoadedRun, options: DimensionOptions) -> Di
 
     Raises RunIncomplete when the server of the embeddings fails.
     """
-    depth, embed = run.pool.depth, options.embed
-    lists = {ranking.key: ranking.snippets[:depth] for ranking in run.data.rankings if ranking.error is None}
+    depth, embed, lists = run.pool.depth, options.embed, run.lists
     texts = {each.id: f"{each.title}\n{each.text}".strip() for each in chain.from_iterable(lists.values())}
     texts = {name: text for name, text in texts.items() if text}
     if embed is None or len(texts) < 2:
@@ -104,7 +99,9 @@ def _average_pairs(similarity: Floats) -> float | None:
 
 def compare_snippets(snippets: Sequence[Snippet]) -> Floats:
     """Return the (snippets, snippets) resemblance of titles and texts."""
-    grams = [_split_grams(f"{snippet.title} {snippet.text}") for snippet in snippets]
+    texts = [f"{snippet.title} {snippet.text}" for snippet in snippets]
+    # A text of fewer than 3 characters is its own gram: never no gram.
+    grams = [set(map("".join, zip(text, text[1:], text[2:], strict=False))) or {text} for text in texts]
     similarity = np.eye(len(grams))
     for a, b in combinations(range(len(grams)), 2):
         both = len(grams[a] & grams[b])
@@ -161,10 +158,3 @@ def _compare_engines(run: LoadedRun) -> Iterator[EnginePair]:
             if (a, query_id) in lists and (b, query_id) in lists
         ]
         yield EnginePair(a, b, f"RBO@{run.pool.depth}", average_values(values, 0.0, 1.0))
-
-
-def _split_grams(text: str) -> frozenset[str]:
-    """Return the character 3-grams of a text, the text itself where it is shorter: never no gram."""
-    if len(text) < 3:
-        return frozenset((text,))
-    return frozenset(map(add, map(add, text, text[1:]), text[2:]))

@@ -48,13 +48,13 @@ def open_embedder(spec: str, access: Endpoint, store: Path) -> Callable[[Sequenc
         return compute_lsa
     if form == "local":
         check_sentence_transformers("local")
-        return partial(_embed_locally, name)
+
+        def embed_locally(texts: Sequence[str]) -> Floats:
+            model = load_sentence_transformer("SentenceTransformer", name)
+            return np.asarray(model.encode(list(texts)), dtype=np.float64)
+
+        return embed_locally
     return partial(_embed_with_cache, _EmbeddingClient(form, name, access), FileCache(cache_folder(store)))
-
-
-def _embed_locally(name: str, texts: Sequence[str]) -> Floats:
-    model = load_sentence_transformer("SentenceTransformer", name)
-    return np.asarray(model.encode(list(texts)), dtype=np.float64)
 
 
 def compute_lsa(texts: Sequence[str], dimensions: int = LSA_DIMENSIONS) -> Floats:

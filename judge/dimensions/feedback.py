@@ -20,9 +20,7 @@ from judge.records import BINARY
 
 def measure_feedback(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
     """Return the share of positive feedback in each list, and how often the verdict is the same."""
-    values: dict[tuple[str, str], dict[str, float | None]] = {
-        ranking.key: {} for ranking in run.data.rankings if ranking.error is None
-    }
+    values: dict[tuple[str, str], dict[str, float | None]] = {key: {} for key in run.lists}
     remarks = [_measure_kind(run, kind, labels, values) for kind, labels in (options.feedback or {}).items()]
     return summarise_dimension(values, run.data.engines, tuple(remarks), largest=1.0)
 
@@ -39,13 +37,11 @@ def _measure_kind(
     except InputError as error:
         return error.message
     depth, least, typical = (run.pool.depth, run.spec.scale.relevant_from, median_grades(run.judgments))
-    for ranking in run.data.rankings:
-        if ranking.error is not None:
-            continue
-        keys = [(ranking.query_id, snippet.id) for snippet in ranking.snippets[:depth]]
+    for of_list, snippets in run.lists.items():
+        keys = [(of_list[1], snippet.id) for snippet in snippets]
         labelled = [key for key in keys if key in matched.grades]
         same = [(typical[key] >= least) == matched.grades[key] for key in labelled if key in typical]
-        values[ranking.key] |= {
+        values[of_list] |= {
             f"positive {kind}@{depth}": fmean(matched.grades[key] for key in labelled) if labelled else None,
             f"with {kind}@{depth}": len(labelled) / len(keys) if keys else None,
             f"agrees with {kind}@{depth}": fmean(same) if same else None,

@@ -41,9 +41,7 @@ def measure_freshness(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
         chosen = dict.fromkeys(queries, "")
         remarks.append(Message("no query has the column {column!r}, so every query counts", column=COLUMN))
     dates_by_list = {
-        ranking.key: [snippet.date for snippet in ranking.snippets[:depth]]
-        for ranking in run.data.rankings
-        if ranking.error is None and ranking.query_id in chosen
+        key: [snippet.date for snippet in snippets] for key, snippets in run.lists.items() if key[1] in chosen
     }
     days = (parse_day(text) for texts in dates_by_list.values() for text in texts)
     newest = max((day for day in days if day), default=None)

@@ -124,9 +124,15 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
     lists = asker.ask(LIST_POINTS, to_list)
     points = {query.id: answer.points for query, answer in zip(queries, lists, strict=True) if answer}
     to_assign = [pair for query_id in points for pair in relevant[query_id]]
-    assigned = asker.ask(
-        FIND_SUPPORT, [_make_support_question(pair, points[pair.query.id]) for pair in to_assign]
-    )
+    lines_of_points = {
+        query_id: [f"{number} | {each.point}" for number, each in enumerate(of_query, start=1)]
+        for query_id, of_query in points.items()
+    }
+    questions = [
+        make_question_pair(pair.query, [show_snippet(0, pair.snippet), *lines_of_points[pair.query.id]])
+        for pair in to_assign
+    ]
+    assigned = asker.ask(FIND_SUPPORT, questions)
     # Snippets that are not relevant support nothing.
     levels: dict[tuple[str, str], Levels | None] = {
         key: (0.0,) * len(points[key[0]]) for key in _list_graded(run) if key[0] in points
@@ -139,17 +145,15 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
         if pair.query.id in points:
             pools[pair.query.id].append(levels.get(pair.key))
     values: dict[tuple[str, str], QueryValues] = {}
-    for ranking in run.data.rankings:
-        if ranking.error is None and ranking.query_id in points:
-            of_query = points[ranking.query_id]
-            ids = [snippet.id for snippet in ranking.snippets[: run.pool.depth]]
+    for (engine, query_id), snippets in run.lists.items():
+        if query_id in points:
+            of_query, ids = points[query_id], [snippet.id for snippet in snippets]
             # A snippet that an engine repeats adds nothing the second time.
             row = [
-                (0.0,) * len(of_query) if each in ids[:place] else levels.get((ranking.query_id, each))
+                (0.0,) * len(of_query) if each in ids[:place] else levels.get((query_id, each))
                 for place, each in enumerate(ids)
             ]
-            pool = pools[ranking.query_id]
-            values[ranking.key] = measure_recall(of_query, row, pool, run.pool.depth)
+            values[engine, query_id] = measure_recall(of_query, row, pools[query_id], run.pool.depth)
     remarks, notes = _describe_uncovered(run, points, pools)
     return summarise_dimension(values, run.data.engines, remarks, notes, largest=1.0)
 
@@ -200,11 +204,6 @@ def _select_relevant(run: LoadedRun) -> dict[str, list[Pair]]:
     for pairs in relevant.values():
         pairs.sort(key=lambda pair: -grades[pair.key])
     return relevant
-
-
-def _make_support_question(pair: Pair, points: Sequence[Point]) -> Pair:
-    lines = (f"{number} | {each.point}" for number, each in enumerate(points, start=1))
-    return make_question_pair(pair.query, [show_snippet(0, pair.snippet), *lines])
 
 
 def _describe_uncovered(

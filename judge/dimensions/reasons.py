@@ -73,19 +73,19 @@ def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> D
     classes = _classify_reasons(run, failed.values(), asker)
     values: dict[tuple[str, str], QueryValues] = {}
     examples: dict[tuple[str, FailureClass], list[DimensionNote]] = {}
-    for ranking in run.data.rankings:
-        keys = [(ranking.query_id, snippet.id) for snippet in ranking.snippets[: run.pool.depth]]
-        if not keys or ranking.error is not None:
+    for (engine, query_id), snippets in run.lists.items():
+        if not snippets:
             continue
+        keys = [(query_id, snippet.id) for snippet in snippets]
         names = [classes[key] for key in keys if key in classes]
         is_known = all(key in judgments and (key not in failed or key in classes) for key in keys)
-        values[ranking.key] = {
+        values[engine, query_id] = {
             str(name): names.count(name) / len(keys) if is_known else None for name in CLASSES
         }
         for key in filter(classes.get, keys):
             text = f"{classes[key]}: {failed[key].reason}"
-            note = make_note(run.data.queries[ranking.query_id], ranking.engine, text)
-            examples.setdefault((ranking.engine, classes[key]), []).append(note)
+            note = make_note(run.data.queries[query_id], engine, text)
+            examples.setdefault((engine, classes[key]), []).append(note)
     remarks = list(_describe_engines(run, examples))
     if without := sum(not judgment.reason for judgment in failed.values()):
         remarks.append(

@@ -63,7 +63,11 @@ def measure_sites(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
     for host, count in counts.items():
         if classes.classify(host) == UNKNOWN:
             unknown[find_domain(host)] += count
-    remarks = tuple(_describe_unknown(unknown)) if counts else (NO_URL,)
+    remarks = () if counts else (NO_URL,)
+    if unknown:
+        most = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))[:_NAMED]
+        names = ", ".join(f"{site} ({count:,})" for site, count in most)
+        remarks = (Message("sites without a class, by number of results: {sites}", sites=names),)
     return summarise_dimension(values, run.data.engines, remarks, largest=1.0)
 
 
@@ -91,14 +95,6 @@ def measure_classes(
         total = count.total()
         values[key] = {f"{name}@{depth}": part / total if total else None for name, part in shares.items()}
     return values
-
-
-def _describe_unknown(unknown: Mapping[str, int]) -> list[str]:
-    if not unknown:
-        return []
-    most = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))[:_NAMED]
-    names = ", ".join(f"{site} ({count:,})" for site, count in most)
-    return [Message("sites without a class, by number of results: {sites}", sites=names)]
 
 
 def find_site(url: str) -> str | None:

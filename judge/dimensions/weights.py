@@ -15,7 +15,6 @@ import numpy as np
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import score_lists
 from judge.analysis.summary import (
-    DimensionMean,
     DimensionResult,
     EnginePair,
     average_values,
@@ -68,10 +67,11 @@ def measure_total(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
         of_list = [value for part in parts.values() if (value := part[key]) is not None]
         is_known = len(of_list) == len(parts)
         totals[key] = float(np.average(of_list, weights=list(weights.values()))) if is_known else None
-    pairs = [
-        EnginePair(a, b, "total, difference", _average_differences(run, totals, a, b))
-        for a, b in combinations(run.data.engines, 2)
-    ]
+    pairs = []
+    for a, b in combinations(run.data.engines, 2):
+        both = [(totals.get((a, query_id)), totals.get((b, query_id))) for query_id in run.data.queries]
+        differences = [one - other for one, other in both if one is not None and other is not None]
+        pairs.append(EnginePair(a, b, "total, difference", average_values(differences, -1.0, 1.0)))
     names = {**dict(zip(weights, weights, strict=True)), RELEVANCE: f"{RELEVANCE} ({run.spec.measures[0]})"}
     shares = ", ".join(
         f"{names[name]} {weight / sum(weights.values()):.3g}" for name, weight in weights.items()
@@ -79,15 +79,6 @@ def measure_total(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
     values = {key: {TOTAL: total} for key, total in totals.items()}
     remark = Message("shares: {shares}", shares=shares)
     return summarise_dimension(values, run.data.engines, (remark,), pairs=tuple(pairs), largest=1.0)
-
-
-def _average_differences(
-    run: LoadedRun, totals: Mapping[tuple[str, str], float | None], a: str, b: str
-) -> DimensionMean:
-    """Return the mean difference of the totals of two engines, over the queries where both have one."""
-    both = [(totals.get((a, query_id)), totals.get((b, query_id))) for query_id in run.data.queries]
-    differences = [one - other for one, other in both if one is not None and other is not None]
-    return average_values(differences, -1.0, 1.0)
 
 
 def _read_part(run: LoadedRun, name: str) -> Values:

@@ -194,17 +194,14 @@ def _matches_word(token: str, word: str) -> bool:
 
 def find_shared_vendors(assessors: Iterable[str], engines: Iterable[str]) -> tuple[SharedVendor, ...]:
     """Return assessors and engines with one vendor, and members of a panel with one vendor."""
-    members = [name for assessor in assessors for name in _panel_members(assessor)]
+    members: list[str] = []
+    for assessor in assessors:
+        panel = re.fullmatch(r"panel\((.*)\)", assessor)
+        members += panel[1].split(", ") if panel else [assessor]
     return (
         *_compare_vendors(product(members, engines), engines=True),
         *_compare_vendors(combinations(members, 2), engines=False),
     )
-
-
-def _panel_members(assessor: str) -> list[str]:
-    """Return the members of a panel, or the assessor itself."""
-    panel = re.fullmatch(r"panel\((.*)\)", assessor)
-    return panel[1].split(", ") if panel else [assessor]
 
 
 def _compare_vendors(pairs: Iterable[tuple[str, str]], *, engines: bool) -> Iterator[SharedVendor]:

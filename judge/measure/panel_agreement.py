@@ -123,7 +123,13 @@ def measure_panel_agreement(
         if PANEL_TIE in low.flags and low.grade is not None
     ]
     responded = {name: judgments for name, judgments in members.items() if judgments}
-    as_repeats = _number_as_repeats(responded)
+    # The first repeats of the members, as repeats of one assessor.
+    as_repeats = [
+        replace(judgment, repeat=number)
+        for number, judgments in enumerate(responded.values(), start=1)
+        for judgment in judgments
+        if judgment.repeat == 1
+    ]
     return PanelResult(
         members=tuple(_summarise_member(name, judgments, scale) for name, judgments in members.items()),
         pairs=tuple(_compare_members(members, scale)),
@@ -165,16 +171,6 @@ def _count_votes(votes: Sequence[Judgment], assessor: str, size: int, high: bool
     )
     first = next(judgment for judgment in graded if judgment.grade == grade)
     return replace(first, error=None, flags=tuple(flags), **of_panel)
-
-
-def _number_as_repeats(members: PanelMembers) -> list[Judgment]:
-    """Return the first repeats of the members, numbered as repeats of one assessor."""
-    return [
-        replace(judgment, repeat=number)
-        for number, judgments in enumerate(members.values(), start=1)
-        for judgment in judgments
-        if judgment.repeat == 1
-    ]
 
 
 def _summarise_member(name: str, judgments: Sequence[Judgment], scale: Scale) -> Member:

@@ -255,10 +255,8 @@ def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -
             queries=len(queries),
         )
 
-    def hash_id(query_id: str) -> bytes:
-        return hashlib.sha256(json.dumps([seed, query_id]).encode()).digest()
-
-    return tuple(sorted(queries, key=hash_id)[:count])
+    hashes = {id_: hashlib.sha256(json.dumps([seed, id_]).encode()).digest() for id_ in queries}
+    return tuple(sorted(queries, key=hashes.__getitem__)[:count])
 
 
 def count_reserve_queries(count: int, queries: int, without: int) -> int:
@@ -323,7 +321,10 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
         labelled=least.human.size,
         engines=_name_engines(least),
     )
-    more = _advise_more_labels(least)
+    more = Message("the run has no more to label")
+    if least.rest.size:
+        count = min(ENOUGH_LABELLED, least.human.size + least.rest.size)
+        more = Message("`judge agree RUN --plan {count}` draws the queries to label", count=count)
     _check_enough_labels(least, have, more)
     if least.labelled_values >= ENOUGH_LABELLED:
         return ()
@@ -334,14 +335,6 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
         more=more,
     )
     return (narrow,)
-
-
-def _advise_more_labels(sample: LabelledSample) -> Message:
-    """Return how to get more labelled queries, or that there are no more."""
-    if not sample.rest.size:
-        return Message("the run has no more to label")
-    count = min(ENOUGH_LABELLED, sample.human.size + sample.rest.size)
-    return Message("`judge agree RUN --plan {count}` draws the queries to label", count=count)
 
 
 def _check_enough_labels(sample: LabelledSample, have: Message, more: Message) -> None:

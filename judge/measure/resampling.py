@@ -92,7 +92,10 @@ def _bootstrap_interval(
     without = statistic(total - cells)
     without = without[~np.isnan(without)]
     influence = without.sum() / max(1, len(without)) - without
-    low, high = _bca_interval(estimate, defined[None], _compute_acceleration(influence[None]), level)
+    # The acceleration is a sixth of the skewness of the jackknife influences, 0 without variance.
+    squares = influence * influence
+    acceleration = divide((squares * influence).sum(keepdims=True), 6 * squares.sum() ** 1.5, 0.0)
+    low, high = _bca_interval(estimate, defined[None], acceleration, level)
     return float(low[0]), float(high[0])
 
 
@@ -140,12 +143,6 @@ def round_to_grid(values: Floats, axis: int) -> Floats:
     rounded: Floats = np.rint(values * scale)
     rounded /= scale
     return rounded
-
-
-def _compute_acceleration(influence: Floats) -> Floats:
-    """Return (...) a sixth of the skewness of (..., queries) jackknife influences, 0 without variance."""
-    squares = influence * influence
-    return divide((squares * influence).sum(-1), 6 * squares.sum(-1) ** 1.5, 0.0)
 
 
 def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, level: float) -> Floats:

@@ -127,8 +127,8 @@ class Scores:
         highest = high[a, :, measure] - low[b, :, measure]
         incomplete = self.incomplete
         if incomplete is not None:
-            engines = incomplete.engine_indexes(self.engines)
-            topics = incomplete.query_topics(self.queries)
+            engines = np.array([incomplete.engines.index(engine) for engine in self.engines], np.int64)
+            topics = incomplete.topics[[incomplete.queries.index(query) for query in self.queries]]
             affected = np.any(topics >= 0, axis=1)
             ends = incomplete.bound_differences(self.measures[measure], engines[a], engines[b])
             low, high = self.low[..., measure][:, affected], self.high[..., measure][:, affected]

@@ -177,6 +177,7 @@ def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scal
     relevant = np.where(grades == NO_GRADE, NO_GRADE, grades >= scale.relevant_from)
     possible = judged * (judged - 1) / 2
     flipping, changing = _count_differences(relevant), _count_differences(grades)
+    whole = _count_grades(grades[(grades != NO_GRADE).all(1)], scale.top + 1)
     return RepeatStability(
         repeats=len(scores.repeats),
         pairs=len(grades),
@@ -184,7 +185,7 @@ def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scal
         grade_change_rate=_estimate_share(query, changing, possible),
         ever_flipped=_estimate_share(query, (flipping > 0).astype(np.float64), np.ones(len(grades))),
         alpha=_estimate_alpha(query, _count_grades(grades, scale.top + 1)),
-        fleiss_kappa=_compute_fleiss_kappa(grades, scale) if scale.name == "binary" else None,
+        fleiss_kappa=finite_or_none(fleiss_kappa(whole)) if scale.name == "binary" else None,
         margin=EQUIVALENCE_MARGIN,
         measures=dict(_compare_measures(scores)),
     )
@@ -236,12 +237,6 @@ def _estimate_alpha(query: Ints, counts: Ints) -> StatisticValue:
     why = _ALL_SAME if len(counts) else _NO_REPEAT
     cells = count_coincidences(counts).reshape(len(counts), levels * levels)
     return estimate_statistic(_sum_by_query(query, cells), alpha, why)
-
-
-def _compute_fleiss_kappa(grades: Ints, scale: Scale) -> float | None:
-    whole = grades[(grades != NO_GRADE).all(1)]
-    kappa = fleiss_kappa(_count_grades(whole, scale.top + 1)) if len(whole) else np.nan
-    return finite_or_none(kappa)
 
 
 def _sum_by_query(query: Ints, cells: Floats) -> Floats:

@@ -305,15 +305,6 @@ class IncompleteScores:
             scale,
         )
 
-    def engine_indexes(self, engines: Sequence[str]) -> Ints:
-        """Return the (names,) indexes of the named engines."""
-        return np.array([self.engines.index(engine) for engine in engines], np.int64)
-
-    def query_topics(self, queries: Sequence[str]) -> Ints:
-        """Return the (queries, repeats) rows of `topics` for the named queries."""
-        rows = dict(zip(self.queries, self.topics, strict=True))
-        return np.array([rows[query] for query in queries], np.int64).reshape(-1, self.topics.shape[1])
-
     def bound_differences(self, measure: Measure, one: Ints, two: Ints) -> tuple[Floats, Floats]:
         """Return the (pairs, topics) lowest and highest value of engine `one` minus the value of `two`.
 

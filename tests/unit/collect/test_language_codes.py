@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from judge.collect.registry import bing_language, google_language
+from judge.collect.registry import LANGUAGES
 from tests.support.cases import check_each
 
 
@@ -30,4 +30,4 @@ from tests.support.cases import check_each
     ],
 )
 def test_a_language_tag_becomes_the_code_of_the_engine(tag: str, bing: str, google: str) -> None:
-    assert (bing_language(tag), google_language(tag)) == (bing, google)
+    assert (LANGUAGES["bing"](tag), LANGUAGES["google"](tag)) == (bing, google)
