@@ -12,11 +12,11 @@ from statistics import median
 
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
-from judge.measure.resampling import Interval
 from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners, OwnListReversal
 from judge.messages import Translator
-from judge.report.display_text import count_queries, format_interval
+from judge.pricing import RunCost
+from judge.report.display_text import count_pairs, count_queries, format_interval
 
 #: Below so many queries the simultaneous intervals are only approximate.
 FEW_QUERIES = 10
@@ -338,21 +338,67 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int]) -> str:
     return t(" The same command asks again for these alone{missing_texts}.", missing_texts=missing_texts)
 
 
-def find_uncertain_means(summary: Summary) -> dict[str, Interval]:
-    """Return the bounds of each engine's mean by the first measure that unjudged snippets can change."""
-    means = {name: engine.measures[summary.measures[0]] for name, engine in summary.engines.items()}
-    return {
-        name: (low, high)
+def list_values(t: Translator, values: Mapping[str, object]) -> str:
+    """Return `a 1, b 2`."""
+    return t(", ").join(f"{name} {value}" for name, value in values.items())
+
+
+def describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield what unjudged snippets leave open about the engines' means by the first measure."""
+    first = summary.measures[0]
+    means = {name: engine.measures[first] for name, engine in summary.engines.items()}
+    if unknown := {name: f"{mean.unknown:,}" for name, mean in means.items() if mean.unknown}:
+        yield t(
+            "{measure}: queries left out until more is judged (no snippet of the engine is judged, or none"
+            " judged in the pool is relevant): {engines}",
+            measure=first,
+            engines=list_values(t, unknown),
+        )
+    ranges = {
+        name: t("{low} to {high}", low=f"{low:.3f}", high=f"{high:.3f}")
         for name, mean in means.items()
         for low, high in [mean.bounds]
         if low is not None and high is not None and (low, high) != (mean.mean, mean.mean)
     }
+    if ranges:
+        yield t(
+            "{measure}, whatever the unjudged snippets are: {engines}",
+            measure=first,
+            engines=list_values(t, ranges),
+        )
 
 
-def count_unknown_queries(summary: Summary) -> dict[str, int]:
-    """Return on how many queries only unjudged snippets can give an engine a value of the first measure."""
-    means = {name: engine.measures[summary.measures[0]] for name, engine in summary.engines.items()}
-    return {name: mean.unknown for name, mean in means.items() if mean.unknown}
+def describe_empty_snippets(t: Translator, summary: Summary) -> str:
+    """Return how many results have no text, which are graded without a call; empty where all have one."""
+    if not summary.empty_snippets:
+        return ""
+    return t.plural(
+        "{count:,} result shows no text at all: grade 0 without a call (flag empty_snippet)",
+        "{count:,} results show no text at all: grade 0 without a call (flag empty_snippet)",
+        summary.empty_snippets,
+    )
+
+
+def describe_dataset(t: Translator, summary: Summary) -> str:
+    """Return the numbers of queries, engines, results and pairs."""
+    return t(
+        "{queries}, {engines}; {results}, {pairs} ({saved:.0%} saved by judging a pair once)",
+        queries=count_queries(t, summary.queries),
+        engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
+        results=t.plural("{count:,} result", "{count:,} results", summary.results),
+        pairs=count_pairs(t, summary),
+        saved=summary.dedup_saving,
+    )
+
+
+def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
+    """Return how many calls have an unknown cost, after what a run cost."""
+    uncounted = maybe_billed = ""
+    if cost.uncounted:
+        uncounted = t("; {count:,} calls came back without a token count", count=cost.uncounted)
+    if cost.maybe_billed:
+        maybe_billed = t("; {count:,} calls may be billed without an answer", count=cost.maybe_billed)
+    return uncounted + maybe_billed
 
 
 def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:

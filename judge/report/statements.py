@@ -19,8 +19,6 @@ from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import (
     NOTHING,
-    count_pairs,
-    count_queries,
     escape_hidden,
     fit_on_line,
     format_interval,
@@ -79,7 +77,7 @@ def list_facts(
     yield Fact(text("scale"), [text("binary: relevant or not") if summary.scale == "binary" else scale])
     yield Fact(text("depth and repeats"), [in_both(_describe_depth, summary)])
     names = [repeat_in_both(" · ".join(map(fit_on_line, dataset)))] if dataset else []
-    yield Fact(text("dataset"), [in_both(_describe_dataset, summary), *names])
+    yield Fact(text("dataset"), [in_both(sentences.describe_dataset, summary), *names])
     if summary.stability:
         measure = summary.main_measure
         repeats = each_in_both(assessor_sentences.describe_repeats, summary.stability, measure)
@@ -104,17 +102,6 @@ def _describe_depth(t: Translator, summary: Summary) -> str:
     if summary.repeats == 1:
         return t("down to rank {depth}, each pair judged once", depth=summary.depth)
     return t("down to rank {run.depth}, each pair judged {run.repeats} times", run=summary)
-
-
-def _describe_dataset(t: Translator, summary: Summary) -> str:
-    return t(
-        "{queries}, {engines}, {run.results:,} results, {pairs} ({run.dedup_saving:.0%} saved by judging a"
-        " pair once)",
-        queries=count_queries(t, summary.queries),
-        engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
-        pairs=count_pairs(t, summary),
-        run=summary,
-    )
 
 
 def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
@@ -163,19 +150,13 @@ def _describe_order(order: PlannedComparison) -> Iterator[Text]:
 
 def _describe_cost(t: Translator, cost: RunCost) -> str:
     amount = format_run_cost(t, cost)
-    parts = [
-        t(
-            "{cost.calls:,} calls, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
-            " {cost.completion_tokens:,} out",
-            cost=cost,
-        ),
-        t("; price unknown") if amount is None else t(", {amount}", amount=amount) if amount else "",
-    ]
-    if cost.uncounted:
-        parts.append(t("; {count:,} calls came back without a token count", count=cost.uncounted))
-    if cost.maybe_billed:
-        parts.append(t("; {count:,} calls may be billed without an answer", count=cost.maybe_billed))
-    return "".join(parts)
+    calls = t(
+        "{cost.calls:,} calls, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
+        " {cost.completion_tokens:,} out",
+        cost=cost,
+    )
+    price = t("; price unknown") if amount is None else t(", {amount}", amount=amount) if amount else ""
+    return calls + price + sentences.describe_unclear_calls(t, cost)
 
 
 def describe_sample(page_data: PageData) -> Text | None:
@@ -213,9 +194,7 @@ def _warn(t: Translator, summary: Summary) -> Iterator[str]:
     yield sentences.describe_power(t, summary)
     if summary.own_list_reversal:
         yield sentences.explain_reversal(t, summary.own_list_reversal)
-    yield from _warn_engines(t, summary)
-    yield from summary.remarks
-    yield from _warn_snippets(t, summary)
+    yield from _warn_results(t, summary)
     yield from sentences.describe_undefined(t, summary)
     for measure, note in summary.notes.items():
         yield t("{measure}: {note}.", measure=measure, note=t(note))
@@ -236,50 +215,25 @@ def _warn_unjudged(t: Translator, summary: Summary) -> Iterator[str]:
             failures=t(": {names}", names=t.join(failures)) if failures else "",
             advice=sentences.advise_on_failures(t, summary.failures),
         )
-    means = sentences.find_uncertain_means(summary)
-    if means:
-        ranges = (
-            f"{engine} {t('{low} to {high}', low=f'{low:.3f}', high=f'{high:.3f}')}"
-            for engine, (low, high) in means.items()
-        )
-        yield t(
-            "Whatever the unjudged snippets are, {measure} lies within: {ranges}.",
-            measure=summary.measures[0],
-            ranges=t(", ").join(ranges),
-        )
+    yield from sentences.describe_open_means(t, summary)
 
 
-def _warn_engines(t: Translator, summary: Summary) -> Iterator[str]:
-    errors = {engine: row.errors for engine, row in summary.engines.items() if row.errors}
+def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
+    errors = {engine: f"{row.errors:,}" for engine, row in summary.engines.items() if row.errors}
     if errors:
         yield t(
             "Broke on some queries, which its means and comparisons leave out: {counts}.",
-            counts=_join_counts(t, errors),
+            counts=sentences.list_values(t, errors),
         )
-    unknown = sentences.count_unknown_queries(summary)
-    if unknown:
-        yield t(
-            "{measure} leaves out queries until more is judged (no snippet of the engine is judged, or none"
-            " judged in the pool is relevant): {counts}.",
-            measure=summary.measures[0],
-            counts=_join_counts(t, unknown),
-        )
-
-
-def _join_counts(t: Translator, counts: Mapping[str, int]) -> str:
-    return t(", ").join(f"{name} {count:,}" for name, count in counts.items())
-
-
-def _warn_snippets(t: Translator, summary: Summary) -> Iterator[str]:
+    yield from summary.remarks
     if summary.flagged:
+        flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(
             "Snippets flagged because they seem to speak to the grader (never re-graded for it): {counts}.",
-            counts=_join_counts(t, summary.flagged),
+            counts=sentences.list_values(t, flagged),
         )
         yield sentences.describe_flagged_effect(t, summary)
-    if summary.empty_snippets:
-        count = f"{summary.empty_snippets:,}"
-        yield t("Results without any text, which get grade 0 without a call: {count}.", count=count)
+    yield sentences.describe_empty_snippets(t, summary)
 
 
 class Cell(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.table import Table
@@ -24,7 +24,7 @@ from judge.messages import Translator
 from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
-from judge.report.display_text import count_pairs, count_queries, format_run_cost
+from judge.report.display_text import format_run_cost
 from judge.report.statements import COUNT_COLUMNS, SHARE_COLUMNS
 from judge.runs.result import RunResult
 
@@ -110,14 +110,7 @@ def _before(result: RunResult, t: Translator) -> Iterator[str]:
 def _judged(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield how much there was to judge, how much of it is judged, and the cost."""
     summary, cost = result.summary, result.summary.cost
-    yield t(
-        "{queries}, {engines}; {results}, {pairs} ({saved:.0%} saved by judging a pair once)",
-        queries=count_queries(t, summary.queries),
-        engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
-        results=t.plural("{count:,} result", "{count:,} results", summary.results),
-        pairs=count_pairs(t, summary),
-        saved=summary.dedup_saving,
-    )
+    yield sentences.describe_dataset(t, summary)
     if not summary.judgments:
         yield t("the dataset holds no result, so there was nothing to judge")
         return
@@ -146,11 +139,7 @@ def _cost(cost: RunCost, t: Translator) -> str:
         text = t(", {amount}", amount=amount) if amount else ""
         if amount and price and price.as_of:
             text += t(" at prices of {day}", day=price.as_of)
-    if cost.uncounted:
-        text += t(" ({count:,} calls came back without a token count)", count=cost.uncounted)
-    if cost.maybe_billed:
-        text += t("; {count:,} calls may be billed without an answer", count=cost.maybe_billed)
-    return text
+    return text + sentences.describe_unclear_calls(t, cost)
 
 
 def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
@@ -202,58 +191,28 @@ def _after(summary: Summary, t: Translator) -> Iterator[str]:
     for measure, note in summary.notes.items():
         yield t("{name}: {value}", name=measure, value=t(note))
     yield from sentences.describe_undefined(t, summary)
-    yield from _unjudged(summary, t)
+    yield from sentences.describe_open_means(t, summary)
+    if summary.failures:
+        yield t(
+            "failed: {kinds}.{advice}",
+            kinds=sentences.list_values(t, summary.failures),
+            advice=sentences.advise_on_failures(t, summary.failures),
+        )
     missing = {
-        name: engine.no_snippet_share
+        name: f"{engine.no_snippet_share:.0%}"
         for name, engine in summary.engines.items()
         if (engine.no_snippet_share or 0.0) >= _MISSING_TEXT
     }
     if missing:
         yield t(
             "results without a text besides their title (has the engine's field been renamed?): {engines}",
-            engines=_list_values({name: f"{share:.0%}" for name, share in missing.items()}, t),
+            engines=sentences.list_values(t, missing),
         )
-    if summary.empty_snippets:
-        yield t.plural(
-            "{count:,} result shows no text at all: grade 0 without a call (flag empty_snippet)",
-            "{count:,} results show no text at all: grade 0 without a call (flag empty_snippet)",
-            summary.empty_snippets,
-        )
+    yield sentences.describe_empty_snippets(t, summary)
     if summary.flagged:
-        engines = _list_values(summary.flagged, t)
+        engines = sentences.list_values(t, summary.flagged)
         yield t("possible prompt injection (grades unchanged): {engines}", engines=engines)
         yield sentences.describe_flagged_effect(t, summary)
-
-
-def _unjudged(summary: Summary, t: Translator) -> Iterator[str]:
-    """Yield what unjudged snippets leave open about the means by the first measure, and what failed."""
-    first = summary.measures[0]
-    unknown = {name: f"{count:,}" for name, count in sentences.count_unknown_queries(summary).items()}
-    if unknown:
-        yield t(
-            "{measure}: queries left out until more is judged (no snippet of the engine is judged, or none"
-            " judged in the pool is relevant): {engines}",
-            measure=first,
-            engines=_list_values(unknown, t),
-        )
-    ranges = {name: format_range(t, ends) for name, ends in sentences.find_uncertain_means(summary).items()}
-    if ranges:
-        yield t(
-            "{measure}, whatever the unjudged snippets are: {engines}",
-            measure=first,
-            engines=_list_values(ranges, t),
-        )
-    if summary.failures:
-        yield t(
-            "failed: {kinds}.{advice}",
-            kinds=_list_values(summary.failures, t),
-            advice=sentences.advise_on_failures(t, summary.failures),
-        )
-
-
-def _list_values(values: Mapping[str, object], t: Translator) -> str:
-    """Return `a 1, b 2`."""
-    return t(", ").join(f"{name} {value}" for name, value in values.items())
 
 
 def print_measures(console: Console, t: Translator) -> None:
