@@ -231,7 +231,10 @@ class Collector:
             async with asyncio.TaskGroup() as group:
                 for query in queries:
                     await slots.acquire()
-                    due = self._due_engines(query, engines)
+                    missing = [engine for engine in engines if self._missing(query, engine) is not None]
+                    due = [engine for engine in missing if not engine.closed]
+                    for _ in range(len(missing) - len(due)):
+                        self.listener.answered(failed=True)
                     if due and await self._wait_for_all(due):
                         task = group.create_task(self._query_all(query, due))
                         task.add_done_callback(lambda _: slots.release())
@@ -239,14 +242,6 @@ class Collector:
                         slots.release()
         finally:
             self.listener.end()
-
-    def _due_engines(self, query: QueryRow, engines: Sequence[EngineSession]) -> list[EngineSession]:
-        """Return the engines that get the query now; count it as failed for those that are closed."""
-        missing = [engine for engine in engines if self._missing(query, engine) is not None]
-        for engine in missing:
-            if engine.closed:
-                self.listener.answered(failed=True)
-        return [engine for engine in missing if not engine.closed]
 
     async def _wait_for_all(self, engines: Sequence[EngineSession]) -> bool:
         """Wait until all engines may get a request; return False when a stop is requested meanwhile."""

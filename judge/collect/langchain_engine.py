@@ -101,8 +101,10 @@ class LangChainEngine:
         self, spec: str, options: Mapping[str, Any], timeout: float, environ: Mapping[str, str]
     ) -> None:
         module, _, class_name = spec.rpartition(":")
-        if module:
-            _add_working_folder()
+        here = str(Path.cwd())
+        # Modules of the working folder can be imported, as `python -m` does, unless Python runs with -P.
+        if module and not sys.flags.safe_path and here not in sys.path and "" not in sys.path:
+            sys.path.insert(0, here)
         self.name = class_name
         self.shape = _SHAPE
         self.hint = ""
@@ -205,13 +207,6 @@ def _check_allowed(name: str, module: str, class_name: str) -> None:
             raise InputError("langchain:{name} is refused: {why}", name=name, why=why)
 
 
-def _add_working_folder() -> None:
-    """Make modules of the working folder importable, as `python -m` does, unless Python runs with -P."""
-    here = str(Path.cwd())
-    if not sys.flags.safe_path and here not in sys.path and "" not in sys.path:
-        sys.path.insert(0, here)
-
-
 def _describe_error(error: Exception) -> str:
     """Return the message of an error; that of pydantic without the values, which may be keys."""
     if not isinstance(error, ValueError) or not hasattr(error, "errors"):
@@ -274,7 +269,14 @@ async def run_blocking(call: Callable[[], str], seconds: float) -> str | BaseExc
     """
     future: Future[str] = Future()
     future.set_running_or_notify_cancel()  # from here on a cancelled waiter does not cancel the call
-    Thread(target=copy_context().run, args=(_resolve, future, call), daemon=True).start()
+
+    def resolve() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - the caller gets every exception as a value
+            future.set_exception(error)
+
+    Thread(target=copy_context().run, args=(resolve,), daemon=True).start()
     waiter = asyncio.wrap_future(future)
     try:
         await asyncio.wait({waiter}, timeout=seconds)
@@ -283,10 +285,3 @@ async def run_blocking(call: Callable[[], str], seconds: float) -> str | BaseExc
         return waiter.exception() or waiter.result()
     finally:
         waiter.cancel()
-
-
-def _resolve(future: Future[str], call: Callable[[], str]) -> None:
-    try:
-        future.set_result(call())
-    except BaseException as error:  # noqa: BLE001 - the caller gets every exception as a value
-        future.set_exception(error)

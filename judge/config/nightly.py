@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -46,6 +47,8 @@ def _list_of(examples: str, least: int = 0) -> Any:  # noqa: ANN401 - what pydan
     )
 
 
+_option = partial(option, group=NIGHTS, place="file")
+_OnDrift = Annotated[Literal["stop", "all"], Field(description=Message("'stop' or 'all'"))]
 _Name = Annotated[str, Field(min_length=1)]
 _Measures = Annotated[tuple[_Name, ...], _list_of(Message('measures, e.g. ["AP@10", "sDCG@10"]'), 1)]
 _Patterns = Annotated[tuple[_Name, ...], _list_of(Message('names or patterns, e.g. ["qwen-plus-*"]'))]
@@ -83,14 +86,14 @@ class WebhookOptions(BaseModel, frozen=True):
     link: str = ""
 
 
-def _read_webhook(value: object) -> object:
-    """Return a table as options, so that an error names the wrong key of the table."""
-    return validate_table(WebhookOptions, value, "webhook") if isinstance(value, Mapping) else value
-
-
 _Webhook = Annotated[
     WebhookOptions | None,
-    BeforeValidator(_read_webhook),
+    # An error names the wrong key of the table.
+    BeforeValidator(
+        lambda value: (
+            validate_table(WebhookOptions, value, "webhook") if isinstance(value, Mapping) else value
+        )
+    ),
     Field(description=Message('a table, e.g. {kind = "slack", url_env = "JUDGE_WEBHOOK"}')),
 ]
 
@@ -125,41 +128,37 @@ class NightlyConfig:
 
     _raise_input_errors = raise_input_errors()
 
-    folder: Annotated[TextValue, Field(min_length=1, description=Message("a path in quotes"))] = option(
-        Message("Folder of the nights."), NIGHTS, NIGHTS_FOLDER, place="file"
+    folder: Annotated[TextValue, Field(min_length=1, description=Message("a path in quotes"))] = _option(
+        Message("Folder of the nights."), default=NIGHTS_FOLDER
     )
     measures: _Measures | None = None
     # The resamples that are affordable cannot show a smaller probability.
-    alpha: Annotated[NumberValue, _share(0.0001, 1)] = option(
-        Message("Probability of a false alarm on a night without a change."), NIGHTS, 0.01, place="file"
+    alpha: Annotated[NumberValue, _share(0.0001, 1)] = _option(
+        Message("Probability of a false alarm on a night without a change."), default=0.01
     )
-    min_drop: ShareValue = option(
-        Message("Smaller drops of a measure are ignored."), NIGHTS, 0.005, place="file"
-    )
+    min_drop: ShareValue = _option(Message("Smaller drops of a measure are ignored."), default=0.005)
     min_coverage: ShareValue | None = None
     min_shared: ShareValue = 0.8
     max_missing: ShareValue = 0.1
     max_empty_snippets: ShareValue = 0.5
-    canary_repeats: _Repeats = option(
-        Message("How often each of the 64 canaries is judged; 0 turns them off."), NIGHTS, 3, place="file"
+    canary_repeats: _Repeats = _option(
+        Message("How often each of the 64 canaries is judged; 0 turns them off."), default=3
     )
     # The permutations of the canaries cannot show a smaller probability.
     canary_alpha: Annotated[NumberValue, _share(0.001, 1)] = 0.005
     # With a larger share, canaries miss an assessor that gives half of them another grade.
     max_flip_rate: Annotated[NumberValue, _share(0, 0.25)] = 0.02
     min_shift: Annotated[NonNegativeNumber, Field(description=Message("a number of grades, 0 or more"))] = 0.1
-    judge_on_drift: Annotated[Literal["stop", "all"], Field(description=Message("'stop' or 'all'"))] = option(
-        Message("When the assessor has changed: stop judges nothing more; all judges the whole night."),
-        NIGHTS,
-        "stop",
-        place="file",
+    judge_on_drift: Annotated[Literal["stop", "all"], Field(description=Message("'stop' or 'all'"))] = (
+        _option(
+            Message("When the assessor has changed: stop judges nothing more; all judges the whole night."),
+            default="stop",
+        )
     )
     accept_names: _Patterns = ()
-    webhook: _Webhook = option(
+    webhook: _Webhook = _option(
         Message("Where to send a notice; url_env names the variable with the address."),
-        NIGHTS,
         example='{ kind = "slack", url_env = "JUDGE_WEBHOOK" }',
-        place="file",
     )
 
     def accepts(self, name: str) -> bool:

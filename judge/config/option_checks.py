@@ -71,17 +71,17 @@ NonNegativeNumber = Annotated[NumberValue, Field(ge=0)]
 ShareValue = Annotated[NumberValue, Field(ge=0, le=1, description=Message("a share from 0 to 1"))]
 
 
-def _translate_errors(cls: type[Any], data: Any, validate: Callable[[Any], Any]) -> Any:  # noqa: ANN401
-    try:
-        return validate(data)
-    except ValidationError as error:
-        values = (data.kwargs or {}) if isinstance(data, ArgsKwargs) else data
-        raise InputError(explain(error, fields_of(cls), values)) from None
-
-
 def raise_input_errors() -> Any:  # noqa: ANN401 - what pydantic finds in the body of a class
     """Return a validator for the body of a dataclass that makes an invalid value an InputError."""
-    return model_validator(mode="wrap")(classmethod(_translate_errors))  # type: ignore[arg-type]
+
+    def translate_errors(cls: type[Any], data: Any, validate: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+        try:
+            return validate(data)
+        except ValidationError as error:
+            values = (data.kwargs or {}) if isinstance(data, ArgsKwargs) else data
+            raise InputError(explain(error, fields_of(cls), values)) from None
+
+    return model_validator(mode="wrap")(classmethod(translate_errors))  # type: ignore[arg-type]
 
 
 def fields_of(model: Any) -> Mapping[str, FieldInfo]:  # noqa: ANN401 - a pydantic dataclass or model

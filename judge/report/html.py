@@ -129,7 +129,7 @@ def render_report(
         ],
         differences=_describe_differences(named_summary),
         engines=statements.make_engines_table(named_summary),
-        warnings=statements.list_warnings(named_summary),
+        warnings=[warning for warning in each_in_both(statements.warn, named_summary) if warning.en],
         facts=list(
             statements.list_facts(summary, extras.agreement, extras.order, extras.prompts, extras.dataset)
         ),

@@ -176,12 +176,8 @@ def describe_sample(page_data: PageData) -> Text | None:
     )
 
 
-def list_warnings(summary: Summary) -> Sequence[Text]:
-    """Return the warnings, the most important first; `summary` has display names."""
-    return [warning for warning in each_in_both(_warn, summary) if warning.en]
-
-
-def _warn(t: Translator, summary: Summary) -> Iterator[str]:
+def warn(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield the warnings, some of them empty, the most important first; `summary` has display names."""
     if summary.assessor.startswith("lexical"):
         yield t(
             "Judged by term overlap (lexical), not by a language model. Any language model should do"

@@ -39,19 +39,25 @@ def print_agreement(
     `measure` chooses whose order and correction is shown. Raises InputError when it compares no engines.
     """
     deciding = _choose(agreement, measure)
-    _print(console, (*_answer(agreement, t), *_favoured(agreement, t)))
-    console.print(_confusion(agreement, t), _statistics(agreement, t), sep="\n")
-    _print(console, _reasons(agreement, t))
-    if agreement.engines:
-        console.print(_bias(agreement, t))
-    if deciding is not None:
-        _print(console, _orders(agreement.orders[deciding], deciding, t))
-        if deciding in agreement.calibration:
-            without_text = agreement.queries_without_text
-            _print(console, _correction(agreement.calibration[deciding], deciding, without_text, t))
+    _print(console, _list_parts(agreement, deciding, t))
     console.print()
     for line in _references(agreement.references, t):
         console.print(Text(line, style="dim"))
+
+
+def _list_parts(agreement: LabelAgreement, deciding: str | None, t: Translator) -> Iterator[str | Table]:
+    yield from _answer(agreement, t)
+    yield from _favoured(agreement, t)
+    yield _confusion(agreement, t)
+    yield _statistics(agreement, t)
+    yield from _reasons(agreement, t)
+    if agreement.engines:
+        yield _bias(agreement, t)
+    if deciding is not None:
+        yield from _orders(agreement.orders[deciding], deciding, t)
+        if deciding in agreement.calibration:
+            without_text = agreement.queries_without_text
+            yield from _correction(agreement.calibration[deciding], deciding, without_text, t)
 
 
 def print_decision(decision: PlannedComparison, console: Console, t: Translator) -> None:

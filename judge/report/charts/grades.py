@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal, TypeAlias
@@ -101,7 +101,8 @@ class _GradedRanks:
         """Return the class of a slot and its fill."""
         if isinstance(slot, str):
             return "unjudged", f"url(#{_HATCH})"
-        return f"segment {svg.name_grade_class(slot, self.top)}", None
+        # The top grades of all scales have one colour.
+        return f"segment grade-{round(3 * slot / self.top)}", None
 
     def compute_relevant(self, engine: str) -> float | None:
         return self.counts.relevant(engine, self.relevant_from, self.top)
@@ -180,7 +181,12 @@ def _draw_grades_picture(graded: _GradedRanks) -> Picture:
     parts.append(svg.draw_text(text("relevant"), "note", 1, y + 22, "end"))
     top = y + 28
     for engine in graded.engines[:MAX_ENGINES]:
-        parts += _draw_engine(graded, engine, top)
+        share = format_share(graded.compute_relevant(engine))
+        parts += [
+            svg.draw_row_label(engine, 13, _NAMES, top + _ROW / 2),
+            svg.draw_inset(*_BARS, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks)),
+            svg.draw_text(share, "number", 1, top + _ROW / 2 + 4, "end"),
+        ]
         top += _ROW
     # Of many ranks, the first and every fifth are numbered.
     numbers = [
@@ -191,14 +197,6 @@ def _draw_grades_picture(graded: _GradedRanks) -> Picture:
     note = svg.note_omitted_engines(len(graded.engines), top + 36)
     parts += [svg.draw_inset(*_BARS, *numbers), svg.draw_text(text("rank"), "tick", 0, top + 12), *note]
     return Picture(top + 22 + (22 if note else 0), parts)
-
-
-def _draw_engine(graded: _GradedRanks, engine: str, top: float) -> Iterator[Markup]:
-    """Yield the name of one engine, its bars and its share of relevant results."""
-    yield svg.draw_row_label(engine, 13, _NAMES, top + _ROW / 2)
-    yield svg.draw_inset(*_BARS, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks))
-    share = format_share(graded.compute_relevant(engine))
-    yield svg.draw_text(share, "number", 1, top + _ROW / 2 + 4, "end")
 
 
 def _draw_bar(graded: _GradedRanks, engine: str, rank: int, top: float) -> Markup:

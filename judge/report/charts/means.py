@@ -76,7 +76,8 @@ class _Means:
 
 def draw_means(summary: Summary) -> Chart | None:
     """Return the means by the measures that engines can be compared by; None when there is no mean."""
-    measures = _list_comparable_measures(summary)
+    comparing = [measure for measure in summary.measures if parse_measure(measure).compares_engines]
+    measures = sorted(comparing, key=lambda measure: measure != summary.deciding_measure)
     order = summary.sort_engines(measures[0]) if measures else []
     results = {
         (engine, measure): summary.engines[engine].measures[measure]
@@ -105,13 +106,6 @@ def draw_means(summary: Summary) -> Chart | None:
         (svg.ENGINE, *(Text(name, name) for name in names)),
         tuple(rows),
     )
-
-
-def _list_comparable_measures(summary: Summary) -> list[str]:
-    """Return the measures that engines can be compared by, the deciding one first."""
-    first = summary.deciding_measure
-    named = [measure for measure in summary.measures if parse_measure(measure).compares_engines]
-    return sorted(named, key=lambda measure: measure != first)
 
 
 def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str) -> Text:

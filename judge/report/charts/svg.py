@@ -238,11 +238,6 @@ def name_mean(measure: str) -> str:
     return f"MAP{measure[2:]}" if measure == "AP" or measure.startswith("AP@") else measure
 
 
-def name_grade_class(grade: int, top: int) -> str:
-    """Return the CSS class of a grade; the top grades of all scales have one colour."""
-    return f"grade-{round(3 * grade / top)}"
-
-
 def name_grade(grade: int, name: Text) -> Text:
     """Return the number of a grade with its name."""
     return Text(f"{grade} {name.en}", f"{grade} {name.zh}")
