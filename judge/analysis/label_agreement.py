@@ -19,7 +19,6 @@ from judge.dataset.labels import Label, select_labellable
 from judge.errors import InputError
 from judge.measure import agreement
 from judge.measure.bias import EngineLabelBias, WidestBiasGap, estimate_engine_bias, find_widest_gap
-from judge.measure.formulas import Bools, Floats
 from judge.measure.measures import Measure
 from judge.measure.ppi import MeasureCalibration, correct_engines
 from judge.measure.rank_correlation import EngineOrders, compare_rankings
@@ -236,19 +235,14 @@ def _calibrations(
     people, assessor = people.select_queries(labelled.every), assessor.select_queries(labelled.every)
     fully = np.array([query in labelled.fully for query in people.queries], bool)
     theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
-    return {
-        str(measure): _calibrate(people.engines, fully, theirs[..., at], ours[..., at])
-        for at, measure in enumerate(people.measures)
-    }
-
-
-def _calibrate(
-    engines: Sequence[str], labelled: Bools, people: Floats, assessor: Floats
-) -> CalibrationResult:
-    try:
-        return correct_engines(engines, labelled, people, assessor)
-    except InputError as error:
-        return MissingCalibration(error.message)
+    calibrations: dict[str, CalibrationResult] = {}
+    for at, measure in enumerate(people.measures):
+        try:
+            corrected = correct_engines(people.engines, fully, theirs[..., at], ours[..., at])
+            calibrations[str(measure)] = corrected
+        except InputError as error:
+            calibrations[str(measure)] = MissingCalibration(error.message)
+    return calibrations
 
 
 #: The engine of a list of all graded documents, which puts them into the pool; no real name is empty.

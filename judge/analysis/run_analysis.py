@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import fmean
 
 import numpy as np
@@ -27,7 +28,6 @@ from judge.measure.formulas import finite_or_none
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import (
     SERVED_MODEL_COLUMN,
-    PanelResult,
     count_served_models,
     find_grading_models,
     measure_panel_agreement,
@@ -111,7 +111,9 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         own_list_reversal=check_own_lists(every, pool.depth, comparisons),
         segments=compare_segments(scores, data.queries, among, models),
         stability=measure_stability(scores, assessed, spec.scale),
-        panel=_measure_panel(run),
+        panel=measure_panel_agreement(run.members, spec.scale, partial(_rescore, run))
+        if run.members
+        else None,
         self_preference=find_shared_vendors(run.members or [spec.assessor], data.engines),
         flagged_sensitivity=measure_flagged_sensitivity(
             scores, results, columns, spec.scale, results.mark_pairs(flagged), among
@@ -142,13 +144,8 @@ def _add_ideal_means(
     return replace(spec.controls, ideal=means)
 
 
-def _measure_panel(run: LoadedRun) -> PanelResult | None:
-    """Return the agreement of the members of a panel; None without a panel."""
-
-    def score_judgments(judgments: Sequence[Judgment]) -> Scores:
-        return score_run(replace(run, judgments=judgments), run.spec.measures)
-
-    return measure_panel_agreement(run.members, run.spec.scale, score_judgments) if run.members else None
+def _rescore(run: LoadedRun, judgments: Sequence[Judgment]) -> Scores:
+    return score_run(replace(run, judgments=judgments), run.spec.measures)
 
 
 def list_deciding_queries(

@@ -7,7 +7,7 @@ of thumb and says so.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
@@ -121,16 +121,13 @@ def estimate_run(
     todo = [questions[0] for key, questions in key_uses.items() if key not in stored and key not in in_batch]
     versions = Counter(question.prompt_version for question in todo)
     judgments = len(ruled) + sum(map(len, key_uses.values()))
-    learned = _select_versions(past)
+    learned = {each.prompt_version: each for each in past if each.counted >= _MIN_HISTORY}
     unknown = [question.pair for question in todo if question.prompt_version not in learned]
-    again = sum(_expect_extra_calls(learned, version, n) for version, n in versions.items())
     is_reranker = assessor.model.name.startswith(RERANKER)
     max_reply = 0 if is_reranker else assessor.model.params.get("max_tokens", _REPLY_TOKENS)
-    usages = (
-        *_estimate_from_history(learned, versions),
-        *(_estimate_by_rule(assessor.render_prompt(pair), max_reply) for pair in unknown),
-    )
-    usage = sum(usages, Usage())
+    by_history, again = _estimate_from_history(learned, versions)
+    by_rule = (_estimate_by_rule(assessor.render_prompt(pair), max_reply) for pair in unknown)
+    usage = sum(by_rule, by_history)
     pace = _measure_call_rate(store.calls_by_second(assessor.model.name)) if store else None
     return RunEstimate(
         judgments=judgments,
@@ -151,35 +148,26 @@ def estimate_run(
     )
 
 
-def _select_versions(past: Iterable[UsageHistory]) -> Mapping[str, UsageHistory]:
-    """Return the usage history of each prompt version that has enough calls."""
-    return {each.prompt_version: each for each in past if each.counted >= _MIN_HISTORY}
-
-
-def _expect_extra_calls(learned: Mapping[str, UsageHistory], version: str, verdicts: int) -> float:
-    experience = learned.get(version)
-    return verdicts * (experience.calls / experience.verdicts - 1) if experience else 0.0
-
-
 def _estimate_from_history(
     learned: Mapping[str, UsageHistory], versions: Mapping[str, int]
-) -> Iterable[Usage]:
+) -> tuple[Usage, float]:
+    """Return the usage of the prompts whose version has a history, and how many calls are made again."""
+    usage, again = Usage(), 0.0
     for version, count in versions.items():
         if version in learned:
-            yield _scale_usage(learned[version].usage, count / learned[version].counted)
+            history, factor = learned[version], count / learned[version].counted
+            usage += Usage(
+                prompt_tokens=round(history.usage.prompt_tokens * factor),
+                cached_tokens=round(history.usage.cached_tokens * factor),
+                completion_tokens=round(history.usage.completion_tokens * factor),
+            )
+            again += count * (history.calls / history.verdicts - 1)
+    return usage, again
 
 
 def _estimate_by_rule(prompt: Prompt, max_reply: int) -> Usage:
     tokens = estimate_tokens(prompt.system) + estimate_tokens(prompt.user) + _CHAT_TOKENS
     return Usage(prompt_tokens=round(tokens), completion_tokens=min(_REPLY_TOKENS, max_reply))
-
-
-def _scale_usage(usage: Usage, factor: float) -> Usage:
-    return Usage(
-        prompt_tokens=round(usage.prompt_tokens * factor),
-        cached_tokens=round(usage.cached_tokens * factor),
-        completion_tokens=round(usage.completion_tokens * factor),
-    )
 
 
 def _measure_call_rate(calls: Mapping[datetime, int]) -> float | None:

@@ -90,7 +90,11 @@ def language_of_locale(environ: Mapping[str, str]) -> Iterator[None]:
 
     A locale in another language than English and Chinese is English.
     """
-    translators = (_TRANSLATORS[tag] for tag in _locale_languages(environ) if tag in _TRANSLATORS)
+    locale = next((environ[name] for name in _LOCALE_VARIABLES if environ.get(name)), "C")
+    # As gettext reads them: LANGUAGE is a list that precedes the locale, unless that is C.
+    preferred = environ.get("LANGUAGE", "").split(":") if locale not in ("C", "POSIX") else []
+    tags = (tag.partition(".")[0].partition("_")[0].lower() for tag in (*preferred, locale))
+    translators = (_TRANSLATORS[tag] for tag in tags if tag in _TRANSLATORS)
     token = _translator.set(next(translators, ENGLISH))
     try:
         yield
@@ -118,17 +122,6 @@ def apply_language_option(arguments: Sequence[str]) -> list[str]:
                 raise InputError("--ui-lang is {language!r:.80}; it is en or zh", language=language)
             _translator.set(_TRANSLATORS[language])
     return others
-
-
-def _locale_languages(environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield the languages of the locale, the preferred one first, as gettext reads them.
-
-    LANGUAGE is a list that precedes the locale, unless that is C.
-    """
-    locale = next((environ[name] for name in _LOCALE_VARIABLES if environ.get(name)), "C")
-    preferred = environ.get("LANGUAGE", "").split(":") if locale not in ("C", "POSIX") else ()
-    for tag in (*preferred, locale):
-        yield tag.partition(".")[0].partition("_")[0].lower()
 
 
 _HASHES = re.compile(r"##(?=\w{0,20}\[)")

@@ -149,11 +149,9 @@ class NightlyConfig:
     # With a larger share, canaries miss an assessor that gives half of them another grade.
     max_flip_rate: Annotated[NumberValue, _share(0, 0.25)] = 0.02
     min_shift: Annotated[NonNegativeNumber, Field(description=Message("a number of grades, 0 or more"))] = 0.1
-    judge_on_drift: Annotated[Literal["stop", "all"], Field(description=Message("'stop' or 'all'"))] = (
-        _option(
-            Message("When the assessor has changed: stop judges nothing more; all judges the whole night."),
-            default="stop",
-        )
+    judge_on_drift: _OnDrift = _option(
+        Message("When the assessor has changed: stop judges nothing more; all judges the whole night."),
+        default="stop",
     )
     accept_names: _Patterns = ()
     webhook: _Webhook = _option(

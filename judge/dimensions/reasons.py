@@ -7,7 +7,7 @@ score of an engine on one of the queries with the lowest scores.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -86,7 +86,12 @@ def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> D
             text = f"{classes[key]}: {failed[key].reason}"
             note = make_note(run.data.queries[query_id], engine, text)
             examples.setdefault((engine, classes[key]), []).append(note)
-    remarks = list(_describe_engines(run, examples))
+    remarks = []
+    for engine in run.data.engines:
+        counts = Counter({name: len(examples.get((engine, name), ())) for name in CLASSES})
+        named = ", ".join(f"{name} {count:,}" for name, count in counts.most_common() if count)
+        if named:
+            remarks.append(Message("not relevant at {engine}: {classes}", engine=engine, classes=named))
     if without := sum(not judgment.reason for judgment in failed.values()):
         remarks.append(
             Message(
@@ -130,17 +135,6 @@ def _classify_reasons(
         if answer
         for judgment, name in zip(part, answer.classes, strict=True)
     }
-
-
-def _describe_engines(
-    run: LoadedRun, examples: Mapping[tuple[str, FailureClass], Sequence[DimensionNote]]
-) -> Iterable[Message]:
-    """Yield the number of results in each class, the most frequent first, for each engine."""
-    for engine in run.data.engines:
-        counts = Counter({name: len(examples.get((engine, name), ())) for name in CLASSES})
-        classes = ", ".join(f"{name} {count:,}" for name, count in counts.most_common() if count)
-        if classes:
-            yield Message("not relevant at {engine}: {classes}", engine=engine, classes=classes)
 
 
 _MAX_EXPLANATION = 2_000
