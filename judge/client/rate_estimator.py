@@ -215,7 +215,7 @@ class RateEstimator:
         return min(*self._safe_shares, self._throttled_safe_share(1.0))
 
     def _throttled_safe_share(self, unknown: float) -> float:
-        """Return the share of the safe requests at this rate that was throttled, `unknown` if they are few."""
+        """Return the share of the safe requests at this rate that was throttled, `unknown` if few."""
         safe = min(self._last_safe, self._last_throttled) + 1 - self._rate_start
         return self._throttled_safe / safe if safe >= _MIN_SAFE else unknown
 
