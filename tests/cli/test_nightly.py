@@ -119,7 +119,7 @@ def test_a_judge_that_mumbles_is_drift(frozen: NightlyProject) -> None:
     frozen.judge.mumbles = True
     done = frozen.night(frozen.dawn())
     assert done["status"] == "assessor drift"
-    assert "hold no verdict" in done["reasons"][0]
+    assert "replies have no verdict" in done["reasons"][0]
 
 
 def test_another_judge_in_the_options_is_drift_that_says_how_to_go_on(frozen: NightlyProject) -> None:
