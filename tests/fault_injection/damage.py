@@ -1,9 +1,9 @@
-"""Damage the files of a run's folder in every way that a copy, an editor or an attacker can, and read them.
+"""Damage the files of a run's folder as a copy, an editor or an attacker can, and read them.
 
     python -m tests.fault_injection.damage --cases 2000 --seed 1
 
-Every command that reads a run must end with 0, 2 or 3 and at most one line on stderr. Ends with 1 when
-one did not. The seed that it prints gives the same cases again.
+Every command that reads a run must end with 0, 2 or 3 and at most one line on stderr; otherwise this
+program ends with 1. The seed that it prints gives the same cases again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from judge.config.run import Config
 from judge.errors import InputError, Interrupted, JudgeError
 from judge.runs import load
 from judge.runs.folder import RunFolder, reading_run
-from tests.fault_injection.table import Figure, parser, report
+from tests.fault_injection.table import Figure, make_parser, print_figures
 from tests.support.factories import numbered, write_rows
 from tests.unit.nightly import records
 
@@ -41,7 +41,7 @@ _DAY = "2026-05-01"
 
 
 class Case(NamedTuple):
-    """One damage: to which file of a folder, what it is called, and what it makes of the file's bytes."""
+    """A damage to a file: its path in the folder, its name, and the function that changes the bytes."""
 
     file: str
     name: str
@@ -49,14 +49,14 @@ class Case(NamedTuple):
 
 
 class Result(NamedTuple):
-    """How a command ended on a damaged folder."""
+    """The exit code and the standard error of a command on a damaged folder."""
 
     code: int
     errors: str
 
 
-def make(folder: Path) -> Path:
-    """Make a labelled run with dimensions in `folder`/run and nights in `folder`/nights; return the run."""
+def make_folder(folder: Path) -> None:
+    """Make a labelled run with dimensions in `folder`/run and nights in `folder`/nights."""
     data, out = write_rows(folder / "d.jsonl", numbered(4, 2, 3)), folder / "run"
     store = str(folder / "s")
     config = Config(
@@ -69,10 +69,9 @@ def make(folder: Path) -> Path:
         night = folder / "nights" / day
         night.mkdir(parents=True)
         (night / "night.json").write_text(json.dumps(records.night(day)), "utf-8")
-    return out
 
 
-def commands(run: Path) -> dict[str, Sequence[str]]:
+def list_commands(run: Path) -> dict[str, Sequence[str]]:
     """Return the words of every command that reads the run or the nights."""
     nights = run.parent / "nights"
     return {
@@ -88,7 +87,7 @@ def commands(run: Path) -> dict[str, Sequence[str]]:
     }
 
 
-def damages(file: str, content: bytes) -> Iterator[Case]:
+def yield_damages(file: str, content: bytes) -> Iterator[Case]:
     """Yield damages to a whole file."""
     deep = b"[" * 100_000 + b"]" * 100_000
     whole = {
@@ -116,18 +115,18 @@ def damages(file: str, content: bytes) -> Iterator[Case]:
         yield Case(file, name, lambda _, damaged=damaged: damaged)  # type: ignore[misc]
 
 
-def paths(value: Any, prefix: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of every field in `value`; of a list, of its first item alone."""
+def yield_paths(value: Any, prefix: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every field in `value`; in a list, of the first item only."""
     items = (
         value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     )
     for key, inner in items:
         yield (*prefix, key)
-        yield from paths(inner, (*prefix, key))
+        yield from yield_paths(inner, (*prefix, key))
 
 
-def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
-    """Return a copy of `value` with another one at `path`, or with none."""
+def replace_value(value: Any, path: tuple[Any, ...], by: Any) -> Any:
+    """Return a copy of `value` with `by` at `path`, or without the field if `by` is `_DELETED`."""
     result = changed = copy.deepcopy(value)
     for key in path[:-1]:
         result = result[key]
@@ -138,24 +137,24 @@ def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
     return changed
 
 
-def wrong_values(file: str, content: bytes) -> Iterator[Case]:
-    """Yield a case for every field of a JSON file (of JSON lines, of the first) by every wrong value."""
+def yield_wrong_values(file: str, content: bytes) -> Iterator[Case]:
+    """Yield a case for every field of a JSON file (of the first JSON line) and every wrong value."""
     first, end, rest = content.partition(b"\n") if file.endswith(".jsonl") else (content, b"", b"")
     value = json.loads(first)
-    for path in paths(value):
+    for path in yield_paths(value):
         for wrong in (*_VALUES, _DELETED):
             name = f"{'.'.join(map(str, path))} = {'deleted' if wrong is _DELETED else repr(wrong)}"
             yield Case(
                 file,
                 name,
                 lambda _, path=path, wrong=wrong: (  # type: ignore[misc]
-                    laid_out(replaced(value, path, wrong), file) + end + rest
+                    format_json(replace_value(value, path, wrong), file) + end + rest
                 ),
             )
 
 
-def laid_out(value: Any, file: str) -> bytes:
-    """Return `value` as JSON the way judge lays the file out, where it has to be: results.json."""
+def format_json(value: Any, file: str) -> bytes:
+    """Return `value` as JSON, in the layout of judge for results.json, whose reader needs it."""
     if file != "run/results.json" or not isinstance(value.get("queries"), list) or "summary" not in value:
         return json.dumps(value).encode()
     entries = ",\n".join(json.dumps(query) for query in value["queries"])
@@ -163,27 +162,27 @@ def laid_out(value: Any, file: str) -> bytes:
     return f'{head}"queries": [\n{entries}\n]}}\n'.encode()
 
 
-def cases(folder: Path) -> list[Case]:
+def list_cases(folder: Path) -> list[Case]:
     """Return all cases for the files in `folder`."""
     files = (
         *("run/config.json", "run/results.json", "run/summary.json", "run/judgments.jsonl"),
         *("run/scores.csv", "run/qrels.txt", "run/agreement.json", "labels.txt"),
         f"nights/{_DAY}/night.json",
     )
-    every: list[Case] = []
+    result: list[Case] = []
     for file in files:
         content = (folder / file).read_bytes()
-        every += damages(file, content)
+        result += yield_damages(file, content)
         if ".json" in file:
-            every += wrong_values(file, content)
-    return every
+            result += yield_wrong_values(file, content)
+    return result
 
 
 def run_command(words: Sequence[str]) -> Result:
     """Run a command in this process and return its exit code and what it writes to stderr."""
     errors = io.StringIO()
     with redirect_stdout(io.StringIO()), redirect_stderr(errors):
-        code = _code(lambda: app(list(words), standalone_mode=False))
+        code = _run_for_exit_code(lambda: app(list(words), standalone_mode=False))
     return Result(code, errors.getvalue())
 
 
@@ -201,11 +200,11 @@ def start_annotating(run: Path) -> Result:
 
     errors = io.StringIO()
     with redirect_stderr(errors):
-        code = _code(start)
+        code = _run_for_exit_code(start)
     return Result(code, errors.getvalue())
 
 
-def _code(start: Callable[[], object]) -> int:
+def _run_for_exit_code(start: Callable[[], object]) -> int:
     try:
         start()
     except SystemExit as end:
@@ -219,58 +218,62 @@ def _code(start: Callable[[], object]) -> int:
     return 0
 
 
-def bad(result: Result) -> bool:
-    """Whether a command ended as none may."""
+def is_bad(result: Result) -> bool:
+    """Return whether a command ended with a wrong exit code or too many lines on stderr."""
     return result.code not in (0, 2, 3) or result.errors.count("\n") > (result.code != 0)
 
 
-def try_case(whole: Path, case: Case, names: Sequence[str] | None = None) -> dict[str, Result]:
-    """Return how each command ends on a copy of the folder `whole` that is damaged by `case`."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "w"
-        shutil.copytree(whole, folder)
-        shutil.copytree(whole / "run", folder / "other")
-        path = folder / case.file
+def try_case(folder: Path, case: Case, names: Sequence[str] | None = None) -> dict[str, Result]:
+    """Return how each command ends on a copy of `folder` that is damaged by `case`."""
+    with tempfile.TemporaryDirectory() as directory:
+        damaged_folder = Path(directory) / "w"
+        run = damaged_folder / "run"
+        shutil.copytree(folder, damaged_folder)
+        shutil.copytree(folder / "run", damaged_folder / "other")
+        path = damaged_folder / case.file
         path.write_bytes(case.damage(path.read_bytes()))
-        words = commands(folder / "run")
+        words = list_commands(run)
         results = {name: run_command(words[name]) for name in names or words if name in words}
         if names is None or "annotate" in names:
-            results["annotate"] = start_annotating(folder / "run")
+            results["annotate"] = start_annotating(run)
         return results
 
 
 def main() -> int:
-    """Try as many cases as asked for, each on one command, and print what ended badly."""
-    options = parser(__doc__)
+    """Try as many cases as the options say, each with one command, and print the bad results."""
+    options = make_parser(__doc__)
     options.add_argument("--cases", type=int, default=1000)
     options.add_argument("--seed", type=int, default=secrets.randbits(32))
     arguments = options.parse_args()
     print(f"seed {arguments.seed}")
-    chance = random.Random(arguments.seed)
-    with tempfile.TemporaryDirectory() as place:
-        whole = Path(place)
-        make(whole)
-        every = cases(whole)
-        names = [*commands(whole / "run"), "annotate"]
-        wholes = [case for case in every if "=" not in case.name]
+    rng = random.Random(arguments.seed)
+    with tempfile.TemporaryDirectory() as directory:
+        folder = Path(directory)
+        make_folder(folder)
+        all_cases = list_cases(folder)
+        names = [*list_commands(folder / "run"), "annotate"]
+        file_cases = [case for case in all_cases if "=" not in case.name]
         half = arguments.cases // 2
-        drawn = [*chance.sample(wholes, min(half, len(wholes))), *chance.sample(every, min(half, len(every)))]
+        sample = [
+            *rng.sample(file_cases, min(half, len(file_cases))),
+            *rng.sample(all_cases, min(half, len(all_cases))),
+        ]
         codes: Counter[int] = Counter()
-        worst: Counter[str] = Counter()
-        for case in drawn:
-            for name, result in try_case(whole, case, [chance.choice(names)]).items():
+        bad_results: Counter[str] = Counter()
+        for case in sample:
+            for name, result in try_case(folder, case, [rng.choice(names)]).items():
                 codes[result.code] += 1
-                if bad(result):
+                if is_bad(result):
                     last = result.errors.strip().splitlines()[-1:] or [""]
-                    worst[f"{name} {case.file} {case.name[:60]}: {result.code} {last[0][:120]}"] += 1
-        for line in sorted(worst)[:60]:
+                    bad_results[f"{name} {case.file} {case.name[:60]}: {result.code} {last[0][:120]}"] += 1
+        for line in sorted(bad_results)[:60]:
             print("  ", line)
     total = sum(codes.values())
-    return report(
+    return print_figures(
         [
-            Figure("cases", total, "", True),
+            Figure("cases", total),
             Figure("exit codes", str(dict(sorted(codes.items()))), "0, 2 or 3", codes[70] == 0),
-            Figure("bad endings", sum(worst.values()), "0", not worst),
+            Figure("bad results", sum(bad_results.values()), "0", not bad_results),
         ]
     )
 

@@ -1,10 +1,10 @@
-"""Takes the disk away from `judge run` in every way and at every write, and counts what is lost.
+"""Let the disk of `judge run` fail in several ways and at every write, and count lost verdicts.
 
     python -m tests.fault_injection.disk [PART …] [--step 1]
 
-A file that may not grow any more fails the k-th frame of the store's log, for every k (`--step` takes
-every n-th). Mounting small and read-only disks needs root, counting syncs needs strace: where they are
-missing the line says so.
+A limit of the file size fails the k-th frame of the store's log, for every k (with `--step`, for every
+n-th). Small and read-only disks need root, counts of syncs need strace: without them, the table says
+what was skipped.
 """
 
 from __future__ import annotations
@@ -24,63 +24,58 @@ from pathlib import Path
 
 from tests.fault_injection import killing, table
 from tests.fault_injection.killing import Child, RunSetup
-from tests.fault_injection.provider import Provider, names_the_pair, provider
-from tests.fault_injection.table import Figure, report
-from tests.support.fake_server import ChatRequest, Reply
+from tests.fault_injection.provider import Provider, reply_with_pair, start_provider
+from tests.fault_injection.table import Figure, print_figures
+from tests.support.factories import slowly
 
 PAIRS, IN_FLIGHT = 50, 8
-#: Requests that can be sent while a commit that fails is on its way.
+#: Requests that can be sent during a commit that fails.
 LEASES = 2 * IN_FLIGHT
-#: A log of SQLite is a header and frames: a page of 4,096 bytes with 24 in front.
+#: A log of SQLite has a header and frames; a frame is 24 bytes and a page of 4,096 bytes.
 HEADER, FRAME = 32, 4120
 PAGE = 4096
 
 
-def answer(request: ChatRequest) -> Reply:
-    return Reply(text=names_the_pair(request).text, delay=0.01)
+answer = slowly(reply_with_pair, 0.01)
 
 
 @dataclass
 class Tally:
-    """What came of several runs that lost their disk."""
+    """Counts over several runs whose disk failed."""
 
     runs: int = 0
     failed: int = 0
     lost: int = 0
-    most_unkept: int = 0
+    most_unsaved: int = 0
     unclear: int = 0
     wrong_ledgers: int = 0
 
-    def figures(self, name: str) -> Iterator[Figure]:
-        yield Figure(f"{name}: runs (failed)", f"{self.runs} ({self.failed})", "", self.failed > 0)
-        yield Figure(f"{name}: acknowledged and lost", self.lost, "0", self.lost == 0)
-        yield Figure(
-            f"{name}: paid, not kept",
-            self.most_unkept,
-            f"<= {LEASES}, leases",
-            self.most_unkept <= LEASES,
-        )
-        yield Figure(f"{name}: unclear ends", self.unclear, "0", self.unclear == 0)
-        yield Figure(f"{name}: wrong ledgers after", self.wrong_ledgers, "0", self.wrong_ledgers == 0)
+    def list_figures(self, name: str) -> Iterator[Figure]:
+        """Yield the figures of these runs."""
+        yield Figure(f"{name}: runs (failed)", f"{self.runs} ({self.failed})", "> 0 failed", self.failed > 0)
+        yield Figure.expect_equal(f"{name}: acknowledged and lost", self.lost, 0)
+        yield Figure.expect_at_most(f"{name}: paid, not stored", self.most_unsaved, LEASES, ", leases")
+        yield Figure.expect_equal(f"{name}: unclear messages", self.unclear, 0)
+        yield Figure.expect_equal(f"{name}: wrong ledgers afterwards", self.wrong_ledgers, 0)
 
 
-def disturb(
-    here: RunSetup, questions: Provider, prepare: Callable[[], None] | None, tally: Tally
+def run_with_failing_disk(
+    setup: RunSetup, provider: Provider, prepare: Callable[[], None] | None, tally: Tally
 ) -> Callable[[], None]:
-    """A run with a disk that fails; gives what runs it to the end and checks the ledger."""
-    before, child = questions.count, killing.judge(here, prepare)
+    """Run with a failing disk; return a function that runs to the end and checks the ledger."""
+    before, child = provider.count, killing.start_judge(setup, prepare)
     code = child.wait()
-    match, paid = killing.read_store(here.store), questions.count - before
+    match, paid = killing.read_store(setup.store), provider.count - before
     tally.runs += 1
     tally.failed += code != 0
-    tally.lost += len(child.acknowledged - match.keys.keys())
-    tally.most_unkept = max(tally.most_unkept, paid - len(match.keys))
+    tally.lost += len(child.acknowledged_pairs - match.keys.keys())
+    tally.most_unsaved = max(tally.most_unsaved, paid - len(match.keys))
     tally.unclear += not is_clear(code, child)
-    killing.check_files(here.out, {})
+    killing.check_files(setup.out, {})
 
     def recover() -> None:
-        assert killing.judge(here).wait() == 0, child.output
-        cost, requests = killing.cost(here.out), questions.count - before
+        assert killing.start_judge(setup).wait() == 0, child.output
+        cost, requests = killing.read_cost(setup.out), provider.count - before
         right = requests <= cost["calls"] == PAIRS + cost["maybe_billed"]
         tally.wrong_ledgers += not right or requests - PAIRS > cost["maybe_billed"]
 
@@ -88,31 +83,31 @@ def disturb(
 
 
 def is_clear(code: int, child: Child) -> bool:
-    """Whether a run ended well, or with one line that says what can't be written."""
+    """Return whether a run succeeded, or ended with one line that says what can't be written."""
     text = child.output
     return code == 0 or (code in (2, 3) and text.count("judge: ") == 1 and "Traceback" not in text)
 
 
-def no_growth(folder: Path, requests: Provider, step: int) -> Iterator[Figure]:
-    """Every file may grow to a size and no further, for the size of every frame of the log."""
+def measure_full_log(folder: Path, provider: Provider, step: int) -> Iterator[Figure]:
+    """Limit the size of every file, once to the end of each frame of the log."""
     tally = Tally()
-    for frame in range(0, frames(folder, requests) + 1, step):
-        here = killing.run_setup(folder / f"growth{frame}", requests.url, PAIRS, IN_FLIGHT)
+    for frame in range(0, count_frames(folder, provider) + 1, step):
+        setup = killing.make_run_setup(folder / f"growth{frame}", provider.url, PAIRS, IN_FLIGHT)
         size = HEADER + frame * FRAME - 1
 
         def limit(size: int = size) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-        disturb(here, requests, limit, tally)()
-    return tally.figures("log can't grow")
+        run_with_failing_disk(setup, provider, limit, tally)()
+    return tally.list_figures("log can't grow")
 
 
-def frames(folder: Path, requests: Provider) -> int:
-    """How many frames the log of an undisturbed run has."""
-    here, size = killing.run_setup(folder / "whole", requests.url, PAIRS, IN_FLIGHT), 0
-    child = killing.judge(here)
-    log = here.store.with_name(here.store.name + "-wal")
-    while not child.ended():
+def count_frames(folder: Path, provider: Provider) -> int:
+    """Return the number of frames in the log of a run without faults."""
+    setup, size = killing.make_run_setup(folder / "whole", provider.url, PAIRS, IN_FLIGHT), 0
+    child = killing.start_judge(setup)
+    log = setup.store.with_name(setup.store.name + "-wal")
+    while not child.has_ended():
         with suppress(FileNotFoundError):
             size = max(size, log.stat().st_size)
         time.sleep(0.001)
@@ -120,8 +115,8 @@ def frames(folder: Path, requests: Provider) -> int:
 
 
 @contextmanager
-def disk(place: Path, pages: int) -> Iterator[Callable[[str], None]]:
-    """A disk of so many pages at `place`; what it gives mounts it again with other options."""
+def mount_disk(place: Path, pages: int) -> Iterator[Callable[[str], None]]:
+    """Mount a disk of so many pages at `place`; yield a function that mounts it again with other options."""
     place.mkdir(parents=True)
 
     def mount(options: str) -> None:
@@ -136,103 +131,104 @@ def disk(place: Path, pages: int) -> Iterator[Callable[[str], None]]:
         subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def small_disk(folder: Path, requests: Provider, step: int) -> Iterator[Figure]:
-    """The whole disk is full after so many pages, until a run fits."""
+def measure_small_disk(folder: Path, provider: Provider, step: int) -> Iterator[Figure]:
+    """Run on disks of more and more pages, until one is large enough for a whole run."""
     tally, pages, fits = Tally(), 4, False
     while not fits:
-        with disk(folder / f"small{pages}", pages) as remount:
-            here = outside(folder / f"small{pages}", requests)
+        with mount_disk(folder / f"small{pages}", pages) as remount:
+            setup = make_setup_on_disk(folder / f"small{pages}", provider)
             failed = tally.failed
-            recover = disturb(here, requests, None, tally)
+            recover = run_with_failing_disk(setup, provider, None, tally)
             fits = tally.failed == failed
             remount("size=64m")
             recover()
         pages += step
-    return tally.figures("disk full")
+    return tally.list_figures("disk full")
 
 
-def outside(place: Path, requests: Provider) -> RunSetup:
-    """A command whose dataset is beside the disk and whose runs are on it."""
-    beside = killing.run_setup(place.with_name(place.name + "-data"), requests.url, PAIRS, IN_FLIGHT)
-    return RunSetup(beside.data, place / "x" / "runs" / "one", requests.url, IN_FLIGHT)
+def make_setup_on_disk(place: Path, provider: Provider) -> RunSetup:
+    """Return a setup whose dataset is outside the disk and whose runs are on it."""
+    setup = killing.make_run_setup(place.with_name(place.name + "-data"), provider.url, PAIRS, IN_FLIGHT)
+    return RunSetup(setup.data, place / "x" / "runs" / "one", provider.url, IN_FLIGHT)
 
 
-def read_only(folder: Path, requests: Provider) -> Iterator[Figure]:
-    """The folder of the run can't be written to from the start."""
-    with disk(folder / "ro", 4096) as remount:
-        here = outside(folder / "ro", requests)
-        assert killing.judge(here).wait() == 0
-        before = requests.count
+def measure_read_only_disk(folder: Path, provider: Provider) -> Iterator[Figure]:
+    """Start a run in a folder that is read-only."""
+    with mount_disk(folder / "ro", 4096) as remount:
+        setup = make_setup_on_disk(folder / "ro", provider)
+        assert killing.start_judge(setup).wait() == 0
+        before = provider.count
         remount("ro")
-        child = killing.command(here, prepare=None)
+        child = killing.start_command(setup, prepare=None)
         code, output = child.wait(), child.output
-    paid = requests.count - before
-    yield Figure("read-only folder: exit code", code, "2", code == 2)
-    yield Figure("read-only folder: calls", paid, "0", paid == 0)
-    yield Figure("read-only folder: lines said", output.count("\n"), "1, naming it", str(here.out) in output)
+    paid = provider.count - before
+    yield Figure.expect_equal("read-only folder: exit code", code, 2)
+    yield Figure.expect_equal("read-only folder: calls", paid, 0)
+    lines = output.count("\n")
+    yield Figure("read-only folder: lines on stderr", lines, "1, with its path", str(setup.out) in output)
 
 
-def vanish(folder: Path, requests: Provider, what: str) -> Iterator[Figure]:
-    """The store, its log or the whole folder is moved away in the middle of a run."""
-    here = killing.run_setup(folder / f"vanish {what}", requests.url, 200, IN_FLIGHT)
-    before, child = requests.count, killing.judge(here)
-    while requests.count < before + 60 and not child.ended():
+def measure_moved_file(folder: Path, provider: Provider, what: str) -> Iterator[Figure]:
+    """Move the store, its log or the whole folder in the middle of a run."""
+    setup = killing.make_run_setup(folder / f"vanish {what}", provider.url, 200, IN_FLIGHT)
+    before, child = provider.count, killing.start_judge(setup)
+    while provider.count < before + 60 and not child.has_ended():
         time.sleep(0.001)
-    away = here.out.parent.with_name("away")
-    moved = here.out.parent if what == "folder" else here.store.with_name(here.store.name + what)
-    moved.rename(away)
-    at = requests.count
-    code, output, acknowledged = child.wait(), child.output, child.acknowledged
+    new_path = setup.out.parent.with_name("away")
+    moved = setup.out.parent if what == "folder" else setup.store.with_name(setup.store.name + what)
+    moved.rename(new_path)
+    count_before = provider.count
+    code, output, acknowledged = child.wait(), child.output, child.acknowledged_pairs
     if what == "folder":
-        content = killing.read_store(away / here.store.name)
+        content = killing.read_store(new_path / setup.store.name)
     else:
-        away.rename(moved)
-        content = killing.read_store(here.store)
+        new_path.rename(moved)
+        content = killing.read_store(setup.store)
     lost = len(acknowledged - content.keys.keys())
-    name = f"{what or 'store'} moved away"
+    name = f"{what or 'store'} moved"
     yield Figure(f"{name}: exit code", code, "3", code == 3 and is_clear(code, child) and bool(output))
-    yield Figure(f"{name}: acknowledged and lost", lost, "0", lost == 0)
-    yield Figure(f"{name}: calls after", requests.count - at, f"<= {LEASES}", requests.count - at <= LEASES)
+    yield Figure.expect_equal(f"{name}: acknowledged and lost", lost, 0)
+    yield Figure.expect_at_most(f"{name}: calls afterwards", provider.count - count_before, LEASES)
 
 
-def synced(folder: Path, questions: Provider, _: int) -> Iterator[Figure]:
-    """One call at a time under strace: no request leaves before its own lease is on disk."""
+def measure_syncs(folder: Path, provider: Provider, _: int) -> Iterator[Figure]:
+    """Run under strace with one call at a time; a request must not leave before its lease is on disk."""
     if not shutil.which("strace"):
         yield Figure("syncs", "skipped", "needs strace", ok=True)
         return
-    here, pairs = killing.run_setup(folder / "synced", questions.url, 20, concurrency=1), 20
+    setup, pairs = killing.make_run_setup(folder / "synced", provider.url, 20, concurrency=1), 20
     trace = folder / "trace"
     subprocess.run(
         ["strace", "-f", "-y", "-s", str(2 * PAGE), "-e", "trace=pwrite64,fdatasync,fsync,sendto,write",
-         "-o", trace, sys.executable, "-m", "judge", *here.words],
+         "-o", trace, sys.executable, "-m", "judge", *setup.words],
         check=True, capture_output=True, timeout=300,
     )  # fmt: skip
-    keys = killing.read_store(here.store).keys
-    # A pair waits while the next one is leased, so its request may leave during another's commit.
-    written, durable, syncing = set[str](), set[str](), dict[str, set[str]]()
+    keys = killing.read_store(setup.store).keys
+    # A request may leave during the commit of the next pair's lease.
+    written_keys, durable_keys, keys_by_thread = set[str](), set[str](), dict[str, set[str]]()
     requests = syncs = early = 0
     for line in trace.read_text(errors="replace").splitlines():
         thread = line.split()[0]
         if re.search(r"pwrite64\(\d+<[^>]*-wal>", line):
-            written |= set(re.findall(r"[0-9a-f]{64}", line))
+            written_keys |= set(re.findall(r"[0-9a-f]{64}", line))
         elif re.search(r"f(data)?sync\(\d+<[^>]*-wal>", line):
             syncs += 1
-            syncing[thread] = set(written)
+            keys_by_thread[thread] = set(written_keys)
         elif '"POST ' in line and (pair := re.search(r"text (\d+\.\d+\.\d+)", line)):
             requests += 1
-            early += keys[pair[1]] not in durable
+            early += keys[pair[1]] not in durable_keys
         if "sync" in line and "<unfinished" not in line:
-            durable |= syncing.pop(thread, set())
-    yield Figure("requests under strace", requests, f"{pairs}", requests == pairs)
+            durable_keys |= keys_by_thread.pop(thread, set())
+    yield Figure.expect_equal("requests under strace", requests, pairs)
     yield Figure("syncs of the log", syncs, f">= {2 * pairs}, one a batch", syncs >= 2 * pairs)
-    yield Figure("requests before a sync", early, "0", early == 0)
+    yield Figure.expect_equal("requests before a sync", early, 0)
 
 
-def damaged(folder: Path, requests: Provider, _: int) -> Iterator[Figure]:
-    """A hundred rows are edited: grades, replies, and keys that change places."""
-    here = killing.run_setup(folder / "damaged", requests.url, 200, IN_FLIGHT)
-    assert killing.judge(here).wait() == 0
-    with closing(sqlite3.connect(here.store)) as store, store:
+def measure_damaged_rows(folder: Path, provider: Provider, _: int) -> Iterator[Figure]:
+    """Edit the grades, replies or keys of a hundred rows; the next run must ask for all of them again."""
+    setup = killing.make_run_setup(folder / "damaged", provider.url, 200, IN_FLIGHT)
+    assert killing.start_judge(setup).wait() == 0
+    with closing(sqlite3.connect(setup.store)) as store, store:
         keys = [key for (key,) in store.execute("SELECT key FROM verdicts ORDER BY key LIMIT 100")]
         for key in keys[:40]:
             store.execute("UPDATE verdicts SET grade = (grade + 1) % 4 WHERE key = ?", (key,))
@@ -243,58 +239,58 @@ def damaged(folder: Path, requests: Provider, _: int) -> Iterator[Figure]:
         for one, other in zip(keys[70:100:2], keys[71:100:2], strict=True):
             for old, new in ((one, "x"), (other, one), ("x", other)):
                 store.execute("UPDATE verdicts SET key = ? WHERE key = ?", (new, old))
-    before = requests.count
-    child = killing.command(here)
+    before = provider.count
+    child = killing.start_command(setup)
     code, output = child.wait(), child.output
-    listed = "100 verdicts no longer match" in output
-    again = requests.count - before
-    yield Figure("damaged rows asked for again", again, "100", again == 100 and code == 0)
-    yield Figure("damaged rows listed", "yes" if listed else "no", "yes", listed)
+    is_listed = "100 verdicts no longer match" in output
+    again = provider.count - before
+    yield Figure("requests for damaged rows", again, "100", again == 100 and code == 0)
+    yield Figure("damaged rows listed", "yes" if is_listed else "no", "yes", is_listed)
 
 
-def mounted(folder: Path, requests: Provider, step: int) -> Iterator[Figure]:
-    """What needs disks of its own."""
+def measure_mounted_disks(folder: Path, provider: Provider, step: int) -> Iterator[Figure]:
+    """Measure what needs disks of its own, if this process can mount them."""
     if can_mount(folder):
-        yield from small_disk(folder, requests, 4 * step)
-        yield from read_only(folder, requests)
+        yield from measure_small_disk(folder, provider, 4 * step)
+        yield from measure_read_only_disk(folder, provider)
     else:
         yield Figure("small and read-only disks", "skipped", "needs root", ok=True)
 
 
 def can_mount(folder: Path) -> bool:
-    """Whether this process may mount a disk."""
+    """Return whether this process can mount a disk."""
     try:
-        with disk(folder / "try", 4):
+        with mount_disk(folder / "try", 4):
             return True
     except (OSError, subprocess.CalledProcessError):
         return False
 
 
-def vanishing(folder: Path, requests: Provider, _: int) -> Iterator[Figure]:
-    """The folder, the store or its log is moved away, each in a run of its own."""
+def measure_moved_files(folder: Path, provider: Provider, _: int) -> Iterator[Figure]:
+    """Move the folder, the store and its log, each in a run of its own."""
     for what in ("folder", "", "-wal"):
-        yield from vanish(folder, requests, what)
+        yield from measure_moved_file(folder, provider, what)
 
 
 PARTS: Mapping[str, Callable[[Path, Provider, int], Iterator[Figure]]] = {
-    "growth": no_growth,
-    "vanishing": vanishing,
-    "damaged": damaged,
-    "mounted": mounted,
-    "synced": synced,
+    "growth": measure_full_log,
+    "moved": measure_moved_files,
+    "damaged": measure_damaged_rows,
+    "mounted": measure_mounted_disks,
+    "syncs": measure_syncs,
 }
 
 
 def main() -> int:
-    """Takes the disk away in every way and prints the figures; exit code 1 when one is missed."""
-    parser = table.parser(__doc__)
+    """Run the parts and print the figures; return 1 if one misses its target."""
+    parser = table.make_parser(__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--step", type=int, default=1)
-    chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, provider(answer, Path(name)) as requests:
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, start_provider(answer, Path(name)) as provider:
         killing.warm_up(Path(name) / "warm")
-        parts = [PARTS[part](Path(name), requests, chosen.step) for part in chosen.parts or PARTS]
-        return report([figure for part in parts for figure in part])
+        parts = [PARTS[part](Path(name), provider, arguments.step) for part in arguments.parts or PARTS]
+        return print_figures([figure for part in parts for figure in part])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Watches by strace every connection that runs open: only the configured server's address may be among them.
+"""Trace every connection of a run with strace: each must go to the configured server.
 
-    python -m tests.fault_injection.egress [--alone]
+    python -m tests.fault_injection.egress [--isolated]
 
-Every wire is run with DeepEval and LangChain imported; with --alone in a network namespace that holds
-nothing but loopback, where a run that needs more than its server fails.
+Every wire runs with DeepEval and LangChain imported. With --isolated, it runs in a network namespace that has
+only loopback, so that a run that needs another server fails.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from tests.support.factories import numbered, says_its_grade, write_rows
 from tests.support.fake_server import LoopbackServer
 
 WIRES = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
-#: Libraries that are known to call home, in the process before judge runs.
-TALKERS = ("deepeval", "langchain", "langsmith")
+#: Libraries that send telemetry; the process imports them before judge runs.
+TELEMETRY_LIBRARIES = ("deepeval", "langchain", "langsmith")
 _CALL = """
 import importlib, sys
-talkers, data, model, url, out = sys.argv[1:]
-for name in filter(None, talkers.split(",")):
+libraries, data, model, url, out = sys.argv[1:]
+for name in filter(None, libraries.split(",")):
     importlib.import_module(name)
 import judge
 print(judge.run(data, model=model, base_url=url, out=out, concurrency=4).summary.judged)
 """
-#: An address of the internet that a process connects or sends to; names are looked up at such a one, too.
+#: An internet address that a process connects or sends to, DNS servers included.
 _INTERNET = re.compile(
     r"(?:connect|sendto|sendmsg|sendmmsg)\(.*?sa_family=AF_INET6?, sin6?_port=htons\((?P<port>\d+)\)"
     r".*?(?:inet_addr\(\"(?P<four>[^\"]+)\"\)|inet_pton\(AF_INET6, \"(?P<six>[^\"]+)\")"
@@ -42,22 +42,17 @@ _SYSTEM_CALLS = "trace=connect,sendto,sendmsg,sendmmsg"
 
 
 @dataclass(frozen=True)
-class Watched:
-    """Where a run connected to, as `address:port`, the server that was configured, and how it ended."""
+class ConnectionReport:
+    """The addresses of a run's connections (`address:port`), that of its server, its exit code and output."""
 
-    reached: frozenset[str]
-    configured: str
+    addresses: frozenset[str]
+    server_address: str
     code: int
     output: str
 
-    @property
-    def strangers(self) -> frozenset[str]:
-        """Every address but the configured one."""
-        return self.reached - {self.configured}
-
 
 def can_trace() -> bool:
-    """Whether this machine has strace, and lets it look."""
+    """Return whether strace is installed and allowed."""
     strace = shutil.which("strace")
     return (
         strace is not None
@@ -66,29 +61,21 @@ def can_trace() -> bool:
     )
 
 
-def can_unshare() -> bool:
-    """Whether a process here may have a network of its own."""
-    return (
-        shutil.which("unshare") is not None
-        and subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False).returncode == 0
-    )
-
-
-def addresses(trace: str) -> frozenset[str]:
-    """The internet addresses in what strace wrote."""
+def parse_addresses(trace: str) -> frozenset[str]:
+    """Return the internet addresses in the output of strace."""
     return frozenset(f"{each['four'] or each['six']}:{each['port']}" for each in _INTERNET.finditer(trace))
 
 
-def watched(wire: str, talkers: tuple[str, ...] = ()) -> Watched:
-    """Runs judge over `wire` with `talkers` imported, and gives where it connected to."""
+def trace_run(wire: str, libraries: tuple[str, ...] = ()) -> ConnectionReport:
+    """Run judge over `wire` with `libraries` imported, and return its connections."""
     with tempfile.TemporaryDirectory() as name, LoopbackServer(says_its_grade) as server:
         root = Path(name)
         url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
         trace = root / "trace"
-        ran = subprocess.run(
+        completed = subprocess.run(
             [
                 *("strace", "-f", "-qq", "-s", "64", "-e", _SYSTEM_CALLS, "-o", str(trace)),
-                *(sys.executable, "-c", _CALL, ",".join(talkers), *_make_arguments(root, wire, url)),
+                *(sys.executable, "-c", _CALL, ",".join(libraries), *_make_arguments(root, wire, url)),
             ],
             capture_output=True,
             text=True,
@@ -97,8 +84,13 @@ def watched(wire: str, talkers: tuple[str, ...] = ()) -> Watched:
             cwd=root,
             env=_environment(root),
         )
-        reached = addresses(trace.read_text(encoding="utf-8", errors="replace"))
-        return Watched(reached, server.url.removeprefix("http://"), ran.returncode, ran.stdout + ran.stderr)
+        addresses = parse_addresses(trace.read_text(encoding="utf-8", errors="replace"))
+        return ConnectionReport(
+            addresses,
+            server.url.removeprefix("http://"),
+            completed.returncode,
+            completed.stdout + completed.stderr,
+        )
 
 
 def _make_arguments(root: Path, wire: str, url: str) -> tuple[str, ...]:
@@ -107,7 +99,7 @@ def _make_arguments(root: Path, wire: str, url: str) -> tuple[str, ...]:
 
 
 def _environment(root: Path) -> dict[str, str]:
-    # No opt-outs: a run has to keep its libraries quiet by itself. Keys that they would report with.
+    # No opt-outs: the run itself has to turn telemetry off. The keys would let the libraries send it.
     kept = {
         name: value for name, value in os.environ.items() if not re.search("OPT_OUT|TRACING|TELEMETRY", name)
     }
@@ -118,33 +110,24 @@ def _environment(root: Path) -> dict[str, str]:
 
 
 def main() -> int:
-    """Runs every wire and prints whom it connected to."""
-    parser = table.parser(__doc__)
-    parser.add_argument("--alone", action="store_true")
-    if parser.parse_args().alone:
-        within = 'ip link set lo up && exec "$@"'
-        again = (
-            "unshare",
-            "-rn",
-            "sh",
-            "-c",
-            within,
-            "sh",
-            sys.executable,
-            "-m",
-            "tests.fault_injection.egress",
-        )
-        return subprocess.run(again, check=False).returncode
+    """Run every wire and print the figures."""
+    parser = table.make_parser(__doc__)
+    parser.add_argument("--isolated", action="store_true")
+    if parser.parse_args().isolated:
+        script = 'ip link set lo up && exec "$@"'
+        command = (sys.executable, "-m", "tests.fault_injection.egress")
+        return subprocess.run(["unshare", "-rn", "sh", "-c", script, "sh", *command], check=False).returncode
     figures = []
     for wire in WIRES:
-        result = watched(wire, TALKERS)
-        figures.append(Figure(f"{wire}: ended with", result.code, "0", result.code == 0))
-        strangers = ", ".join(sorted(result.strangers)) or "none"
-        figures.append(Figure(f"{wire}: strangers", strangers, "none", not result.strangers))
-        figures.append(
-            Figure(f"{wire}: server", result.configured, "reached", result.configured in result.reached)
-        )
-    return table.report(figures)
+        result = trace_run(wire, TELEMETRY_LIBRARIES)
+        others = ", ".join(sorted(result.addresses - {result.server_address})) or "none"
+        is_connected = result.server_address in result.addresses
+        figures += [
+            Figure.expect_equal(f"{wire}: exit code", result.code, 0),
+            Figure.expect_equal(f"{wire}: other addresses", others, "none"),
+            Figure(f"{wire}: server", result.server_address, "connected", is_connected),
+        ]
+    return table.print_figures(figures)
 
 
 if __name__ == "__main__":

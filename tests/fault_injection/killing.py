@@ -1,7 +1,7 @@
 """Run `judge` in forked child processes, kill them, and read what they leave.
 
-A child is a fork of this process, which has judge imported already, so a kill costs the run alone and
-not two seconds of Python's start. Nothing here may start a thread: a fork would copy its locks.
+A child is a fork of this process, which has imported judge, so that no child spends the two seconds of
+Python's start. Nothing here may start a thread before a fork, which would copy its locks.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from judge.errors import InputError, JudgeError
 from judge.records import Judgment, RepeatProgress
 from tests.support.factories import numbered, write_rows
 
-#: Files whose bytes don't depend on what was paid, so that a kill must leave them equal or absent.
-FIXED = ("judgments.jsonl", "scores.csv", "qrels.txt", "run.engine0.trec")
+#: Files whose bytes don't depend on what was paid, so that they must be equal or absent after a kill.
+FIXED_FILES = ("judgments.jsonl", "scores.csv", "qrels.txt", "run.engine0.trec")
 _UNEXPECTED = 70
 
 
 @dataclass(frozen=True)
 class RunSetup:
-    """One run to be disturbed: its dataset, its folder, its store, and whom it asks."""
+    """The options of a run: its dataset, its folder, the address of its server."""
 
     data: Path
     out: Path
@@ -67,25 +67,25 @@ class RunSetup:
         )  # fmt: skip
 
 
-def run_setup(folder: Path, url: str, pairs: int, concurrency: int = 8) -> RunSetup:
-    """A run of one engine with ten results a query, in `folder`."""
+def make_run_setup(folder: Path, url: str, pairs: int, concurrency: int = 8) -> RunSetup:
+    """Write a dataset of one engine with ten results a query, and return the setup of its run in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     data = write_rows(folder / "d.jsonl", numbered(pairs // 10, 1, 10))
     return RunSetup(data, folder / "runs" / "one", url, concurrency)
 
 
 def warm_up(folder: Path) -> None:
-    """Imports what a run imports on its way, so that no child has to."""
+    """Import the modules that a run imports later, so that no child has to."""
     from judge.models import openai  # noqa: F401
 
-    here = run_setup(folder, "", 10)
-    config = Config.load(None, data=str(here.data), model="lexical", out=str(here.out))
+    setup = make_run_setup(folder, "", 10)
+    config = Config.load(None, data=str(setup.data), model="lexical", out=str(setup.out))
     pipeline.run(config)
-    finished_run.rescore(here.out, save=True)
+    finished_run.rescore(setup.out, save=True)
 
 
-class Acknowledged:
-    """A watch that tells the parent of every verdict that judge says is durable."""
+class AcknowledgementWriter:
+    """A progress that writes the pair of each durable verdict to a descriptor of the parent process."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -108,7 +108,7 @@ class Acknowledged:
 
 
 class _PipeReader:
-    """Reads a pipe in a thread, until its writer is gone."""
+    """A thread that reads a pipe to its end."""
 
     def __init__(self, pipe: int) -> None:
         self._output = b""
@@ -119,75 +119,77 @@ class _PipeReader:
         with os.fdopen(pipe, "rb") as source:
             self._output = source.read()
 
-    def all(self) -> bytes:
-        """Return all output, once the writer is gone."""
+    def read_all(self) -> bytes:
+        """Wait for the end of the pipe and return all output."""
         self._thread.join()
         return self._output
 
 
 class Child:
-    """A forked process that does `task`, which gets a descriptor to tell something to.
+    """A forked process that runs `task`, which gets a descriptor to write the names of durable pairs to.
 
-    Once it is gone, `output` is what it printed and `acknowledged` the pairs that it called judged.
+    After its end, `output` is its standard output and error, `acknowledged_pairs` the pairs that it wrote.
     """
 
     def __init__(self, task: Callable[[int], int], prepare: Callable[[], None] | None = None) -> None:
         # Pipes, because a file would fail with the disk that a test takes away.
-        told, tell = os.pipe()
-        text, say = os.pipe()
-        self.began = time.monotonic()
+        acknowledgement_pipe, acknowledgement_end = os.pipe()
+        output_pipe, output_end = os.pipe()
+        self.started_at = time.monotonic()
         self.pid = os.fork()
         if self.pid == 0:
-            _live(task, tell, say, prepare)
-        os.close(tell)
-        os.close(say)
+            _run_child(task, acknowledgement_end, output_end, prepare)
+        os.close(acknowledgement_end)
+        os.close(output_end)
         self._status: int | None = None
         self.output = ""
-        self.acknowledged: set[str] = set()
-        # Read all the time: a pipe that is full would stop whoever writes to it.
-        self._readers = [_PipeReader(pipe) for pipe in (told, text)]
+        self.acknowledged_pairs: set[str] = set()
+        # Threads read all the time: a full pipe would block the child.
+        self._readers = [_PipeReader(pipe) for pipe in (acknowledgement_pipe, output_pipe)]
 
-    def ended(self) -> bool:
-        """Whether the process is gone."""
+    def has_ended(self) -> bool:
+        """Return whether the process has ended, and read its output if so."""
         if self._status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self._status = status
-                self._listen()
+                self._read_pipes()
         return self._status is not None
 
-    def _listen(self) -> None:
-        told, output = (each.all() for each in self._readers)
-        whole = told[: told.rfind(b"\n") + 1]
-        self.acknowledged = {line.decode() for line in whole.splitlines()}
+    def _read_pipes(self) -> None:
+        acknowledgements, output = (each.read_all() for each in self._readers)
+        whole = acknowledgements[: acknowledgements.rfind(b"\n") + 1]
+        self.acknowledged_pairs = {line.decode() for line in whole.splitlines()}
         self.output = output.decode(errors="replace")
 
     def wait(self, seconds: float = 120.0) -> int:
-        """Its exit code, negative for a signal; an AssertionError when it hangs."""
+        """Return the exit code, negative for a signal; raise AssertionError after `seconds`."""
         deadline = time.monotonic() + seconds
-        while not self.ended():
+        while not self.has_ended():
             if time.monotonic() > deadline:
                 self.send(signal.SIGKILL)
-                raise AssertionError(f"hung: {self.output}")
+                raise AssertionError(f"no end within {seconds:g} s: {self.output}")
             time.sleep(0.001)
         return os.waitstatus_to_exitcode(self._status or 0)
 
     def send(self, number: int) -> None:
-        """Sends it a signal, if it is there still."""
-        if not self.ended():
+        """Send a signal to the process unless it has ended."""
+        if not self.has_ended():
             os.kill(self.pid, number)
 
 
-def _live(task: Callable[[int], int], tell: int, say: int, prepare: Callable[[], None] | None) -> None:
-    """The whole life of a forked process."""
+def _run_child(
+    task: Callable[[int], int], acknowledgement_end: int, output_end: int, prepare: Callable[[], None] | None
+) -> None:
+    """Run `task` in the forked process and end the process."""
     code = _UNEXPECTED
     try:
         gc.disable()
         for stream in (1, 2):
-            os.dup2(say, stream)
+            os.dup2(output_end, stream)
         if prepare is not None:
             prepare()
-        code = task(tell)
+        code = task(acknowledgement_end)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     finally:
@@ -197,15 +199,15 @@ def _live(task: Callable[[int], int], tell: int, say: int, prepare: Callable[[],
             sys.stdout.flush()
             sys.stderr.flush()
         finally:
-            os._exit(code)  # whatever happens, a fork never runs the rest of the test
+            os._exit(code)  # a fork never runs the rest of the test
 
 
-def judge(here: RunSetup, prepare: Callable[[], None] | None = None) -> Child:
-    """`judge run` over `here` in a child that tells which judgments it calls durable."""
+def start_judge(setup: RunSetup, prepare: Callable[[], None] | None = None) -> Child:
+    """Start the run of `setup` in a child that writes the pairs whose verdicts are durable."""
 
-    def task(tell: int) -> int:
+    def task(descriptor: int) -> int:
         try:
-            outcome = pipeline.run(here.config, progress=Acknowledged(tell))
+            outcome = pipeline.run(setup.config, progress=AcknowledgementWriter(descriptor))
         except JudgeError as error:
             print(f"judge: {error}", file=sys.stderr)
             return 2 if isinstance(error, InputError) else 3
@@ -216,17 +218,17 @@ def judge(here: RunSetup, prepare: Callable[[], None] | None = None) -> Child:
     return Child(task, prepare)
 
 
-def command(here: RunSetup, *words: str, prepare: Callable[[], None] | None = None) -> Child:
-    """The command line `judge` in a child, `judge run` over `here` by default."""
+def start_command(setup: RunSetup, *words: str, prepare: Callable[[], None] | None = None) -> Child:
+    """Start the command line `judge` in a child, by default with the words of `setup`."""
 
     def task(_: int) -> int:
-        return main.main(words or here.words)
+        return main.main(words or setup.words)
 
     return Child(task, prepare)
 
 
 class StoreContent(NamedTuple):
-    """What a store holds: the key of each judged pair, leased keys, lost calls of each key, all calls."""
+    """The content of a store: the key of each judged pair, leased keys, lost calls by key, the call count."""
 
     keys: dict[str, str]
     leases: list[str]
@@ -235,9 +237,9 @@ class StoreContent(NamedTuple):
 
 
 def read_store(store: Path) -> StoreContent:
-    """What `store` holds after a crash, read from a copy so that judge itself has to recover it.
+    """Return the content of `store` after a crash, from a copy, so that judge itself has to recover the file.
 
-    Raises AssertionError when the file is damaged.
+    Raise AssertionError if the file is damaged.
     """
     if not store.exists():
         return StoreContent({}, [], Counter(), 0)
@@ -258,7 +260,7 @@ def read_store(store: Path) -> StoreContent:
 
 
 def check_files(out: Path, reference: dict[str, bytes]) -> None:
-    """Raises AssertionError when a file of the run folder is neither absent nor whole."""
+    """Raise AssertionError if a file of the run folder exists and is not complete."""
     for path in out.glob("[!.]*"):
         content = path.read_bytes()
         if path.name in reference:
@@ -275,7 +277,7 @@ def check_files(out: Path, reference: dict[str, bytes]) -> None:
             assert len({len(row) for row in csv.reader(file)}) == 1
 
 
-def cost(out: Path) -> dict[str, Any]:
-    """What summary.json of a run says that it cost."""
+def read_cost(out: Path) -> dict[str, Any]:
+    """Return the cost in summary.json of a run."""
     content: dict[str, Any] = json.loads((out / "summary.json").read_text())["cost"]
     return content

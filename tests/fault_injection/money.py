@@ -2,8 +2,8 @@
 
     python -m tests.fault_injection.money [--pairs 1000]
 
-Each run of `judge` talks to a loopback provider that keeps books (`tests.support.billing_server`) and counts
-tokens with Qwen's own tokenizer. Ends with 1 when a figure missed its target.
+Each run of `judge` calls a loopback provider that records what it charges (`tests.support.billing_server`)
+and counts tokens with Qwen's own tokenizer. The exit code is 1 if a figure misses its target.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from judge.records import Usage
 from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
 from tests.cli.test_money import snippets, stormy
-from tests.fault_injection.table import Figure, parser, report
+from tests.fault_injection.table import Figure, make_parser, print_figures
 from tests.support.billing_server import BillingServer, digest, qwen, talkative
 from tests.support.factories import numbered, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -34,15 +34,15 @@ _LATENCY = 0.25
 
 
 def main() -> int:
-    """Prints every figure beside its target."""
-    arguments = parser(__doc__)
+    """Print every figure beside its target."""
+    arguments = make_parser(__doc__)
     arguments.add_argument("--pairs", type=int, default=1000, help="pairs of a run (default 1000)")
     pairs = arguments.parse_args().pairs
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
-        for measured in (estimates, ceilings, ledger):
-            figures += measured(Path(folder) / measured.__name__, pairs)
-    return report(figures)
+        for measure in (measure_estimates, measure_limits, measure_ledger):
+            figures += measure(Path(folder) / measure.__name__, pairs)
+    return print_figures(figures)
 
 
 def _run(out: Path, data: Path, url: str, **options: object) -> RunResult:
@@ -54,26 +54,26 @@ def _config(out: Path, data: Path, url: str, **options: object) -> Config:
     return Config.load(data=str(data), base_url=url, **{**shared, **options})
 
 
-def estimates(folder: Path, pairs: int) -> Iterator[Figure]:
-    """How far an estimate is from the run that follows: by rule of thumb, then by experience."""
+def measure_estimates(folder: Path, pairs: int) -> Iterator[Figure]:
+    """Compare estimates with the runs that follow: one by default values, one by earlier calls."""
     folder.mkdir()
     datasets = [
         write_rows(folder / f"{name}.jsonl", snippets(size, seed=seed))
         for seed, (name, size) in enumerate((("first", pairs // 2), ("next", pairs)))
     ]
-    till = BillingServer(_thoughtfully(talkative), qwen())
-    with LoopbackServer(till, record=False) as server:
+    billing = BillingServer(_answer_slowly(talkative), qwen())
+    with LoopbackServer(billing, record=False) as server:
         for data, basis in zip(datasets, ("rule of thumb", "earlier calls"), strict=True):
             out = folder / "runs" / data.stem
             config = _config(out, data, server.openai_url, depth=pairs, concurrency=8)
             [guess] = pipeline.estimate(config).assessors.values()
             watch = _Stopwatch()
             spent = to_json(pipeline.run(config, progress=watch).summary)["cost"]
-            yield from _errors(asdict(guess), {**spent, "seconds": watch.seconds}, basis)
+            yield from _compare_estimate(asdict(guess), {**spent, "seconds": watch.seconds}, basis)
 
 
-def _errors(guess: Mapping[str, Any], spent: Mapping[str, Any], basis: str) -> Iterator[Figure]:
-    """One figure a quantity; the time, and what a model writes, nobody knows before its first calls."""
+def _compare_estimate(guess: Mapping[str, Any], spent: Mapping[str, Any], basis: str) -> Iterator[Figure]:
+    """Yield a figure for each quantity; time and completion tokens are unknown before the first calls."""
     guess = {**guess, "calls": guess["calls"] + guess["again"]}
     for name in ("calls", "prompt_tokens", "completion_tokens", "usd", "seconds"):
         error = guess[name] / spent[name] - 1
@@ -83,7 +83,7 @@ def _errors(guess: Mapping[str, Any], spent: Mapping[str, Any], basis: str) -> I
 
 
 class _Stopwatch(NullProgress):
-    """Takes the seconds that judging took."""
+    """A progress that measures the seconds of judging."""
 
     seconds = 0.0
 
@@ -94,14 +94,14 @@ class _Stopwatch(NullProgress):
         self.seconds = time.monotonic() - self._began
 
 
-def ceilings(folder: Path, pairs: int) -> Iterator[Figure]:
-    """By how much ceilings are overshot, at one call in flight and at many."""
+def measure_limits(folder: Path, pairs: int) -> Iterator[Figure]:
+    """Measure the calls and the cost beyond the limits, with one call in flight and with many."""
     folder.mkdir()
     data = write_rows(folder / "d.jsonl", numbered(pairs // 10, 1, 10))
-    till = BillingServer(_uneven, lambda text: len(text))
-    with LoopbackServer(till, record=False) as server:
+    billing = BillingServer(_reply_with_uneven_length, lambda text: len(text))
+    with LoopbackServer(billing, record=False) as server:
         for concurrency in (1, 8, 64):
-            before = till.calls
+            before = billing.calls
             _run(
                 folder / f"calls{concurrency}" / "x",
                 data,
@@ -109,8 +109,10 @@ def ceilings(folder: Path, pairs: int) -> Iterator[Figure]:
                 concurrency=concurrency,
                 max_calls=_MOST,
             )
-            over = till.calls - before - _MOST
-            yield Figure(f"calls beyond --max-calls, {concurrency} at once", str(over), "0", over == 0)
+            calls_beyond = billing.calls - before - _MOST
+            yield Figure(
+                f"calls beyond --max-calls, {concurrency} at once", str(calls_beyond), "0", calls_beyond == 0
+            )
             money = _run(folder / f"usd{concurrency}" / "x", data, server.openai_url, concurrency=concurrency,
                          budget=_BUDGET)  # fmt: skip
             most = _PRICE[0] * 2500 + _PRICE[1] * 500
@@ -120,41 +122,41 @@ def ceilings(folder: Path, pairs: int) -> Iterator[Figure]:
                          f"at most {concurrency}", beyond <= concurrency)  # fmt: skip
 
 
-def ledger(folder: Path, pairs: int) -> Iterator[Figure]:
-    """Whether summary.json says what the provider's books say, on both wires."""
+def measure_ledger(folder: Path, pairs: int) -> Iterator[Figure]:
+    """Compare the cost in summary.json with the count of the provider, on both wires."""
     folder.mkdir()
     data = write_rows(folder / "d.jsonl", numbered(pairs // 10, 1, 10))
     for wire in ("openai", "dashscope"):
-        till = BillingServer(stormy)
-        with LoopbackServer(till, record=False) as server:
+        billing = BillingServer(stormy)
+        with LoopbackServer(billing, record=False) as server:
             url = server.openai_url if wire == "openai" else server.dashscope_url
             result = to_json(_run(folder / wire / "x", data, url, model=f"{wire}:m", attempts=20).summary)[
                 "cost"
             ]
-        booked = {
-            "calls": till.calls,
-            "prompt_tokens": till.usage.prompt_tokens,
-            "completion_tokens": till.usage.completion_tokens,
-            "uncounted": till.requests["uncounted"],
-            "maybe_billed": till.requests["lost"],
+        expected = {
+            "calls": billing.calls,
+            "prompt_tokens": billing.usage.prompt_tokens,
+            "completion_tokens": billing.usage.completion_tokens,
+            "uncounted": billing.requests["uncounted"],
+            "maybe_billed": billing.requests["lost"],
         }
-        for name, count in booked.items():
+        for name, count in expected.items():
             yield Figure(
-                f"{wire}: {name}", f"{result[name]:,}", f"{count:,} in the books", result[name] == count
+                f"{wire}: {name}", f"{result[name]:,}", f"{count:,} by the server", result[name] == count
             )
 
 
-def _thoughtfully(answer: Callable[[ChatRequest], Reply]) -> Callable[[ChatRequest], Reply]:
-    """`answer` after a while; one time in fifty it can't be read and has to be asked for again."""
+def _answer_slowly(answer: Callable[[ChatRequest], Reply]) -> Callable[[ChatRequest], Reply]:
+    """Delay `answer`; one first reply in fifty can't be parsed, so that the client asks again."""
 
-    def think(request: ChatRequest) -> Reply:
-        unread = request.attempt == 1 and not digest(request) % 50
-        return Reply(text="hm" if unread else answer(request).text, delay=_LATENCY)
+    def answer_slowly(request: ChatRequest) -> Reply:
+        is_unreadable = request.attempt == 1 and not digest(request) % 50
+        return Reply(text="hm" if is_unreadable else answer(request).text, delay=_LATENCY)
 
-    return think
+    return answer_slowly
 
 
-def _uneven(request: ChatRequest) -> Reply:
+def _reply_with_uneven_length(request: ChatRequest) -> Reply:
     return Reply(text='{"reason": "' + "w" * (digest(request) % 400) + '", "grade": 1}', usage=Usage())
 
 

@@ -22,7 +22,7 @@ _LINE = 46
 
 
 class Request(NamedTuple):
-    """A request as the provider saw it: which pair, when (monotonic seconds), and what it was told."""
+    """A request in the provider's log: its pair, monotonic seconds, and the status and delay of its reply."""
 
     pair: str
     at: float
@@ -32,13 +32,13 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True)
 class Provider:
-    """A loopback provider in a process of its own that writes down every request."""
+    """A loopback provider in a process of its own that writes every request to `log`."""
 
     url: str
     log: Path
 
     def requests(self, since: int = 0) -> list[Request]:
-        """Every request after the first `since`, in order of arrival."""
+        """Return the requests after the first `since`, in order of arrival."""
         with self.log.open() as file:
             file.seek(since * _LINE)
             lines = file.read().splitlines()
@@ -49,48 +49,48 @@ class Provider:
 
     @property
     def count(self) -> int:
-        """How many requests there were; cheap enough to poll."""
+        """The number of requests; cheap enough to poll."""
         return self.log.stat().st_size // _LINE
 
 
-def pair_of(request: ChatRequest) -> str:
-    """The name `query.engine.rank` of the pair that a prompt is about."""
+def find_pair(request: ChatRequest) -> str:
+    """Return the name `query.engine.rank` of the pair in a prompt."""
     match = re.search(r"text (\d+\.\d+\.\d+)", request.prompt)
     assert match, request.prompt
     return match[1]
 
 
-def names_the_pair(request: ChatRequest) -> Reply:
-    """Grades as `says_its_grade` and gives the pair's name as the reason, by which a verdict is known."""
+def reply_with_pair(request: ChatRequest) -> Reply:
+    """Reply as `says_its_grade`, with the pair's name as the reason, by which tests identify a verdict."""
     grade = json.loads(says_its_grade(request).text or "")["grade"]
-    return Reply(text=json.dumps({"reason": pair_of(request), "grade": grade}))
+    return Reply(text=json.dumps({"reason": find_pair(request), "grade": grade}))
 
 
 @contextmanager
-def provider(answer: Callable[[ChatRequest], Reply], folder: Path) -> Iterator[Provider]:
-    """A provider that does what `answer` says, until the end of the block."""
-    ours, theirs = multiprocessing.Pipe()
+def start_provider(answer: Callable[[ChatRequest], Reply], folder: Path) -> Iterator[Provider]:
+    """Run a provider that replies by `answer`, until the end of the block."""
+    connection, child_connection = multiprocessing.Pipe()
     os.environ["OPENAI_API_KEY"] = "sk-canary-5b1d9f"
     log = folder / "requests.log"
     log.touch()
     context = multiprocessing.get_context("fork")
-    process = context.Process(target=_serve, args=(answer, log, theirs), daemon=True)
+    process = context.Process(target=_serve, args=(answer, log, child_connection), daemon=True)
     process.start()
     try:
-        yield Provider(ours.recv(), log)
+        yield Provider(connection.recv(), log)
     finally:
-        ours.send("stop")
+        connection.send("stop")
         process.join()
 
 
-def _serve(answer: Callable[[ChatRequest], Reply], log: Path, line: Connection) -> None:
+def _serve(answer: Callable[[ChatRequest], Reply], log: Path, connection: Connection) -> None:
     with log.open("ab", buffering=0) as file:
 
-        def noted(request: ChatRequest) -> Reply:
+        def answer_and_log(request: ChatRequest) -> Reply:
             at, reply = time.monotonic(), answer(request)
-            file.write(f"{pair_of(request):14} {at:17.6f} {reply.status} {reply.delay:8.4f}\n".encode())
+            file.write(f"{find_pair(request):14} {at:17.6f} {reply.status} {reply.delay:8.4f}\n".encode())
             return reply
 
-        with LoopbackServer(noted, record=False) as server:
-            line.send(server.openai_url)
-            line.recv()
+        with LoopbackServer(answer_and_log, record=False) as server:
+            connection.send(server.openai_url)
+            connection.recv()

@@ -2,8 +2,8 @@
 
     python -m tests.fault_injection.ray_nodes
 
-Prints the address of the cluster. Kills the second node after the first line on standard input, and says so;
-stops the cluster when standard input ends.
+Print the address of the cluster. Kill the second node after the first line on standard input, and print
+"killed"; stop the cluster at the end of standard input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RAY_SETTINGS = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABL
 
 
 def _node_options() -> dict[str, object]:
-    """Options of a node; with fixed ports, Ray waits less for the processes of the node."""
+    """Return the options of a node; with fixed ports, Ray waits less for the processes of the node."""
     names = (
         "metrics_agent_port",
         "metrics_export_port",

@@ -2,13 +2,12 @@
 
     python -m tests.fault_injection.replies --cases 1000000
 
-Every run reads other replies; the seed that it prints gives the same ones again. Ends with 1 when a
-reply was misread, fewer of the recoverable ones were read than promised, or one took too long.
+Every run reads other replies; the seed that it prints gives the same ones again. The exit code is 1 if a
+reply was misread, too few of the recoverable ones were read, or one took too long.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import secrets
 import sys
@@ -23,80 +22,38 @@ from itertools import product
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED
+from tests.fault_injection.table import Figure, make_parser, print_figures
 from tests.unit.parsing.reply_fuzz import make, outcome
 
 #: The share of recoverable replies that must be read, and the seconds of CPU that one may take.
 LEAST_READ, SLOWEST = 0.75, 0.1
 _BLOCK = 5_000
-#: Just below the length from which on no answer is read.
+#: Just below the length above which no reply is parsed.
 _LONG = 39_000
 _AROUND = (
     *(("", ""), ('{"reason": "', '", "grade": 1}'), ('{"grade": 1}', ""), ("", '{"grade": 1}')),
     *(('{"grade": 1, "reason": "', ""), ("Grade: 1\nReason: ", ""), ('```json\n{"grade": 1}', "```")),
 )
 _UNITS = (
-    *(
-        "{",
-        "}",
-        "[",
-        '"',
-        "'",
-        "\n",
-        " ",
-        "\t",
-        "\\",
-        "｛",
-        "“",
-        "*",
-        "(",
-        "\x00",
-        "\u2028",
-        "<|",
-        "</",
-        "::",
-    ),
-    *(
-        "yes ",
-        "so ",
-        "or ",
-        "3 ",
-        "a,",
-        "if ",
-        "no. ",
-        "|3",
-        "- ",
-        "相关",
-        "所以",
-        "我",
-        "<a>",
-        "{a} ",
-        "```\n",
-    ),
-    *(
-        "<think>",
-        "</think>",
-        '{"grade": 1} ',
-        '{"grade": 1, ',
-        '"grade": 1 ',
-        '"grade":',
-        '"reason": "',
-        '{"a":',
-    ),
-    *("the verdict is ", "that was ", "it is\n", "so\n", " \n", "page ", '"}', "[[", "grade grade "),
+    *("{", "}", "[", '"', "'", "\n", " ", "\t", "\\", "｛", "“", "*", "(", "\x00", "\u2028", "<|", "</"),
+    *("::", "yes ", "so ", "or ", "3 ", "a,", "if ", "no. ", "|3", "- ", "相关", "所以", "我", "<a>"),
+    *("{a} ", "```\n", "<think>", "</think>", '{"grade": 1} ', '{"grade": 1, ', '"grade": 1 '),
+    *('"grade":', '"reason": "', '{"a":', "the verdict is ", "that was ", "it is\n", "so\n", " \n"),
+    *("page ", '"}', "[[", "grade grade "),
 )
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What came of some replies: counts by outcome, the slowest in seconds, and what was misread."""
+    """Counts of replies by outcome, the CPU seconds of the slowest, and the misread ones."""
 
     counts: Counter[str]
     slowest: float
     misread: Sequence[str]
 
 
-def tally(seed: str, numbers: range) -> Tally:
-    """Return what comes of the replies of `numbers`; raise any error other than ReplyParseError."""
+def count_outcomes(seed: str, numbers: range) -> Tally:
+    """Return the tally of the replies with these numbers; raise any error other than ReplyParseError."""
     counts: Counter[str] = Counter()
     # The first replies compile the patterns, once a process.
     for number in range(200):
@@ -104,7 +61,7 @@ def tally(seed: str, numbers: range) -> Tally:
     slowest, misread = 0.0, []
     for number in numbers:
         case = make(f"{seed}:{number}")
-        # The CPU's time: on a busy machine the clock on the wall says nothing of the reader.
+        # CPU time, because wall time depends on the load of the machine.
         started = time.thread_time()
         result = outcome(case)
         slowest = max(slowest, time.thread_time() - started)
@@ -116,8 +73,8 @@ def tally(seed: str, numbers: range) -> Tally:
     return Tally(counts, slowest, misread)
 
 
-def slowest_of_long() -> float:
-    """Seconds of CPU for the slowest of replies that say one thing as often as fits, sound and damaged."""
+def time_long_replies() -> float:
+    """Return the CPU seconds of the slowest reply that repeats one unit up to the limit of the length."""
     slowest = 0.0
     for (head, tail), unit, scale in product(_AROUND, _UNITS, (BINARY, GRADED)):
         text = head + unit * (_LONG // len(unit)) + tail
@@ -137,28 +94,35 @@ def add_tallies(tallies: Sequence[Tally]) -> Tally:
     return Tally(counts, max(each.slowest for each in tallies), misread)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Parse random replies and print how many were right, refused and wrong, and the slowest."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+def main() -> int:
+    """Parse random replies and print the figures; return 1 if one misses its target."""
+    parser = make_parser(__doc__)
     parser.add_argument("--cases", type=int, default=1_000_000)
     parser.add_argument("--seed", default=secrets.token_hex(4))
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     blocks = [range(at, min(at + _BLOCK, options.cases)) for at in range(0, options.cases, _BLOCK)]
     started = time.monotonic()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        result = add_tallies(list(pool.map(tally, [options.seed] * len(blocks), blocks)))
+        result = add_tallies(list(pool.map(count_outcomes, [options.seed] * len(blocks), blocks)))
     counts = result.counts
-    sound = counts["recoverable right"] + counts["recoverable refused"] + counts["recoverable wrong"]
-    share = counts["recoverable right"] / max(sound, 1)
-    print(f"{options.cases:,} replies, seed {options.seed}, {time.monotonic() - started:.0f} s")
-    print(f"misread: {counts['wrong']:,}")
-    print(f"read: {share:.1%} of {sound:,} recoverable ones,", end=" ")
-    print(f"{counts['right'] / max(counts['with a truth'], 1):.1%} of all that say something")
-    long = slowest_of_long()
-    print(f"slowest: {result.slowest * 1000:.1f} ms of CPU; of long ones {long * 1000:.1f} ms")
+    recoverable = counts["recoverable right"] + counts["recoverable refused"] + counts["recoverable wrong"]
+    share = counts["recoverable right"] / max(recoverable, 1)
+    print(f"seed {options.seed}, {time.monotonic() - started:.0f} s")
     for line in result.misread[:100]:
         print(f"MISREAD {line}")
-    return int(counts["wrong"] > 0 or share < LEAST_READ or max(result.slowest, long) > SLOWEST)
+    long = time_long_replies()
+    limit = f"<= {SLOWEST * 1000:g}"
+    return print_figures(
+        [
+            Figure("replies", f"{options.cases:,}"),
+            Figure.expect_equal("misread", counts["wrong"], 0),
+            Figure("recoverable", f"{recoverable:,}"),
+            Figure("read, of the recoverable", f"{share:.1%}", f">= {LEAST_READ:.0%}", share >= LEAST_READ),
+            Figure("read, of all with a grade", f"{counts['right'] / max(counts['with a truth'], 1):.1%}"),
+            Figure("slowest, ms of CPU", f"{result.slowest * 1000:.1f}", limit, result.slowest <= SLOWEST),
+            Figure("slowest long one, ms of CPU", f"{long * 1000:.1f}", limit, long <= SLOWEST),
+        ]
+    )
 
 
 if __name__ == "__main__":

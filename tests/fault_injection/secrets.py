@@ -1,12 +1,11 @@
-"""Looks for a canary key in every byte that runs write, over all wires, failures and levels of talk.
+"""Search every byte that runs write for a canary key, over all wires, failures and levels of logging.
 
     python -m tests.fault_injection.secrets
 
-Every server says the key that it was sent in its errors, its replies and its headers, in every spelling.
-Looked through are the standard streams, the
-run's folder, the store with its WAL while it is written, the home and the temporary folder.
-Importing its libraries takes most of a run's time, so the runs of one wire are forked from a process that has
-imported them.
+Every server returns the key of the request in its errors, replies and headers, in every encoding. The
+search covers the standard streams, the run's folder, the store with its WAL during writes, the home and the
+temporary folder. The import of libraries takes most of a run's time, so that the runs of one wire are forks
+of a process that has imported them.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from tests.fault_injection.table import Figure
 from tests.support.factories import numbered, says_its_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
-#: Shaped unlike any provider's keys, so that only knowing it can mask it.
+#: Unlike the key of any provider, so that no pattern of keys matches it.
 CANARY = "canary/9e41+not.like=a key".replace(" ", "~")
 WIRES = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
-#: Everything that makes a library talk.
-LOUD = {
+#: Settings with which libraries log the most.
+DEBUG_SETTINGS = {
     "OPENAI_LOG": "debug",
     "DASHSCOPE_LOGGING_LEVEL": "debug",
     "LANGCHAIN_VERBOSE": "true",
@@ -43,7 +42,7 @@ LOUD = {
     "HTTPX_LOG_LEVEL": "trace",
     "PYTHONASYNCIODEBUG": "1",
 }
-#: A process that calls judge from Python and logs all that anyone has to say.
+#: A script that calls judge from Python and writes all log records.
 _CALL = """
 import logging, sys
 logging.basicConfig(level=1, stream=sys.stderr)
@@ -56,7 +55,7 @@ except judge.JudgeError as error:
     logging.getLogger("caller").exception("the run failed")
     print(repr(error), error)
 """
-#: Forks a process for each line of its input, and imports what that process imported before the next.
+#: A script that forks a process for each line of its input, and imports its modules before the next line.
 _FORK = """
 import gc, importlib, json, os, runpy, signal, sys
 for line in sys.stdin:
@@ -68,7 +67,7 @@ for line in sys.stdin:
                 importlib.import_module(name)
             except Exception:
                 pass  # a name that only its library can import
-        gc.freeze()  # the processes share memory, which looking for garbage would copy
+        gc.freeze()  # the processes share memory, which the garbage collector would copy
         print("ended", flush=True)
         continue
     signal.alarm(120)
@@ -92,7 +91,7 @@ for line in sys.stdin:
 
 
 def _error(status: int, code: str, **headers: str) -> Callable[[ChatRequest], Reply]:
-    """A failure in words that hold the key, in the forms of all wires at once."""
+    """Return an error that contains the key, in the formats of all wires at once."""
 
     def answer(request: ChatRequest) -> Reply:
         key = request.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -107,40 +106,40 @@ def _key(request: ChatRequest) -> str:
     return request.headers.get("Authorization", "").removeprefix("Bearer ")
 
 
-def _page(request: ChatRequest) -> Reply:
+def _answer_with_headers(request: ChatRequest) -> Reply:
     return Reply(body=f"<html>{dict(request.headers)}</html>")
 
 
-def _begins(request: ChatRequest) -> Reply:
+def _answer_with_key_first(request: ChatRequest) -> Reply:
     return Reply(body=f"{_key(request)} {'x' * 100}")
 
 
-def _repeats(request: ChatRequest) -> Reply:
-    """A reply of a model that was told its key by a gateway."""
+def _answer_with_key(request: ChatRequest) -> Reply:
+    """Reply as a model whose prompt contains the key."""
     key = _key(request)
     encoded = [base64.b64encode(b"x" * shift + key.encode()) for shift in range(3)]
-    reason = " ".join(text.decode() for text in (*encodings(key), *encoded))
+    reason = " ".join(text.decode() for text in (*list_encodings(key), *encoded))
     return Reply(text=json.dumps({"reason": f"Authorization: {key} {reason}", "grade": 2}), model=key)
 
 
-def _refuses(request: ChatRequest) -> Reply:
+def _refuse_with_key(request: ChatRequest) -> Reply:
     key = _key(request)
     return Reply(
         message={"role": "assistant", "content": None, "refusal": f"I must not tell {key}"}, model=key
     )
 
 
-def _pages(encode: Callable[[str], str]) -> Callable[[ChatRequest], Reply]:
-    """A gateway's page with the headers of the request, encoded."""
+def _make_page_with_key(encode: Callable[[str], str]) -> Callable[[ChatRequest], Reply]:
+    """Return a gateway's page that contains the key, encoded."""
     return lambda request: Reply(
         status=502, body=f"<html>{encode(f'Authorization: Bearer {_key(request)}')}</html>"
     )
 
 
-#: Failures are given up soon: what is said of them is what counts.
-_IMPATIENT = "timeout = 1.0\nattempts = 2\nconcurrency = 4\npatience = 3.0\n"
+#: Short limits: only the messages about failures matter here.
+_SHORT_TIMEOUTS = "timeout = 1.0\nattempts = 2\nconcurrency = 4\npatience = 3.0\n"
 Faults = Mapping[str, Callable[[ChatRequest], Reply]]
-#: What goes wrong with a call; those of the account end the run.
+#: Faults of a call; those of `ACCOUNT` end the run.
 FAULTS: Faults = {
     "fine": says_its_grade,
     "rate limit": _error(429, "rate_limit_exceeded", **{"retry-after": "0"}),
@@ -148,20 +147,20 @@ FAULTS: Faults = {
     "bad request": _error(400, "invalid_request_error"),
     "filter": _error(400, "data_inspection_failed"),
     "error as success": _error(200, "InternalError"),
-    "no JSON": _page,
+    "no JSON": _answer_with_headers,
     "redirect": _error(302, "moved", location="http://127.0.0.1:9/"),
     "reset": lambda request: Reply(reset=True),
     "cut": lambda requests: Reply(text="{}", cut=True),
     "timeout": lambda sent_requests: Reply(text="{}", delay=1.5),
     "unreadable": lambda questions: Reply(text="I would rather not."),
-    "begins with it": _begins,
-    "repeats it": _repeats,
-    "refuses with it": _refuses,
-    "as HTML": _pages(html.escape),
-    "as entities": _pages(lambda text: "".join(f"&#x{ord(char):X};" for char in text)),
-    "as an address": _pages(lambda text: quote(text, safe="")),
-    "as JSON": _pages(lambda text: json.dumps(text).replace("/", "\\/")),
-    "as Base64": _pages(lambda text: base64.b64encode(text.encode()).decode()),
+    "begins with it": _answer_with_key_first,
+    "repeats it": _answer_with_key,
+    "refuses with it": _refuse_with_key,
+    "as HTML": _make_page_with_key(html.escape),
+    "as entities": _make_page_with_key(lambda text: "".join(f"&#x{ord(char):X};" for char in text)),
+    "as an address": _make_page_with_key(lambda text: quote(text, safe="")),
+    "as JSON": _make_page_with_key(lambda text: json.dumps(text).replace("/", "\\/")),
+    "as Base64": _make_page_with_key(lambda text: base64.b64encode(text.encode()).decode()),
     "no answer": lambda received: Reply(text=None),
 }
 ACCOUNT: Faults = {
@@ -173,33 +172,33 @@ ACCOUNT: Faults = {
 ALL_FAULTS: Faults = {**FAULTS, **ACCOUNT}
 
 
-def all_at_once(request: ChatRequest) -> Reply:
-    """Another fault for each request, in turn."""
+def fail_in_turn(request: ChatRequest) -> Reply:
+    """Return the faults in turn, one for each request."""
     faults = list(FAULTS.values())
     return faults[request.number % len(faults)](request)
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What was looked through: where the key was found, how many bytes, and whether the server had it."""
+class LeakReport:
+    """The files with the key, the number of bytes that were searched, and whether the server got the key."""
 
     leaks: tuple[str, ...]
     size: int
     sent: bool
 
 
-def spellings(key: str) -> Iterator[bytes]:
-    """The key, its halves and its encodings."""
+def list_spellings(key: str) -> Iterator[bytes]:
+    """Yield the key, its halves and its encodings."""
     yield key.encode()
     yield from (key[: len(key) // 2].encode(), key[len(key) // 2 :].encode())
-    yield from encodings(key)
-    # Wherever the key begins within a longer text, one of these is a part of its base64.
+    yield from list_encodings(key)
+    # The Base64 of a longer text with the key contains one of these, wherever the key begins.
     for shift in range(3):
         yield base64.b64encode(b"x" * shift + key.encode())[4:-4]
 
 
-def encodings(key: str) -> Iterator[bytes]:
-    """What encoders make of the key."""
+def list_encodings(key: str) -> Iterator[bytes]:
+    """Yield encodings of the key."""
     yield quote(key, safe="").encode()
     yield html.escape(key).encode()
     yield "".join(f"&#x{ord(char):X};" for char in key).encode()
@@ -207,14 +206,14 @@ def encodings(key: str) -> Iterator[bytes]:
     yield key.encode().hex().encode()
 
 
-def look(name: str, content: bytes) -> Iterator[str]:
-    """`name`, if the key is in `content`."""
-    if any(spelling in content for spelling in spellings(CANARY)):
+def search_for_key(name: str, content: bytes) -> Iterator[str]:
+    """Yield `name` if the key is in `content`."""
+    if any(spelling in content for spelling in list_spellings(CANARY)):
         yield name
 
 
-def files(root: Path) -> Iterator[tuple[str, bytes]]:
-    """Every file under `root` with its bytes; what vanishes while one looks is left out."""
+def read_files(root: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield every file under `root` with its bytes, except files that are deleted meanwhile."""
     for path in sorted(root.rglob("*")):
         try:
             if path.is_file():
@@ -223,12 +222,12 @@ def files(root: Path) -> Iterator[tuple[str, bytes]]:
             continue
 
 
-#: Runs a command (`judge`, or a script, and its arguments) in a folder and an environment. Its output goes to
-#: the files `stdout` and `stderr` in the folder.
-Start = Callable[[Sequence[str], Path, Mapping[str, str]], None]
+#: A function that runs a command (`judge` or a script, and its arguments) in a folder and an environment; the
+#: output goes to the files `stdout` and `stderr` in the folder.
+Runner = Callable[[Sequence[str], Path, Mapping[str, str]], None]
 
 
-def start_process(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+def run_in_process(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
     """Run `words` in a process of its own."""
     program = ["-m", *words] if words[0] == "judge" else words
     with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
@@ -244,21 +243,21 @@ def start_process(words: Sequence[str], folder: Path, environment: Mapping[str, 
 
 
 @contextmanager
-def forking(home: Path, *, loud: bool) -> Iterator[Start]:
-    """A `Start` that forks one process, which lives in `home`, for each run."""
+def start_fork_server(home: Path, *, debug: bool) -> Iterator[Runner]:
+    """Yield a `Runner` that forks one process, whose home is `home`, for each run."""
     with subprocess.Popen(
         [sys.executable, "-c", _FORK],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         cwd=home,
-        env=_environment(home, loud=loud),
+        env=_environment(home, debug=debug),
     ) as process:
         assert process.stdin
         assert process.stdout
         requests, replies = process.stdin, process.stdout
 
-        def start(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+        def run_in_fork(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
             for name in ("stdout", "stderr", "modules"):
                 (folder / name).touch()
             requests.write(
@@ -268,103 +267,107 @@ def forking(home: Path, *, loud: bool) -> Iterator[Start]:
             if not replies.readline():
                 raise ChildProcessError("the process that forks ended")
 
-        yield start
+        yield run_in_fork
 
 
-def judged(
+def search_run(
     wire: str,
     answer: Callable[[ChatRequest], Reply],
     *,
     python: bool,
-    loud: bool,
+    debug: bool,
     in_path: bool = False,
-    start: Start = start_process,
-) -> Looked:
-    """Runs judge over `wire`, from Python or by its command, and looks through all that is left of it.
+    run_command: Runner = run_in_process,
+) -> LeakReport:
+    """Run judge over `wire`, from Python or by its command, and search all files for the key.
 
-    `in_path` puts the key into the path of the address as well, as some gateways have it.
+    `in_path` puts the key into the path of the address as well, where some gateways expect it.
     """
     with tempfile.TemporaryDirectory() as name:
-        root, seen, sent = Path(name), list[str](), list[bool]()
+        root, leaks, sent = Path(name), list[str](), list[bool]()
         for folder in ("home", "tmp"):
             (root / folder).mkdir()
         config = root / "judge.toml"
-        config.write_text(_IMPATIENT, encoding="utf-8")
+        config.write_text(_SHORT_TIMEOUTS, encoding="utf-8")
         script = root / "call.py"
         script.write_text(_CALL, encoding="utf-8")
         data = write_rows(root / "data.jsonl", numbered(2, 2, 3))
 
-        def watched(request: ChatRequest) -> Reply:
+        def answer_and_search(request: ChatRequest) -> Reply:
             sent.append(CANARY in request.headers.get("Authorization", ""))
             if request.number % 5 == 0:
-                seen.extend(f"{path}, written" for path, content in files(root) for _ in look(path, content))
+                leaks.extend(
+                    f"{path}, written"
+                    for path, content in read_files(root)
+                    for _ in search_for_key(path, content)
+                )
             return answer(request)
 
-        with LoopbackServer(watched) as server:
+        with LoopbackServer(answer_and_search) as server:
             url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
             if in_path:
                 url = url.replace("/v1", f"/{CANARY}/v1")
             arguments = (str(data), f"{wire}:fake", url, str(root / "runs" / "x"), str(config))
             words = (str(script), *arguments) if python else _command(*arguments)
-            start(words, root, _environment(root, loud=loud))
-        written = list(files(root))
-        seen += [place for path, content in written for place in look(path, content)]
-        return Looked(tuple(dict.fromkeys(seen)), sum(len(content) for _, content in written), any(sent))
+            run_command(words, root, _environment(root, debug=debug))
+        written = list(read_files(root))
+        leaks += [place for path, content in written for place in search_for_key(path, content)]
+        return LeakReport(tuple(dict.fromkeys(leaks)), sum(len(content) for _, content in written), any(sent))
 
 
 def _command(data: str, model: str, url: str, out: str, config: str) -> tuple[str, ...]:
     return ("judge", "run", data, "-m", model, "--base-url", url, "--out", out, "--config", config)
 
 
-def _environment(root: Path, *, loud: bool) -> dict[str, str]:
+def _environment(root: Path, *, debug: bool) -> dict[str, str]:
     ours = {"HOME": str(root / "home"), "TMPDIR": str(root / "tmp"), "PYTHONPATH": str(Path.cwd())}
     keys = {"OPENAI_API_KEY": CANARY, "DASHSCOPE_API_KEY": CANARY}
-    return {**os.environ, **ours, **keys, **(LOUD if loud else {})}
+    return {**os.environ, **ours, **keys, **(DEBUG_SETTINGS if debug else {})}
 
 
-def judge_with_each_fault(case: tuple[str, tuple[bool, bool]], faults: Faults = ALL_FAULTS) -> list[Looked]:
-    """Run judge over a wire with each fault, from Python or by its command; print where the key is.
+def search_each_fault(case: tuple[str, tuple[bool, bool]], faults: Faults = ALL_FAULTS) -> list[LeakReport]:
+    """Run judge over a wire with each fault, from Python or by its command; print the places with the key.
 
-    Return one entry a run.
+    Return one report for each run.
     """
-    wire, (python, loud) = case
-    place = f"{wire}, {'python' if python else 'command'}, loud={loud}"
-    looked = []
+    wire, (python, debug) = case
+    label = f"{wire}, {'python' if python else 'command'}, loud={debug}"
+    reports = []
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         for folder in ("home", "tmp"):
             (home / folder).mkdir()
-        with forking(home, loud=loud) as start:
+        with start_fork_server(home, debug=debug) as run_command:
             for fault, answer in faults.items():
-                looked.append(judged(wire, answer, python=python, loud=loud, start=start))
-                for leak in looked[-1].leaks:
-                    print(f"FOUND {place}, {fault}: {leak}")
-                if not looked[-1].sent:
-                    print(f"NOT SENT {place}, {fault}")
-        # What a library writes to a place that it chose when it was imported.
-        leaks = [path for path, content in files(home) for _ in look(path, content)]
+                reports.append(search_run(wire, answer, python=python, debug=debug, run_command=run_command))
+                for leak in reports[-1].leaks:
+                    print(f"FOUND {label}, {fault}: {leak}")
+                if not reports[-1].sent:
+                    print(f"NOT SENT {label}, {fault}")
+        # Files at a path that a library chose at its import.
+        leaks = [path for path, content in read_files(home) for _ in search_for_key(path, content)]
         for leak in leaks:
-            print(f"FOUND {place}, after all faults: {leak}")
-        looked[-1] = replace(looked[-1], leaks=(*looked[-1].leaks, *leaks))
-    return looked
+            print(f"FOUND {label}, after all faults: {leak}")
+        reports[-1] = replace(reports[-1], leaks=(*reports[-1].leaks, *leaks))
+    return reports
 
 
 def main() -> int:
-    """Runs the whole matrix and prints where the key was found."""
-    table.parser(__doc__).parse_args()
+    """Run all cases and print the figures."""
+    table.make_parser(__doc__).parse_args()
     cases = list(product(WIRES, ((False, False), (False, True), (True, True))))
     # Most runs wait for a timeout or between two attempts.
     with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
-        looked = [each for case in pool.map(judge_with_each_fault, cases) for each in case]
-    leaks = sum(len(each.leaks) for each in looked)
-    size = sum(each.size for each in looked)
-    sent = sum(each.sent for each in looked)
-    return table.report(
+        reports = [each for case in pool.map(search_each_fault, cases) for each in case]
+    leaks = sum(len(each.leaks) for each in reports)
+    size = sum(each.size for each in reports)
+    sent = sum(each.sent for each in reports)
+    return table.print_figures(
         [
-            Figure("runs", len(looked), "", True),
-            Figure("runs that sent the key", sent, "all", sent == len(looked)),
-            Figure("bytes looked through", f"{size:,}", "", True),
-            Figure("places with the key", leaks, "0", leaks == 0),
+            Figure("runs", len(reports)),
+            Figure("runs that sent the key", sent, "all", sent == len(reports)),
+            Figure("bytes searched", f"{size:,}"),
+            Figure.expect_equal("places with the key", leaks, 0),
         ]
     )
 

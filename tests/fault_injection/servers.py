@@ -1,7 +1,7 @@
 """Servers with limits: how many requests they accept, how they refuse others, and when they are down.
 
-Each is a function of the time and of what came before, so that tests run it on a real loopback server
-or in virtual time. Seconds everywhere.
+Each is a function of the time and of earlier requests, so that tests run it on a real loopback server
+or in virtual time. All times are in seconds.
 """
 
 from __future__ import annotations
@@ -21,60 +21,59 @@ from tests.support.fake_server import ChatRequest, Reply
 
 @dataclass
 class Capacity:
-    """What a server takes: `rate` requests a second and `slots` at once, None for any number.
+    """The limits of a server: `rate` requests a second and `slots` at once, None for no limit.
 
-    The rate is kept by a bucket of `burst` requests, or by counting in windows of a second when
-    `burst` is None.
+    A leaky bucket of `burst` requests limits the rate; if `burst` is None, a count in windows of a second.
     """
 
     rate: float | None = None
     slots: int | None = None
     burst: float | None = None
-    _busy: list[float] = field(default_factory=list, init=False)
+    _ends: list[float] = field(default_factory=list, init=False)
     _level: float = field(default=0.0, init=False)
-    _at: float = field(default=0.0, init=False)
-    _counted: int = field(default=0, init=False)
+    _updated_at: float = field(default=0.0, init=False)
+    _window_count: int = field(default=0, init=False)
 
-    def refuses(self, now: float, until: float) -> float:
-        """0 when a request that ends at `until` is taken at `now`, else the seconds to wait."""
-        while self._busy and self._busy[0] <= now:
-            heapq.heappop(self._busy)
-        if self.slots is not None and len(self._busy) >= self.slots:
-            return self._busy[0] - now + 1e-6
-        wait = self._turn(now) if self.rate is not None else 0.0
+    def admit(self, now: float, until: float) -> float:
+        """Return 0 if a request at `now` that ends at `until` is accepted, else the seconds to wait."""
+        while self._ends and self._ends[0] <= now:
+            heapq.heappop(self._ends)
+        if self.slots is not None and len(self._ends) >= self.slots:
+            return self._ends[0] - now + 1e-6
+        wait = self._admit_by_rate(now) if self.rate is not None else 0.0
         if not wait:
-            heapq.heappush(self._busy, until)
+            heapq.heappush(self._ends, until)
         return wait
 
-    def _turn(self, now: float) -> float:
+    def _admit_by_rate(self, now: float) -> float:
         assert self.rate is not None
         if self.burst is None:
-            if int(now) > self._at:
-                self._counted, self._at = 0, int(now)
-            if self._counted >= self.rate:
+            if int(now) > self._updated_at:
+                self._window_count, self._updated_at = 0, int(now)
+            if self._window_count >= self.rate:
                 return math.floor(now) + 1 - now
-            self._counted += 1
+            self._window_count += 1
             return 0.0
-        self._level = max(0.0, self._level - (now - self._at) * self.rate)
-        self._at = now
+        self._level = max(0.0, self._level - (now - self._updated_at) * self.rate)
+        self._updated_at = now
         if self._level > self.burst - 1 + 1e-9:
             return (self._level - self.burst + 1) / self.rate
         self._level += 1
         return 0.0
 
 
-def in_seconds(wait: float) -> dict[str, str]:
-    """Whole seconds, as most servers say it."""
+def format_as_seconds(wait: float) -> dict[str, str]:
+    """Return `Retry-After` in whole seconds, which most servers send."""
     return {"retry-after": str(math.ceil(wait))}
 
 
-def in_milliseconds(wait: float) -> dict[str, str]:
-    """Milliseconds, as OpenAI and Azure say it."""
+def format_as_milliseconds(wait: float) -> dict[str, str]:
+    """Return `retry-after-ms`, which OpenAI and Azure send."""
     return {"retry-after-ms": str(math.ceil(wait * 1000))}
 
 
-def as_a_date(wait: float) -> dict[str, str]:
-    """A moment, by the server's own clock."""
+def format_as_date(wait: float) -> dict[str, str]:
+    """Return `Retry-After` as a date by the server's own clock."""
     now = time.time()
     return {
         "date": formatdate(now, usegmt=True),
@@ -82,91 +81,95 @@ def as_a_date(wait: float) -> dict[str, str]:
     }
 
 
-def as_nonsense(_: float) -> dict[str, str]:
-    """Words that say nothing."""
+def format_unreadably(_: float) -> dict[str, str]:
+    """Return a `Retry-After` that no client can read."""
     return {"retry-after": "soon, maybe"}
 
 
-Say = Callable[[float], dict[str, str]]
-THROTTLED = json.dumps({"error": {"code": "rate_limit_exceeded", "message": "slow down"}})
-#: How DashScope's native wire says it.
-DASHSCOPE = json.dumps({"code": "Throttling.RateQuota", "message": "Requests rate limit exceeded."})
+RetryAfterFormat = Callable[[float], dict[str, str]]
+RATE_LIMIT_ERROR = json.dumps({"error": {"code": "rate_limit_exceeded", "message": "slow down"}})
+#: The same error in DashScope's native format.
+DASHSCOPE_RATE_LIMIT_ERROR = json.dumps(
+    {"code": "Throttling.RateQuota", "message": "Requests rate limit exceeded."}
+)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request to a limited server: when it came (after the first), its prompt, and what was done.
+    """A request to a limited server, `at` seconds after the first one.
 
-    `what` is answered, refused, down or failed; `told` are the seconds that it was told to wait.
+    `outcome` is answered, refused, down or failed; `retry_after` is the wait in the reply, 0 without one.
     """
 
     at: float
     prompt: str
-    what: str
-    told: float
+    outcome: str
+    retry_after: float
 
 
 @dataclass
-class Limited:
-    """A server that takes what `capacity` says and turns the rest away in the words of `say`.
+class LimitedServer:
+    """A server that accepts requests up to `capacity` and refuses the others with a 429.
 
-    It answers with `answer` after `latency(random)` seconds. During `outages` (from, to, after its
-    first request) it does what `down` says. It fails a `failing` share of requests with a 500, and
-    as many by hanging up. It turns away a `refusing` share at random, for a second.
+    It replies by `answer` after `latency(rng)` seconds. `retry_after_format` and `refusal_body` give the
+    headers and the body of a 429. During `outages` (start and end in seconds after the first request), it
+    replies with `outage_reply`. At random, it answers a share of `failure_share` with a 500, closes the
+    connection of as many, and refuses a share of `refusal_share` for a second.
     """
 
     capacity: Capacity
     latency: Callable[[random.Random], float]
     answer: Callable[[ChatRequest], Reply] = lambda _: Reply()
-    say: Say = in_seconds
-    refusal: str = THROTTLED
+    retry_after_format: RetryAfterFormat = format_as_seconds
+    refusal_body: str = RATE_LIMIT_ERROR
     outages: Sequence[tuple[float, float]] = ()
-    down: Reply = field(default_factory=lambda: Reply(status=503, body="down"))
-    failing: float = 0.0
-    refusing: float = 0.0
+    outage_reply: Reply = field(default_factory=lambda: Reply(status=503, body="down"))
+    failure_share: float = 0.0
+    refusal_share: float = 0.0
     clock: Callable[[], float] = time.monotonic
-    began: float | None = None
+    started_at: float | None = None
     log: list[Request] = field(default_factory=list)
-    chance: random.Random = field(default_factory=lambda: random.Random(7))
+    rng: random.Random = field(default_factory=lambda: random.Random(7))
 
     def __call__(self, request: ChatRequest) -> Reply:
         now = self.clock()
-        self.began = now if self.began is None else self.began
-        what, told, reply = self._decide(now - self.began, request)
-        self.log.append(Request(now - self.began, request.prompt, what, told))
+        self.started_at = now if self.started_at is None else self.started_at
+        outcome, retry_after, reply = self._decide(now - self.started_at, request)
+        self.log.append(Request(now - self.started_at, request.prompt, outcome, retry_after))
         return reply
 
     def _decide(self, now: float, chat_request: ChatRequest) -> tuple[str, float, Reply]:
         if any(begin <= now < end for begin, end in self.outages):
-            return "down", float(self.down.headers.get("retry-after", 0)), self.down
-        latency = self.latency(self.chance)
-        wait = self.capacity.refuses(now, now + latency)
-        if self.refusing and self.chance.random() < self.refusing:
+            return "down", float(self.outage_reply.headers.get("retry-after", 0)), self.outage_reply
+        latency = self.latency(self.rng)
+        wait = self.capacity.admit(now, now + latency)
+        if self.refusal_share and self.rng.random() < self.refusal_share:
             wait = 1.0
         if wait:
-            told = 0.0 if self.say is as_nonsense else wait
-            return "refused", told, Reply(status=429, headers=self.say(wait), body=self.refusal)
-        if self.chance.random() < 2 * self.failing:
-            reset = self.chance.random() < 0.5
+            retry_after = 0.0 if self.retry_after_format is format_unreadably else wait
+            reply = Reply(status=429, headers=self.retry_after_format(wait), body=self.refusal_body)
+            return "refused", retry_after, reply
+        if self.rng.random() < 2 * self.failure_share:
+            reset = self.rng.random() < 0.5
             return "failed", 0.0, Reply(status=500, body="oops", reset=reset, delay=latency)
         return "answered", 0.0, Reply(text=self.answer(chat_request).text, delay=latency)
 
 
-def early(log: Sequence[Request]) -> int:
-    """Requests that came before the moment that their prompt was last told to wait for."""
+def count_early_requests(log: Sequence[Request]) -> int:
+    """Return how many requests came before the wait in the last reply to their prompt was over."""
     not_before: dict[str, float] = {}
     result = 0
     for request in log:
         result += request.at < not_before.get(request.prompt, 0.0)
-        not_before[request.prompt] = request.at + min(request.told, MAX_RETRY_AFTER)
+        not_before[request.prompt] = request.at + min(request.retry_after, MAX_RETRY_AFTER)
     return result
 
 
-def back_after(log: Sequence[Request], recovered: float, rate: float) -> float:
-    """Seconds from `recovered` until five seconds begin in which 90 % of `rate` are answered."""
-    answered = [request.at for request in log if request.what == "answered"]
+def measure_recovery(log: Sequence[Request], recovered: float, rate: float) -> float:
+    """Return the seconds from `recovered` to the first five seconds in which 90 % of `rate` are answered."""
+    times = [request.at for request in log if request.outcome == "answered"]
     for step in range(240):
         begin = recovered + step / 2
-        if sum(begin <= at < begin + 5 for at in answered) >= 0.9 * 5 * rate:
+        if sum(begin <= at < begin + 5 for at in times) >= 0.9 * 5 * rate:
             return step / 2
     return math.inf

@@ -1,8 +1,8 @@
-"""Sends SIGTERM, SIGINT and SIGHUP to `judge run` while it judges, and times how it ends.
+"""Send SIGTERM, SIGINT and SIGHUP to `judge run` while it judges, and measure how it ends.
 
-    python -m tests.fault_injection.signals [--signals 200] [--anywhere 60] [--seed N] [--hearing 0.1]
+    python -m tests.fault_injection.signals [--signals 200] [--at-any-moment 60] [--seed N] [--max-delay 0.1]
 
-Calls must stop at once, and what is in flight must come home and be kept.
+No call may start after a signal, and the answers to calls in flight must be stored.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 
 from tests.fault_injection import killing, table
 from tests.fault_injection.killing import RunSetup
-from tests.fault_injection.provider import Provider, names_the_pair, provider
-from tests.fault_injection.table import Figure, report
+from tests.fault_injection.provider import Provider, reply_with_pair, start_provider
+from tests.fault_injection.table import Figure, print_figures
 from tests.support.fake_server import ChatRequest, Reply
 
 PAIRS, IN_FLIGHT, SHUTDOWN_TIMEOUT = 200, 16, 5.0
@@ -28,98 +28,98 @@ NUMBERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 @dataclass
 class Tally:
-    """What came of all signals; times are in seconds."""
+    """Counts and times (in seconds) over all signals."""
 
-    hearing: float
+    max_delay: float
     sent: int = 0
     codes: set[int] = field(default_factory=set)
-    late: int = 0
-    latest: float = 0.0
+    late_calls: int = 0
+    latest_call: float = 0.0
     unsaved: int = 0
     slowest: float = 0.0
-    silent: int = 0
-    anywhere: list[int] = field(default_factory=list)
+    without_message: int = 0
+    codes_at_any_moment: list[int] = field(default_factory=list)
 
 
 def answer(request: ChatRequest) -> Reply:
-    """Takes 50 to 305 ms, as the prompt decides."""
-    chance = sha256(request.prompt.encode()).digest()[0]
-    return Reply(text=names_the_pair(request).text, delay=0.05 + chance / 1000)
+    """Reply after 50 to 305 ms, by the hash of the prompt."""
+    rng = sha256(request.prompt.encode()).digest()[0]
+    return Reply(text=reply_with_pair(request).text, delay=0.05 + rng / 1000)
 
 
-def interrupt(here: RunSetup, questions: Provider, chance: random.Random, tally: Tally) -> None:
-    """Starts a run, sends it a signal after some of its requests, and looks at how it ends."""
-    before, child = questions.count, killing.command(here)
-    after = chance.randint(1, PAIRS * 3 // 4)
-    while questions.count < before + after:
-        assert not child.ended(), child.output
+def send_signal_while_judging(setup: RunSetup, provider: Provider, rng: random.Random, tally: Tally) -> None:
+    """Start a run, send it a signal after some of its requests, and count how it ends."""
+    before, child = provider.count, killing.start_command(setup)
+    after = rng.randint(1, PAIRS * 3 // 4)
+    while provider.count < before + after:
+        assert not child.has_ended(), child.output
         time.sleep(0.001)
-    time.sleep(chance.uniform(0, 0.05))
+    time.sleep(rng.uniform(0, 0.05))
     sent = time.monotonic()
     child.send(NUMBERS[tally.sent % len(NUMBERS)])
     tally.sent += 1
     tally.codes.add(child.wait(SHUTDOWN_TIMEOUT + 20))
     tally.slowest = max(tally.slowest, time.monotonic() - sent)
-    tally.silent += "is kept" not in child.output
-    requests = questions.requests(before)
-    tally.late += sum(request.at > sent + tally.hearing for request in requests)
-    tally.latest = max(tally.latest, *(request.at - sent for request in requests))
-    content = killing.read_store(here.store)
+    tally.without_message += "is kept" not in child.output
+    requests = provider.requests(before)
+    tally.late_calls += sum(request.at > sent + tally.max_delay for request in requests)
+    tally.latest_call = max(tally.latest_call, *(request.at - sent for request in requests))
+    content = killing.read_store(setup.store)
     tally.unsaved += len({request.pair for request in requests} - content.keys.keys()) + len(content.leases)
 
 
-def surprise(here: RunSetup, delay: float, tally: Tally) -> None:
-    """Sends a signal to a run so long after it took its folder: while it judges, or writes what it found."""
-    child = killing.command(here)
-    while not (here.out / ".lock").exists():
+def send_signal_at_any_moment(setup: RunSetup, delay: float, tally: Tally) -> None:
+    """Send a signal `delay` seconds after a run locked its folder: while it judges or writes its files."""
+    child = killing.start_command(setup)
+    while not (setup.out / ".lock").exists():
         time.sleep(0.001)
     time.sleep(delay)
-    child.send(NUMBERS[len(tally.anywhere) % len(NUMBERS)])
-    tally.anywhere.append(child.wait(SHUTDOWN_TIMEOUT + 20))
+    child.send(NUMBERS[len(tally.codes_at_any_moment) % len(NUMBERS)])
+    tally.codes_at_any_moment.append(child.wait(SHUTDOWN_TIMEOUT + 20))
     assert "Traceback" not in child.output, child.output
-    killing.check_files(here.out, {})
+    killing.check_files(setup.out, {})
 
 
-def figures(tally: Tally) -> list[Figure]:
-    allowed, codes = SHUTDOWN_TIMEOUT + 1, {*tally.anywhere}
+def list_figures(tally: Tally) -> list[Figure]:
+    allowed, codes = SHUTDOWN_TIMEOUT + 1, {*tally.codes_at_any_moment}
     return [
-        Figure("signals", tally.sent, "", tally.sent > 0),
-        Figure("codes at any moment", sorted(codes), "of [0, 130]", codes <= {0, 130}),
-        Figure("exit codes", sorted(tally.codes), "[130]", tally.codes == {130}),
-        Figure("calls begun after it", tally.late, "0", tally.late == 0),
+        Figure("signals", tally.sent, "> 0", tally.sent > 0),
+        Figure("codes at any moment", sorted(codes), "0 or 130", codes <= {0, 130}),
+        Figure.expect_equal("exit codes", sorted(tally.codes), [130]),
+        Figure.expect_equal("calls after a signal", tally.late_calls, 0),
         Figure(
-            "last call begun, s after",
-            f"{tally.latest:.3f}",
-            f"<= {tally.hearing}",
-            tally.latest <= tally.hearing,
+            "last call, s after a signal",
+            f"{tally.latest_call:.3f}",
+            f"<= {tally.max_delay}",
+            tally.latest_call <= tally.max_delay,
         ),
-        Figure("answers in flight not saved", tally.unsaved, "0", tally.unsaved == 0),
+        Figure.expect_equal("answers in flight that were not stored", tally.unsaved, 0),
         Figure("slowest end, s", f"{tally.slowest:.2f}", f"<= {allowed:g}", tally.slowest <= allowed),
-        Figure("ends without a word", tally.silent, "0", tally.silent == 0),
+        Figure.expect_equal("ends without a message", tally.without_message, 0),
     ]
 
 
 def main() -> int:
-    """Sends as many signals as asked and prints the figures; exit code 1 when one is missed."""
-    parser = table.parser(__doc__)
+    """Send as many signals as the options say and print the figures; return 1 if one misses its target."""
+    parser = table.make_parser(__doc__)
     parser.add_argument("--signals", type=int, default=200)
-    parser.add_argument("--anywhere", type=int, default=60)
+    parser.add_argument("--at-any-moment", type=int, default=60)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    parser.add_argument("--hearing", type=float, default=0.1, help="seconds that a busy machine may take")
+    parser.add_argument("--max-delay", type=float, default=0.1, help="seconds that a busy machine may take")
     arguments = parser.parse_args()
     for each in NUMBERS:
-        signal.signal(each, signal.SIG_DFL)  # a background job inherits deaf ears, and judge respects that
-    chance, tally = random.Random(arguments.seed), Tally(arguments.hearing)
-    with tempfile.TemporaryDirectory() as name, provider(answer, Path(name)) as server:
+        signal.signal(each, signal.SIG_DFL)  # a background job inherits SIG_IGN, which judge keeps
+    rng, tally = random.Random(arguments.seed), Tally(arguments.max_delay)
+    with tempfile.TemporaryDirectory() as name, start_provider(answer, Path(name)) as provider:
         killing.warm_up(Path(name) / "warm")
         for number in range(arguments.signals):
-            here = killing.run_setup(Path(name) / f"run{number}", server.url, PAIRS, IN_FLIGHT)
-            interrupt(here, server, chance, tally)
-        for number in range(arguments.anywhere):
-            here = killing.run_setup(Path(name) / f"any{number}", server.url, 20, IN_FLIGHT)
-            surprise(here, chance.uniform(0, 1), tally)
+            setup = killing.make_run_setup(Path(name) / f"run{number}", provider.url, PAIRS, IN_FLIGHT)
+            send_signal_while_judging(setup, provider, rng, tally)
+        for number in range(arguments.at_any_moment):
+            setup = killing.make_run_setup(Path(name) / f"any{number}", provider.url, 20, IN_FLIGHT)
+            send_signal_at_any_moment(setup, rng.uniform(0, 1), tally)
     print(f"seed {arguments.seed}")
-    return report(figures(tally))
+    return print_figures(list_figures(tally))
 
 
 if __name__ == "__main__":

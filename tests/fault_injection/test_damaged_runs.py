@@ -12,12 +12,13 @@ import pytest
 from tests.fault_injection import damage
 from tests.support.command_line import inject_faults
 
-#: For each file the commands that read it, and what they say of files that are none of JSON.
+#: The commands that read each file.
 READERS = {
     "run/results.json": ("score", "show", "annotate", "plan", "baseline set"),
     "run/summary.json": ("compare", "report", "score"),
     "run/judgments.jsonl": ("score", "compare two", "agree"),
 }
+#: The message for each damage of a JSON file.
 MESSAGES = {
     "utf-16": "is not UTF-8",
     "NaN": "NaN is no number of JSON",
@@ -38,17 +39,18 @@ def without_garbage_collection() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("whole")
-    damage.make(folder)
-    return folder
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a run and nights."""
+    result = tmp_path_factory.mktemp("whole")
+    damage.make_folder(result)
+    return result
 
 
 @pytest.mark.parametrize("file", READERS)
-def test_a_file_that_is_damaged_is_named_with_what_is_wrong(whole: Path, file: str) -> None:
-    damages = {case.name: case for case in damage.damages(file, (whole / file).read_bytes())}
+def test_a_file_that_is_damaged_is_named_with_what_is_wrong(folder: Path, file: str) -> None:
+    damages = {case.name: case for case in damage.yield_damages(file, (folder / file).read_bytes())}
     for name, words in MESSAGES.items():
-        for command, result in damage.try_case(whole, damages[name], READERS[file]).items():
+        for command, result in damage.try_case(folder, damages[name], READERS[file]).items():
             assert result.code == 2, (name, command, result)
             assert result.errors.count("\n") == 1
             assert Path(file).name in result.errors
@@ -68,13 +70,13 @@ def test_a_file_that_is_damaged_is_named_with_what_is_wrong(whole: Path, file: s
     ],
 )
 def test_a_wrong_type_is_refused(
-    whole: Path, file: str, field: tuple[object, ...], value: object, command: str
+    folder: Path, file: str, field: tuple[object, ...], value: object, command: str
 ) -> None:
-    def damaged(content: bytes) -> bytes:
+    def replace_field(content: bytes) -> bytes:
         first, end, rest = content.partition(b"\n") if file.endswith("jsonl") else (content, b"", b"")
-        return damage.laid_out(damage.replaced(json.loads(first), field, value), file) + end + rest
+        return damage.format_json(damage.replace_value(json.loads(first), field, value), file) + end + rest
 
-    (result,) = damage.try_case(whole, damage.Case(file, "", damaged), [command]).values()
+    (result,) = damage.try_case(folder, damage.Case(file, "", replace_field), [command]).values()
     assert result.code == 2, result
     assert result.errors.count("\n") == 1
 

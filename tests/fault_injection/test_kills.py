@@ -1,4 +1,4 @@
-"""Killed or told to end at any moment, a run loses no verdict that it called durable: quick forms.
+"""A run that is killed or gets a signal loses no verdict that it called durable: short forms.
 
 The full forms are `python -m tests.fault_injection.kills`, `….signals` and `….night`.
 """
@@ -15,7 +15,7 @@ from tests.support.command_line import inject_faults
     "words",
     [
         ("kills", "--kills", 10),
-        ("signals", "--signals", 3, "--anywhere", 0, "--hearing", 1),
+        ("signals", "--signals", 3, "--at-any-moment", 0, "--max-delay", 1),
         ("night", "--pairs", 300, "--kills", 1, "--concurrency", 2),
     ],
     ids=("kills", "signals", "night"),

@@ -15,7 +15,7 @@ from judge.client.retry import Limits
 from judge.errors import CallError, RetryableError, RunIncomplete
 from judge.models.error_mapping import read_retry_after
 from judge.records import GRADED, Call, Completion, Prompt
-from tests.fault_injection.servers import Limited, Request
+from tests.fault_injection.servers import LimitedServer, Request
 from tests.support import virtual_time
 from tests.support.fake_server import ChatRequest, Reply
 
@@ -84,7 +84,7 @@ def prompt(text: str) -> Prompt:
     return Prompt("", text, {}, "graded/en", "", "", "en", GRADED)
 
 
-def simulate(server: Limited, pairs: int, limits: Limits, refuses_in: float = 0.002) -> Story:
+def simulate(server: LimitedServer, pairs: int, limits: Limits, refuses_in: float = 0.002) -> Story:
     """What becomes of `pairs` at `server`, of which as many are asked about at once as in a real run.
 
     It turns a request away after `refuses_in` seconds.

@@ -11,14 +11,14 @@ import pytest
 from judge.client.retry import Limits
 from tests.fault_injection.servers import (
     Capacity,
-    Limited,
-    Say,
-    as_a_date,
-    as_nonsense,
-    back_after,
-    early,
-    in_milliseconds,
-    in_seconds,
+    LimitedServer,
+    RetryAfterFormat,
+    count_early_requests,
+    format_as_date,
+    format_as_milliseconds,
+    format_as_seconds,
+    format_unreadably,
+    measure_recovery,
 )
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, Reply
@@ -43,13 +43,13 @@ def unevenly(chance: Random) -> float:
     return 0.5 * chance.lognormvariate(0, 0.35)
 
 
-def run(server: Limited, pairs: int) -> Story:
+def run(server: LimitedServer, pairs: int) -> Story:
     """The story of `pairs` at `server`, after checking what holds for every story."""
     story = simulate(server, pairs, LIMITS)
-    assert early(story.log) == 0
+    assert count_early_requests(story.log) == 0
     assert not story.lost
     assert story.stopped is None
-    assert sum(request.what == "answered" for request in story.log) == pairs
+    assert sum(request.outcome == "answered" for request in story.log) == pairs
     return story
 
 
@@ -68,32 +68,32 @@ def test_a_limited_rate_is_used_to_nine_tenths_with_few_requests_too_many(
     capacity: Capacity, rate: float, latency: object
 ) -> None:
     assert callable(latency)
-    story = run(Limited(replace(capacity), latency), min(50 * int(rate), 3000))
+    story = run(LimitedServer(replace(capacity), latency), min(50 * int(rate), 3000))
     assert story.rate >= 0.9 * rate
     assert story.requests <= 1.10
-    refused = [request.at for request in story.log if request.what == "refused"]
+    refused = [request.at for request in story.log if request.outcome == "refused"]
     assert len(refused) <= 0.05 * len(story.log)
     if capacity.slots is None:
         assert sum(at > 1 for at in refused) <= (0.02 if rate >= 100 else 0.03) * len(story.log)
 
 
 def test_refusals_that_come_late_slow_the_first_burst_down() -> None:
-    story = simulate(Limited(Capacity(rate=10), at_once), 300, LIMITS, refuses_in=0.05)
+    story = simulate(LimitedServer(Capacity(rate=10), at_once), 300, LIMITS, refuses_in=0.05)
     # No more than are in flight before the first refusal is known.
-    assert sum(request.what == "refused" and request.at < 1 for request in story.log) <= 64
+    assert sum(request.outcome == "refused" and request.at < 1 for request in story.log) <= 64
 
 
 @check_each("seconds", [0.5, 1.0])
 @check_each("burst", [None, 10])
 def test_a_server_that_refuses_late_is_asked_little_more(burst: int | None, seconds: float) -> None:
-    server = Limited(Capacity(rate=10, burst=burst), lambda _: 0.0)
+    server = LimitedServer(Capacity(rate=10, burst=burst), lambda _: 0.0)
     story = simulate(server, 500, LIMITS, refuses_in=seconds)
     assert story.rate >= 0.9 * 10
     # 64 requests are sent before the first refusal is known.
     assert story.requests <= 1.3
 
 
-class RefusingLate(Limited):
+class RefusingLate(LimitedServer):
     """A server that answers in its latency, and refuses only after two seconds."""
 
     def __call__(self, request: ChatRequest) -> Reply:
@@ -112,20 +112,22 @@ def test_a_limited_number_at_once_is_found(latency: object) -> None:
     assert callable(latency)
     chance = Random(1)
     mean = sum(latency(chance) for _ in range(2000)) / 2000
-    story = run(Limited(Capacity(slots=8), latency), 600)
+    story = run(LimitedServer(Capacity(slots=8), latency), 600)
     assert story.rate >= 0.9 * 8 / mean
     assert story.requests <= 1.05
 
 
-@pytest.mark.parametrize("say", [in_seconds, in_milliseconds, as_a_date, as_nonsense])
-def test_however_a_server_says_when_to_come_again_it_is_kept(say: Say) -> None:
-    story = run(Limited(Capacity(rate=10, burst=10), at_once, say=say), 500)
+@pytest.mark.parametrize(
+    "say", [format_as_seconds, format_as_milliseconds, format_as_date, format_unreadably]
+)
+def test_however_a_server_says_when_to_come_again_it_is_kept(say: RetryAfterFormat) -> None:
+    story = run(LimitedServer(Capacity(rate=10, burst=10), at_once, retry_after_format=say), 500)
     assert story.rate >= 9
     assert story.requests <= 1.10
 
 
 def test_a_server_without_limits_is_asked_as_much_as_may_be() -> None:
-    story = run(Limited(Capacity(), half_a_second), 1000)
+    story = run(LimitedServer(Capacity(), half_a_second), 1000)
     assert story.rate >= 0.9 * 64 / 0.5
     assert story.requests == 1
 
@@ -141,28 +143,28 @@ def test_a_server_without_limits_is_asked_as_much_as_may_be() -> None:
     ],
 )
 def test_an_outage_costs_little_and_no_pair_and_is_soon_forgotten(down: Reply, most: float) -> None:
-    server = Limited(Capacity(rate=10, burst=10), half_a_second, outages=[OUTAGE], down=down)
+    server = LimitedServer(Capacity(rate=10, burst=10), half_a_second, outages=[OUTAGE], outage_reply=down)
     story = run(server, 900)
     assert story.requests <= most
-    assert back_after(story.log, OUTAGE[1], 10) <= 30
+    assert measure_recovery(story.log, OUTAGE[1], 10) <= 30
 
 
 def test_servers_errors_do_not_shrink_what_a_server_is_asked() -> None:
-    story = run(Limited(Capacity(), half_a_second, failing=0.025), 3000)
+    story = run(LimitedServer(Capacity(), half_a_second, failure_share=0.025), 3000)
     assert story.rate >= 0.8 * 64 / 0.5
     assert story.requests == pytest.approx(1.05, abs=0.02)
 
 
 def test_a_server_that_turns_away_at_random_is_not_throttled_to_a_standstill() -> None:
-    fault_free = run(Limited(Capacity(), half_a_second), 1500)
-    story = run(Limited(Capacity(), half_a_second, refusing=0.05), 1500)
+    fault_free = run(LimitedServer(Capacity(), half_a_second), 1500)
+    story = run(LimitedServer(Capacity(), half_a_second, refusal_share=0.05), 1500)
     assert story.seconds <= 1.35 * fault_free.seconds
 
 
 @check_each("seed", range(5))
 def test_a_tenth_turned_away_at_random_teaches_no_limit(seed: int) -> None:
-    fault_free = run(Limited(Capacity(), half_a_second), 2000)
-    story = run(Limited(Capacity(), half_a_second, refusing=0.1, chance=Random(seed)), 2000)
+    fault_free = run(LimitedServer(Capacity(), half_a_second), 2000)
+    story = run(LimitedServer(Capacity(), half_a_second, refusal_share=0.1, rng=Random(seed)), 2000)
     assert story.seconds <= 2.5 * fault_free.seconds
 
 
@@ -173,7 +175,7 @@ class Seldom(Capacity):
         super().__init__()
         self._seconds, self._again = seconds, 0.0
 
-    def refuses(self, now: float, until: float) -> float:
+    def admit(self, now: float, until: float) -> float:
         if now < self._again:
             return self._again - now
         self._again = now + self._seconds
@@ -185,7 +187,9 @@ def test_a_server_that_seldom_takes_a_request_is_seldom_asked(
     seconds: float, pairs: int, most: float
 ) -> None:
     patient = replace(LIMITS, max_wait=math.inf)
-    story = simulate(Limited(Seldom(seconds), half_a_second, say=as_nonsense), pairs, patient)
+    story = simulate(
+        LimitedServer(Seldom(seconds), half_a_second, retry_after_format=format_unreadably), pairs, patient
+    )
     assert story.stopped is None
     assert not story.lost
     assert story.requests <= most
@@ -193,17 +197,17 @@ def test_a_server_that_seldom_takes_a_request_is_seldom_asked(
 
 
 def test_a_server_that_stays_dead_ends_the_run_after_its_patience() -> None:
-    story = simulate(Limited(Capacity(), half_a_second, outages=[(5.0, math.inf)]), 9000, LIMITS)
+    story = simulate(LimitedServer(Capacity(), half_a_second, outages=[(5.0, math.inf)]), 9000, LIMITS)
     assert story.stopped is not None
     assert "no answer from simulated for 60" in str(story.stopped)
     assert not story.lost
     assert 600 <= story.seconds <= 615
-    down = [request for request in story.log if request.what == "down"]
+    down = [request for request in story.log if request.outcome == "down"]
     assert len(down) <= 64 + 600 / 5 + 10
 
 
 def test_retries_are_few_at_a_server_that_fails_half_of_the_time() -> None:
-    story = simulate(Limited(Capacity(), half_a_second, failing=0.25), 1000, LIMITS)
-    failed = sum(request.what == "failed" for request in story.log)
+    story = simulate(LimitedServer(Capacity(), half_a_second, failure_share=0.25), 1000, LIMITS)
+    failed = sum(request.outcome == "failed" for request in story.log)
     answered = len(story.log) - failed
     assert len(story.log) - 1000 <= 0.1 * answered + 200 + 4 * 64
