@@ -25,14 +25,14 @@ from judge.dataset.read import read_dataset
 from judge.example import path as example
 from tests.support.cases import check_each
 from tests.support.command_line import command
-from tests.support.factories import fenced, numbered, write_rows
+from tests.support.factories import fenced, make_rows, write_rows
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
-from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, decide
-from tests.support.markdown import READMES, ROOT, Document, documents, page, pages
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, reply_with_token_shares
+from tests.support.markdown import READMES, ROOT, Document, find_page, list_documents, list_pages
 from tests.support.rerank_server import rerank
 
 #: What runs: both READMEs and the English pages.
-RUN = [Document(path) for path in READMES.values()] + pages("en")
+RUN = [Document(path) for path in READMES.values()] + list_pages("en")
 #: What each sample on the page of the Python API prints.
 PRINTED = ("nDCG@10", "nDCG@5", "0.5 [{'rank': 1")
 
@@ -90,7 +90,7 @@ def grade(request: ChatRequest) -> Reply:
     if request.path.endswith("/rerank"):
         return rerank(request)
     if request.body and "logprobs" in request.body:
-        return decide(request, {"2": 0.9, "3": 0.1})
+        return reply_with_token_shares(request, {"2": 0.9, "3": 0.1})
     for start, answer in ANSWERS.items():
         if request.prompt.startswith(start):
             return Reply(text=json.dumps(answer))
@@ -129,7 +129,7 @@ def workspace(demo: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.Monkey
     for labels in ("labels.csv", "gpt.qrels", "human.qrels"):
         shutil.copy(runs / "demo" / "qrels.txt", folder / labels)
     write_rows(
-        folder / "results.jsonl", [{**row, "query_id": "q1", "query": "q"} for row in numbered(1, 2, 3)]
+        folder / "results.jsonl", [{**row, "query_id": "q1", "query": "q"} for row in make_rows(1, 2, 3)]
     )
     snippet = read_dataset(folder / "results.jsonl", lang="auto", max_chars=4000).rankings[0].snippets[0]
     (folder / "people.qrels").write_text(f"q1 0 {snippet.id} 2\n", encoding="utf-8")
@@ -219,7 +219,7 @@ def test_the_python_samples_run_one_after_the_other(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    for sample, text in zip(page("en", "python").code("python"), PRINTED, strict=True):
+    for sample, text in zip(find_page("en", "python").code("python"), PRINTED, strict=True):
         exec(compile(sample, "sample.py", "exec"), {"__name__": "__main__"})  # noqa: S102
         assert text in capsys.readouterr().out
 
@@ -258,7 +258,7 @@ def test_the_sample_for_ir_measures_gives_the_mean_of_the_run(
     mean = summary["engines"]["compass"]["measures"][measure]["mean"]
     (sample,) = (
         block.text.replace("nDCG@10", measure)
-        for block in page("en", "formats").blocks
+        for block in find_page("en", "formats").blocks
         if block.name == "ir-measures"
     )
     assert ir_measures_mean(sample, capsys) == pytest.approx(mean, abs=1e-12)
@@ -278,13 +278,13 @@ def test_json_is_valid_and_rows_are_datasets(
             run_ok(["run", "d.jsonl", "-m", "lexical", "--out", f"runs/{number}"])
 
 
-@check_each("document", documents())
+@check_each("document", list_documents())
 def test_toml_is_valid(document: Document) -> None:
     for text in document.code("toml"):
         assert tomllib.loads(text)
 
 
-@check_each("document", documents())
+@check_each("document", list_documents())
 def test_every_module_named_as_a_command_is_there(document: Document) -> None:
     for module in re.findall(r"python -m (tests\.[\w.]+)", document.text):
         assert (ROOT / (module.replace(".", "/") + ".py")).is_file(), module
@@ -312,7 +312,7 @@ def test_the_demo_installs_nothing_that_only_tests_need() -> None:
 def test_the_distribution_is_search_judge_and_the_command_is_judge() -> None:
     installed = importlib.metadata.distribution("search-judge")
     assert {entry.name for entry in installed.entry_points} == {"judge"}
-    files = [*(document.path for document in documents()), ROOT / "pyproject.toml"]
+    files = [*(document.path for document in list_documents()), ROOT / "pyproject.toml"]
     for file in (*files, *(ROOT / "judge").rglob("*.py"), *(ROOT / "tests").rglob("*.py")):
         text = file.read_text(encoding="utf-8")
         for wrong in re.findall(r"(?<!search-)\bjudge\[[a-z,]+\]", text):

@@ -30,7 +30,7 @@ from judge.nightly.record import EXIT_CODES
 from judge.report.payload import ERRORS, FLAGS
 from tests.support.cases import check_each
 from tests.support.command_line import command
-from tests.support.markdown import LANGUAGES, Document, page
+from tests.support.markdown import LANGUAGES, Document, find_page
 from tests.support.server_thread import ThreadedServer
 from tests.unit.collect.engine_calls import answers, write_queries
 
@@ -109,7 +109,7 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
     example: str, language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     block = re.search(
-        rf"<!-- example: {example} -->\n```toml\n(.*?)```", page(language, "collecting").text, re.DOTALL
+        rf"<!-- example: {example} -->\n```toml\n(.*?)```", find_page(language, "collecting").text, re.DOTALL
     )
     assert block is not None
     write_queries(tmp_path, "茶 & tea")
@@ -131,17 +131,17 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_key_slot_and_engine_of_collect_is_documented(language: str) -> None:
-    cells = first_cells(page(language, "collecting"))
+    cells = first_cells(find_page(language, "collecting"))
     names = {*keys_of(CollectConfig), *EngineTable.model_fields}
     assert names | {f"{{{slot}}}" for slot in SLOTS} | {*KNOWN} <= cells
-    text = page(language, "collecting").text
+    text = find_page(language, "collecting").text
     for engine in KNOWN.values():
         assert not engine.key or f"`{engine.key}`" in text, engine.name
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_rule_status_and_webhook_of_nightly_is_documented(language: str) -> None:
-    document = page(language, "nightly")
+    document = find_page(language, "nightly")
     cells = first_cells(document)
     assert {field.name for field in fields(NightlyConfig)} | {*FORMATS} | {*EXIT_CODES} <= cells
     codes = {row[0]: row[1] for row in document.rows if row[1] in ("0", "1", "3")}
@@ -151,7 +151,7 @@ def test_every_rule_status_and_webhook_of_nightly_is_documented(language: str) -
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_webhook_of_the_page_is_a_webhook(language: str) -> None:
-    (text,) = page(language, "nightly").code("toml")
+    (text,) = find_page(language, "nightly").code("toml")
     table = tomllib.loads(text)["nightly"]["webhook"]
     webhook = Webhook.from_options(
         WebhookOptions(**table),
@@ -168,7 +168,7 @@ def test_the_webhook_of_the_page_is_a_webhook(language: str) -> None:
 def test_the_defaults_in_the_tables_are_those_of_the_program(
     language: str, name: str, config: type[CollectConfig | Config | NightlyConfig]
 ) -> None:
-    shown = {row[0].strip("`"): row[-1] for row in page(language, name).rows}
+    shown = {row[0].strip("`"): row[-1] for row in find_page(language, name).rows}
     defaults = {
         name: field.default
         for name, field in fields_of(config).items()
@@ -180,15 +180,15 @@ def test_the_defaults_in_the_tables_are_those_of_the_program(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_option_of_a_run_is_documented(language: str) -> None:
-    assert {*Config.option_names()} <= first_cells(page(language, "configuration"))
-    text = page(language, "configuration").text
+    assert {*Config.option_names()} <= first_cells(find_page(language, "configuration"))
+    text = find_page(language, "configuration").text
     for option in CHANGEABLE_OPTIONS - {"out"}:
         assert text.count(f"`{option}`") >= 2, option
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_command_is_documented(language: str) -> None:
-    cells = first_cells(page(language, "cli"))
+    cells = first_cells(find_page(language, "cli"))
     group = get_command(app)
     assert isinstance(group, TyperGroup)
     assert {*group.commands} == {cell.split()[1] for cell in cells if cell.startswith("judge ")}
@@ -196,7 +196,7 @@ def test_every_command_is_documented(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_measure_and_parameter_is_documented(language: str) -> None:
-    cells = first_cells(page(language, "measures"))
+    cells = first_cells(find_page(language, "measures"))
     assert {
         kind.name + {"needed": "@k", "optional": "[@k]", "none": ""}[kind.cutoff]
         for kind in MEASURE_KINDS.values()
@@ -207,7 +207,7 @@ def test_every_measure_and_parameter_is_documented(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_error_and_flag_is_documented(language: str) -> None:
-    assert {*ERRORS, *FLAGS} <= first_cells(page(language, "formats"))
+    assert {*ERRORS, *FLAGS} <= first_cells(find_page(language, "formats"))
 
 
 @pytest.fixture(scope="module")
@@ -225,15 +225,15 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_file_and_key_of_a_night_is_documented(language: str, nights: Path) -> None:
     night = nights / "2026-11-20"
-    cells = first_cells(page(language, "formats"))
+    cells = first_cells(find_page(language, "formats"))
     for name in ("night.json", "summary.json"):
         keys = json.loads((night / name).read_text(encoding="utf-8"))
         assert {*keys} <= cells, name
     engine = json.loads((night / "summary.json").read_text(encoding="utf-8"))["engines"]["compass"]
     counts = {"answered", "empty", "errors", "absent", "measures"}
-    assert {*engine} <= cells | first_cells(page(language, "measures")) | counts
+    assert {*engine} <= cells | first_cells(find_page(language, "measures")) | counts
     header = (night / "scores.csv").read_text(encoding="utf-8").splitlines()[0]
-    assert all(f"`{column}`" in page(language, "formats").text for column in header.split(","))
+    assert all(f"`{column}`" in find_page(language, "formats").text for column in header.split(","))
     files = {re.sub(r"^run\.\w+\.trec$", "run.<engine>.trec", path.name) for path in night.iterdir()}
     documented = {name.removeprefix("DAY/").rstrip("/") for name in cells}
     assert files - {".lock"} <= documented

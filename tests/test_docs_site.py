@@ -16,13 +16,13 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.cases import check_each
-from tests.support.markdown import READMES, ROOT, Document, documents, page, pages
+from tests.support.markdown import READMES, ROOT, Document, find_page, list_documents, list_pages
 from tests.support.source_code import parse_module
 
 PICTURES = sorted((ROOT / "docs" / "assets").glob("*.svg"))
 BOTH = [
     (Document(READMES["en"]), Document(READMES["zh"])),
-    *((each, page("zh", each.path.stem)) for each in pages("en")),
+    *((each, find_page("zh", each.path.stem)) for each in list_pages("en")),
 ]
 
 
@@ -44,7 +44,7 @@ def identify(document: Document) -> str:
 
 
 def test_both_languages_have_the_same_pages() -> None:
-    english, chinese = ([each.path.name for each in pages(language)] for language in ("en", "zh"))
+    english, chinese = ([each.path.name for each in list_pages(language)] for language in ("en", "zh"))
     assert english == chinese
     nav = re.findall(r"^      - (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(nav) == english
@@ -64,7 +64,7 @@ def test_both_languages_have_the_same_structure(english: Document, chinese: Docu
         assert [each.code for each in chinese.blocks] == [each.code for each in english.blocks]
 
 
-@check_each("document", documents())
+@check_each("document", list_documents())
 def test_links_lead_to_files_and_headings(document: Document) -> None:
     for link in document.links:
         if link.startswith(("https://", "http://")):
@@ -80,7 +80,9 @@ def test_links_lead_to_files_and_headings(document: Document) -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as the page on development tells."""
     folder = tmp_path_factory.mktemp("site")
-    (command,) = (line for line in page("en", "development").code("sh")[1].splitlines() if "mkdocs" in line)
+    (command,) = (
+        line for line in find_page("en", "development").code("sh")[1].splitlines() if "mkdocs" in line
+    )
     words = command.split("uv run --extra docs mkdocs ")[1].split()
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", *words, "-d", str(folder)], cwd=ROOT, capture_output=True, text=True,
@@ -92,7 +94,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site: Path) -> None:
     built = list(site.rglob("*.html"))
-    assert len(built) == len(pages("en")) + len(pages("zh")) + 1  # and the page for unknown addresses
+    assert (
+        len(built) == len(list_pages("en")) + len(list_pages("zh")) + 1
+    )  # and the page for unknown addresses
     for path in built:
         sources = Sources()
         sources.feed(path.read_text(encoding="utf-8"))
@@ -131,7 +135,7 @@ def defined_names(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_architecture_names_what_exists(language: str) -> None:
-    document = page(language, "architecture")
+    document = find_page(language, "architecture")
     paths = re.findall(r"`((?:judge|tests|prompts|docs)/[\w/.-]*|mkdocs\.yml)`", document.text)
     assert len(paths) > 40
     for path in paths:

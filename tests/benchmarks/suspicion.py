@@ -31,8 +31,8 @@ def recall(cases: Iterable[Mapping[str, str]]) -> tuple[int, int]:
 
 def main() -> None:
     """Prints a line a type."""
-    for kind in dict.fromkeys(case["type"] for case in hostile_text.cases()):
-        cases = hostile_text.cases(kind)
+    for kind in dict.fromkeys(case["type"] for case in hostile_text.read_cases()):
+        cases = hostile_text.read_cases(kind)
         seen = recall(case for case in cases if not is_held_out(case))
         held_out = recall(case for case in cases if is_held_out(case))
         print(f"{kind:16} fitted {seen[0]}/{seen[1]}  held out {held_out[0]}/{held_out[1]}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from judge import example
-from tests.support.browser import Watched, address_of, chromium, opened
+from tests.support.browser import RecordedPage, chromium, make_file_url, open_page
 from tests.unit.report.incomplete_run import troubled
 from tests.unit.report.pages import ran, write_page
 
@@ -44,10 +44,10 @@ def report(folder: Path) -> Path:
 
 
 @pytest.fixture
-def watched(browser: Browser, report: Path) -> Iterator[Watched]:
+def watched(browser: Browser, report: Path) -> Iterator[RecordedPage]:
     """The page of that run, in English; whatever a test does there, it asks nobody and never complains."""
     viewport = {"width": 1280, "height": 900}
-    with opened(browser, address_of(report), locale="en-US", viewport=viewport) as result:
+    with open_page(browser, make_file_url(report), locale="en-US", viewport=viewport) as result:
         yield result
         assert result.requests == []
-        assert result.complaints == []
+        assert result.console_errors == []

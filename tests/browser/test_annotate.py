@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.browser import address_of, opened, serious
+from tests.support.browser import find_violations, make_file_url, open_page
 from tests.support.command_line import command
 from tests.support.factories import write_rows
 from tests.unit.annotate.serving import LabelServer, judged, serving, serving_in_thread
@@ -54,10 +54,10 @@ def table(run: Path, who: str) -> list[list[str]]:
 def test_twenty_pairs_by_keyboard_through_a_kill_to_agreement(browser: Browser, run: Path) -> None:
     with serving(run, "--who", "ann") as server:
         port = server.port
-        with opened(browser, server.url, locale="en-GB") as it:
+        with open_page(browser, server.url, locale="en-GB") as it:
             seen = label(it.page, 0, 9)
             expect(it.page.locator("#saved")).to_have_text("saved")
-            assert it.complaints == []
+            assert it.console_errors == []
             server.kill()
             # The tenth meets no server: it says so, and keeps the label.
             tenth = it.page.inner_text("#snippet")
@@ -73,11 +73,11 @@ def test_twenty_pairs_by_keyboard_through_a_kill_to_agreement(browser: Browser, 
                 ready(it.page, 10)
                 expect(it.page.locator("#alert")).to_be_hidden()
                 seen += [tenth, *label(it.page, 10, 13)]
-    with serving(run, "--who", "ann") as server, opened(browser, server.url, locale="en-GB") as it:
+    with serving(run, "--who", "ann") as server, open_page(browser, server.url, locale="en-GB") as it:
         assert server.greeting.endswith("13 of them are labelled")
         finish(it.page, seen)
-        assert serious(it.page) == []
-        assert it.complaints == []
+        assert find_violations(it.page) == []
+        assert it.console_errors == []
         text = it.page.inner_text("#agreement pre")
     agreed(run, text)
 
@@ -135,7 +135,7 @@ def test_yes_and_no_in_chinese_with_buttons_and_a_comment_that_is_changed(
     browser: Browser, tmp_path: Path
 ) -> None:
     run = judged(tmp_path, 2, "--scale", "binary")
-    with serving_in_thread(run, "小明") as server, opened(browser, server.url, locale="zh-CN") as it:
+    with serving_in_thread(run, "小明") as server, open_page(browser, server.url, locale="zh-CN") as it:
         page = it.page
         ready(page, 0)
         assert page.title() == "盲标"
@@ -158,7 +158,7 @@ def test_yes_and_no_in_chinese_with_buttons_and_a_comment_that_is_changed(
         expect(page.locator("#exported")).to_contain_text("2 条标注已写入")
         page.click("#language")
         assert page.title() == "Blind labels"
-        assert it.complaints == []
+        assert it.console_errors == []
     assert [row[2:] for row in table(run, "小明")] == [["1", ""], ["1", "改判：标题就是答案"]]
 
 
@@ -166,7 +166,7 @@ def test_a_click_counts_when_a_comment_is_saved_between_press_and_release(
     browser: Browser, tmp_path: Path
 ) -> None:
     run = judged(tmp_path, 2, "--scale", "binary")
-    with serving_in_thread(run, "ann") as server, opened(browser, server.url, locale="en") as it:
+    with serving_in_thread(run, "ann") as server, open_page(browser, server.url, locale="en") as it:
         page = it.page
         label_yes_and_return(page)
         page.fill("#comment", "the title answers it")
@@ -182,7 +182,7 @@ def test_a_click_counts_when_a_comment_is_saved_between_press_and_release(
         assert page.evaluate("document.activeElement.tagName") == "BODY"
         page.click("#export")
         expect(page.locator("#exported")).to_contain_text("1 label in")
-        assert it.complaints == []
+        assert it.console_errors == []
     assert [row[2:] for row in table(run, "ann")] == [["0", "the title answers it"]]
 
 
@@ -198,19 +198,19 @@ def label_yes_and_return(page: Page) -> None:
 
 def test_a_locked_page_takes_its_token_from_the_address_and_hides_it(browser: Browser, run: Path) -> None:
     with serving_in_thread(run, "locked", "open-sesame") as server:
-        with opened(browser, server.url) as it:
+        with open_page(browser, server.url) as it:
             label(it.page, 0, 1)
             expect(it.page).not_to_have_url(re.compile("open-sesame"))
             it.page.reload()
             ready(it.page, 1)
-        with opened(browser, server.url.partition("#")[0]) as it:
+        with open_page(browser, server.url.partition("#")[0]) as it:
             expect(it.page.locator("#trouble")).to_contain_text("token")
             assert it.page.locator("#labelling").is_hidden()
 
 
 def test_two_tabs_on_one_pair_overwrite_nothing_unseen(browser: Browser, run: Path) -> None:
     with serving_in_thread(run, "tabs") as server:
-        with opened(browser, server.url) as one, opened(browser, server.url) as two:
+        with open_page(browser, server.url) as one, open_page(browser, server.url) as two:
             for tab in (one, two):
                 ready(tab.page, 0)
             one.page.keyboard.press("0")
@@ -234,7 +234,7 @@ def test_two_tabs_on_one_pair_overwrite_nothing_unseen(browser: Browser, run: Pa
 def test_another_person_s_server_does_not_get_a_label_that_was_kept(browser: Browser, run: Path) -> None:
     with serving(run, "--who", "first") as server:
         port = server.port
-        with opened(browser, server.url, locale="en") as it:
+        with open_page(browser, server.url, locale="en") as it:
             ready(it.page, 0)
             server.kill()
             it.page.keyboard.press("3")
@@ -264,7 +264,7 @@ def test_hostile_texts_are_texts(browser: Browser, tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "runs" / "<script>"
     done = command("run", data, "-m", "lexical", "--out", out)
     assert done.returncode == 0, done.stderr
-    with serving_in_thread(out, "ann") as server, opened(browser, server.url, locale="en") as it:
+    with serving_in_thread(out, "ann") as server, open_page(browser, server.url, locale="en") as it:
         elements = "document.querySelectorAll('main *').length + document.querySelectorAll('header *').length"
         counts = set()
         for number in range(len(HOSTILE)):
@@ -275,7 +275,7 @@ def test_hostile_texts_are_texts(browser: Browser, tmp_path: Path) -> None:
             it.page.keyboard.press("0")
         ready(it.page, len(HOSTILE))
         assert len(counts) == 1
-        assert it.complaints == []
+        assert it.console_errors == []
         base = server.url.partition("#")[0]
         assert {address.split("?")[0] for address in it.requests} <= {f"{base}state", f"{base}label"}
 
@@ -294,25 +294,25 @@ def test_anybody_can_use_it_on_any_screen(
     browser: Browser, looked_at: LabelServer, locale: str, scheme: str, width: int
 ) -> None:
     size = {"width": width, "height": 844}
-    with opened(browser, looked_at.url, viewport=size, color_scheme=scheme, locale=locale) as it:
+    with open_page(browser, looked_at.url, viewport=size, color_scheme=scheme, locale=locale) as it:
         ready(it.page, 0)
         it.page.click("#rules-name")
-        assert serious(it.page) == []
+        assert find_violations(it.page) == []
         it.page.click("#keys")
-        assert serious(it.page) == []
+        assert find_violations(it.page) == []
         assert it.page.evaluate("document.documentElement.scrollWidth") <= width
         # Whoever speaks to the machine turns single keys off.
         it.page.uncheck("#shortcuts")
         it.page.keyboard.press("Escape")
         it.page.keyboard.press("3")
         assert it.page.get_attribute("body", "data-state") == "ready"
-        assert it.complaints == []
+        assert it.console_errors == []
 
 
 def test_a_question_mark_lists_the_keys_and_nothing_is_labelled_behind_the_list(
     browser: Browser, looked_at: LabelServer
 ) -> None:
-    with opened(browser, looked_at.url, locale="en-GB") as it:
+    with open_page(browser, looked_at.url, locale="en-GB") as it:
         ready(it.page, 0)
         it.page.keyboard.press("?")
         keys = it.page.get_by_role("dialog", name="Keys")
@@ -334,11 +334,11 @@ def test_it_looks_as_the_report_does(browser: Browser, looked_at: LabelServer, r
         edges = [page.evaluate(f"{button}.{name}") for name in ("backgroundColor", "border", "borderRadius")]
         return [*(page.evaluate(style, f"--{colour}") for colour in colours), *edges]
 
-    with opened(browser, address_of(run / "report.html"), locale="en-GB") as it:
+    with open_page(browser, make_file_url(run / "report.html"), locale="en-GB") as it:
         light = looks(it.page)
         it.page.get_by_role("button", name="Dark").click()
         dark = looks(it.page)
-    with opened(browser, looked_at.url, locale="en-GB") as it:
+    with open_page(browser, looked_at.url, locale="en-GB") as it:
         ready(it.page, 0)
         assert looks(it.page) == light
         it.page.get_by_role("button", name="Dark").click()

@@ -12,7 +12,7 @@ import pytest
 
 from judge.measure.resampling import StatisticValue
 from judge.report.charts import Chart
-from tests.support.browser import address_of, opened, serious
+from tests.support.browser import find_violations, make_file_url, open_page
 from tests.unit.report.charted import agreement_with, charts_of
 from tests.unit.report.labelled import favouring, make_run
 
@@ -91,13 +91,13 @@ def test_in_a_browser_nothing_sticks_out_and_nothing_is_loaded(browser: Browser,
     page.write_text(PAGE.format(css=CSS, charts="".join(chart.svg for chart in shown)), encoding="utf-8")
     for width, scheme in ((1440, "light"), (390, "dark")):
         view = {"width": width, "height": 900}
-        with opened(browser, address_of(page), viewport=view, color_scheme=scheme) as watched:
+        with open_page(browser, make_file_url(page), viewport=view, color_scheme=scheme) as watched:
             for lang in ("en", "zh-Hans"):
                 watched.page.evaluate("lang => { document.documentElement.lang = lang }", lang)
                 assert watched.page.evaluate(STICKS_OUT) == [], (width, lang)
-            assert serious(watched.page) == []
+            assert find_violations(watched.page) == []
             assert watched.page.evaluate("document.documentElement.scrollWidth") == width
-            assert (watched.requests, watched.complaints) == ([], [])
+            assert (watched.requests, watched.console_errors) == ([], [])
 
 
 #: Texts that are cut by the edge of their chart, or written over one another.

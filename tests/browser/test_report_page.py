@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from judge.report.payload import PageBudget
-from tests.support.browser import Watched, address_of, listed_queries, opened, serious
+from tests.support.browser import RecordedPage, find_violations, make_file_url, open_page, read_listed_queries
 from tests.unit.report.pages import ran, write_page
 
 if TYPE_CHECKING:
@@ -29,34 +29,34 @@ def test_the_demo_opens_quietly_and_axe_finds_nothing_serious(
 ) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, f"{address_of(demo)}#q=en-03", color_scheme=scheme, locale=locale) as result:
+    with open_page(browser, f"{make_file_url(demo)}#q=en-03", color_scheme=scheme, locale=locale) as result:
         expect(result.page.locator("li.opened article").first).to_be_visible()
-        assert serious(result.page) == []
+        assert find_violations(result.page) == []
         result.page.locator("li.opened article").nth(1).focus()
         result.page.keyboard.press("?")
-        assert serious(result.page) == []
+        assert find_violations(result.page) == []
         chinese = locale == "zh-CN"
         assert (
             result.page.locator("h1")
             .inner_text()
             .startswith("按 nDCG@10" if chinese else "No engine is best")
         )
-        assert (result.requests, result.complaints) == ([], [])
+        assert (result.requests, result.console_errors) == ([], [])
 
 
-def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(watched: Watched) -> None:
+def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(watched: RecordedPage) -> None:
     warnings = watched.page.locator(".warnings").inner_text()
     assert "16 of 768 judgments have no grade (coverage 97.9%): the reply" in warnings
     assert "seem to speak to the grader" in warnings
     assert "judged again" in watched.page.locator(".facts").inner_text()
     watched.page.locator("button.open").nth(5).click()
-    assert serious(watched.page) == []
+    assert find_violations(watched.page) == []
 
 
 def test_without_javascript_the_answer_and_the_charts_are_there(browser: Browser, demo: Path) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(demo), java_script_enabled=False, locale="zh-CN") as result:
+    with open_page(browser, make_file_url(demo), java_script_enabled=False, locale="zh-CN") as result:
         expect(result.page.locator("h1")).to_contain_text("No engine is best by nDCG@10")
         expect(result.page.locator("table.engines")).to_be_visible()
         expect(result.page.locator("svg.chart").first).to_be_visible()
@@ -71,10 +71,10 @@ def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
     from playwright.sync_api import expect
 
     path = write_page(tmp_path, folder, PageBudget(pairs=60))
-    with opened(browser, f"{address_of(path)}#q=q9", locale="en-US") as result:
+    with open_page(browser, f"{make_file_url(path)}#q=q9", locale="en-US") as result:
         expect(result.page.locator(".notice")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
         count = result.page.locator(".count")
-        if "q9" not in listed_queries(result.page):
+        if "q9" not in read_listed_queries(result.page):
             expect(count).to_contain_text("Query \u2068q9\u2069 is not on this page")
 
 
@@ -84,7 +84,7 @@ def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
 def test_a_link_opens_its_query_wherever_it_stands(browser: Browser, report: Path) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, f"{address_of(report)}#q=q61", locale="en-US") as result:
+    with open_page(browser, f"{make_file_url(report)}#q=q61", locale="en-US") as result:
         page = result.page
         expect(page.locator("li.opened button.open")).to_have_text("问题 61")
         expect(page.locator("li.opened button.open")).to_be_in_viewport()
@@ -95,7 +95,7 @@ def test_a_link_opens_its_query_wherever_it_stands(browser: Browser, report: Pat
         expect(page.locator("h2").first).to_contain_text("注意事项")
         page.evaluate("location.hash = '#q=never'")
         expect(page.locator(".count")).to_contain_text("这一页没有查询 \u2068never\u2069；")
-        assert (result.requests, result.complaints) == ([], [])
+        assert (result.requests, result.console_errors) == ([], [])
 
 
 def test_a_query_with_empty_lists_only_can_be_scrolled_by_keyboard(browser: Browser, tmp_path: Path) -> None:
@@ -105,10 +105,12 @@ def test_a_query_with_empty_lists_only_can_be_scrolled_by_keyboard(browser: Brow
     rows: list[Entry] = [{"query_id": "q", "query": "a", "engine": each, "snippet": "a"} for each in engines]
     rows.append({"query_id": "empty", "query": "b", "engines": {each: [] for each in engines}})
     path = write_page(tmp_path, ran(tmp_path / "run", rows))
-    with opened(browser, f"{address_of(path)}#q=empty", viewport={"width": 390, "height": 800}) as result:
+    with open_page(
+        browser, f"{make_file_url(path)}#q=empty", viewport={"width": 390, "height": 800}
+    ) as result:
         sides = result.page.get_by_role("region", name="the engines side by side")
         expect(sides).to_have_attribute("tabindex", "0")
-        assert serious(result.page) == []
+        assert find_violations(result.page) == []
 
 
 def test_a_page_that_many_engines_have_names_a_few_of_them(browser: Browser, tmp_path: Path) -> None:
@@ -117,13 +119,13 @@ def test_a_page_that_many_engines_have_names_a_few_of_them(browser: Browser, tmp
         for place in range(12)
     ]
     path = write_page(tmp_path, ran(tmp_path / "run", rows))
-    with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as result:
+    with open_page(browser, f"{make_file_url(path)}#q=q", locale="en-US") as result:
         links = result.page.get_by_role("article", name="e03, rank 1").locator(".duplicates")
         assert links.get_by_role("button").count() == 8
         assert links.inner_text().endswith("and 3 more")
 
 
-def test_a_result_shows_its_page_its_grade_and_why(watched: Watched) -> None:
+def test_a_result_shows_its_page_its_grade_and_why(watched: RecordedPage) -> None:
     page = watched.page
     page.get_by_role("button", name="问题 3", exact=True).click()
     ada = page.get_by_role("article", name="Ada, rank 2")
@@ -143,7 +145,7 @@ def test_a_result_shows_its_page_its_grade_and_why(watched: Watched) -> None:
     assert page.get_by_role("article", name="Ada, rank 2").locator(".flag.suspicious").count() > 0
 
 
-def test_the_same_page_at_two_engines_is_linked(watched: Watched) -> None:
+def test_the_same_page_at_two_engines_is_linked(watched: RecordedPage) -> None:
     from playwright.sync_api import expect
 
     page = watched.page
@@ -160,7 +162,7 @@ def test_the_same_page_at_two_engines_is_linked(watched: Watched) -> None:
     expect(ada).to_have_class("duplicate")
 
 
-def test_the_keyboard_goes_everywhere(watched: Watched) -> None:
+def test_the_keyboard_goes_everywhere(watched: RecordedPage) -> None:
     from playwright.sync_api import expect
 
     page = watched.page
@@ -197,7 +199,7 @@ def test_the_keyboard_goes_everywhere(watched: Watched) -> None:
     assert page.get_by_role("searchbox").input_value() == "jk/?"
 
 
-def test_single_keys_can_be_switched_off(watched: Watched) -> None:
+def test_single_keys_can_be_switched_off(watched: RecordedPage) -> None:
     from playwright.sync_api import expect
 
     page = watched.page
@@ -216,7 +218,7 @@ def test_single_keys_can_be_switched_off(watched: Watched) -> None:
 # --- how it looks
 
 
-def test_language_and_shade_switch_and_stay_readable(watched: Watched) -> None:
+def test_language_and_shade_switch_and_stay_readable(watched: RecordedPage) -> None:
     from playwright.sync_api import expect
 
     page = watched.page
@@ -230,7 +232,7 @@ def test_language_and_shade_switch_and_stay_readable(watched: Watched) -> None:
     expect(page.locator("li.opened")).to_have_count(1)
     assert page.locator(".en:visible").count() == 0
     expect(page).to_have_url(re.compile("&lang=zh$"))
-    assert serious(page) == []
+    assert find_violations(page) == []
     page.get_by_role("button", name="浅色").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light
 
@@ -239,7 +241,9 @@ def test_language_and_shade_switch_and_stay_readable(watched: Watched) -> None:
 def test_nothing_scrolls_sideways_on_a_telephone(browser: Browser, report: Path, width: int) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, f"{address_of(report)}#q=q3", viewport={"width": width, "height": 800}) as result:
+    with open_page(
+        browser, f"{make_file_url(report)}#q=q3", viewport={"width": width, "height": 800}
+    ) as result:
         expect(result.page.locator("li.opened article").first).to_be_visible()
         assert result.page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -247,7 +251,7 @@ def test_nothing_scrolls_sideways_on_a_telephone(browser: Browser, report: Path,
 def test_it_prints_with_every_table_open_and_on_white(browser: Browser, demo: Path) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, f"{address_of(demo)}#q=en-03", color_scheme="dark", locale="en-US") as result:
+    with open_page(browser, f"{make_file_url(demo)}#q=en-03", color_scheme="dark", locale="en-US") as result:
         page = result.page
         assert page.pdf().startswith(b"%PDF")
         page.emulate_media(media="print", color_scheme="dark")
@@ -258,4 +262,4 @@ def test_it_prints_with_every_table_open_and_on_white(browser: Browser, demo: Pa
         expect(page.locator("li.opened article").first).to_be_visible()
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.locator("details:not([open])").count() > 3
-        assert (result.requests, result.complaints) == ([], [])
+        assert (result.requests, result.console_errors) == ([], [])

@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.support.browser import address_of, opened
+from tests.support.browser import make_file_url, open_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -29,7 +29,7 @@ def size(png: bytes) -> tuple[int, int]:
 
 def test_the_picture_shows_the_demo_s_report(browser: Browser, demo: Path) -> None:
     looks = {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "light", "locale": "en-US"}
-    with opened(browser, address_of(demo), **looks) as seen:
+    with open_page(browser, make_file_url(demo), **looks) as seen:
         answer = seen.page.locator("h1").inner_text()
         png = seen.page.screenshot()
     if os.environ.get("JUDGE_PICTURES") == "write":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.browser import address_of, opened
+from tests.support.browser import make_file_url, open_page
 from tests.unit.report.pages import ran, write_page
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ def test_at_1280_pixels_everything_about_an_engine_is_in_sight(
 ) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(timed), locale=locale, viewport={"width": 1280, "height": 900}) as result:
+    with open_page(
+        browser, make_file_url(timed), locale=locale, viewport={"width": 1280, "height": 900}
+    ) as result:
         sheet = result.page.get_by_role("region").filter(has=result.page.locator("table.engines"))
         assert hidden(sheet) == 0
         if locale == "en-US":
@@ -68,7 +70,7 @@ def test_at_1280_pixels_everything_about_an_engine_is_in_sight(
 
 
 def test_a_column_that_says_something_of_one_engine_is_there(browser: Browser, tmp_path: Path) -> None:
-    with opened(browser, address_of(report_of(tmp_path, error="timeout")), locale="en-US") as result:
+    with open_page(browser, make_file_url(report_of(tmp_path, error="timeout")), locale="en-US") as result:
         heads = result.page.locator("table.engines thead th").all_inner_texts()
         assert heads == [*FULL[:7], "errors", *FULL[7:]]
 
@@ -76,7 +78,7 @@ def test_a_column_that_says_something_of_one_engine_is_there(browser: Browser, t
 def test_on_a_telephone_names_stay_and_an_edge_shows_that_there_is_more(
     browser: Browser, timed: Path
 ) -> None:
-    with opened(browser, address_of(timed), viewport={"width": 390, "height": 800}) as result:
+    with open_page(browser, make_file_url(timed), viewport={"width": 390, "height": 800}) as result:
         sheet = result.page.get_by_role("region").filter(has=result.page.locator("table.engines"))
         name = sheet.get_by_role("rowheader").first
         before = name.bounding_box()

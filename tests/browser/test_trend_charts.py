@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from judge.nightly import trend_page
-from tests.support.browser import address_of, opened
+from tests.support.browser import make_file_url, open_page
 from tests.unit.nightly.records import month, night, written
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def trend(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_charts_fill_the_page_and_no_line_crosses_words(
     browser: Browser, trend: Path, width: int, across: int
 ) -> None:
-    with opened(browser, address_of(trend), viewport={"width": width, "height": 900}) as result:
+    with open_page(browser, make_file_url(trend), viewport={"width": width, "height": 900}) as result:
         assert result.page.evaluate(CROSSED) == []
         charts = [chart.bounding_box() for chart in result.page.locator("svg.chart").all()]
         wide = sum(box["width"] for box in charts[:across] if box)
@@ -46,7 +46,7 @@ def test_charts_fill_the_page_and_no_line_crosses_words(
 def test_what_the_lines_are_is_said_as_they_are_drawn(browser: Browser, trend: Path) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(trend), locale="en-US") as result:
+    with open_page(browser, make_file_url(trend), locale="en-US") as result:
         first = result.page.locator("figcaption p").first
         expect(first).to_contain_text("Dotted lines: M another model, B new baseline and pool.")
         assert result.page.locator("svg.chart .changed").first.evaluate(DASHES) == "2px, 3px"
@@ -54,7 +54,7 @@ def test_what_the_lines_are_is_said_as_they_are_drawn(browser: Browser, trend: P
 
 def test_no_line_runs_over_weeks_without_a_night(browser: Browser, tmp_path: Path) -> None:
     nights = [night(f"2026-{day}") for day in ("01-29", "01-30", "02-02", "02-03", "04-30", "05-01")]
-    with opened(browser, address_of(trend_page.write_trend_page(written(tmp_path, nights)))) as result:
+    with open_page(browser, make_file_url(trend_page.write_trend_page(written(tmp_path, nights)))) as result:
         sdcg = result.page.locator("svg.chart").first
         # Of each engine: a line to February over a weekend, and another one from April.
         assert (sdcg.locator("path.trend").count(), sdcg.locator("path.band").count()) == (6, 6)
@@ -63,5 +63,5 @@ def test_no_line_runs_over_weeks_without_a_night(browser: Browser, tmp_path: Pat
 
 def test_nights_that_are_a_week_apart_are_joined(browser: Browser, tmp_path: Path) -> None:
     nights = [night(f"2026-05-{day:02}") for day in (1, 8, 15, 29)]
-    with opened(browser, address_of(trend_page.write_trend_page(written(tmp_path, nights)))) as result:
+    with open_page(browser, make_file_url(trend_page.write_trend_page(written(tmp_path, nights)))) as result:
         assert result.page.locator("svg.chart").first.locator("path.trend").count() == 3

@@ -13,7 +13,7 @@ import pytest
 from judge.errors import InputError
 from judge.nightly import trend_page
 from tests.browser.test_chart_looks import STICKS_OUT
-from tests.support.browser import Watched, address_of, opened, serious
+from tests.support.browser import RecordedPage, find_violations, make_file_url, open_page
 from tests.unit.nightly.records import drift, month, night, regression, written
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def trend(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def watched(browser: Browser, trend: Path) -> Iterator[Watched]:
+def watched(browser: Browser, trend: Path) -> Iterator[RecordedPage]:
     """The page in English; whatever a test does there, it asks nobody and never complains."""
-    with opened(
-        browser, address_of(trend), locale="en-US", viewport={"width": 1440, "height": 900}
+    with open_page(
+        browser, make_file_url(trend), locale="en-US", viewport={"width": 1440, "height": 900}
     ) as result:
         yield result
         assert result.requests == []
-        assert result.complaints == []
+        assert result.console_errors == []
 
 
 @pytest.mark.parametrize(
@@ -47,15 +47,17 @@ def test_nothing_sticks_out_and_axe_finds_nothing_serious(
     browser: Browser, trend: Path, width: int, scheme: str, locale: str
 ) -> None:
     view = {"width": width, "height": 900}
-    with opened(browser, address_of(trend), viewport=view, color_scheme=scheme, locale=locale) as result:
+    with open_page(
+        browser, make_file_url(trend), viewport=view, color_scheme=scheme, locale=locale
+    ) as result:
         assert result.page.evaluate(STICKS_OUT) == []
         assert result.page.evaluate("document.documentElement.scrollWidth") == width
-        assert width < 390 or serious(result.page) == []
+        assert width < 390 or find_violations(result.page) == []
         assert result.page.locator(".en:visible" if locale == "zh-CN" else ".zh:visible").count() == 0
-        assert (result.requests, result.complaints) == ([], [])
+        assert (result.requests, result.console_errors) == ([], [])
 
 
-def test_it_says_how_the_last_night_went_and_lists_all_of_them(watched: Watched) -> None:
+def test_it_says_how_the_last_night_went_and_lists_all_of_them(watched: RecordedPage) -> None:
     from playwright.sync_api import expect
 
     page = watched.page
@@ -75,7 +77,7 @@ def test_it_says_how_the_last_night_went_and_lists_all_of_them(watched: Watched)
     expect(drift.locator("td.why")).to_contain_text("another model")
 
 
-def test_charts_mark_alarms_changes_and_nights_that_are_missing(watched: Watched) -> None:
+def test_charts_mark_alarms_changes_and_nights_that_are_missing(watched: RecordedPage) -> None:
     sdcg, _, change, canaries = watched.page.locator("svg.chart").all()
     # Bing's six nights, and the key.
     assert sdcg.locator(".alarm").count() == change.locator(".alarm").count() == 7
@@ -88,7 +90,7 @@ def test_charts_mark_alarms_changes_and_nights_that_are_missing(watched: Watched
     assert (pointed.text_content() or "").startswith("2026-05-19 bing 0.5")
 
 
-def test_what_was_paid_is_what_the_night_paid(watched: Watched) -> None:
+def test_what_was_paid_is_what_the_night_paid(watched: RecordedPage) -> None:
     from playwright.sync_api import expect
 
     table = watched.page.locator("table.nights")
@@ -102,7 +104,9 @@ def test_on_a_telephone_a_night_is_a_block_and_nothing_is_cut(
 ) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(trend), viewport={"width": 390, "height": 900}, locale=locale) as result:
+    with open_page(
+        browser, make_file_url(trend), viewport={"width": 390, "height": 900}, locale=locale
+    ) as result:
         table = result.page.locator("table.nights")
         assert table.evaluate("each => each.parentElement.scrollWidth <= each.parentElement.clientWidth")
         drift = table.locator("tr", has_text="2026-05-09")
@@ -126,7 +130,7 @@ def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path:
         ],
     )
     path = trend_page.write_trend_page(written(tmp_path, [first, drift(), bing]))
-    with opened(browser, address_of(path), locale="zh-CN") as result:
+    with open_page(browser, make_file_url(path), locale="zh-CN") as result:
         expect(result.page.locator(".warnings")).to_contain_text(
             "bing：AP@10 下降 0.031，从 0.620 到 0.589，100 个查询"
         )
@@ -135,7 +139,7 @@ def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path:
         # What is known as an English sentence alone is shown as it is stored.
         expect(result.page.locator("table.nights")).to_contain_text("29 of 60 canaries changed")
         expect(result.page.get_by_text("原因中的英文句子是 night.json 中的原文。")).to_be_visible()
-    with opened(browser, address_of(path), locale="en-US") as result:
+    with open_page(browser, make_file_url(path), locale="en-US") as result:
         expect(result.page.locator(".warnings p:visible").first).to_have_text("bing: AP@10 fell by 0.031")
 
 
@@ -146,13 +150,13 @@ def test_a_night_that_was_begun_and_not_finished_is_listed(browser: Browser, tmp
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
     path = trend_page.write_trend_page(tmp_path)
     for locale, words in (("en-US", "was begun and not finished: "), ("zh-CN", "已开始但未完成：")):
-        with opened(browser, address_of(path), locale=locale) as result:
+        with open_page(browser, make_file_url(path), locale=locale) as result:
             notice = result.page.locator(".notice")
             expect(notice).to_contain_text(f"2026-05-02 {words}judge nightly judge.toml --date 2026-05-02")
             assert result.page.locator("table.nights tbody tr").count() == 2
 
 
-def test_language_and_shade_switch(watched: Watched) -> None:
+def test_language_and_shade_switch(watched: RecordedPage) -> None:
     from playwright.sync_api import expect
 
     page = watched.page
@@ -171,7 +175,7 @@ def test_language_and_shade_switch(watched: Watched) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light
 
 
-def test_the_keyboard_reaches_links_switches_and_tables(watched: Watched) -> None:
+def test_the_keyboard_reaches_links_switches_and_tables(watched: RecordedPage) -> None:
     page = watched.page
     seen = []
     for _ in range(14):
@@ -186,7 +190,7 @@ def test_the_keyboard_reaches_links_switches_and_tables(watched: Watched) -> Non
 def test_it_prints_with_every_table_open_and_on_white(browser: Browser, trend: Path) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(trend), color_scheme="dark", locale="en-US") as result:
+    with open_page(browser, make_file_url(trend), color_scheme="dark", locale="en-US") as result:
         page = result.page
         assert page.pdf().startswith(b"%PDF")
         page.emulate_media(media="print", color_scheme="dark")
@@ -201,7 +205,7 @@ def test_it_prints_with_every_table_open_and_on_white(browser: Browser, trend: P
 def test_without_javascript_everything_is_there_in_english(browser: Browser, trend: Path) -> None:
     from playwright.sync_api import expect
 
-    with opened(browser, address_of(trend), java_script_enabled=False, locale="zh-CN") as result:
+    with open_page(browser, make_file_url(trend), java_script_enabled=False, locale="zh-CN") as result:
         expect(result.page.locator("h1")).to_have_text(FINE, use_inner_text=True)
         expect(result.page.locator("svg.chart").first).to_be_visible()
         expect(result.page.locator(".switches")).to_be_hidden()
@@ -219,12 +223,12 @@ def test_names_and_reasons_from_outside_are_text(browser: Browser, tmp_path: Pat
     assert "\u202e" not in path.read_text(encoding="utf-8")
     for width in (1440, 390):
         view = {"width": width, "height": 900}
-        with opened(browser, address_of(path), viewport=view, locale="en-US") as result:
+        with open_page(browser, make_file_url(path), viewport=view, locale="en-US") as result:
             assert result.page.locator("img").count() == 0
             expect(result.page.locator(".warnings")).to_contain_text("<img src=x onerror=alert(1)>")
             assert result.page.evaluate(STICKS_OUT) == []
             assert result.page.evaluate("document.documentElement.scrollWidth") == width
-            assert (result.requests, result.complaints) == ([], [])
+            assert (result.requests, result.console_errors) == ([], [])
 
 
 def test_a_year_of_many_engines_is_drawn_and_says_what_it_leaves_out(
@@ -240,7 +244,9 @@ def test_a_year_of_many_engines_is_drawn_and_says_what_it_leaves_out(
     ]
     path = trend_page.write_trend_page(written(tmp_path, nights))
     assert path.stat().st_size < 4_000_000
-    with opened(browser, address_of(path), viewport={"width": 390, "height": 900}, locale="en-US") as result:
+    with open_page(
+        browser, make_file_url(path), viewport={"width": 390, "height": 900}, locale="en-US"
+    ) as result:
         chart = result.page.locator("svg.chart").first
         expect(chart).to_contain_text("and 2 more engines: see the table")
         text = "Charts show the last 366 of 420 nights, from 2025-02-27 on; the table has all."
@@ -258,11 +264,11 @@ def test_the_first_nights_make_a_page(browser: Browser, tmp_path: Path, count: i
         for day in range(1, count + 1)
     ]
     path = trend_page.write_trend_page(written(tmp_path, nights))
-    with opened(browser, address_of(path), locale="en-US") as result:
+    with open_page(browser, make_file_url(path), locale="en-US") as result:
         expect(result.page.locator("h1")).to_have_text(f"2026-05-0{count}: no baseline.", use_inner_text=True)
         assert result.page.locator("svg.chart").count() == 3
         assert result.page.evaluate(STICKS_OUT) == []
-        assert result.complaints == []
+        assert result.console_errors == []
 
 
 def test_a_regression_is_the_headline_and_a_damaged_night_is_named(browser: Browser, tmp_path: Path) -> None:
@@ -270,7 +276,7 @@ def test_a_regression_is_the_headline_and_a_damaged_night_is_named(browser: Brow
 
     written(tmp_path, month()[:20])
     (tmp_path / "2026-05-03" / "night.json").write_text("{", encoding="utf-8")
-    with opened(browser, address_of(trend_page.write_trend_page(tmp_path)), locale="zh-CN") as result:
+    with open_page(browser, make_file_url(trend_page.write_trend_page(tmp_path)), locale="zh-CN") as result:
         expect(result.page.locator("h1")).to_have_text("2026-05-21：回归：bing。", use_inner_text=True)
         expect(result.page.locator(".notice")).to_contain_text("2026-05-03")
         assert result.page.locator("table.nights tbody tr").count() == 19

@@ -20,8 +20,8 @@ from judge.errors import InputError
 from judge.measure.ppi import count_reserve_queries, draw_queries_to_label
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
-from tests.support.command_line import asking, command
-from tests.support.factories import fenced, numbered, rows_of, says_its_grade, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import fenced, list_rows, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 Judged = Mapping[str, Any]
@@ -64,7 +64,7 @@ def unfair(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = folder / "runs" / "x"
     with LoopbackServer(likes_warmth) as server:
         data = write_rows(folder / "d.jsonl", unfair_rows(120))
-        done = command(*asking(data, server), "--out", out, "--depth", 3, "--measures", "nDCG@3 P@3")
+        done = command(*make_words(data, server), "--out", out, "--depth", 3, "--measures", "nDCG@3 P@3")
     assert done.returncode == 0, done.stderr
     return out
 
@@ -74,8 +74,8 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six queries, two engines, four results each, judged by what they say."""
     folder = tmp_path_factory.mktemp("plain")
     out = folder / "runs" / "x"
-    with LoopbackServer(says_its_grade) as server:
-        done = command(*asking(write_rows(folder / "d.jsonl", numbered(6, 2, 4)), server), "--out", out)
+    with LoopbackServer(reply_with_grade) as server:
+        done = command(*make_words(write_rows(folder / "d.jsonl", make_rows(6, 2, 4)), server), "--out", out)
     assert done.returncode == 0, done.stderr
     return out
 
@@ -172,8 +172,8 @@ def test_a_table_by_hand(tmp_path: Path) -> None:
         for at, grade in enumerate(grades)
     ]
     run = tmp_path / "runs" / "x"
-    with LoopbackServer(says_its_grade) as server:
-        done = command(*asking(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
+    with LoopbackServer(reply_with_grade) as server:
+        done = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
     assert done.returncode == 0, done.stderr
     people = {"p0": 3, "p1": 3, "p2": 0, "p3": 2, "q0": 1, "q1": "?", "q2": 3, "q3": ""}
     shown = {each["snippet_id"]: text for each, text in zip(judged(run), texts(run), strict=True)}
@@ -437,8 +437,8 @@ def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
         for query in range(20) for engine in "ab"
     ]  # fmt: skip
     run = tmp_path / "runs" / "x"
-    with LoopbackServer(says_its_grade) as server:
-        done = command(*asking(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
+    with LoopbackServer(reply_with_grade) as server:
+        done = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
     assert done.returncode == 0, done.stderr
     path = tmp_path / "plan.csv"
     assert "can't be drawn: the run has 10 to label" in refusal(run, "--plan", 11, "--out", path)
@@ -557,8 +557,8 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
         for query in range(60)
         for engine in ("bing", "baidu")
     ]  # fmt: skip
-    with LoopbackServer(says_its_grade) as server:
-        done = command(*asking(write_rows(tmp_path / "d.jsonl", rows), server), "--out", tmp_path / "x")
+    with LoopbackServer(reply_with_grade) as server:
+        done = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", tmp_path / "x")
     assert done.returncode == 0, done.stderr
     text = agree(tmp_path / "x", "--plan", 20, "--out", tmp_path / "plan.csv")
     more = count_reserve_queries(20, 60, 12)
@@ -756,7 +756,7 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
 
     shares = {"best": 0.7, "good": 0.65, "fair": 0.55, "poor": 0.3}
     chance = random.Random(3)
-    rows = rows_of(
+    rows = list_rows(
         {
             f"q{query}": {
                 engine: [
@@ -768,8 +768,8 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
             for query in range(80)
         }
     )
-    with LoopbackServer(says_its_grade) as server:
-        words = asking(write_rows(tmp_path / "d.jsonl", rows), server)
+    with LoopbackServer(reply_with_grade) as server:
+        words = make_words(write_rows(tmp_path / "d.jsonl", rows), server)
         assert command(*words, "--out", tmp_path / "run", "--depth", 3).returncode == 0
     outcomes = []
     for seed in range(3):
@@ -807,17 +807,17 @@ def run_on_lists(
     folder: Path,
     engines: Mapping[str, Callable[[int, int], str]],
     *words: object,
-    reply: Callable[[ChatRequest], Reply] = says_its_grade,
+    reply: Callable[[ChatRequest], Reply] = reply_with_grade,
 ) -> Path:
     """A run over 60 queries; `engines` give the text at each query and rank."""
-    rows = rows_of(
+    rows = list_rows(
         {
             f"q{query}": {name: [text(query, rank) for rank in (1, 2, 3)] for name, text in engines.items()}
             for query in range(60)
         }
     )
     with LoopbackServer(reply) as server:
-        to_ask = asking(write_rows(folder / "d.jsonl", rows), server)
+        to_ask = make_words(write_rows(folder / "d.jsonl", rows), server)
         assert command(*to_ask, "--out", folder / "run", "--depth", 3, *words).returncode == 0
     return folder / "run"
 
@@ -880,7 +880,7 @@ def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> Non
 def test_an_open_order_has_a_reason_where_more_labels_do_not_help(
     queries: int, reason: str, tmp_path: Path
 ) -> None:
-    rows = rows_of(
+    rows = list_rows(
         {f"q{number}": {"a": (f"a {number}",), "b": (f"b {number}",)} for number in range(queries)}
     )
     run, plan = tmp_path / "run", tmp_path / "plan.csv"

@@ -10,8 +10,8 @@ import pytest
 import scipy
 
 from judge.dimensions.answers import _correlate
-from tests.support.command_line import asking, command
-from tests.support.factories import fenced, rows_of, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import fenced, list_rows, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: What the results of x and y say; the reference is "right". z returns nothing.
@@ -39,12 +39,12 @@ def answers_and_grades(request: ChatRequest) -> Reply:
 
 def test_answers_are_graded_by_the_reference(tmp_path: Path) -> None:
     lists = {query: {"x": (x,), "y": (y,)} for query, (x, y) in TEXTS.items()}
-    rows = [{**row, "reference": "right"} for row in rows_of(lists)]
+    rows = [{**row, "reference": "right"} for row in list_rows(lists)]
     rows.append({"query_id": "q4", "query": "no reference", "engine": "x", "rank": 1, "snippet": "right"})
     rows.append({"query_id": "q1", "query": "what q1", "engine": "w", "error": "500"})
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
     with LoopbackServer(answers_and_grades) as server:
-        words = (*asking(data, server), "--answers", "--min-coverage", 0.5)
+        words = (*make_words(data, server), "--answers", "--min-coverage", 0.5)
         assert "answers: at most 12 questions" in command("estimate", *words[1:]).stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr

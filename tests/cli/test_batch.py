@@ -17,7 +17,7 @@ import pytest
 from tests.support.batch_server import BatchRules, BatchServer
 from tests.support.cases import check_each
 from tests.support.command_line import command
-from tests.support.factories import fenced, numbered, says_its_grade, write_rows
+from tests.support.factories import fenced, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, Reply
 
 PAIRS = 20
@@ -28,7 +28,7 @@ USD = 0.00018
 def words(folder: Path, server: BatchServer, *more: str, out: str = "one") -> tuple[str, ...]:
     data = folder / "d.jsonl"
     if not data.exists():
-        write_rows(data, numbered(2, 2, 5))
+        write_rows(data, make_rows(2, 2, 5))
     return ("run", str(data), "-m", "openai:fake", "--base-url", server.openai_url, "--batch",
             "--out", str(folder / out / "run"), "--price", "1,2", *more)  # fmt: skip
 
@@ -62,16 +62,16 @@ def assert_equal_to_realtime(folder: Path, server: BatchServer) -> None:
 
 
 def assert_submitted_once(server: BatchServer) -> None:
-    submitted = [name for batch in server.created for name in batch]
+    submitted = [name for batch in server.batches for name in batch]
     assert len(submitted) == len(set(submitted))
 
 
 def test_a_batch_gives_the_judgments_of_realtime_at_half_the_price(tmp_path: Path) -> None:
-    with BatchServer(says_its_grade) as server:
+    with BatchServer(reply_with_grade) as server:
         done = command(*words(tmp_path, server))
         assert done.returncode == 0, done.stderr
         # The first pair shows in realtime that account, model and parameters are right.
-        assert [len(batch) for batch in server.created] == [PAIRS - 1]
+        assert [len(batch) for batch in server.batches] == [PAIRS - 1]
         assert in_realtime(server) == 1
         assert_equal_to_realtime(tmp_path, server)
     batch, realtime = cost(tmp_path / "one/run"), cost(tmp_path / "realtime/run")
@@ -82,18 +82,18 @@ def test_a_batch_gives_the_judgments_of_realtime_at_half_the_price(tmp_path: Pat
 
 def test_a_batch_of_the_native_api_goes_to_the_compatible_address(tmp_path: Path) -> None:
     pytest.importorskip("dashscope")
-    with BatchServer(says_its_grade) as server:
+    with BatchServer(reply_with_grade) as server:
         for name, batch in (("one", ["--batch"]), ("two", [])):
             row = ["run", tmp_path / "d.jsonl", "-m", "dashscope:fake", "--base-url", server.dashscope_url]
-            write_rows(tmp_path / "d.jsonl", numbered(2, 2, 5))
+            write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 5))
             done = command(*row, "--out", tmp_path / name / "run", *batch, DASHSCOPE_API_KEY="sk-x")
             assert done.returncode == 0, done.stderr
-    assert [len(batch) for batch in server.created] == [PAIRS - 1]
+    assert [len(batch) for batch in server.batches] == [PAIRS - 1]
     assert results(tmp_path / "one/run") == results(tmp_path / "two/run")
 
 
 def test_the_same_command_again_submits_nothing(tmp_path: Path) -> None:
-    with BatchServer(says_its_grade) as server:
+    with BatchServer(reply_with_grade) as server:
         assert command(*words(tmp_path, server)).returncode == 0
         steps = list(server.steps)
         assert command(*words(tmp_path, server)).returncode == 0
@@ -113,7 +113,7 @@ def odd(request: ChatRequest) -> Reply:
         return Reply(status=400, body=json.dumps({"error": {"code": "content_filter", "message": "no"}}))
     if "1.0.4 " in shown:
         return Reply(status=400, body=json.dumps({"error": {"code": "odd", "message": "what is this"}}))
-    return says_its_grade(request)
+    return reply_with_grade(request)
 
 
 def test_failures_are_those_of_realtime(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_request_that_failed_in_a_batch_is_judged_in_realtime(tmp_path: Path) 
         failed.extend([name] * (len(failed) < 3))
         return name in failed
 
-    with BatchServer(says_its_grade, BatchRules(fails=fails)) as server:
+    with BatchServer(reply_with_grade, BatchRules(is_failed=fails)) as server:
         done = command(*words(tmp_path, server))
         assert done.returncode == 0, done.stderr
         assert in_realtime(server) == 1 + 3
@@ -141,8 +141,8 @@ def test_a_request_that_failed_in_a_batch_is_judged_in_realtime(tmp_path: Path) 
 
 
 def test_a_request_without_a_line_may_be_billed(tmp_path: Path) -> None:
-    with BatchServer(says_its_grade) as server:
-        server.rules.lost = lambda name: name == server.created[0][4]
+    with BatchServer(reply_with_grade) as server:
+        server.rules.is_missing = lambda name: name == server.batches[0][4]
         done = command(*words(tmp_path, server))
         assert done.returncode == 0, done.stderr
         assert in_realtime(server) == 2
@@ -151,11 +151,11 @@ def test_a_request_without_a_line_may_be_billed(tmp_path: Path) -> None:
 
 def test_the_rest_of_an_expired_batch_is_submitted_again(tmp_path: Path) -> None:
     ends = {1: "expired", 2: "expired"}
-    rules = BatchRules(ends=lambda number: ends.get(number, "completed"), processed=7)
-    with BatchServer(says_its_grade, rules) as server:
+    rules = BatchRules(end_status=lambda number: ends.get(number, "completed"), processed=7)
+    with BatchServer(reply_with_grade, rules) as server:
         done = command(*words(tmp_path, server))
         assert done.returncode == 0, done.stderr
-        assert [len(batch) for batch in server.created] == [19, 12, 5]
+        assert [len(batch) for batch in server.batches] == [19, 12, 5]
         assert in_realtime(server) == 1
         assert_equal_to_realtime(tmp_path, server)
     assert cost(tmp_path / "one/run")["calls"] == PAIRS
@@ -163,19 +163,21 @@ def test_the_rest_of_an_expired_batch_is_submitted_again(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("status", ["expired", "failed", "cancelled"])
 def test_a_batch_that_ends_without_replies_stops_the_run(status: str, tmp_path: Path) -> None:
-    with BatchServer(says_its_grade, BatchRules(ends=lambda number: status)) as server:
+    with BatchServer(reply_with_grade, BatchRules(end_status=lambda number: status)) as server:
         done = command(*words(tmp_path, server))
         assert done.returncode == 3
         assert f"ended as '{status}' with 19 of 19 requests not processed" in done.stderr
         assert "the same command submits these again" in done.stderr
         server.rules = BatchRules()
         assert command(*words(tmp_path, server)).returncode == 0
-        assert [len(batch) for batch in server.created] == [19, 18]
+        assert [len(batch) for batch in server.batches] == [19, 18]
         assert_equal_to_realtime(tmp_path, server)
 
 
 def test_the_replies_of_a_cancelled_batch_are_kept(tmp_path: Path) -> None:
-    with BatchServer(says_its_grade, BatchRules(ends=lambda number: "cancelled", processed=7)) as server:
+    with BatchServer(
+        reply_with_grade, BatchRules(end_status=lambda number: "cancelled", processed=7)
+    ) as server:
         done = command(*words(tmp_path, server))
         assert done.returncode == 3
         assert "'cancelled' with 12 of 19 requests not processed" in done.stderr
@@ -183,7 +185,7 @@ def test_the_replies_of_a_cancelled_batch_are_kept(tmp_path: Path) -> None:
 
 
 def test_requests_that_all_fail_are_not_judged_in_realtime(tmp_path: Path) -> None:
-    with BatchServer(says_its_grade, BatchRules(fails=lambda name: True)) as server:
+    with BatchServer(reply_with_grade, BatchRules(is_failed=lambda name: True)) as server:
         done = command(*words(tmp_path, server))
         assert done.returncode == 3
         assert "all 19 requests of the batch batch_" in done.stderr
@@ -192,7 +194,7 @@ def test_requests_that_all_fail_are_not_judged_in_realtime(tmp_path: Path) -> No
 
 
 def test_a_server_without_a_batch_api_is_named(tmp_path: Path) -> None:
-    with BatchServer(says_its_grade, BatchRules(is_absent=True)) as server:
+    with BatchServer(reply_with_grade, BatchRules(is_absent=True)) as server:
         done = command(*words(tmp_path, server))
     assert done.returncode == 3
     assert f"{server.openai_url} has no Batch API (not_found: HTTP 404: Not Found" in done.stderr
@@ -201,7 +203,7 @@ def test_a_server_without_a_batch_api_is_named(tmp_path: Path) -> None:
 
 def test_a_refused_batch_is_explained_and_submitted_again(tmp_path: Path) -> None:
     refusal = (400, {"code": "invalid_model", "message": "this one is not judged in batches"})
-    with BatchServer(says_its_grade, BatchRules(refusal=refusal)) as server:
+    with BatchServer(reply_with_grade, BatchRules(refusal=refusal)) as server:
         done = command(*words(tmp_path, server))
         assert done.returncode == 3
         assert "refuses the batch" in done.stderr
@@ -221,7 +223,7 @@ def test_a_refused_batch_is_explained_and_submitted_again(tmp_path: Path) -> Non
 def test_a_model_without_a_batch_api_is_named_before_anything_is_paid(
     model: str, more: tuple[str, ...], says: str, tmp_path: Path
 ) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     done = command("run", data, "-m", model, "--batch", "--out", tmp_path / "runs/one", *more)
     assert done.returncode == 2
     assert says in " ".join(done.stderr.split())
@@ -231,7 +233,7 @@ def test_a_model_without_a_batch_api_is_named_before_anything_is_paid(
 def test_a_creation_whose_answer_is_lost_is_found(tmp_path: Path) -> None:
     answers = [Reply(status=500, text="busy")]
     with BatchServer(
-        says_its_grade, on_step=lambda step: answers.pop() if step == "create" and answers else None
+        reply_with_grade, on_step=lambda step: answers.pop() if step == "create" and answers else None
     ) as server:
         done = command(*words(tmp_path, server))
         assert done.returncode == 0, done.stderr
@@ -248,7 +250,7 @@ def test_steps_that_fail_are_tried_again(tmp_path: Path) -> None:
         failed.append(step)
         return Reply(status=503, text="busy")
 
-    with BatchServer(says_its_grade, on_step=fail_once) as server:
+    with BatchServer(reply_with_grade, on_step=fail_once) as server:
         assert command(*words(tmp_path, server)).returncode == 0
         assert failed == ["before upload", "before retrieve", "before content"]
         assert_submitted_once(server)
@@ -258,11 +260,11 @@ def test_steps_that_fail_are_tried_again(tmp_path: Path) -> None:
 
 
 def test_max_calls_bound_a_batch(tmp_path: Path) -> None:
-    with BatchServer(says_its_grade) as server:
+    with BatchServer(reply_with_grade) as server:
         done = command(*words(tmp_path, server, "--max-calls", "6"))
         assert done.returncode == 3
         assert "does not cover the 14 requests that are left" in done.stderr
-        assert [len(batch) for batch in server.created] == [5]
+        assert [len(batch) for batch in server.batches] == [5]
         assert command(*words(tmp_path, server)).returncode == 0
         assert_submitted_once(server)
 
@@ -273,13 +275,13 @@ def test_a_budget_is_kept_before_anything_is_submitted(
 ) -> None:
     # A reply may have 512 tokens, and half of $2 a million is charged for them.
     most = 512 * 1e-6
-    with BatchServer(says_its_grade) as server:
+    with BatchServer(reply_with_grade) as server:
         done = command(*words(tmp_path, server, "--budget", str(budget)))
         assert done.returncode == code
         assert ("does not cover the 18 requests that are left" in done.stderr) == (code == 3)
-        assert 1 <= len(server.created[0]) <= (budget - USD) / most
+        assert 1 <= len(server.batches[0]) <= (budget - USD) / most
         # What the replies really cost leaves room for more.
-        assert (len(server.created) > 1) == (code == 0)
+        assert (len(server.batches) > 1) == (code == 0)
         assert_submitted_once(server)
     assert cost(tmp_path / "one/run")["usd"] == pytest.approx(paid)
 
@@ -332,7 +334,7 @@ def test_a_kill_at_any_step_submits_nothing_twice(step: str, tmp_path: Path) -> 
 def assert_survives_kill(step: str, tmp_path: Path) -> None:
     """Kill a run at a step of the Batch API; the same command completes it and submits no request again."""
     kill = Signalling(step, signal.SIGKILL)
-    with BatchServer(says_its_grade, on_step=kill) as server:
+    with BatchServer(reply_with_grade, on_step=kill) as server:
         kill.process = process = start(tmp_path, server)
         process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL
@@ -347,7 +349,7 @@ def assert_survives_kill(step: str, tmp_path: Path) -> None:
 
 def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_path: Path) -> None:
     interrupt = Signalling("retrieve", signal.SIGINT)
-    with BatchServer(says_its_grade, BatchRules(polls=10**9), on_step=interrupt) as server:
+    with BatchServer(reply_with_grade, BatchRules(polls=10**9), on_step=interrupt) as server:
         interrupt.process = process = start(tmp_path, server)
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 130

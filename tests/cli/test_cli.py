@@ -16,7 +16,7 @@ from judge.cli.main import main
 from judge.config.option_checks import options_of
 from judge.config.run import Config
 from tests.support.command_line import command
-from tests.support.factories import numbered, results, says_its_grade, write_rows
+from tests.support.factories import make_rows, read_results, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
 
 
@@ -30,7 +30,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_demo_judges_both_languages_and_tells_nothing_from_broken(demo: Path) -> None:
-    result = results(demo)
+    result = read_results(demo)
     assert {query["lang"] for query in result["queries"]} == {"zh", "en"}
     engines = result["summary"]["engines"]
     assert engines["magpie"]["empty"] == 1
@@ -56,10 +56,10 @@ def test_demo_again_prints_the_same_table(demo: Path) -> None:
 
 
 def test_score_measures_again_without_a_call_and_keeps_the_rest(demo: Path) -> None:
-    before = results(demo)
+    before = read_results(demo)
     done = command("score", demo, "--save", "--measures", "nDCG@5 AP(own)@5 SetP Judged@10")
     assert done.returncode == 0, done.stderr
-    after = results(demo)
+    after = read_results(demo)
     assert after["summary"]["measures"] == ["nDCG@5", "AP(own)@5", "SetP", "Judged@10"]
     assert after["summary"]["cost"] == before["summary"]["cost"]
     for old, new in zip(before["queries"], after["queries"], strict=True):
@@ -88,7 +88,7 @@ def test_judgments_that_are_cut_off_are_not_scored(tmp_path: Path, part: float) 
     lines = path.read_text("utf-8").splitlines(keepends=True)
     rest = lines[: int(part * len(lines))]
     path.write_text("".join(rest), "utf-8")
-    expected = results(out)["summary"]["grades"]
+    expected = read_results(out)["summary"]["grades"]
     for words in (("score", out), ("score", out, "--save"), ("score", out, "--measures", "P@1")):
         done = command(*words)
         assert done.returncode == 2
@@ -101,13 +101,13 @@ def test_measures_are_taken_as_they_are_listed(tmp_path: Path) -> None:
     """What `judge measures` prints has spaces and commas inside parentheses; both also separate."""
     measures = "RBP(rel=1, p=0.8)@10, nDCG(own, dcg='exp-log2')@4;AP@10  p@5"
     names = ["RBP(rel=1,p=0.8)@10", "nDCG(own,dcg='exp-log2')@4", "AP@10", "P@5"]
-    data, out = write_rows(tmp_path / "d.jsonl", numbered(3, 2, 3)), tmp_path / "runs" / "x"
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(3, 2, 3)), tmp_path / "runs" / "x"
     done = command("run", data, "-m", "lexical", "--out", out, "--measures", measures)
     assert done.returncode == 0, done.stderr
-    assert results(out)["summary"]["measures"] == names
+    assert read_results(out)["summary"]["measures"] == names
     done = command("score", out, "--save", "--measures", measures.replace("AP@10", "AP@5"))
     assert done.returncode == 0, done.stderr
-    assert results(out)["summary"]["measures"] == [*names[:2], "AP@5", "P@5"]
+    assert read_results(out)["summary"]["measures"] == [*names[:2], "AP@5", "P@5"]
     done = command("compare", out, "--measures", "P@5, RBP(rel=1, p=0.8)@10")
     assert done.returncode == 0, done.stderr
     assert "RBP(rel=1,p=0.8)@10" in done.stdout
@@ -123,7 +123,7 @@ def test_scoring_again_with_the_run_s_own_measures_changes_no_byte(tmp_path: Pat
 
 
 def test_show_prints_grades_and_reasons(demo: Path) -> None:
-    query = results(demo)["queries"][0]
+    query = read_results(demo)["queries"][0]
     done = command("show", demo, "--query", query["query_id"])
     assert done.returncode == 0, done.stderr
     assert query["query"] in done.stdout
@@ -175,7 +175,7 @@ def test_a_missing_key_says_which_variable_to_set(tmp_path: Path) -> None:
 
 
 def test_what_a_server_says_is_shown_and_not_obeyed(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 1))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 1))
     refusal = Reply(status=401, body=json.dumps({"error": {"message": "\x1b[2J\u202egone"}}))
     with LoopbackServer(lambda _: refusal) as server:
         done = command(
@@ -194,7 +194,7 @@ def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     config = json.loads((out / "config.json").read_text("utf-8"))
     assert (config["options"]["scale"], config["options"]["depth"]) == ("binary", 6)
-    assert results(out)["summary"]["measures"] == ["P@5"]
+    assert read_results(out)["summary"]["measures"] == ["P@5"]
     toml.write_text('modle = "lexical"\n')
     assert "did you mean 'model'" in command("run", example.path(), "--config", toml).stderr
     toml.write_text('model = "lexical"\ndepth = "ten"\n')
@@ -205,7 +205,7 @@ def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path)
 def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = write_rows(tmp_path / "night.jsonl", numbered(1, 1, 2))
+    data = write_rows(tmp_path / "night.jsonl", make_rows(1, 1, 2))
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
         assert command("run", data, "-m", "lexical").returncode == 0
@@ -218,8 +218,8 @@ def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(
 
 
 def test_estimate_counts_what_is_still_to_be_paid(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 10))
-    with LoopbackServer(says_its_grade) as server:
+    data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 10))
+    with LoopbackServer(reply_with_grade) as server:
         words = (data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "runs" / "x")
         before = command("estimate", *words, "--price", "1,2")
         assert before.returncode == 0, before.stderr
@@ -240,8 +240,8 @@ def test_custom_prompts_are_used(tmp_path: Path) -> None:
             "{{ title }}{{ date }}{{ snippet }}\n{{ mark }}>>>\n"
             "{{ reference }}{{ as_of }}{% endblock %}{% block again %}Just the grade.{% endblock %}"
         )
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 1))
-    with LoopbackServer(says_its_grade) as server:
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 1))
+    with LoopbackServer(reply_with_grade) as server:
         done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--prompts", folder,
                        "--out", tmp_path / "runs" / "x")  # fmt: skip
         assert done.returncode == 0, done.stderr

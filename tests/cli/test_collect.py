@@ -21,7 +21,7 @@ from judge.cli.render.comparison_tables import print_comparison
 from judge.collect.raw_log import raw_log_path, read_entries
 from judge.messages import ENGLISH
 from tests.support.command_line import command
-from tests.support.factories import results as results_of
+from tests.support.factories import read_results as results_of
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import CANARY, results, three, write_queries
 

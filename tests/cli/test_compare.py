@@ -18,8 +18,8 @@ from rich.console import Console
 
 from judge.cli.progress_display import ProgressBar
 from judge.records import RepeatProgress
-from tests.support.command_line import asking, command
-from tests.support.factories import numbered, results, says_its_grade, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import make_rows, read_results, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 Row = dict[str, Any]
@@ -75,9 +75,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compare")
     night1 = write_rows(folder / "1.jsonl", graded(1, {"bing": 2.5, "sogou": 1.0, "baidu": 0.8}))
     night2 = write_rows(folder / "2.jsonl", graded(2, {"bing": 2.5, "sogou": 1.0, "so360": 0.8}, queries=9))
-    with LoopbackServer(says_its_grade) as server:
+    with LoopbackServer(reply_with_grade) as server:
         for name, data, repeats in (("night1", night1, 3), ("night2", night2, 2)):
-            done = command(*asking(data, server), "--depth", 5, "--repeats", repeats, "--out", folder / name)
+            done = command(
+                *make_words(data, server), "--depth", 5, "--repeats", repeats, "--out", folder / name
+            )
             assert done.returncode == 0, done.stderr
         other = ("run", night1, "-m", "openai:other", "--base-url", server.openai_url)
         assert command(*other, "--depth", 5, "--out", folder / "other").returncode == 0
@@ -107,8 +109,8 @@ def refused(*words: object) -> str:
 
 def test_the_wrong_winner_of_own_lists_is_explained(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "toy"
-    with LoopbackServer(says_its_grade) as server:
-        words = asking(write_rows(tmp_path / "toy.jsonl", toy()), server)
+    with LoopbackServer(reply_with_grade) as server:
+        words = make_words(write_rows(tmp_path / "toy.jsonl", toy()), server)
         done = command(*words, "--depth", 5, "--relevant-from", 1, "--measures", "nDCG@5 AP@5", "--out", out)
     assert done.returncode == 0, done.stderr
     result = summary(out)
@@ -128,13 +130,13 @@ def test_the_wrong_winner_of_own_lists_is_explained(tmp_path: Path) -> None:
     # What it takes to know this is not printed as if it had been asked for.
     assert result["measures"] == ["nDCG@5", "AP@5"]
     assert "own" not in done.stdout.splitlines()[2]
-    assert results(out)["summary"] == result
+    assert read_results(out)["summary"] == result
 
 
 def test_by_relevance_own_lists_say_the_same(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "toy"
-    with LoopbackServer(says_its_grade) as server:
-        words = asking(write_rows(tmp_path / "toy.jsonl", toy()), server)
+    with LoopbackServer(reply_with_grade) as server:
+        words = make_words(write_rows(tmp_path / "toy.jsonl", toy()), server)
         done = command(*words, "--depth", 5, "--relevant-from", 1, "--measures", "AP@5", "--out", out)
     assert done.returncode == 0, done.stderr
     within = summary(out)["own_list_reversal"]
@@ -336,9 +338,17 @@ def told(stderr: str) -> list[str]:
 
 
 def test_every_repeat_is_told_when_it_is_finished_and_from_the_store_too(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 6))
-    with LoopbackServer(says_its_grade) as server:
-        words = (*asking(data, server), "--repeats", 3, "--out", tmp_path / "runs" / "x", "--concurrency", 1)
+    data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 6))
+    with LoopbackServer(reply_with_grade) as server:
+        words = (
+            *make_words(data, server),
+            "--repeats",
+            3,
+            "--out",
+            tmp_path / "runs" / "x",
+            "--concurrency",
+            1,
+        )
         done = command(*words)
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 36
@@ -354,11 +364,19 @@ def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) 
     def refuses_once(request: ChatRequest) -> Reply:
         if request.attempt == 2 and "text 0.0.1 " in request.prompt:
             return Reply(status=400, body='{"error": {"code": "content_filter", "message": "filtered"}}')
-        return says_its_grade(request)
+        return reply_with_grade(request)
 
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 4))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 4))
     with LoopbackServer(refuses_once) as server:
-        words = (*asking(data, server), "--repeats", 3, "--out", tmp_path / "runs" / "x", "--concurrency", 1)
+        words = (
+            *make_words(data, server),
+            "--repeats",
+            3,
+            "--out",
+            tmp_path / "runs" / "x",
+            "--concurrency",
+            1,
+        )
         done = command(*words, "--attempts", 1)
     assert done.returncode == 3
     assert told(done.stderr) == [
@@ -370,9 +388,17 @@ def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) 
 
 
 def test_a_repeat_that_was_not_finished_is_not_told(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 4))
-    with LoopbackServer(says_its_grade) as server:
-        words = (*asking(data, server), "--repeats", 3, "--out", tmp_path / "runs" / "x", "--concurrency", 1)
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 4))
+    with LoopbackServer(reply_with_grade) as server:
+        words = (
+            *make_words(data, server),
+            "--repeats",
+            3,
+            "--out",
+            tmp_path / "runs" / "x",
+            "--concurrency",
+            1,
+        )
         done = command(*words, "--max-calls", 7)
     assert done.returncode == 3
     assert [line[:13] for line in told(done.stderr)] == ["repeat 1 of 3"]
@@ -380,8 +406,8 @@ def test_a_repeat_that_was_not_finished_is_not_told(tmp_path: Path) -> None:
 
 def test_snippets_without_text_belong_to_every_repeat(tmp_path: Path) -> None:
     rows = [{"query": "q", "engine": "a", "snippet": snippet} for snippet in ("", "text grade=3")]
-    with LoopbackServer(says_its_grade) as server:
-        words = asking(write_rows(tmp_path / "d.jsonl", rows), server)
+    with LoopbackServer(reply_with_grade) as server:
+        words = make_words(write_rows(tmp_path / "d.jsonl", rows), server)
         done = command(*words, "--repeats", 2, "--out", tmp_path / "runs" / "x")
     assert sorted(told(done.stderr)) == [
         f"repeat {number} of 2: 2 pairs judged; 50.0% of the judged are relevant" for number in (1, 2)
@@ -400,7 +426,7 @@ def test_on_a_terminal_a_finished_repeat_is_told_above_the_bar() -> None:
 
 
 def test_a_single_repeat_needs_no_word(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     done = command("run", data, "-m", "lexical", "--out", tmp_path / "runs" / "x")
     assert told(done.stderr) == []
     assert "judged again" not in done.stdout
@@ -408,15 +434,15 @@ def test_a_single_repeat_needs_no_word(tmp_path: Path) -> None:
 
 def test_repeats_that_never_succeeded_twice_say_so(tmp_path: Path) -> None:
     """The second repeat fails throughout: nothing is known of stability, and nothing breaks."""
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 2))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 2))
 
     def once(request: ChatRequest) -> Reply:
         refusal = '{"error": {"code": "content_filter", "message": "filtered"}}'
-        return says_its_grade(request) if request.attempt == 1 else Reply(status=400, body=refusal)
+        return reply_with_grade(request) if request.attempt == 1 else Reply(status=400, body=refusal)
 
     out = tmp_path / "runs" / "x"
     with LoopbackServer(once) as server:
-        words = (*asking(data, server), "--repeats", 2, "--out", out, "--attempts", 1, "--concurrency", 1)
+        words = (*make_words(data, server), "--repeats", 2, "--out", out, "--attempts", 1, "--concurrency", 1)
         done = command(*words)
     assert done.returncode == 3
     assert "Traceback" not in done.stderr

@@ -12,8 +12,8 @@ import judge
 from judge.dataset.pool import build_pool
 from judge.dataset.read import read_dataset
 from judge.pair_selection import draw_mismatched_pairs
-from tests.support.command_line import asking, command
-from tests.support.factories import says_its_grade, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 TOPICS = ("apple", "bridge", "copper", "desert", "engine", "forest", "garden", "harbour")
@@ -38,7 +38,7 @@ def rows(good: int) -> list[dict[str, Any]]:
 def run(folder: Path, server: LoopbackServer, good: int, *words: object) -> dict[str, Any]:
     """The summary of a run over `rows`, and what was printed."""
     data = write_rows(folder / "d.jsonl", rows(good))
-    done = command(*asking(data, server), "--out", folder / "run", *words)
+    done = command(*make_words(data, server), "--out", folder / "run", *words)
     assert done.returncode == 0, done.stderr
     summary: dict[str, Any] = json.loads((folder / "run" / "summary.json").read_text())
     return {**summary, "printed": done.stdout}
@@ -47,8 +47,8 @@ def run(folder: Path, server: LoopbackServer, good: int, *words: object) -> dict
 def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path) -> None:
     from statsmodels.stats.proportion import proportion_confint
 
-    with LoopbackServer(says_its_grade) as server:
-        words = asking(write_rows(tmp_path / "d.jsonl", rows(2)), server)
+    with LoopbackServer(reply_with_grade) as server:
+        words = make_words(write_rows(tmp_path / "d.jsonl", rows(2)), server)
         plain = run(tmp_path, server, 2)
         calls = len(server.requests)
         assert calls == 64
@@ -93,7 +93,7 @@ def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path)
 
 def test_a_panel_with_repeats_and_labels_keeps_controls_out_of_its_judgments(tmp_path: Path) -> None:
     qrels = tmp_path / "people.qrels"
-    with LoopbackServer(says_its_grade) as server:
+    with LoopbackServer(reply_with_grade) as server:
         run(tmp_path, server, 0)
         lines = (tmp_path / "run" / "judgments.jsonl").read_text().splitlines()
         first = json.loads(lines[0])
@@ -136,8 +136,8 @@ def test_mismatched_pairs_share_no_term_and_a_larger_draw_contains_a_smaller_one
 def test_the_interval_of_the_ideal_order_ends_at_the_largest_value(tmp_path: Path) -> None:
     some = [row for row in rows(4) if row["query_id"] != "apple" or row["rank"] == 1]
     data = write_rows(tmp_path / "d.jsonl", some)
-    with LoopbackServer(says_its_grade) as server:
-        words = (*asking(data, server), "--out", tmp_path / "run", "--controls", "--control-pairs", 10)
+    with LoopbackServer(reply_with_grade) as server:
+        words = (*make_words(data, server), "--out", tmp_path / "run", "--controls", "--control-pairs", 10)
         # Judged and a measure of a list alone compare no engines, and have no ideal order.
         done = command(*words, "--measures", "nDCG@10 Judged@5 AP(own)@10 P@5 DCG@2")
     assert done.returncode == 0, done.stderr
@@ -164,8 +164,8 @@ def test_one_query_has_no_mismatched_pair(tmp_path: Path) -> None:
 
 
 def test_a_run_whose_controls_are_not_all_judged_says_so(tmp_path: Path) -> None:
-    with LoopbackServer(says_its_grade) as server:
-        words = asking(write_rows(tmp_path / "d.jsonl", rows(2)), server)
+    with LoopbackServer(reply_with_grade) as server:
+        words = make_words(write_rows(tmp_path / "d.jsonl", rows(2)), server)
         run(tmp_path, server, 2)
         more = ("--controls", "--control-pairs", 10, "--max-calls", 4, "--out", tmp_path / "run")
         done = command(*words, *more)
@@ -180,12 +180,14 @@ def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None
         return (
             Reply(text="no grade")
             if "apple a" in request.prompt or "apple b" in request.prompt
-            else says_its_grade(request)
+            else reply_with_grade(request)
         )
 
     with LoopbackServer(knows_seven) as server:
         data = write_rows(tmp_path / "d.jsonl", rows(2))
-        done = command(*asking(data, server), "--controls", "--control-pairs", 5, "--out", tmp_path / "run")
+        done = command(
+            *make_words(data, server), "--controls", "--control-pairs", 5, "--out", tmp_path / "run"
+        )
     assert "control:ideal is not a ceiling" in " ".join(done.stdout.split())
     ideal = json.loads((tmp_path / "run" / "summary.json").read_text())["controls"]["ideal"]
     # 4 relevant pairs on each of the other seven queries.

@@ -15,8 +15,8 @@ from judge.records import Judgment
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
 from tests.support.command_line import command
-from tests.support.factories import fenced, numbered, results, rows_of, write_rows
-from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, decide
+from tests.support.factories import fenced, list_rows, make_rows, read_results, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, reply_with_token_shares
 
 #: Other tokens of a reply, by the grade that the snippet states.
 SHARES = {"0": 0.1, "1": 0.1, "2": 0.1, "3": 0.1, "The": 0.05}
@@ -26,12 +26,12 @@ def graded(request: ChatRequest) -> Reply:
     """Give the stated grade a share of 0.5, of which its full-width form has a part."""
     stated = re.search(r"grade=(\d)", fenced(request.prompt))
     assert stated
-    return decide(request, {**SHARES, stated[1]: 0.4, chr(0xFF10 + int(stated[1])): 0.1})
+    return reply_with_token_shares(request, {**SHARES, stated[1]: 0.4, chr(0xFF10 + int(stated[1])): 0.1})
 
 
 @pytest.mark.parametrize("form", ["openai", "dashscope"])
 def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(2, 2, 3))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 3))
     with LoopbackServer(graded) as server:
         url = server.openai_url if form == "openai" else server.dashscope_url
         words = ("-m", f"decision:{form}:m", "--base-url", url, "--out", tmp_path / "run")
@@ -47,7 +47,7 @@ def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
     assert "response_format" not in sent
     assert "Reply with the grade alone: 0, 1, 2 or 3." in request.prompt
     assert "JSON" not in request.prompt
-    for query in results(tmp_path / "run")["queries"]:
+    for query in read_results(tmp_path / "run")["queries"]:
         for engine in query["engines"].values():
             for snippet in engine["snippets"]:
                 (judgment,) = snippet["judgments"]
@@ -57,13 +57,13 @@ def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
                 assert "a decision model gives no reason" in judgment["reason"]
     assert "never self-tested" not in done.stdout
     assert command("score", tmp_path / "run", "--save").returncode == 0
-    again = results(tmp_path / "run")["queries"][0]["engines"]["engine0"]["snippets"][0]["judgments"][0]
+    again = read_results(tmp_path / "run")["queries"][0]["engines"]["engine0"]["snippets"][0]["judgments"][0]
     assert len(again["probabilities"]) == 4
 
 
 def test_a_binary_verdict_is_yes_or_no(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
-    with LoopbackServer(lambda request: decide(request, {" Yes": 0.6, "no": 0.2})) as server:
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
+    with LoopbackServer(lambda request: reply_with_token_shares(request, {" Yes": 0.6, "no": 0.2})) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--scale", "binary")
         done = command("run", data, *words, "--out", tmp_path / "run")
         assert done.returncode == 0, done.stderr
@@ -74,7 +74,7 @@ def test_a_binary_verdict_is_yes_or_no(tmp_path: Path) -> None:
 
 
 def test_expected_gains_are_means_over_the_possible_grades(tmp_path: Path) -> None:
-    rows = rows_of({"q": {"a": ("a grade=3", "a grade=0"), "b": ("b grade=0", "b grade=3")}})
+    rows = list_rows({"q": {"a": ("a grade=3", "a grade=0"), "b": ("b grade=0", "b grade=3")}})
     data = write_rows(tmp_path / "d.jsonl", rows)
     with LoopbackServer(graded) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
@@ -104,7 +104,7 @@ def test_expected_gains_are_means_over_the_possible_grades(tmp_path: Path) -> No
 
 
 def test_a_query_without_a_relevant_result_has_no_expected_ndcg(tmp_path: Path) -> None:
-    rows = rows_of({"q": {"a": ("a grade=0",)}, "r": {"a": ("b grade=0", "c grade=3")}})
+    rows = list_rows({"q": {"a": ("a grade=0",)}, "r": {"a": ("b grade=0", "c grade=3")}})
     data = write_rows(tmp_path / "d.jsonl", rows)
     with LoopbackServer(graded) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
@@ -129,13 +129,13 @@ def test_probabilities_of_another_person_are_probabilities_or_none(shares: str) 
 
 
 def test_certain_grades_have_the_gains_of_the_run_and_no_probability(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(3, 2, 4))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(3, 2, 4))
     done = command("run", data, "-m", "lexical", "--out", tmp_path / "run", "--expected-gains")
     assert done.returncode == 0, done.stderr
     assert "no grade of this run has probabilities" in done.stdout
     qrels = (tmp_path / "run" / "qrels.txt").read_text().splitlines()
     (tmp_path / "labels.txt").write_text("\n".join(qrels[1:]))
-    with LoopbackServer(lambda request: decide(request, {"2": 1.0})) as server:
+    with LoopbackServer(lambda request: reply_with_token_shares(request, {"2": 1.0})) as server:
         words = (
             "-m",
             "decision:openai:m",
@@ -154,14 +154,14 @@ def test_certain_grades_have_the_gains_of_the_run_and_no_probability(tmp_path: P
 
 
 def test_a_model_without_reasons_cannot_think(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     done = command("run", data, "-m", "decision:openai:m", "--thinking")
     assert done.returncode == 2
     assert "omit --thinking" in done.stderr
 
 
 def test_a_server_without_log_probabilities_is_named_as_the_reason(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     with LoopbackServer(lambda _: Reply(text="2")) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
         assert command("run", data, *words).returncode == 3
@@ -171,8 +171,8 @@ def test_a_server_without_log_probabilities_is_named_as_the_reason(tmp_path: Pat
 
 @pytest.mark.parametrize("shares", [{"The": 0.6, "2": 0.4}, {}])
 def test_another_token_is_an_error_and_no_grade(shares: dict[str, float], tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
-    with LoopbackServer(lambda request: decide(request, shares)) as server:
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
+    with LoopbackServer(lambda request: reply_with_token_shares(request, shares)) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
         done = command("run", data, *words)
     assert done.returncode == 3

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import command
-from tests.support.factories import PUPPY_VERDICTS, fenced, puppy, results, write_rows
+from tests.support.factories import PUPPY_VERDICTS, fenced, read_results, write_puppy_dataset, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 pytestmark = pytest.mark.skipif(find_spec("deepeval") is None, reason="the extra deepeval is missing")
@@ -33,7 +33,11 @@ def run(
     tmp_path: Path, answer: Callable[[ChatRequest], Reply], *more: object
 ) -> tuple[object, LoopbackServer, Path]:
     """Judges the puppy through DeepEval in an empty folder of its own."""
-    data, out, home = puppy(tmp_path / "dog.jsonl"), tmp_path / "runs" / "dog", tmp_path / "home"
+    data, out, home = (
+        write_puppy_dataset(tmp_path / "dog.jsonl"),
+        tmp_path / "runs" / "dog",
+        tmp_path / "home",
+    )
     home.mkdir()
     (home / ".env").write_text("OPENAI_API_KEY=from-dotenv\n")
     with LoopbackServer(answer) as server:
@@ -52,7 +56,7 @@ def run(
 
 def test_the_source_s_example_comes_out_as_it_did(tmp_path: Path) -> None:
     _, server, out = run(tmp_path, qwen)
-    result = results(out)
+    result = read_results(out)
     snippets = result["queries"][0]["engines"]["seed"]["snippets"]
     assert tuple(snippet["judgments"][0]["verdict"] for snippet in snippets) == PUPPY_VERDICTS
     measures = result["summary"]["engines"]["seed"]["measures"]
@@ -86,7 +90,7 @@ def test_what_deepeval_would_drop_is_no_verdict_instead_of_a_zero(tmp_path: Path
         return Reply(text=next(UNREADABLE[n][0] for n, mark in enumerate(marks) if mark in shown))
 
     _, server, out = run(tmp_path, answer)
-    result = results(out)
+    result = read_results(out)
     snippets = result["queries"][0]["engines"]["seed"]["snippets"]
     assert [snippet["judgments"][0]["error"] for snippet in snippets] == [error for _, error in UNREADABLE]
     assert result["summary"]["coverage"] == 0
@@ -112,7 +116,7 @@ def test_thinking_is_never_the_verdict(tmp_path: Path) -> None:
     _, _, out = run(
         tmp_path, lambda request: Reply(text=f"<think>{statement('no')}</think>{statement('yes')}")
     )
-    snippets = results(out)["queries"][0]["engines"]["seed"]["snippets"]
+    snippets = read_results(out)["queries"][0]["engines"]["seed"]["snippets"]
     assert {snippet["judgments"][0]["verdict"] for snippet in snippets} == {"yes"}
 
 
@@ -120,12 +124,12 @@ def test_faults_of_the_server_stay_what_they_are(tmp_path: Path) -> None:
     body = '{"error": {"code": "invalid_api_key", "message": "no"}}'
     done, server, out = run(tmp_path, lambda request: Reply(status=401, body=body))
     assert getattr(done, "returncode", None) == 3
-    assert results(out)["summary"]["judged"] == 0
+    assert read_results(out)["summary"]["judged"] == 0
     assert len(server.requests) <= 6
 
 
 def test_grades_are_not_deepeval_s(tmp_path: Path) -> None:
-    done = command("run", puppy(tmp_path / "d.jsonl"), "-m", "lexical", "--assessor", "deepeval", "--scale",
-                   "graded")  # fmt: skip
+    data = write_puppy_dataset(tmp_path / "d.jsonl")
+    done = command("run", data, "-m", "lexical", "--assessor", "deepeval", "--scale", "graded")
     assert done.returncode == 2
     assert "--scale binary" in done.stderr

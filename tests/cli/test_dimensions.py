@@ -11,7 +11,7 @@ import pytest
 import judge
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
-from tests.support.command_line import asking, command
+from tests.support.command_line import command, make_words
 from tests.support.factories import fenced, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -89,7 +89,7 @@ def test_similarity_and_mmr_by_embeddings_equal_a_worked_example(tmp_path: Path)
     rows = [{"query": "signs", "engine": "a", "snippet": text} for text in VECTORS]
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "out"
     with LoopbackServer(embeds) as server:
-        words = (*asking(data, server), "--diversity-embeddings", "openai:vectors")
+        words = (*make_words(data, server), "--diversity-embeddings", "openai:vectors")
         estimate = command("estimate", *words[1:])
         assert "openai:vectors embeds up to 3 texts" in estimate.stdout + estimate.stderr
         for _ in range(2):
@@ -111,7 +111,7 @@ def test_embeddings_of_another_provider_have_a_server_of_their_own(tmp_path: Pat
     rows = [{"query": "signs", "engine": "a", "snippet": text} for text in texts]
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "out"
     with LoopbackServer(embeds) as server, LoopbackServer(embeds) as other:
-        words = (*asking(data, server), "--diversity-embeddings", "dashscope:vectors", "--out", out)
+        words = (*make_words(data, server), "--diversity-embeddings", "dashscope:vectors", "--out", out)
         run = command(*words, DASHSCOPE_BASE_URL=other.openai_url)
         assert run.returncode == 0, run.stderr
         assert [requests.path for requests in server.requests if "embeddings" in requests.path] == []
@@ -124,7 +124,13 @@ def test_embeddings_of_another_provider_have_a_server_of_their_own(tmp_path: Pat
 def test_embeddings_without_a_key_end_the_run_before_a_call(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", [{"query": "x", "engine": "a", "snippet": "x"}])
     with LoopbackServer(embeds) as server:
-        words = (*asking(data, server), "--diversity-embeddings", "dashscope:m", "--out", tmp_path / "out")
+        words = (
+            *make_words(data, server),
+            "--diversity-embeddings",
+            "dashscope:m",
+            "--out",
+            tmp_path / "out",
+        )
         run = command(*words, DASHSCOPE_API_KEY="")
         assert (run.returncode, "DASHSCOPE_API_KEY" in run.stderr) == (2, True)
         assert server.requests == []

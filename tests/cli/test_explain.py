@@ -16,8 +16,8 @@ import pytest
 from judge.config.run import Config
 from judge.errors import InputError
 from tests.support.cases import check_each
-from tests.support.command_line import asking, command
-from tests.support.factories import fenced, numbered, says_its_grade, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import fenced, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 
@@ -26,9 +26,9 @@ def is_explanation(request: ChatRequest) -> bool:
 
 
 def explains(request: ChatRequest) -> Reply:
-    """Grade as `says_its_grade`; explain a list by its first line."""
+    """Grade as `reply_with_grade`; explain a list by its first line."""
     if not is_explanation(request):
-        return says_its_grade(request)
+        return reply_with_grade(request)
     lines = fenced(request.prompt).split("\n")
     text = f"The score is {lines[0].rpartition(' ')[2]}, because “{lines[1].rpartition('| ')[2]}” (rank 1)."
     return Reply(text=json.dumps({"explanation": text}))
@@ -37,18 +37,18 @@ def explains(request: ChatRequest) -> Reply:
 def run_explained(
     folder: Path, answer: Callable[[ChatRequest], Reply], *more: object
 ) -> tuple[Path, int, str]:
-    data = write_rows(folder / "data.jsonl", numbered(3, 2, 3))
+    data = write_rows(folder / "data.jsonl", make_rows(3, 2, 3))
     with LoopbackServer(answer) as server:
-        words = asking(data, server)
+        words = make_words(data, server)
         run = command(*words, "--out", folder / "out", "--explain", "--explain-queries", 2, *more)
     return folder / "out", run.returncode, run.stdout + run.stderr
 
 
 def test_the_worst_queries_are_explained_and_paid_once(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "data.jsonl", numbered(3, 2, 3))
+    data = write_rows(tmp_path / "data.jsonl", make_rows(3, 2, 3))
     out = tmp_path / "out"
     with LoopbackServer(explains) as server:
-        words = (*asking(data, server), "--explain", "--explain-queries", 2)
+        words = (*make_words(data, server), "--explain", "--explain-queries", 2)
         estimate = command("estimate", *words[1:])
         assert "explain: at most 4 questions" in estimate.stdout
         assert "together: 22 calls, about 8,388 tokens in and 1,920 out, price unknown\n" in estimate.stdout
@@ -111,7 +111,7 @@ def test_an_unreadable_reply_is_asked_again_once_and_then_missing(tmp_path: Path
         if is_explanation(request):
             replies.append(request.prompt)
             return Reply(text="no JSON")
-        return says_its_grade(request)
+        return reply_with_grade(request)
 
     out, code, output = run_explained(tmp_path, answer)
     assert code == 3, output
@@ -151,7 +151,7 @@ def test_a_budget_that_ends_keeps_the_grades(tmp_path: Path) -> None:
 
 
 def test_a_model_without_texts_is_refused(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "data.jsonl", numbered(1, 1, 1))
+    data = write_rows(tmp_path / "data.jsonl", make_rows(1, 1, 1))
     run = command("run", data, "-m", "lexical", "--explain", "--out", tmp_path / "out")
     assert run.returncode == 2
     assert "--explain asks a language model, and lexical gives no texts" in run.stderr
@@ -171,9 +171,9 @@ def test_an_instruction_in_a_reason_cannot_begin_a_line(tmp_path: Path) -> None:
 
 
 def test_a_foreign_reply_in_the_store_is_no_answer(tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "data.jsonl", numbered(1, 1, 1)), tmp_path / "out"
+    data, out = write_rows(tmp_path / "data.jsonl", make_rows(1, 1, 1)), tmp_path / "out"
     with LoopbackServer(explains) as server:
-        words = (*asking(data, server), "--explain", "--out", out, "--store", tmp_path / "store")
+        words = (*make_words(data, server), "--explain", "--out", out, "--store", tmp_path / "store")
         assert command(*words).returncode == 0
         with closing(sqlite3.connect(tmp_path / "store")) as store, store:
             [(key, body)] = store.execute("SELECT key, body FROM verdicts WHERE body LIKE '%explanation%'")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.support.command_line import asking, command
-from tests.support.factories import fenced, rows_of, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import fenced, list_rows, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 TEXTS = {"q1": {"x": ("good", "stale"), "y": ("else", "stale")}, "q2": {"x": ("good", "good too")}}
@@ -22,10 +22,10 @@ def sorts_reasons(request: ChatRequest) -> Reply:
 
 
 def test_shares_counts_and_examples(tmp_path: Path) -> None:
-    rows = rows_of({**TEXTS, "q3": {"y": ("hard", "stale")}})
+    rows = list_rows({**TEXTS, "q3": {"y": ("hard", "stale")}})
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
     with LoopbackServer(sorts_reasons) as server:
-        words = (*asking(data, server), "--failures", "--min-coverage", 0.5)
+        words = (*make_words(data, server), "--failures", "--min-coverage", 0.5)
         assert "failures: at most 3 questions" in command("estimate", *words[1:]).stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
@@ -40,22 +40,22 @@ def test_shares_counts_and_examples(tmp_path: Path) -> None:
 
 def test_results_that_people_labelled_are_said_to_have_no_reason(tmp_path: Path) -> None:
     data, out, labels = (
-        write_rows(tmp_path / "data.jsonl", rows_of(TEXTS)),
+        write_rows(tmp_path / "data.jsonl", list_rows(TEXTS)),
         tmp_path / "out",
         tmp_path / "l.csv",
     )
     with LoopbackServer(sorts_reasons) as server:
-        assert command(*asking(data, server), "--out", tmp_path / "plain").returncode == 0
+        assert command(*make_words(data, server), "--out", tmp_path / "plain").returncode == 0
         lines = (tmp_path / "plain" / "qrels.txt").read_text().splitlines()
         stale = next(line for line in lines if line.startswith("q1") and line.endswith(" 1"))
         labels.write_text(stale + "\n")
-        run = command(*asking(data, server), "--failures", "--qrels", labels, "--out", out)
+        run = command(*make_words(data, server), "--failures", "--qrels", labels, "--out", out)
     assert run.returncode == 0, run.stderr
     assert "1 of 2 pairs that are not relevant have no reason" in run.stdout
 
 
 def test_after_questions_that_stop_the_next_dimensions_are_left_out(tmp_path: Path) -> None:
-    rows = rows_of({f"q{number}": {"x": ("good",), "y": (f"else {number}",)} for number in range(32)})
+    rows = list_rows({f"q{number}": {"x": ("good",), "y": (f"else {number}",)} for number in range(32)})
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
 
     def answer(request: ChatRequest) -> Reply:
@@ -63,7 +63,7 @@ def test_after_questions_that_stop_the_next_dimensions_are_left_out(tmp_path: Pa
         return sorts_reasons(request) if is_grade else Reply(text="no object")
 
     with LoopbackServer(answer) as server:
-        run = command(*asking(data, server), "--points", "--failures", "--out", out)
+        run = command(*make_words(data, server), "--points", "--failures", "--out", out)
     assert run.returncode == 3
     assert "not all questions of the dimensions are answered" in run.stderr
     dimensions = json.loads((out / "summary.json").read_text())["dimensions"]

@@ -59,8 +59,8 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("scale", get_args(ScaleName))
 @pytest.mark.parametrize("lang", get_args(Lang))
 def test_every_attack_stays_inside_one_fence(lang: Lang, scale: ScaleName, tmp_path: Path) -> None:
-    cases = hostile_text.cases()
-    requests = sent(hostile_text.as_rows(cases), tmp_path / "run", lang=lang, scale=scale)
+    cases = hostile_text.read_cases()
+    requests = sent(hostile_text.convert_cases_to_rows(cases), tmp_path / "run", lang=lang, scale=scale)
     assert len(requests) == len(cases) >= 150
     marks = set()
     for system, user in requests:
@@ -70,19 +70,19 @@ def test_every_attack_stays_inside_one_fence(lang: Lang, scale: ScaleName, tmp_p
         assert mark not in system
         # The instructions speak of the fence, but hold none.
         assert not _OPENING.search(system)
-        assert hostile_text.tokens(system) == hostile_text.tokens(user) == []
+        assert hostile_text.find_control_tokens(system) == hostile_text.find_control_tokens(user) == []
         assert not hostile_text.HIDDEN.search(system + user)
     assert len(marks) == len(requests)
 
 
 def test_a_mark_that_was_seen_once_closes_no_fence(tmp_path: Path) -> None:
-    cases = [row for row in hostile_text.attacks() if hostile_text.PREVIOUS in row["snippet"]]
+    cases = [row for row in hostile_text.read_attacks() if hostile_text.PREVIOUS in row["snippet"]]
     assert len(cases) >= 2
     for number, case in enumerate(cases):
         text = case["snippet"]
         for attempt in range(3):
             folder = tmp_path / f"{number}-{attempt}"
-            ((_, user),) = sent(hostile_text.as_rows([{**case, "snippet": text}]), folder)
+            ((_, user),) = sent(hostile_text.convert_cases_to_rows([{**case, "snippet": text}]), folder)
             mark, _ = fence(user)
             assert mark not in text
             known = text.replace(hostile_text.PREVIOUS, mark)
@@ -94,13 +94,13 @@ def test_titles_queries_and_references_are_broken_up_as_well(tmp_path: Path) -> 
     row = {"query": attack, "title": attack, "snippet": attack, "date": attack, "reference": attack}
     for system, user in sent([{**row, "query_id": "q", "engine": "e", "rank": 1}], tmp_path / "run"):
         fence(user)
-        assert hostile_text.tokens(system + user) == []
+        assert hostile_text.find_control_tokens(system + user) == []
         assert not hostile_text.HIDDEN.search(user)
 
 
 def test_controls_reach_the_assessor_as_they_are(tmp_path: Path) -> None:
-    cases = hostile_text.cases("control")
-    shown = {fence(user)[1] for _, user in sent(hostile_text.as_rows(cases), tmp_path / "run")}
+    cases = hostile_text.read_cases("control")
+    shown = {fence(user)[1] for _, user in sent(hostile_text.convert_cases_to_rows(cases), tmp_path / "run")}
     for case in cases:
         assert case["snippet"] in shown, case["id"]
 

@@ -9,14 +9,14 @@ import pytest
 
 from tests.support.cases import check_each
 from tests.support.command_line import command
-from tests.support.factories import numbered, write_rows
+from tests.support.factories import make_rows, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
 
 SHORT_WAIT = ("--max-wait", 3)
 
 
 def data_of(folder: Path) -> Path:
-    return write_rows(folder / "d.jsonl", numbered(3, 2, 1))
+    return write_rows(folder / "d.jsonl", make_rows(3, 2, 1))
 
 
 def ran(folder: Path, url: str) -> tuple[int, str]:

@@ -18,9 +18,9 @@ from judge.example import path as example
 from judge.records import Usage
 from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
-from tests.support.billing_server import BillingServer, digest, qwen, talkative
-from tests.support.command_line import asking, command
-from tests.support.factories import numbered, says_its_grade, slowly, write_rows
+from tests.support.billing_server import BillingServer, hash_prompt, load_qwen_tokenizer, reply_with_reasons
+from tests.support.command_line import command, make_words
+from tests.support.factories import delay_reply, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 PRICES = """
@@ -42,10 +42,10 @@ def test_a_price_comes_from_the_option_then_the_file_and_is_in_the_summary(tmp_p
     table, toml = tmp_path / "mine.toml", tmp_path / "judge.toml"
     table.write_text(PRICES)
     toml.write_text(PRICES.replace("input = 1", "input = 3"))
-    with LoopbackServer(says_its_grade) as server:  # 120 tokens in, 30 out a call
+    with LoopbackServer(reply_with_grade) as server:  # 120 tokens in, 30 out a call
 
         def paid(**options: Any) -> dict[str, Any]:
-            outcome = judge.run(numbered(1, 1, 4), "openai:fake", base_url=server.openai_url,
+            outcome = judge.run(make_rows(1, 1, 4), "openai:fake", base_url=server.openai_url,
                                 out=str(tmp_path / "r" / "x"), **options)  # fmt: skip
             result: dict[str, Any] = to_json(outcome.summary)["cost"]
             return result
@@ -71,10 +71,10 @@ def test_a_price_comes_from_the_option_then_the_file_and_is_in_the_summary(tmp_p
 
 
 def test_a_budget_needs_a_price_and_a_table_is_enough(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 4))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 4))
     (tmp_path / "mine.toml").write_text(PRICES)
-    with LoopbackServer(says_its_grade) as server:
-        words = (*asking(data, server), "--out", tmp_path / "r" / "x", "--budget", 1)
+    with LoopbackServer(reply_with_grade) as server:
+        words = (*make_words(data, server), "--out", tmp_path / "r" / "x", "--budget", 1)
         refused = command(*words)
         assert refused.returncode == 2
         assert "openai:fake at http://127.0.0.1" in refused.stderr
@@ -113,7 +113,7 @@ def snippets(pairs: int, seed: int) -> Iterator[dict[str, Any]]:
 def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> None:
     write_rows(tmp_path / "first.jsonl", snippets(80, seed=1))
     write_rows(tmp_path / "next.jsonl", snippets(120, seed=2))
-    till = BillingServer(talkative, qwen())
+    till = BillingServer(reply_with_reasons, load_qwen_tokenizer())
     with LoopbackServer(till) as server:
 
         def ask(data: str) -> Config:
@@ -143,13 +143,13 @@ def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> No
 
 def spending(server: LoopbackServer, out: Path, concurrency: int, **ceiling: Any) -> RunResult:
     """A run of 200 pairs at 1 and 2 dollars a million tokens, in and out, under a ceiling."""
-    return judge.run(numbered(20, 1, 10), "openai:fake", base_url=server.openai_url, price=(1.0, 2.0),
+    return judge.run(make_rows(20, 1, 10), "openai:fake", base_url=server.openai_url, price=(1.0, 2.0),
                      concurrency=concurrency, measures=("P@5",), out=str(out), **ceiling)  # fmt: skip
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
 def test_ceilings_hold_however_many_calls_are_in_flight(tmp_path: Path, concurrency: int) -> None:
-    with LoopbackServer(slowly(says_its_grade, 0.005)) as server:  # 120 in, 30 out: 0.00018 USD a call
+    with LoopbackServer(delay_reply(reply_with_grade, 0.005)) as server:  # 120 in, 30 out: 0.00018 USD a call
         outcome = spending(server, tmp_path / "a" / "x", concurrency, max_calls=20)
         assert "--max-calls 20 is used up" in str(outcome.incomplete)
         assert len(server.requests) == 20
@@ -164,8 +164,8 @@ def test_a_budget_over_uneven_calls_is_overshot_by_less_than_the_calls_in_flight
     tmp_path: Path, concurrency: int
 ) -> None:
     def answer(request: ChatRequest) -> Reply:
-        usage = Usage(prompt_tokens=100, completion_tokens=10 + digest(request) % 490)
-        return Reply(text=says_its_grade(request).text, usage=usage, delay=0.005)
+        usage = Usage(prompt_tokens=100, completion_tokens=10 + hash_prompt(request) % 490)
+        return Reply(text=reply_with_grade(request).text, usage=usage, delay=0.005)
 
     with LoopbackServer(answer) as server:
         spent = to_json(spending(server, tmp_path / "r" / "x", concurrency, budget=0.03).summary)["cost"][
@@ -176,9 +176,9 @@ def test_a_budget_over_uneven_calls_is_overshot_by_less_than_the_calls_in_flight
 
 
 def test_a_ceiling_ends_the_command_with_what_to_do(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(3, 1, 10))
-    with LoopbackServer(says_its_grade) as server:
-        done = command(*asking(data, server), "--max-calls", 7, "--out", tmp_path / "r" / "x")
+    data = write_rows(tmp_path / "d.jsonl", make_rows(3, 1, 10))
+    with LoopbackServer(reply_with_grade) as server:
+        done = command(*make_words(data, server), "--max-calls", 7, "--out", tmp_path / "r" / "x")
         assert len(server.requests) == 7
     assert done.returncode == 3
     assert "23 of 30 unjudged: --max-calls 7 is used up; raise it and run again" in done.stderr
@@ -202,10 +202,10 @@ def caps(request: ChatRequest) -> tuple[object, object]:
 def test_every_request_caps_its_reply_and_turns_thinking_off(tmp_path: Path, wire: str) -> None:
     # Unreadable at first, so that re-asks are seen too.
     with LoopbackServer(
-        lambda requests: Reply(text="?") if requests.number % 2 else says_its_grade(requests)
+        lambda requests: Reply(text="?") if requests.number % 2 else reply_with_grade(requests)
     ) as server:
         url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
-        judge.run(numbered(1, 1, 4), f"{wire}:m", base_url=url, max_tokens=77, out=str(tmp_path / "r" / "x"),
+        judge.run(make_rows(1, 1, 4), f"{wire}:m", base_url=url, max_tokens=77, out=str(tmp_path / "r" / "x"),
                   concurrency=1)  # fmt: skip
     assert len(server.requests) >= 8
     assert {caps(request) for request in server.requests} == {(77, False)}
@@ -221,13 +221,13 @@ def test_a_cap_outlives_what_a_server_makes_us_give_up(tmp_path: Path) -> None:
     def choosy(chat_request: ChatRequest) -> Reply:
         refused = next((name for name in refusals if name in (chat_request.body or {})), None)
         if refused is None:
-            return says_its_grade(chat_request)
+            return reply_with_grade(chat_request)
         error = {"message": refusals[refused], "param": refused, "code": "unsupported_parameter"}
         return Reply(status=400, body=json.dumps({"error": error}))
 
     till = BillingServer(choosy)
     with LoopbackServer(till) as server:
-        outcome = judge.run(numbered(1, 1, 6), "openai:m", base_url=server.openai_url,
+        outcome = judge.run(make_rows(1, 1, 6), "openai:m", base_url=server.openai_url,
                             out=str(tmp_path / "r" / "x"))  # fmt: skip
     assert outcome.summary.judged == 6
     assert {caps(request)[0] for request in server.requests} == {512}
@@ -261,8 +261,8 @@ def test_a_snippet_that_makes_a_model_think_for_ever_costs_no_more_than_the_cap(
 
 def stormy(request: ChatRequest) -> Reply:
     """Fails first attempts in every way that there is, a tenth of the prompts each; then it answers."""
-    kind = digest(request) % 12
-    good = says_its_grade(request)
+    kind = hash_prompt(request) % 12
+    good = reply_with_grade(request)
     if kind == 4:
         return Reply(text='{"reason": "unfin', finish_reason="content_filter")
     if kind == 5:
@@ -286,7 +286,7 @@ def test_the_summary_says_what_the_server_counted_failed_calls_included(tmp_path
     till = BillingServer(stormy)
     with LoopbackServer(till) as server:
         url = server.openai_url if wire == "openai" else server.dashscope_url
-        outcome = judge.run(numbered(6, 2, 10), f"{wire}:m", base_url=url, price=(1.0, 2.0), concurrency=16,
+        outcome = judge.run(make_rows(6, 2, 10), f"{wire}:m", base_url=url, price=(1.0, 2.0), concurrency=16,
                             attempts=20, out=str(tmp_path / "r" / "x"))  # fmt: skip
     result = to_json(outcome.summary)["cost"]
     assert len(set(till.requests) & {"500", "429", "400", "lost", "uncounted", "answered"}) == 6
@@ -300,10 +300,15 @@ def test_the_summary_says_what_the_server_counted_failed_calls_included(tmp_path
 
 
 def test_a_second_run_adds_to_the_ledger_what_it_paid(tmp_path: Path) -> None:
-    till = BillingServer(says_its_grade)
+    till = BillingServer(reply_with_grade)
     with LoopbackServer(till) as server:
         for most, calls in ((7, 7), (None, 20)):
-            outcome = judge.run(numbered(2, 1, 10), "openai:fake", base_url=server.openai_url, max_calls=most,
-                                out=str(tmp_path / "r" / "x"))  # fmt: skip
+            outcome = judge.run(
+                make_rows(2, 1, 10),
+                "openai:fake",
+                base_url=server.openai_url,
+                max_calls=most,
+                out=str(tmp_path / "r" / "x"),
+            )
             result = to_json(outcome.summary)["cost"]
             assert (result["calls"], result["prompt_tokens"]) == (calls, till.usage.prompt_tokens)

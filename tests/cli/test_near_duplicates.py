@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.support.command_line import asking, command
-from tests.support.factories import says_its_grade, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer
 
 TEXT = "Pale gums are a sign of anaemia in puppies, and so is a fast pulse at rest, grade=3."
@@ -19,8 +19,8 @@ def test_a_near_duplicate_costs_no_call_and_names_the_judged_snippet(tmp_path: P
         for engine, text in texts.items()
     ]
     out = tmp_path / "out"
-    with LoopbackServer(says_its_grade) as server:
-        words = (*asking(write_rows(tmp_path / "data.jsonl", rows), server), "--near-duplicates")
+    with LoopbackServer(reply_with_grade) as server:
+        words = (*make_words(write_rows(tmp_path / "data.jsonl", rows), server), "--near-duplicates")
         estimate = command("estimate", *words[1:])
         assert estimate.returncode == 0, estimate.stderr
         assert "1 of 3 pairs are near-duplicates" in estimate.stdout

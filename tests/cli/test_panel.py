@@ -10,13 +10,20 @@ import pytest
 
 from tests.cli.test_run import contents
 from tests.support.command_line import command
-from tests.support.factories import fenced, numbered, puppy, results, says_its_grade, write_rows
+from tests.support.factories import (
+    fenced,
+    make_rows,
+    read_results,
+    reply_with_grade,
+    write_puppy_dataset,
+    write_rows,
+)
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 
 def two_minds(request: ChatRequest) -> Reply:
     """Model `kind` grades one higher than the snippet says, model `deaf` fails on snippets of grade 0."""
-    output = json.loads(says_its_grade(request).text or "")
+    output = json.loads(reply_with_grade(request).text or "")
     model = (request.body or {})["model"]
     if model == "kind":
         output["grade"] = min(3, output["grade"] + 1)
@@ -27,7 +34,7 @@ def two_minds(request: ChatRequest) -> Reply:
 
 
 def test_each_pair_s_verdicts_are_kept_apart_and_the_middle_counts(tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "d.jsonl", numbered(6, 2, 4)), tmp_path / "runs" / "two"
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(6, 2, 4)), tmp_path / "runs" / "two"
     with LoopbackServer(two_minds) as server:
         words = ("run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url,
                  "--out", out)  # fmt: skip
@@ -39,7 +46,7 @@ def test_each_pair_s_verdicts_are_kept_apart_and_the_middle_counts(tmp_path: Pat
         assert again.returncode == 0
         assert len(server.requests) == 2 * 48
     assert contents(out) == first
-    result = results(out)
+    result = read_results(out)
     summary = result["summary"]
     assert summary["assessor"] == "panel(openai:plain/graded, openai:kind/graded)"
     assert summary["cost"]["calls"] == 96
@@ -62,7 +69,7 @@ def test_each_pair_s_verdicts_are_kept_apart_and_the_middle_counts(tmp_path: Pat
 
 
 def test_scoring_again_keeps_the_members(tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "d.jsonl", numbered(3, 2, 3)), tmp_path / "runs" / "two"
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(3, 2, 3)), tmp_path / "runs" / "two"
     with LoopbackServer(two_minds) as server:
         words = ("run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url)
         assert command(*words, "--out", out).returncode == 0
@@ -74,7 +81,7 @@ def test_scoring_again_keeps_the_members(tmp_path: Path) -> None:
 
 
 def test_half_of_the_members_is_a_quorum_and_it_is_said(tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 4)), tmp_path / "runs" / "two"
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 4)), tmp_path / "runs" / "two"
     with LoopbackServer(two_minds) as server:
         done = command(
             "run", data, "-m", "openai:plain", "-m", "openai:deaf", "--base-url", server.openai_url,
@@ -83,7 +90,7 @@ def test_half_of_the_members_is_a_quorum_and_it_is_said(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert "openai:deaf/graded judged 6 of 8 pairs, less than --min-coverage 99%" in done.stderr
     assert "openai:deaf/graded judged only 6 of the 8 pairs that it was asked about" in done.stdout
-    members = results(out)["summary"]["panel"]["members"]
+    members = read_results(out)["summary"]["panel"]["members"]
     assert [(each["judged"], each["failed"]) for each in members] == [(8, 0), (6, 2)]
     rows = [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
     assert sum("panel_short" in row["flags"] for row in rows) == 2
@@ -91,8 +98,8 @@ def test_half_of_the_members_is_a_quorum_and_it_is_said(tmp_path: Path) -> None:
 
 
 def test_members_may_live_on_servers_of_their_own(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 3))
-    with LoopbackServer(says_its_grade) as one, LoopbackServer(two_minds) as other:
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 3))
+    with LoopbackServer(reply_with_grade) as one, LoopbackServer(two_minds) as other:
         done = command(
             "run", data, "-m", f"openai:a@{one.openai_url}", "-m", f"openai:kind@{other.openai_url}",
             "--out", tmp_path / "runs" / "two",
@@ -102,13 +109,13 @@ def test_members_may_live_on_servers_of_their_own(tmp_path: Path) -> None:
 
 
 def test_one_model_at_two_servers_is_two_members(tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 3)), tmp_path / "runs" / "two"
-    with LoopbackServer(says_its_grade) as one, LoopbackServer(says_its_grade) as other:
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 3)), tmp_path / "runs" / "two"
+    with LoopbackServer(reply_with_grade) as one, LoopbackServer(reply_with_grade) as other:
         first, second = f"openai:m@{one.openai_url}", f"openai:m@{other.openai_url}"
         done = command("run", data, "-m", first, "-m", second, "--out", out)
         assert done.returncode == 0, done.stderr
         assert (len(one.requests), len(other.requests)) == (6, 6)
-        summary = results(out)["summary"]
+        summary = read_results(out)["summary"]
         assert summary["cost"]["calls"] == 12
         assert [member["name"] for member in summary["panel"]["members"]] == [
             f"openai:m/graded at {server.openai_url}" for server in (one, other)
@@ -119,14 +126,14 @@ def test_one_model_at_two_servers_is_two_members(tmp_path: Path) -> None:
 
 
 def test_a_member_that_was_never_reached_is_no_opinion(tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "d.jsonl", numbered(4, 2, 3)), tmp_path / "runs" / "three"
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(4, 2, 3)), tmp_path / "runs" / "three"
     with LoopbackServer(two_minds) as server:
         models = [word for name in ("plain", "kind", "third") for word in ("-m", f"openai:{name}")]
         words = ("run", data, *models, "--base-url", server.openai_url, "--out", out, "--concurrency", 1)
         done = command(*words, "--max-calls", 30)
         assert done.returncode == 3
         assert "Traceback" not in done.stderr
-        panel = results(out)["summary"]["panel"]
+        panel = read_results(out)["summary"]["panel"]
         assert panel["responded"] == ["openai:plain/graded", "openai:kind/graded"]
         assert command(*words).returncode == 0
         assert len(server.requests) == 3 * 24
@@ -135,15 +142,15 @@ def test_a_member_that_was_never_reached_is_no_opinion(tmp_path: Path) -> None:
 def test_the_command_line_s_models_replace_a_file_s_panel(tmp_path: Path) -> None:
     toml = tmp_path / "judge.toml"
     toml.write_text('model = "openai:a"\npanel = ["openai:b"]\n', encoding="utf-8")
-    data, out = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 2)), tmp_path / "runs" / "one"
-    with LoopbackServer(says_its_grade) as server:
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 2)), tmp_path / "runs" / "one"
+    with LoopbackServer(reply_with_grade) as server:
         words = ("run", data, "--config", toml, "--base-url", server.openai_url, "--out", out)
         assert command(*words, "-m", "openai:b").returncode == 0
-    assert results(out)["summary"]["assessor"] == "openai:b/graded"
+    assert read_results(out)["summary"]["assessor"] == "openai:b/graded"
 
 
 def test_a_key_in_a_member_s_address_is_refused(tmp_path: Path) -> None:
-    data = puppy(tmp_path / "d.jsonl")
+    data = write_puppy_dataset(tmp_path / "d.jsonl")
     out = tmp_path / "runs" / "one"
     done = command("run", data, "-m", "openai:a@http://127.0.0.1:9/v1?api_key=sk-canary-5b1d9f", "--out", out)
     assert done.returncode == 2
@@ -152,12 +159,12 @@ def test_a_key_in_a_member_s_address_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_member_that_another_model_answers_for_is_said(tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 3)), tmp_path / "runs" / "two"
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 3)), tmp_path / "runs" / "two"
 
     def swapped(request: ChatRequest) -> Reply:
-        return Reply(text=says_its_grade(request).text, model=f"m-{request.number % 2}")
+        return Reply(text=reply_with_grade(request).text, model=f"m-{request.number % 2}")
 
-    with LoopbackServer(says_its_grade) as one, LoopbackServer(swapped) as other:
+    with LoopbackServer(reply_with_grade) as one, LoopbackServer(swapped) as other:
         done = command(
             "run", data, "-m", f"openai:a@{one.openai_url}", "-m", f"openai:b@{other.openai_url}",
             "--out", out, "--concurrency", 1,
@@ -167,7 +174,7 @@ def test_a_member_that_another_model_answers_for_is_said(tmp_path: Path) -> None
 
 
 def test_a_ceiling_is_for_the_whole_panel(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 5))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 5))
     with LoopbackServer(two_minds) as server:
         done = command(
             "run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url,
@@ -179,26 +186,26 @@ def test_a_ceiling_is_for_the_whole_panel(tmp_path: Path) -> None:
 
 def test_who_grades_its_own_house_is_said(tmp_path: Path) -> None:
     rows = [
-        {**row, "engine": "quark" if row["engine"] == "engine0" else "brave"} for row in numbered(2, 2, 3)
+        {**row, "engine": "quark" if row["engine"] == "engine0" else "brave"} for row in make_rows(2, 2, 3)
     ]
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "own"
     with LoopbackServer(two_minds) as server:
         done = command("run", data, "-m", "openai:qwen-plus", "--base-url", server.openai_url, "--out", out)
     assert "By their names openai:qwen-plus/graded and quark are both from Alibaba" in done.stdout
-    assert results(out)["summary"]["self_preference"] == [
+    assert read_results(out)["summary"]["self_preference"] == [
         {"assessor": "openai:qwen-plus/graded", "other": "quark", "vendor": "Alibaba"}
     ]
     assert "quark" in (out / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
-    done = command("run", puppy(tmp_path / "d.jsonl"), "-m", "lexical", "-m", "lexical")
+    done = command("run", write_puppy_dataset(tmp_path / "d.jsonl"), "-m", "lexical", "-m", "lexical")
     assert done.returncode == 2
     assert "named twice" in done.stderr
 
 
 def test_the_prompt_is_the_same_for_all_members(tmp_path: Path) -> None:
-    data = puppy(tmp_path / "d.jsonl")
+    data = write_puppy_dataset(tmp_path / "d.jsonl")
     with LoopbackServer(lambda request: Reply(text='{"reason": "r", "grade": 2}')) as server:
         done = command(
             "run", data, "-m", "openai:a", "-m", "openai:b", "--base-url", server.openai_url,
@@ -212,10 +219,10 @@ def test_the_prompt_is_the_same_for_all_members(tmp_path: Path) -> None:
 
 
 def test_members_that_judged_nothing_order_nothing(tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "d.jsonl", numbered(2, 2, 3)), tmp_path / "runs" / "two"
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 3)), tmp_path / "runs" / "two"
 
     def mute(request: ChatRequest) -> Reply:
-        return Reply(text="") if (request.body or {})["model"] == "mute" else says_its_grade(request)
+        return Reply(text="") if (request.body or {})["model"] == "mute" else reply_with_grade(request)
 
     with LoopbackServer(mute) as server:
         done = command(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import asking, command
-from tests.support.factories import fenced, rows_of, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import fenced, list_rows, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: Snippets state the points whose letters they hold; a "?" is half of the letter before it.
@@ -31,13 +31,13 @@ def states_points(request: ChatRequest) -> Reply:
 
 
 def rows() -> list[dict[str, Any]]:
-    return rows_of({"q1": SNIPPETS, "q2": SNIPPETS, "q3": {"z": ("A",)}})
+    return list_rows({"q1": SNIPPETS, "q2": SNIPPETS, "q3": {"z": ("A",)}})
 
 
 def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "data.jsonl", rows()), tmp_path / "out"
     with LoopbackServer(states_points) as server:
-        words = (*asking(data, server), "--points", "--weights", "recall=2")
+        words = (*make_words(data, server), "--points", "--weights", "recall=2")
         estimate = command("estimate", *words[1:])
         assert "points: at most 12 questions" in estimate.stdout  # 3 queries and 9 pairs
         run = command(*words, "--out", out)
@@ -73,7 +73,7 @@ def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path
 
     data, out = write_rows(tmp_path / "data.jsonl", rows()[:10]), tmp_path / "out"
     with LoopbackServer(answer) as server:
-        words = (*asking(data, server), "--points")
+        words = (*make_words(data, server), "--points")
         assert command(*words, "--out", tmp_path / "full").returncode == 3
         run = command(*words, "--out", out, "--min-coverage", 0.5)
     assert run.returncode == 0, run.stderr
@@ -96,7 +96,7 @@ def test_repeated_snippets_add_nothing_and_unknown_results_are_not_uncovered(tmp
 
     out = tmp_path / "out"
     with LoopbackServer(answer) as server:
-        words = asking(write_rows(tmp_path / "data.jsonl", rows_of(lists)), server)
+        words = make_words(write_rows(tmp_path / "data.jsonl", list_rows(lists)), server)
         run = command(*words, "--points", "--min-coverage", 0.5, "--out", out)
     assert run.returncode == 0, run.stderr
     points = json.loads((out / "summary.json").read_text())["dimensions"]["points"]

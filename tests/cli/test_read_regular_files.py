@@ -26,7 +26,7 @@ from judge.nightly import baseline, trend
 from judge.records import GRADED
 from judge.runs import results
 from judge.runs.folder import RunFolder
-from tests.support.factories import numbered, write_rows
+from tests.support.factories import make_rows, write_rows
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and devices")
 
@@ -61,7 +61,7 @@ def _limit_time() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
-    data = write_rows(folder / "data.jsonl", numbered(3, 2, 2))
+    data = write_rows(folder / "data.jsonl", make_rows(3, 2, 2))
     judge.run(data, "lexical", out=str(folder / "run"))
     return folder / "run"
 

@@ -11,9 +11,9 @@ import pytest
 
 from judge.assess.rerank_assessor import fit_thresholds
 from tests.support.command_line import command
-from tests.support.factories import numbered, results, write_rows
+from tests.support.factories import make_rows, read_results, write_rows
 from tests.support.fake_server import LoopbackServer
-from tests.support.rerank_server import rerank, score_of
+from tests.support.rerank_server import compute_score, rerank
 
 QUERIES, ENGINES, RESULTS = 3, 2, 4
 #: Between the scores of the grades.
@@ -30,7 +30,7 @@ def judgments(out: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    return write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
+    return write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
 
 
 def test_other_thresholds_and_another_scale_cost_no_call(data: Path, tmp_path: Path) -> None:
@@ -50,12 +50,12 @@ def test_other_thresholds_and_another_scale_cost_no_call(data: Path, tmp_path: P
         ("b", lambda score: (score >= 0.3) + (score >= 0.7)),
         ("c", lambda score: int(score >= 0.5)),
     ):
-        for query in results(tmp_path / "runs" / name)["queries"]:
+        for query in read_results(tmp_path / "runs" / name)["queries"]:
             for engine in query["engines"].values():
                 for snippet in engine["snippets"]:
                     (entry,) = snippet["judgments"]
-                    by_pair[snippet["snippet_id"]] = score_of(snippet["snippet"])
-                    assert entry["score"] == score_of(snippet["snippet"])
+                    by_pair[snippet["snippet_id"]] = compute_score(snippet["snippet"])
+                    assert entry["score"] == compute_score(snippet["snippet"])
                     assert entry["grade"] == grade_of(entry["score"])
     line = judgments(tmp_path / "runs" / "b")[0]
     assert float(line["reply"]) == by_pair[line["snippet_id"]]

@@ -14,8 +14,16 @@ from pathlib import Path
 import pytest
 
 from judge.runs.folder import RunFolder
-from tests.support.command_line import asking, command
-from tests.support.factories import numbered, puppy, puppy_model, results, says_its_grade, slowly, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import (
+    delay_reply,
+    make_rows,
+    read_results,
+    reply_about_puppy,
+    reply_with_grade,
+    write_puppy_dataset,
+    write_rows,
+)
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 SURE = ("--attempts", "1", "--concurrency", "8")
@@ -28,14 +36,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_the_puppy_with_anaemia_comes_out_as_people_worked_it_out(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "dog"
-    with LoopbackServer(puppy_model) as server:
+    with LoopbackServer(reply_about_puppy) as server:
         done = command(
-            "run", puppy(tmp_path / "dog.jsonl"), "-m", "openai:fake", "--base-url", server.openai_url,
-            "--scale", "binary", "--measures", "AP(own)@10 SetP AP@10", "--out", out,
+            *make_words(write_puppy_dataset(tmp_path / "dog.jsonl"), server), "--scale", "binary",
+            "--measures", "AP(own)@10 SetP AP@10", "--out", out,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 6
-    query = results(out)["queries"][0]
+    query = read_results(out)["queries"][0]
     engine = query["engines"]["seed"]
     # The mean of the precisions 1, 2/3, 3/4 and 4/6; four of six are relevant.
     assert engine["scores"]["AP(own)@10"] == pytest.approx(0.7708333333, abs=1e-10)
@@ -50,10 +58,10 @@ def test_the_puppy_with_anaemia_comes_out_as_people_worked_it_out(tmp_path: Path
 
 
 def test_the_same_command_again_pays_nothing_and_writes_the_same_bytes(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(4, 2, 5))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(4, 2, 5))
     out = tmp_path / "runs" / "one"
-    with LoopbackServer(says_its_grade) as server:
-        words = (*asking(data, server), "--out", out)
+    with LoopbackServer(reply_with_grade) as server:
+        words = (*make_words(data, server), "--out", out)
         first = command(*words)
         assert first.returncode == 0, first.stderr
         files = contents(out)
@@ -74,10 +82,10 @@ def test_the_same_command_again_pays_nothing_and_writes_the_same_bytes(tmp_path:
 
 
 def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     out = tmp_path / "runs" / "one"
-    with LoopbackServer(says_its_grade) as server:
-        words = (*asking(data, server), "--out", out)
+    with LoopbackServer(reply_with_grade) as server:
+        words = (*make_words(data, server), "--out", out)
         assert command(*words).returncode == 0
         files = contents(out)
         other = command(*words, "--temperature", "0.5", "--repeats", "2")
@@ -89,17 +97,17 @@ def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: P
 
 
 def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 3))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 3))
 
     def wavering(request: ChatRequest) -> Reply:
         return Reply(text=json.dumps({"reason": "r", "grade": request.attempt}))
 
     out = tmp_path / "runs" / "one"
     with LoopbackServer(wavering) as server:
-        done = command(*asking(data, server), "--repeats", 3, "--out", out)
+        done = command(*make_words(data, server), "--repeats", 3, "--out", out)
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 9
-    for snippet in results(out)["queries"][0]["engines"]["engine0"]["snippets"]:
+    for snippet in read_results(out)["queries"][0]["engines"]["engine0"]["snippets"]:
         assert [judgment["repeat"] for judgment in snippet["judgments"]] == [1, 2, 3]
         assert sorted(judgment["grade"] for judgment in snippet["judgments"]) == [1, 2, 3]
 
@@ -110,19 +118,19 @@ def test_a_snippet_at_three_engines_is_judged_once(tmp_path: Path) -> None:
         for engine, url in (("a", "https://x.example/p"), ("b", "http://www.x.example/p/"), ("c", ""))
     ]
     out = tmp_path / "runs" / "one"
-    with LoopbackServer(says_its_grade) as server:
+    with LoopbackServer(reply_with_grade) as server:
         done = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
                        server.openai_url, "--out", out)  # fmt: skip
         assert len(server.requests) == 1
     assert "3 results, 1 pair to judge" in done.stdout
-    engines = results(out)["queries"][0]["engines"]
+    engines = read_results(out)["queries"][0]["engines"]
     assert len({engine["snippets"][0]["document"] for engine in engines.values()}) == 1
     assert {engine["scores"]["nDCG@10"] for engine in engines.values()} == {1.0}
 
 
 def test_missing_is_never_no(tmp_path: Path) -> None:
     """Refused, unreadable and broken replies end as null with an error, and the exit code says so."""
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 5))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 5))
     kinds = {1: "content_filter", 2: "malformed", 3: "server_error"}
 
     def troubled(chat_request: ChatRequest) -> Reply:
@@ -133,16 +141,16 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
             return Reply(text="It is rather good, I would say.")
         if rank == 3:
             return Reply(status=503, body="Error 503")
-        return says_its_grade(chat_request)
+        return reply_with_grade(chat_request)
 
     out = tmp_path / "runs" / "one"
     with LoopbackServer(troubled) as server:
-        done = command(*asking(data, server), "--out", out, *SURE)
+        done = command(*make_words(data, server), "--out", out, *SURE)
         assert done.returncode == 3
         assert len(server.requests) == 6  # one re-ask, for the unreadable reply alone
         again = [request.prompt for request in server.requests if "text 0.0.2" in request.prompt]
         assert again[1] != again[0]
-        result = results(out)
+        result = read_results(out)
         for snippet in result["queries"][0]["engines"]["engine0"]["snippets"]:
             judgment = snippet["judgments"][0]
             assert judgment["error"] == kinds.get(snippet["rank"])
@@ -155,7 +163,7 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
         assert result["summary"]["failures"] == {"content_filter": 1, "malformed": 1, "server_error": 1}
         assert "40.00%" in done.stderr
         # Failures are asked again, verdicts are not.
-        command(*asking(data, server), "--out", out, *SURE)
+        command(*make_words(data, server), "--out", out, *SURE)
         assert len(server.requests) == 10
 
 
@@ -170,9 +178,9 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
 def test_a_dead_account_stops_the_run_within_the_calls_in_flight(
     tmp_path: Path, status: int, body: str, advice: str
 ) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(10, 1, 10))
     with LoopbackServer(lambda request: Reply(status=status, body=body, delay=0.05)) as server:
-        done = command(*asking(data, server), "--out",
+        done = command(*make_words(data, server), "--out",
                        tmp_path / "r" / "x", "--concurrency", 8)  # fmt: skip
         assert len(server.requests) <= 8
     assert done.returncode == 3
@@ -180,9 +188,9 @@ def test_a_dead_account_stops_the_run_within_the_calls_in_flight(
 
 
 def test_a_server_that_is_gone_is_given_up_instead_of_asked_all_night(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(20, 1, 10))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(20, 1, 10))
     with LoopbackServer(lambda request: Reply(status=500, body="{}")) as server:
-        done = command(*asking(data, server), "--out",
+        done = command(*make_words(data, server), "--out",
                        tmp_path / "r" / "x", *SURE)  # fmt: skip
         assert len(server.requests) < 80
     assert done.returncode == 3
@@ -190,10 +198,10 @@ def test_a_server_that_is_gone_is_given_up_instead_of_asked_all_night(tmp_path: 
 
 
 def test_a_ceiling_on_calls_holds_and_the_next_run_goes_on(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
-    with LoopbackServer(says_its_grade) as server:
+    data = write_rows(tmp_path / "d.jsonl", make_rows(4, 1, 10))
+    with LoopbackServer(reply_with_grade) as server:
         words = (
-            *asking(data, server),
+            *make_words(data, server),
             "--out",
             tmp_path / "r" / "x",
         )
@@ -207,10 +215,10 @@ def test_a_ceiling_on_calls_holds_and_the_next_run_goes_on(tmp_path: Path) -> No
 
 
 def test_a_budget_stops_the_run_and_the_cost_is_in_the_summary(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
-    with LoopbackServer(says_its_grade) as server:  # 120 tokens in, 30 out a call
+    data = write_rows(tmp_path / "d.jsonl", make_rows(4, 1, 10))
+    with LoopbackServer(reply_with_grade) as server:  # 120 tokens in, 30 out a call
         words = (
-            *asking(data, server),
+            *make_words(data, server),
             "--out",
             tmp_path / "r" / "x",
         )
@@ -223,7 +231,7 @@ def test_a_budget_stops_the_run_and_the_cost_is_in_the_summary(tmp_path: Path) -
         assert 10 <= len(server.requests) <= 14
         done = command(*priced)
         assert done.returncode == 0, done.stderr
-        cost = results(tmp_path / "r" / "x")["summary"]["cost"]
+        cost = read_results(tmp_path / "r" / "x")["summary"]["cost"]
         assert cost["calls"] == len(server.requests) == 40
         assert cost["prompt_tokens"] == 4800
         assert cost["completion_tokens"] == 1200
@@ -236,12 +244,12 @@ def test_an_empty_snippet_costs_no_call_and_is_marked(tmp_path: Path) -> None:
         for snippet in ("", " ", "<div><br/><!-- x --></div>", "text grade=3")
     ]
     out = tmp_path / "runs" / "one"
-    with LoopbackServer(says_its_grade) as server:
+    with LoopbackServer(reply_with_grade) as server:
         done = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
                        server.openai_url, "--out", out)  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 1
-    snippets = results(out)["queries"][0]["engines"]["a"]["snippets"]
+    snippets = read_results(out)["queries"][0]["engines"]["a"]["snippets"]
     assert [snippet["judgments"][0]["grade"] for snippet in snippets] == [0, 0, 0, 3]
     assert all("empty_snippet" in snippet["judgments"][0]["flags"] for snippet in snippets[:3])
 
@@ -252,7 +260,7 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
     (tmp_path / "a.run").write_text("1 Q0 d1 1 10 A\n1 Q0 dX 2 9 A\n2 Q0 d3 1 5 A\n")
     out = tmp_path / "runs" / "one"
     files = ("--topics", tmp_path / "t.tsv", "--docs", tmp_path / "d.tsv", "--run", tmp_path / "a.run")
-    with LoopbackServer(says_its_grade) as server:
+    with LoopbackServer(reply_with_grade) as server:
         words = ("run", *files, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out)
         done = command(*words)
         enough = command(*words, "--min-coverage", 0.5)
@@ -264,11 +272,11 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
     assert "failed: no_text 1. No model was asked" in done.stdout
     assert "no text at all" not in done.stdout
     assert "the same command" not in done.stderr
-    (given,) = results(out)["queries"][0]["engines"]["A"]["snippets"][1]["judgments"]
+    (given,) = read_results(out)["queries"][0]["engines"]["A"]["snippets"][1]["judgments"]
     assert (given["grade"], given["error"], given["flags"]) == (None, "no_text", ["no_text"])
     assert (out / "qrels.txt").read_text() == "1 0 d1 3\n2 0 d3 1\n"
     assert line in command("score", out).stdout
-    (remark,) = results(out)["summary"]["remarks"]
+    (remark,) = read_results(out)["summary"]["remarks"]
     assert remark.startswith(line)
     assert "1 document is not in d.tsv, first" in (out / "report.html").read_text()
 
@@ -290,12 +298,12 @@ def two_engines_with_dates(folder: Path) -> Path:
 
 def test_a_page_that_one_engine_dates_is_paid_once(tmp_path: Path) -> None:
     data, out = two_engines_with_dates(tmp_path), tmp_path / "runs" / "x"
-    with LoopbackServer(says_its_grade) as server:
-        done = command(*asking(data, server), "--out", out)
+    with LoopbackServer(reply_with_grade) as server:
+        done = command(*make_words(data, server), "--out", out)
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 30
         assert not any("2026-01" in request.prompt for request in server.requests)
-    result = results(out)
+    result = read_results(out)
     assert result["summary"]["dedup_saving"] == 0.5
     engines = result["queries"][0]["engines"]
     assert engines["dated"]["snippets"][0]["date"] == "2026-01-01"
@@ -311,8 +319,8 @@ def test_dates_are_shown_on_demand_and_what_they_cost_is_said(
 ) -> None:
     data, out = two_engines_with_dates(tmp_path), tmp_path / "runs" / "x"
     text = "30 pairs differ from another one only in the date"
-    with LoopbackServer(says_its_grade) as server:
-        words = asking(data, server)
+    with LoopbackServer(reply_with_grade) as server:
+        words = make_words(data, server)
         assert text in command("estimate", *words[1:], *options, "--out", out).stdout
         done = command(*words, *options, "--out", out)
         assert done.returncode == 0, done.stderr
@@ -332,7 +340,7 @@ def test_a_text_that_the_limit_cuts_to_nothing_is_unjudged(tmp_path: Path) -> No
     assert done.returncode == 3
     assert "raise max_chars" in done.stderr
     cut, empty = (
-        each["judgments"][0] for each in results(out)["queries"][0]["engines"]["engine"]["snippets"]
+        each["judgments"][0] for each in read_results(out)["queries"][0]["engines"]["engine"]["snippets"]
     )
     assert (cut["grade"], cut["error"]) == (None, "text_cut")
     assert (empty["grade"], empty["error"]) == (0, None)
@@ -384,11 +392,11 @@ def wait_until(server: LoopbackServer, requests: int) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, number: int) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(10, 1, 10))
     out = tmp_path / "runs" / "one"
-    with LoopbackServer(slowly(says_its_grade, 0.1)) as server:
+    with LoopbackServer(delay_reply(reply_with_grade, 0.1)) as server:
         words = (
-            *asking(data, server),
+            *make_words(data, server),
             "--out",
             out,
             "--concurrency",
@@ -406,27 +414,27 @@ def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, nu
         done = command(*words)
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 100  # the calls in flight came home and were kept
-        assert results(out)["summary"]["cost"]["calls"] == 100
+        assert read_results(out)["summary"]["cost"]["calls"] == 100
         assert paid < 100
 
 
 def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     out = tmp_path / "runs" / "one"
-    with LoopbackServer(says_its_grade) as server, RunFolder(out).locked():
-        second = command(*asking(data, server), "--out", out)
+    with LoopbackServer(reply_with_grade) as server, RunFolder(out).locked():
+        second = command(*make_words(data, server), "--out", out)
         assert server.requests == []
     assert second.returncode == 2
     assert "another judge" in second.stderr
 
 
 def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     told = "Incorrect key sk-canary-5b1d9f, Authorization: Bearer sk-canary-5b1d9f"
     echo = json.dumps({"error": {"code": "bad", "message": told}})
     for status in (400, 401, 500):
         with LoopbackServer(lambda request, status=status: Reply(status=status, body=echo)) as server:  # type: ignore[misc]
-            done = command(*asking(data, server), "--out",
+            done = command(*make_words(data, server), "--out",
                            tmp_path / "runs" / str(status), *SURE)  # fmt: skip
         assert "canary" not in done.stdout + done.stderr
     for path in tmp_path.rglob("*"):
@@ -435,11 +443,11 @@ def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
 
 
 def test_a_stop_does_not_wait_for_the_end_of_a_pause(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(20, 1, 10))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(20, 1, 10))
     with LoopbackServer(
         lambda request: Reply(status=429, headers={"retry-after": "590"}, body="{}")
     ) as server:
-        process = start(*asking(data, server), "--out",
+        process = start(*make_words(data, server), "--out",
                         tmp_path / "r" / "x", "--concurrency", 16)  # fmt: skip
         wait_until(server, 1)
         time.sleep(0.3)
@@ -451,11 +459,11 @@ def test_a_stop_does_not_wait_for_the_end_of_a_pause(tmp_path: Path) -> None:
 
 def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
     """What is in flight when a ceiling is reached is paid for, so it is waited for and kept."""
-    data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 10))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 10))
     toml = tmp_path / "judge.toml"
     toml.write_text("shutdown_timeout = 0.1\n")
-    with LoopbackServer(slowly(says_its_grade, 0.6)) as server:
-        words = (*asking(data, server), "--out",
+    with LoopbackServer(delay_reply(reply_with_grade, 0.6)) as server:
+        words = (*make_words(data, server), "--out",
                  tmp_path / "r" / "x",
                  "--config", toml, "--concurrency", 4)  # fmt: skip
         assert command(*words, "--max-calls", 6).returncode == 3
@@ -464,9 +472,9 @@ def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(3, 1, 10))
-    with LoopbackServer(lambda request: Reply(text=says_its_grade(request).text, usage=None)) as server:
-        done = command(*asking(data, server), "--out",
+    data = write_rows(tmp_path / "d.jsonl", make_rows(3, 1, 10))
+    with LoopbackServer(lambda request: Reply(text=reply_with_grade(request).text, usage=None)) as server:
+        done = command(*make_words(data, server), "--out",
                        tmp_path / "r" / "x", "--price", "1,2", "--budget", 1, "--concurrency", 2)  # fmt: skip
         assert len(server.requests) <= 4
     assert done.returncode == 3
@@ -475,22 +483,22 @@ def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
 
 
 def test_an_absurd_token_count_neither_hangs_nor_loses_the_verdict(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 3))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 3))
     body = {
         "choices": [{"message": {"content": '{"reason": "r", "grade": 2}'}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 10**20, "completion_tokens": True},
     }
     with LoopbackServer(lambda request: Reply(body=json.dumps(body))) as server:
-        done = command(*asking(data, server), "--out",
+        done = command(*make_words(data, server), "--out",
                        tmp_path / "r" / "x")  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 
 def test_a_background_job_is_deaf_to_what_nohup_silenced(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 10))
-    with LoopbackServer(slowly(says_its_grade, 0.3)) as server:
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 10))
+    with LoopbackServer(delay_reply(reply_with_grade, 0.3)) as server:
         process = subprocess.Popen(
-            ["nohup", sys.executable, "-m", "judge", *asking(data, server),
+            ["nohup", sys.executable, "-m", "judge", *make_words(data, server),
              "--out", tmp_path / "r" / "x", "--concurrency", "2"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
         )  # fmt: skip
@@ -502,10 +510,10 @@ def test_a_background_job_is_deaf_to_what_nohup_silenced(tmp_path: Path) -> None
 
 
 def test_places_that_cannot_be_written_are_named_before_anything_is_paid(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     (tmp_path / "file").write_text("x")
-    with LoopbackServer(says_its_grade) as server:
-        words = asking(data, server)
+    with LoopbackServer(reply_with_grade) as server:
+        words = make_words(data, server)
         for place, code in (("--out", 2), ("--store", 3)):
             there = (place, tmp_path / "file" / "x")
             out = () if place == "--out" else ("--out", tmp_path / "runs" / "x")
@@ -517,7 +525,7 @@ def test_places_that_cannot_be_written_are_named_before_anything_is_paid(tmp_pat
 
 
 def test_a_password_in_an_address_is_refused_and_kept_out_of_files(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     address = "http://user:canary@127.0.0.1:9/v1"
     done = command("run", data, "-m", "openai:fake", "--base-url", address, "--out", tmp_path / "r" / "x")
     assert done.returncode == 2
@@ -526,16 +534,16 @@ def test_a_password_in_an_address_is_refused_and_kept_out_of_files(tmp_path: Pat
 
 
 def test_where_nothing_was_judged_the_range_is_wide_and_it_is_said(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(4, 2, 3))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(4, 2, 3))
 
     def deaf(request: ChatRequest) -> Reply:
         refused = Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
-        return refused if "text 3." in request.prompt else says_its_grade(request)
+        return refused if "text 3." in request.prompt else reply_with_grade(request)
 
     with LoopbackServer(deaf) as server:
-        done = command(*asking(data, server), "--out",
+        done = command(*make_words(data, server), "--out",
                        tmp_path / "r" / "x")  # fmt: skip
-    cell = results(tmp_path / "r" / "x")["summary"]["engines"]["engine0"]["measures"]["P@5"]
+    cell = read_results(tmp_path / "r" / "x")["summary"]["engines"]["engine0"]["measures"]["P@5"]
     low, high = cell["bounds"]
     assert (cell["n"], cell["unknown"]) == (3, 1)
     assert high - low == pytest.approx(3 / 5 / 4)

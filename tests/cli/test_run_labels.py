@@ -10,8 +10,8 @@ import pytest
 
 from judge.analysis.loaded_run import RunLabels, draw_sample
 from judge.records import Pair, Pool, Query, Snippet
-from tests.support.command_line import asking, command
-from tests.support.factories import numbered, says_its_grade, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer
 
 QUERIES, ENGINES, RESULTS = 3, 2, 4
@@ -24,7 +24,7 @@ def _label(snippet_id: str, query_id: str, grade: int) -> str:
 
 def _judge(data: Path, server: LoopbackServer, out: Path, *words: object) -> list[dict[str, Any]]:
     """Run judge and return the lines of judgments.jsonl."""
-    done = command(*asking(data, server), "--out", out, *words)
+    done = command(*make_words(data, server), "--out", out, *words)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
 
@@ -45,8 +45,8 @@ def _write_labels(path: Path, judgments: list[dict[str, Any]], grade: int | None
 
 
 def test_labelled_pairs_are_not_asked_and_keep_the_grade_of_people(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
-    with LoopbackServer(says_its_grade) as server:
+    data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(reply_with_grade) as server:
         every = _judge(data, server, tmp_path / "plain", "--store", tmp_path / "one.sqlite")
         labels = _write_labels(tmp_path / "labels.txt", every[:10], grade=3)
         before = len(server.requests)
@@ -70,8 +70,8 @@ def test_labelled_pairs_are_not_asked_and_keep_the_grade_of_people(tmp_path: Pat
 def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eval(tmp_path: Path) -> None:
     import pytrec_eval
 
-    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
-    with LoopbackServer(says_its_grade) as server:
+    data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(reply_with_grade) as server:
         plain = _judge(data, server, tmp_path / "plain")
         labels = _write_labels(
             tmp_path / "labels.txt",
@@ -106,8 +106,8 @@ def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eva
 
 
 def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
-    with LoopbackServer(says_its_grade) as server:
+    data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(reply_with_grade) as server:
         every = _judge(data, server, tmp_path / "plain")
         # People give 3 to every pair; the model gives what the snippet says.
         labels = _write_labels(tmp_path / "labels.txt", every, grade=3)
@@ -124,7 +124,7 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
     assert (check["pairs"], check["judged"]) == (8, 8)
     assert check["same_grade"]["value"] == pytest.approx(grades.count(3) / 8)
     assert check["bias"]["value"] == pytest.approx(sum(grades) / 8 - 3)
-    refused = command(*asking(data, server), "--out", out, "--qrels", labels, "--check", "9")
+    refused = command(*make_words(data, server), "--out", out, "--qrels", labels, "--check", "9")
     assert "the labels or the sample of --check changed" in refused.stderr
     printed = command("score", out).stdout
     assert f"{PAIRS} pairs (" in printed
@@ -149,8 +149,8 @@ def test_the_keys_of_the_whole_pool_are_not_taken_for_those_of_the_rest() -> Non
 
 
 def test_a_panel_judges_the_pairs_without_a_label(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
-    with LoopbackServer(says_its_grade) as server:
+    data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(reply_with_grade) as server:
         every = _judge(data, server, tmp_path / "plain")
         labels = _write_labels(tmp_path / "labels.txt", every[:10])
         out = tmp_path / "out"
@@ -162,15 +162,15 @@ def test_a_panel_judges_the_pairs_without_a_label(tmp_path: Path) -> None:
 
 
 def test_other_labels_are_another_run(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
-    with LoopbackServer(says_its_grade) as server:
+    data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(reply_with_grade) as server:
         every = _judge(data, server, tmp_path / "plain")
         out = tmp_path / "out"
         _judge(data, server, out, "--qrels", _write_labels(tmp_path / "labels.txt", every[:10], grade=3))
         # A file that moved is the same run.
         _judge(data, server, out, "--qrels", _write_labels(tmp_path / "moved.txt", every[:10], grade=3))
         done = command(
-            *asking(data, server), "--out", out,
+            *make_words(data, server), "--out", out,
             "--qrels", _write_labels(tmp_path / "labels.txt", every[:10], grade=2),
         )  # fmt: skip
     assert done.returncode == 2
@@ -189,22 +189,22 @@ def test_other_labels_are_another_run(tmp_path: Path) -> None:
 def test_labels_that_cannot_be_used_end_the_run_before_a_call(
     words: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
-    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
+    data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
     labels = tmp_path / "labels.txt"
     labels.write_text(_label("other", "q0", 2))
-    with LoopbackServer(says_its_grade) as server:
-        done = command(*asking(data, server), *(word.format(labels=labels) for word in words))
+    with LoopbackServer(reply_with_grade) as server:
+        done = command(*make_words(data, server), *(word.format(labels=labels) for word in words))
         assert not server.requests
     assert done.returncode == 2
     assert message in done.stderr
 
 
 def test_labels_of_another_scale_name_the_option(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
-    with LoopbackServer(says_its_grade) as server:
+    data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(reply_with_grade) as server:
         every = _judge(data, server, tmp_path / "plain")
         labels = tmp_path / "labels.csv"
         labels.write_text(f"query_id,snippet_id,grade\n{every[0]['query_id']},{every[0]['snippet_id']},yes\n")
-        done = command(*asking(data, server), "--out", tmp_path / "out", "--qrels", labels)
+        done = command(*make_words(data, server), "--out", tmp_path / "out", "--qrels", labels)
     assert done.returncode == 2
     assert "the labels are binary (0-1) and the run is graded (0-3); add --scale binary" in done.stderr

@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.support.command_line import asking, command
-from tests.support.factories import fenced, numbered, says_its_grade, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import fenced, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 
 def served_by(name: Callable[[str], str]) -> Callable[[ChatRequest], Reply]:
     """Grades as the snippets say, under the name that `name` gives for a snippet."""
-    return lambda request: replace(says_its_grade(request), model=name(fenced(request.prompt)))
+    return lambda request: replace(reply_with_grade(request), model=name(fenced(request.prompt)))
 
 
 def swapped(shown: str) -> str:
@@ -29,9 +29,9 @@ def summary(folder: Path) -> dict[str, Any]:
 
 
 def test_a_name_that_changes_inside_a_run_is_said_first_and_split(tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "data.jsonl", numbered(4, 2, 3)), tmp_path / "run"
+    data, out = write_rows(tmp_path / "data.jsonl", make_rows(4, 2, 3)), tmp_path / "run"
     with LoopbackServer(served_by(swapped)) as server:
-        ran = command(*asking(data, server), "--out", out)
+        ran = command(*make_words(data, server), "--out", out)
     assert ran.returncode == 0, ran.stderr
     output = next(line for line in ran.stdout.splitlines() if "models answered" in line)
     assert ran.stdout.splitlines().index(output) < 4
@@ -55,9 +55,9 @@ def test_a_name_that_changes_inside_a_run_is_said_first_and_split(tmp_path: Path
 
 
 def test_one_name_needs_no_word_and_a_run_from_before_has_none(tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "data.jsonl", numbered(2, 2, 2)), tmp_path / "run"
-    with LoopbackServer(says_its_grade) as server:
-        ran = command(*asking(data, server), "--out", out)
+    data, out = write_rows(tmp_path / "data.jsonl", make_rows(2, 2, 2)), tmp_path / "run"
+    with LoopbackServer(reply_with_grade) as server:
+        ran = command(*make_words(data, server), "--out", out)
     assert "models answered" not in ran.stdout
     assert list(summary(out)["served"]) == ["fake"]
     assert "served model" not in summary(out)["segments"]
@@ -70,13 +70,13 @@ def test_one_name_needs_no_word_and_a_run_from_before_has_none(tmp_path: Path) -
 
 
 def test_verdicts_of_another_night_keep_the_name_they_were_given_then(tmp_path: Path) -> None:
-    rows = numbered(3, 2, 2)
+    rows = make_rows(3, 2, 2)
     some, all_ = write_rows(tmp_path / "some.jsonl", rows[:8]), write_rows(tmp_path / "all.jsonl", rows)
     tonight = ["monday"]
     with LoopbackServer(served_by(lambda shown: tonight[-1])) as server:
-        assert command(*asking(some, server), "--out", tmp_path / "one").returncode == 0
+        assert command(*make_words(some, server), "--out", tmp_path / "one").returncode == 0
         tonight.append("tuesday")
-        ran = command(*asking(all_, server), "--out", tmp_path / "two")
+        ran = command(*make_words(all_, server), "--out", tmp_path / "two")
     assert "2 models answered: monday (8 judgments" in ran.stdout
     result = summary(tmp_path / "two")
     assert {name: row["judgments"] for name, row in result["served"].items()} == {"monday": 8, "tuesday": 4}

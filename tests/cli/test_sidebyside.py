@@ -10,7 +10,7 @@ import pytest
 
 from judge import api
 from tests.support.command_line import command
-from tests.support.factories import fenced, rows_of, write_rows
+from tests.support.factories import fenced, list_rows, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: The results of x and y: x is better on 5 queries, y on one; one pair of lists is equal, one undecided.
@@ -35,7 +35,7 @@ def prefers_good(request: ChatRequest) -> Reply:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    rows = rows_of({query: {"x": (x,), "y": (y,)} for query, (x, y) in LISTS.items()})
+    rows = list_rows({query: {"x": (x,), "y": (y,)} for query, (x, y) in LISTS.items()})
     rows.append({"query_id": "q9", "query": "what q9", "engine": "x", "error": "500"})
     rows.append({"query_id": "q9", "query": "what q9", "engine": "y", "rank": 1, "snippet": "good"})
     out = tmp_path / "runs" / "one"

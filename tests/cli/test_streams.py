@@ -16,7 +16,7 @@ from judge import example
 from judge.cli.main import main
 from tests.support.cases import check_each
 from tests.support.command_line import command
-from tests.support.factories import numbered, results, write_rows
+from tests.support.factories import make_rows, read_results, write_rows
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no device here that is always full")
@@ -72,7 +72,7 @@ def start(*words: object, stdout: int) -> tuple[int, str]:
 
 def filled(words: Iterable[str], run: Path) -> list[object]:
     """The words of a command, with a run for RUN and one of its queries for `?`."""
-    query = results(run)["queries"][0]["query_id"]
+    query = read_results(run)["queries"][0]["query_id"]
     return [{"RUN": run, "?": query}.get(word, word) for word in words]
 
 
@@ -88,7 +88,7 @@ def test_a_process_that_nobody_reads_to_the_end_is_fine(demo: Path) -> None:
 
 
 def test_a_run_that_nobody_listens_to_is_done_to_its_end(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "d.jsonl", numbered(2, 2, 3))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 3))
     out = tmp_path / "runs" / "x"
     with unread() as pipe:
         assert judge("run", data, "-m", "lexical", "--out", out, stdout=pipe, stderr=pipe)[0] == 0
@@ -143,7 +143,7 @@ def test_a_stream_that_was_never_open_is_like_one_that_nobody_reads(demo: Path, 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "gbk", "ascii:strict"])
 def test_letters_that_the_output_does_not_have_are_escaped(encoding: str, tmp_path: Path) -> None:
-    rows = [{**row, "engine": "bing🙂", "query_id": "🙂"} for row in numbered(1, 1, 2)]
+    rows = [{**row, "engine": "bing🙂", "query_id": "🙂"} for row in make_rows(1, 1, 2)]
     data = write_rows(tmp_path / "d.jsonl", rows)
 
     def printed(*words: object) -> tuple[int, str, str]:

@@ -17,7 +17,7 @@ from judge.cli.render import Screen
 from judge.cli.terminal import _Printed
 from tests.support.cases import check_each
 from tests.support.command_line import command
-from tests.support.factories import numbered, write_rows
+from tests.support.factories import make_rows, write_rows
 
 #: A title, a clear screen, a link, a C1 sequence, and commands of three runners.
 POISON = (
@@ -37,7 +37,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("received")
     runs = []
     for number in range(2):
-        data = write_rows(folder / f"data{number}.jsonl", numbered(6, 3, 3))
+        data = write_rows(folder / f"data{number}.jsonl", make_rows(6, 3, 3))
         run = folder / "runs" / f"r{number}"
         assert command("run", data, "-m", "lexical", "--out", run).returncode == 0
         runs.append(run)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import command
-from tests.support.factories import numbered, says_its_grade, write_rows
+from tests.support.factories import make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 
@@ -24,7 +24,7 @@ def nobody() -> str:
 
 def run(folder: Path, url: str, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     """A run of ten pairs at `url` that gives a server two seconds."""
-    data = write_rows(folder / "d.jsonl", numbered(5, 2, 1))
+    data = write_rows(folder / "d.jsonl", make_rows(5, 2, 1))
     patient = folder / "judge.toml"
     patient.write_text("patience = 2\n", encoding="utf-8")
     options = ("-m", "openai:fake", "--base-url", url, "--config", patient, "--out", folder / "r" / "x")
@@ -45,7 +45,7 @@ def test_a_server_that_does_not_run_is_named_with_the_reason(tmp_path: Path) -> 
 
 
 def test_a_server_that_cannot_do_tls_costs_few_tries(tmp_path: Path) -> None:
-    with LoopbackServer(says_its_grade) as server:
+    with LoopbackServer(reply_with_grade) as server:
         url = server.openai_url.replace("http:", "https:")
         output = last_line(run(tmp_path, url))
         assert f"no connection to {url}: no TLS connection: " in output
@@ -105,7 +105,7 @@ def test_what_most_pairs_failed_of_is_said_and_kept(tmp_path: Path) -> None:
 def test_a_few_failures_are_told_of_a_run_that_has_enough_grades(tmp_path: Path) -> None:
     def picky(request: ChatRequest) -> Reply:
         body = json.dumps({"error": {"message": "an odd pair"}})
-        return Reply(status=400, body=body) if "text 0.0.1 " in request.prompt else says_its_grade(request)
+        return Reply(status=400, body=body) if "text 0.0.1 " in request.prompt else reply_with_grade(request)
 
     with LoopbackServer(picky) as server:
         done = run(tmp_path, server.openai_url, "--min-coverage", 0.9)

@@ -30,7 +30,7 @@ from judge.selftest import look_up_results
 from judge.store.leases import Lease
 from judge.store.store import VerdictStore
 from tests.support.cases import check_each
-from tests.support.factories import numbered, write_rows
+from tests.support.factories import make_rows, write_rows
 from tests.support.fake_engines import EngineServer
 from tests.unit.collect.engine_calls import collected, three, write_queries
 from tests.unit.nightly.projects import RULES, freeze, nightly_project
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="links need a privile
 def judged(folder: Path) -> Path:
     """A run with everything that commands write into it."""
     folder.mkdir(exist_ok=True)
-    data = write_rows(folder / "data.jsonl", numbered(3, 2, 2))
+    data = write_rows(folder / "data.jsonl", make_rows(3, 2, 2))
     out = folder / "runs" / "x"
     judge.run(data, "lexical", out=str(out))
     api.rewrite_report(out)

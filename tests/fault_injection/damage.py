@@ -32,7 +32,7 @@ from judge.errors import InputError, Interrupted, JudgeError
 from judge.runs import load
 from judge.runs.folder import RunFolder, reading_run
 from tests.fault_injection.table import Figure, make_parser, print_figures
-from tests.support.factories import numbered, write_rows
+from tests.support.factories import make_rows, write_rows
 from tests.unit.nightly import records
 
 _VALUES: tuple[Any, ...] = (None, True, -1, 1.5, 10**40, "text", "", [], {}, [[]], {"a": None}, "\ud800")
@@ -57,7 +57,7 @@ class Result(NamedTuple):
 
 def make_folder(folder: Path) -> None:
     """Make a labelled run with dimensions in `folder`/run and nights in `folder`/nights."""
-    data, out = write_rows(folder / "d.jsonl", numbered(4, 2, 3)), folder / "run"
+    data, out = write_rows(folder / "d.jsonl", make_rows(4, 2, 3)), folder / "run"
     store = str(folder / "s")
     config = Config(
         data=str(data), model="lexical", out=str(out), repeats=2, store=store, diversity=True, sites=True

@@ -26,7 +26,7 @@ from tests.fault_injection import killing, table
 from tests.fault_injection.killing import Child, RunSetup
 from tests.fault_injection.provider import Provider, reply_with_pair, start_provider
 from tests.fault_injection.table import Figure, print_figures
-from tests.support.factories import slowly
+from tests.support.factories import delay_reply
 
 PAIRS, IN_FLIGHT = 50, 8
 #: Requests that can be sent during a commit that fails.
@@ -36,7 +36,7 @@ HEADER, FRAME = 32, 4120
 PAGE = 4096
 
 
-answer = slowly(reply_with_pair, 0.01)
+answer = delay_reply(reply_with_pair, 0.01)
 
 
 @dataclass

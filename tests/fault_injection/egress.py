@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.fault_injection import table
 from tests.fault_injection.table import Figure
-from tests.support.factories import numbered, says_its_grade, write_rows
+from tests.support.factories import make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer
 
 WIRES = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
@@ -68,7 +68,7 @@ def parse_addresses(trace: str) -> frozenset[str]:
 
 def trace_run(wire: str, libraries: tuple[str, ...] = ()) -> ConnectionReport:
     """Run judge over `wire` with `libraries` imported, and return its connections."""
-    with tempfile.TemporaryDirectory() as name, LoopbackServer(says_its_grade) as server:
+    with tempfile.TemporaryDirectory() as name, LoopbackServer(reply_with_grade) as server:
         root = Path(name)
         url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
         trace = root / "trace"
@@ -94,7 +94,7 @@ def trace_run(wire: str, libraries: tuple[str, ...] = ()) -> ConnectionReport:
 
 
 def _make_arguments(root: Path, wire: str, url: str) -> tuple[str, ...]:
-    data = write_rows(root / "data.jsonl", numbered(2, 2, 3))
+    data = write_rows(root / "data.jsonl", make_rows(2, 2, 3))
     return (str(data), f"{wire}:fake", url, str(root / "runs" / "x"))
 
 

@@ -30,7 +30,7 @@ from judge.cli import main
 from judge.config.run import Config
 from judge.errors import InputError, JudgeError
 from judge.records import Judgment, RepeatProgress
-from tests.support.factories import numbered, write_rows
+from tests.support.factories import make_rows, write_rows
 
 #: Files whose bytes don't depend on what was paid, so that they must be equal or absent after a kill.
 FIXED_FILES = ("judgments.jsonl", "scores.csv", "qrels.txt", "run.engine0.trec")
@@ -70,7 +70,7 @@ class RunSetup:
 def make_run_setup(folder: Path, url: str, pairs: int, concurrency: int = 8) -> RunSetup:
     """Write a dataset of one engine with ten results a query, and return the setup of its run in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    data = write_rows(folder / "d.jsonl", numbered(pairs // 10, 1, 10))
+    data = write_rows(folder / "d.jsonl", make_rows(pairs // 10, 1, 10))
     return RunSetup(data, folder / "runs" / "one", url, concurrency)
 
 

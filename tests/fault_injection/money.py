@@ -23,8 +23,8 @@ from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
 from tests.cli.test_money import snippets, stormy
 from tests.fault_injection.table import Figure, make_parser, print_figures
-from tests.support.billing_server import BillingServer, digest, qwen, talkative
-from tests.support.factories import numbered, write_rows
+from tests.support.billing_server import BillingServer, hash_prompt, load_qwen_tokenizer, reply_with_reasons
+from tests.support.factories import make_rows, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 _PRICE = (1.0, 10.0)
@@ -61,7 +61,7 @@ def measure_estimates(folder: Path, pairs: int) -> Iterator[Figure]:
         write_rows(folder / f"{name}.jsonl", snippets(size, seed=seed))
         for seed, (name, size) in enumerate((("first", pairs // 2), ("next", pairs)))
     ]
-    billing = BillingServer(_answer_slowly(talkative), qwen())
+    billing = BillingServer(_answer_slowly(reply_with_reasons), load_qwen_tokenizer())
     with LoopbackServer(billing, record=False) as server:
         for data, basis in zip(datasets, ("rule of thumb", "earlier calls"), strict=True):
             out = folder / "runs" / data.stem
@@ -97,7 +97,7 @@ class _Stopwatch(NullProgress):
 def measure_limits(folder: Path, pairs: int) -> Iterator[Figure]:
     """Measure the calls and the cost beyond the limits, with one call in flight and with many."""
     folder.mkdir()
-    data = write_rows(folder / "d.jsonl", numbered(pairs // 10, 1, 10))
+    data = write_rows(folder / "d.jsonl", make_rows(pairs // 10, 1, 10))
     billing = BillingServer(_reply_with_uneven_length, lambda text: len(text))
     with LoopbackServer(billing, record=False) as server:
         for concurrency in (1, 8, 64):
@@ -125,7 +125,7 @@ def measure_limits(folder: Path, pairs: int) -> Iterator[Figure]:
 def measure_ledger(folder: Path, pairs: int) -> Iterator[Figure]:
     """Compare the cost in summary.json with the count of the provider, on both wires."""
     folder.mkdir()
-    data = write_rows(folder / "d.jsonl", numbered(pairs // 10, 1, 10))
+    data = write_rows(folder / "d.jsonl", make_rows(pairs // 10, 1, 10))
     for wire in ("openai", "dashscope"):
         billing = BillingServer(stormy)
         with LoopbackServer(billing, record=False) as server:
@@ -150,14 +150,14 @@ def _answer_slowly(answer: Callable[[ChatRequest], Reply]) -> Callable[[ChatRequ
     """Delay `answer`; one first reply in fifty can't be parsed, so that the client asks again."""
 
     def answer_slowly(request: ChatRequest) -> Reply:
-        is_unreadable = request.attempt == 1 and not digest(request) % 50
+        is_unreadable = request.attempt == 1 and not hash_prompt(request) % 50
         return Reply(text="hm" if is_unreadable else answer(request).text, delay=_LATENCY)
 
     return answer_slowly
 
 
 def _reply_with_uneven_length(request: ChatRequest) -> Reply:
-    return Reply(text='{"reason": "' + "w" * (digest(request) % 400) + '", "grade": 1}', usage=Usage())
+    return Reply(text='{"reason": "' + "w" * (hash_prompt(request) % 400) + '", "grade": 1}', usage=Usage())
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from tests.fault_injection import killing, table
 from tests.fault_injection.killing import RunSetup
 from tests.fault_injection.provider import Provider, Request, find_pair, reply_with_pair, start_provider
 from tests.fault_injection.table import Figure, print_figures
-from tests.support.factories import slowly
+from tests.support.factories import delay_reply
 from tests.support.fake_server import ChatRequest, Reply
 
 TIMEOUT, LATENCY = 2.0, 0.01
@@ -38,7 +38,7 @@ def hash_to_share(text: str) -> float:
     return int.from_bytes(sha256(text.encode()).digest()[:8]) / 2**64
 
 
-reply_correctly = slowly(reply_with_pair, LATENCY)
+reply_correctly = delay_reply(reply_with_pair, LATENCY)
 
 
 def make_faulty_answer() -> Callable[[ChatRequest], Reply]:

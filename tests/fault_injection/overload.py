@@ -28,8 +28,8 @@ from tests.fault_injection.servers import (
     measure_recovery,
 )
 from tests.fault_injection.table import Figure, make_parser, print_figures
-from tests.support.command_line import command, process
-from tests.support.factories import numbered, results, says_its_grade, write_rows
+from tests.support.command_line import command, run_process
+from tests.support.factories import make_rows, read_results, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
 
 #: Start and end of the outage, in seconds after the first request.
@@ -125,7 +125,7 @@ def run_scenario(scenario: Scenario, folder: Path) -> ScenarioResult:
     server = LimitedServer(
         scenario.capacity,
         lambda _: scenario.latency,
-        says_its_grade,
+        reply_with_grade,
         scenario.retry_after_format,
         scenario.refusal_body,
         outages=[OUTAGE] if scenario.outage else (),
@@ -133,12 +133,12 @@ def run_scenario(scenario: Scenario, folder: Path) -> ScenarioResult:
         failure_share=scenario.failure_share,
         refusal_share=scenario.refusal_share,
     )
-    data = write_rows(folder / "d.jsonl", numbered(scenario.pairs // 10, 1, 10))
+    data = write_rows(folder / "d.jsonl", make_rows(scenario.pairs // 10, 1, 10))
     with LoopbackServer(server, record=False) as loopback:
         url = loopback.dashscope_url if scenario.wire == "dashscope" else loopback.openai_url
         words = ("run", data, "-m", f"{scenario.wire}:fake", "--base-url", url, "--out", folder / "r" / "x")
-        completed = process(*words, timeout=400, DASHSCOPE_API_KEY="sk-canary-5b1d9f")
-    summary = results(folder / "r" / "x")["summary"]
+        completed = run_process(*words, timeout=400, DASHSCOPE_API_KEY="sk-canary-5b1d9f")
+    summary = read_results(folder / "r" / "x")["summary"]
     return ScenarioResult(server, completed.returncode, summary["coverage"], summary["cost"]["calls"])
 
 
@@ -173,7 +173,7 @@ def list_figures(name: str, scenario: Scenario, result: ScenarioResult) -> list[
 def measure_account_error(name: str, wire: str, folder: Path) -> list[Figure]:
     """Return the figures of a run whose account the server refuses."""
     status, body = ACCOUNT_ERRORS[name]
-    data = write_rows(folder / "d.jsonl", numbered(30, 1, 10))
+    data = write_rows(folder / "d.jsonl", make_rows(30, 1, 10))
     with LoopbackServer(lambda _: Reply(status=status, body=body, delay=0.2)) as server:
         url = server.dashscope_url if wire == "dashscope" else server.openai_url
         started = time.monotonic()

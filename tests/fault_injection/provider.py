@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.factories import says_its_grade
+from tests.support.factories import reply_with_grade
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: Bytes of a line of a provider's log.
@@ -61,8 +61,8 @@ def find_pair(request: ChatRequest) -> str:
 
 
 def reply_with_pair(request: ChatRequest) -> Reply:
-    """Reply as `says_its_grade`, with the pair's name as the reason, by which tests identify a verdict."""
-    grade = json.loads(says_its_grade(request).text or "")["grade"]
+    """Reply as `reply_with_grade`, with the pair's name as the reason, by which tests identify a verdict."""
+    grade = json.loads(reply_with_grade(request).text or "")["grade"]
     return Reply(text=json.dumps({"reason": find_pair(request), "grade": grade}))
 
 

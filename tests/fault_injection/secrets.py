@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 from tests.fault_injection import table
 from tests.fault_injection.table import Figure
-from tests.support.factories import numbered, says_its_grade, write_rows
+from tests.support.factories import make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: Unlike the key of any provider, so that no pattern of keys matches it.
@@ -141,7 +141,7 @@ _SHORT_TIMEOUTS = "timeout = 1.0\nattempts = 2\nconcurrency = 4\npatience = 3.0\
 Faults = Mapping[str, Callable[[ChatRequest], Reply]]
 #: Faults of a call; those of `ACCOUNT` end the run.
 FAULTS: Faults = {
-    "fine": says_its_grade,
+    "fine": reply_with_grade,
     "rate limit": _error(429, "rate_limit_exceeded", **{"retry-after": "0"}),
     "server error": _error(500, "server_error"),
     "bad request": _error(400, "invalid_request_error"),
@@ -291,7 +291,7 @@ def search_run(
         config.write_text(_SHORT_TIMEOUTS, encoding="utf-8")
         script = root / "call.py"
         script.write_text(_CALL, encoding="utf-8")
-        data = write_rows(root / "data.jsonl", numbered(2, 2, 3))
+        data = write_rows(root / "data.jsonl", make_rows(2, 2, 3))
 
         def answer_and_search(request: ChatRequest) -> Reply:
             sent.append(CANARY in request.headers.get("Authorization", ""))

@@ -21,9 +21,9 @@ from tests.fault_injection import killing, table
 from tests.fault_injection.killing import Child, RunSetup
 from tests.fault_injection.provider import Provider, reply_with_pair, start_provider
 from tests.fault_injection.table import Figure, print_figures
-from tests.support.factories import slowly
+from tests.support.factories import delay_reply
 
-answer = slowly(reply_with_pair, 0.05)
+answer = delay_reply(reply_with_pair, 0.05)
 
 
 def start_process(setup: RunSetup) -> subprocess.Popen[str]:

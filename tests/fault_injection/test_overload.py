@@ -15,8 +15,8 @@ from tests.fault_injection.overload import (
     run_scenario,
 )
 from tests.fault_injection.servers import Capacity
-from tests.support.command_line import asking, command
-from tests.support.factories import numbered, results, says_its_grade, write_rows
+from tests.support.command_line import command, make_words
+from tests.support.factories import make_rows, read_results, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 
@@ -50,13 +50,13 @@ def test_a_format_that_a_server_refuses_is_paid_for_once_and_in_the_ledger(tmp_p
         refusal = {"error": {"message": "response_format json_schema is not supported"}}
         if (request.body or {}).get("response_format", {}).get("type") == "json_schema":
             return Reply(status=400, body=json.dumps(refusal))
-        return says_its_grade(request)
+        return reply_with_grade(request)
 
-    data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
+    data = write_rows(tmp_path / "d.jsonl", make_rows(4, 1, 10))
     with LoopbackServer(reject_json_schema) as server:
-        words = (*asking(data, server), "--out", tmp_path / "r" / "x")
+        words = (*make_words(data, server), "--out", tmp_path / "r" / "x")
         assert command(*words, "--max-calls", 1).returncode == 3
         assert len(server.requests) == 1
         assert command(*words).returncode == 0
         assert len(server.requests) == 1 + 1 + 40
-    assert results(tmp_path / "r" / "x")["summary"]["cost"]["calls"] == 42
+    assert read_results(tmp_path / "r" / "x")["summary"]["cost"]["calls"] == 42

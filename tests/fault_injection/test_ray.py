@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.fault_injection.ray_nodes import RAY_SETTINGS
-from tests.support.command_line import asking, process
-from tests.support.factories import numbered, says_its_grade, slowly, write_rows
+from tests.support.command_line import make_words, run_process
+from tests.support.factories import delay_reply, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer
 
 pytestmark = [
@@ -40,12 +40,12 @@ def ray_nodes() -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_killed_node_costs_neither_a_pair_nor_a_second_payment_for_an_answer(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
-    with LoopbackServer(slowly(says_its_grade, 0.2)) as server, ray_nodes() as nodes:
+    data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(delay_reply(reply_with_grade, 0.2)) as server, ray_nodes() as nodes:
         assert nodes.stdin
         assert nodes.stdout
-        words = (*asking(data, server), "--concurrency", 8)
-        alone = process(*words, "--out", tmp_path / "alone" / "run")
+        words = (*make_words(data, server), "--concurrency", 8)
+        alone = run_process(*words, "--out", tmp_path / "alone" / "run")
         assert alone.returncode == 0, alone.stderr
         before = len(server.requests)
         assert before == PAIRS

@@ -1,9 +1,9 @@
 """A fake provider with a Batch API: files and batches beside the chat completions of `fake_server`.
 
-    with BatchServer(says_its_grade) as server:
+    with BatchServer(reply_with_grade) as server:
         ...  # judge run --batch --base-url server.openai_url
 
-Every request of a batch is answered by the same `answer` as a request in realtime.
+The same `answer` serves the requests of a batch and those in realtime.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, render
 
 @dataclass
 class BatchRules:
-    """How the Batch API behaves: what it accepts, and how the batch number N ends.
+    """The behaviour of the Batch API: its limits, and the end of each batch.
 
-    `ends` gives the status that a batch ends with; after `polls` looks. An expired or a cancelled batch has
-    answers to the first `processed` requests. `fails` says which requests have no response but an error.
-    `lost` requests are in no file. `refusal` is the status and the error of a creation that is refused.
+    `end_status` returns the final status of the batch with a number; the batch has it after `polls` requests
+    for its status. An expired or a cancelled batch has replies to the first `processed` requests. `is_failed`
+    returns whether a request has an error instead of a response, `is_missing` whether it is in no file.
+    `refusal` is the status and the error with which the API refuses to create a batch.
     """
 
     polls: int = 0
     processed: int = 0
     requests: int = 50_000
-    ends: Callable[[int], str] = lambda number: "completed"
-    fails: Callable[[str], bool] = lambda custom_id: False
-    lost: Callable[[str], bool] = lambda custom_id: False
+    end_status: Callable[[int], str] = lambda number: "completed"
+    is_failed: Callable[[str], bool] = lambda custom_id: False
+    is_missing: Callable[[str], bool] = lambda custom_id: False
     errors: dict[str, str] = field(default_factory=lambda: {"code": "server_error", "message": "try again"})
     refusal: tuple[int, dict[str, Any]] | None = None
     is_absent: bool = False
@@ -49,9 +50,10 @@ class _Batch:
 
 
 class BatchServer(LoopbackServer):
-    """A provider with a Batch API; `created` are the requests of each batch, by their custom ids.
+    """A provider with a Batch API; `batches` has the custom ids of the requests of each batch.
 
-    `on_step` runs before a step of the API is answered: "upload", "create", "list", "retrieve" or "content".
+    `on_step` runs before and after each step of the API: "upload", "create", "list", "retrieve" or "content".
+    A reply that it returns replaces that of the step.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class BatchServer(LoopbackServer):
     ) -> None:
         super().__init__(answer)
         self.rules = rules or BatchRules()
-        self.created: list[list[str]] = []
+        self.batches: list[list[str]] = []
         self.steps: list[str] = []
         self._on_step = on_step
         self._files: dict[str, bytes] = {}
@@ -127,14 +129,14 @@ class BatchServer(LoopbackServer):
         assert len(set(ids)) == len(ids) <= self.rules.requests
         assert {(line["method"], line["url"]) for line in lines} == {("POST", "/v1/chat/completions")}
         name = f"batch_{next(self._numbers)}"
-        self.created.append(ids)
-        self._batches[name] = _Batch(len(self.created), body["input_file_id"], body["metadata"])
+        self.batches.append(ids)
+        self._batches[name] = _Batch(len(self.batches), body["input_file_id"], body["metadata"])
         return web.json_response(self._show(name))
 
     def _show(self, name: str) -> dict[str, Any]:
         batch = self._batches[name]
         lines = self._files[batch.input_file_id].splitlines()
-        status = self.rules.ends(batch.number) if batch.polls > self.rules.polls else "in_progress"
+        status = self.rules.end_status(batch.number) if batch.polls > self.rules.polls else "in_progress"
         if status not in ("in_progress", "failed") and batch.files == (None, None):
             batch.files = self._process(list(map(json.loads, lines)), status)
         done = len(lines) if status == "completed" else min(len(lines), self.rules.processed)
@@ -162,10 +164,12 @@ class BatchServer(LoopbackServer):
             if status != "completed" and number >= self.rules.processed:
                 error = {"code": f"batch_{status}", "message": "not processed"}
                 errors.append({"custom_id": name, "response": None, "error": error})
-            elif self.rules.fails(name):
+            elif self.rules.is_failed(name):
                 errors.append({"custom_id": name, "response": None, "error": self.rules.errors})
-            elif not self.rules.lost(name):
-                chat_request = self.ask("/v1/chat/completions", {}, json.dumps(line["body"]).encode())
+            elif not self.rules.is_missing(name):
+                chat_request = self.record_request(
+                    "/v1/chat/completions", {}, json.dumps(line["body"]).encode()
+                )
                 reply = self.answer(chat_request)
                 body = json.loads(render(reply, chat_request) if reply.body is None else reply.body)
                 response = {"status_code": reply.status, "request_id": f"r{number}", "body": body}

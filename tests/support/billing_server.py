@@ -1,6 +1,6 @@
-"""A provider that keeps books: it counts each request and token as it charges for them.
+"""A provider that counts each request and token that it charges for.
 
-What `judge` says that a run cost is held against these books.
+Tests compare the costs that `judge` reports with these counts.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 from judge.records import Usage
 from tests.support.fake_server import ChatRequest, Reply
 
-#: Tokens that Qwen's chat template puts round each message, and before the answer.
+#: Tokens that Qwen's chat template adds to each message, and before the answer.
 _ROUND_MESSAGE, _BEFORE_ANSWER = 5, 3
 
 
-def qwen() -> Callable[[str], int]:
-    """Qwen's own tokenizer, as its provider ships it: how many tokens a text is."""
+def load_qwen_tokenizer() -> Callable[[str], int]:
+    """Return a function that counts the tokens of a text with Qwen's own tokenizer."""
     import dashscope
 
     encode = dashscope.get_tokenizer("qwen-plus").encode
@@ -29,10 +29,10 @@ def qwen() -> Callable[[str], int]:
 
 @dataclass
 class BillingServer:
-    """A model that answers by `answer`, with its books; every reply is charged for by `tokens`.
+    """An answer that counts its requests and charges; `tokens` counts the tokens of a text.
 
-    A reply that has no `usage` of its own accord keeps none, and is `uncounted`. Replies that don't
-    arrive whole are `lost`: charged for in `lost_usage`, but nobody hears how much.
+    A reply without `usage` stays without it, and counts as `uncounted`. Replies that don't arrive complete
+    count as `lost`: the provider charges for them in `lost_usage`, but the client does not learn the amount.
     """
 
     answer: Callable[[ChatRequest], Reply]
@@ -43,7 +43,7 @@ class BillingServer:
     largest_reply: int = 0
 
     def __call__(self, request: ChatRequest) -> Reply:
-        """Answers, and writes down what that costs."""
+        """Return the reply, and add it and its tokens to the counts."""
         reply = self.answer(request)
         if reply.status != 200:
             self.requests[str(reply.status)] += 1
@@ -55,38 +55,38 @@ class BillingServer:
         self.largest_reply = max(self.largest_reply, charged.completion_tokens)
         if reply.cut or reply.reset:
             self.requests["lost"] += 1
-            self.lost_usage = _sum(self.lost_usage, charged)
+            self.lost_usage = _add_usage(self.lost_usage, charged)
         else:
             self.requests["answered"] += 1
-            self.usage = _sum(self.usage, charged)
+            self.usage = _add_usage(self.usage, charged)
         return replace(reply, usage=charged)
 
     @property
     def calls(self) -> int:
-        """Every request that arrived."""
+        """The number of requests that arrived."""
         return self.requests.total()
 
     def _count_tokens(self, chat_request: ChatRequest) -> int:
-        texts = [message["content"] for message in turns(chat_request)]
+        texts = [message["content"] for message in read_messages(chat_request)]
         return sum(self.tokens(text) + _ROUND_MESSAGE for text in texts) + _BEFORE_ANSWER
 
 
-def turns(request: ChatRequest) -> list[dict[str, Any]]:
-    """The messages of a request on either wire."""
+def read_messages(request: ChatRequest) -> list[dict[str, Any]]:
+    """Return the messages of a request on either wire."""
     body = request.body or {}
     result: list[dict[str, Any]] = body.get("input", body)["messages"]
     return result
 
 
-def digest(request: ChatRequest) -> int:
-    """A number that the prompt alone decides: what a deterministic fake rolls its dice with."""
+def hash_prompt(request: ChatRequest) -> int:
+    """Return a number that depends on the prompt only, for fakes with fixed random choices."""
     return int.from_bytes(hashlib.sha256(request.prompt.encode()).digest()[:8])
 
 
-def talkative(request: ChatRequest) -> Reply:
-    """Grades anything by its hash, with a reason of one to three sentences in the prompt's language."""
-    number = digest(request)
-    zh = "摘要" in turns(request)[0]["content"]
+def reply_with_reasons(request: ChatRequest) -> Reply:
+    """Reply with a grade by the hash of the prompt, and one to three sentences in the prompt's language."""
+    number = hash_prompt(request)
+    zh = "摘要" in read_messages(request)[0]["content"]
     sentence = (
         "摘要直接说明了查询所问的内容，并给出了具体的做法。"
         if zh
@@ -96,7 +96,7 @@ def talkative(request: ChatRequest) -> Reply:
     return Reply(text=json.dumps(reply, ensure_ascii=False))
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
+def _add_usage(one: Usage, other: Usage) -> Usage:
     return Usage(
         prompt_tokens=one.prompt_tokens + other.prompt_tokens,
         completion_tokens=one.completion_tokens + other.completion_tokens,

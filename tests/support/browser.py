@@ -1,7 +1,7 @@
-"""The real browser that tests open pages in: Debian's chromium, without its windows where that is installed.
+"""The real browser in which tests open pages: Debian's headless chromium shell, or any chromium.
 
-Without it a test skips with one line that says what to install; with JUDGE_BROWSER=needed (as `.ci/run`
-sets it) it fails instead.
+Without a browser, a test skips with one line that says what to install; with JUDGE_BROWSER=needed (set by
+`.ci/run`), it fails.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
-#: What may be installed, best first: the shell takes a third of the CPU time of the whole browser.
+#: Executables, best first: the shell takes a third of the CPU time of the whole browser.
 _EXECUTABLES = ("chromium-headless-shell", "chromium", "chromium-browser")
 _TIMEOUT_MS = 60_000
 _MISSING = "no chromium: apt-get install chromium-headless-shell fonts-noto-cjk"
@@ -36,10 +36,10 @@ _MISSING = "no chromium: apt-get install chromium-headless-shell fonts-noto-cjk"
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A headless browser; skips the test, or fails where a browser is needed, when there is none."""
+    """Start a headless browser; without one, skip the test, or fail where JUDGE_BROWSER says so."""
     from playwright.sync_api import expect, sync_playwright
 
-    # A crowded machine may need its time; what is right comes as soon as it can.
+    # Long enough for a busy machine; a test that passes does not wait for it.
     expect.set_options(timeout=_TIMEOUT_MS)
     executable = next(filter(None, map(shutil.which, _EXECUTABLES)), None)
     if executable is None:
@@ -55,42 +55,42 @@ def chromium() -> Iterator[Browser]:
 
 
 @dataclass
-class Watched:
-    """A page and everything it did that a well-behaved page does not do."""
+class RecordedPage:
+    """A page, its requests to other addresses, and the errors and warnings of its console."""
 
     page: Page
     requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    console_errors: list[str] = field(default_factory=list)
 
 
 @contextmanager
-def opened(browser: Browser, address: str, **context: Any) -> Iterator[Watched]:
-    """The page at `address`; what it requested besides itself, and console errors, are written down.
+def open_page(browser: Browser, address: str, **context: Any) -> Iterator[RecordedPage]:
+    """Open the page at `address` and record its other requests and its console errors.
 
     `context` goes to `Browser.new_context`: `viewport`, `color_scheme`, `locale`, `java_script_enabled`…
     """
-    with browser.new_context(**context) as room:
-        room.set_default_timeout(_TIMEOUT_MS)
-        page = room.new_page()
-        watched = Watched(page)
+    with browser.new_context(**context) as browser_context:
+        browser_context.set_default_timeout(_TIMEOUT_MS)
+        page = browser_context.new_page()
+        recorded_page = RecordedPage(page)
 
-        def ask(request: Request) -> None:
+        def record_request(request: Request) -> None:
             if request.url.split("#")[0] != address.split("#")[0]:
-                watched.requests.append(request.url)
+                recorded_page.requests.append(request.url)
 
-        def describe(message: ConsoleMessage) -> None:
+        def record_message(message: ConsoleMessage) -> None:
             if message.type in ("error", "warning"):
-                watched.complaints.append(message.text)
+                recorded_page.console_errors.append(message.text)
 
-        page.on("request", ask)
-        page.on("console", describe)
-        page.on("pageerror", lambda error: watched.complaints.append(str(error)))
+        page.on("request", record_request)
+        page.on("console", record_message)
+        page.on("pageerror", lambda error: recorded_page.console_errors.append(str(error)))
         page.goto(address)
-        yield watched
+        yield recorded_page
 
 
-def serious(page: Page) -> list[str]:
-    """What axe-core finds serious or critical on the page, WCAG 2 A and AA: `rule: first element`."""
+def find_violations(page: Page) -> list[str]:
+    """Return the serious and critical findings of axe-core (WCAG 2 A and AA) as `rule: first element`."""
     from axe_playwright_python.sync_playwright import Axe
 
     options = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
@@ -102,12 +102,12 @@ def serious(page: Page) -> list[str]:
     ]
 
 
-def address_of(path: Path) -> str:
-    """The file's address."""
+def make_file_url(path: Path) -> str:
+    """Return the `file:` URL of a file."""
     return path.resolve().as_uri()
 
 
-def listed_queries(page: Page) -> list[str]:
-    """The ids of all queries that a report found, in its order, drawn or not."""
+def read_listed_queries(page: Page) -> list[str]:
+    """Return the ids of all listed queries of a report, in its order, whether drawn or not."""
     ids: list[str] = page.evaluate("LISTED.queries.map((query) => query.id)")
     return ids

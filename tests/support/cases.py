@@ -1,4 +1,4 @@
-"""Cases of a property: all of them in one test, and how many hypothesis makes."""
+"""Cases of a property: all of them in one test, and the number of Hypothesis's examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets that tests judge, and models that grade them."""
+"""Datasets for tests, and answers of models that grade them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PUPPY_VERDICTS = ("yes", "no", "yes", "yes", "no", "yes")
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
-    """Writes rows as JSON lines and gives the path."""
+    """Write rows as JSON lines and return the path."""
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def puppy(path: Path) -> Path:
-    """The example of one query and one engine."""
+def write_puppy_dataset(path: Path) -> Path:
+    """Write a dataset of one query and one engine, and return the path."""
     return write_rows(
         path,
         (
@@ -40,23 +40,23 @@ def puppy(path: Path) -> Path:
     )
 
 
-def puppy_model(request: ChatRequest) -> Reply:
-    """Says yes to snippets on anaemia, as people would, with a reason in Chinese."""
-    shown = fenced(request.prompt)
-    verdict = "yes" if "贫血" in shown else "no"
+def reply_about_puppy(request: ChatRequest) -> Reply:
+    """Reply yes for snippets on anaemia, no for others, with a reason in Chinese."""
+    snippet = fenced(request.prompt)
+    verdict = "yes" if "贫血" in snippet else "no"
     reason = "摘要说明了贫血的症状。" if verdict == "yes" else "摘要讲的是饥饿，不是贫血。"
     return Reply(text=json.dumps({"reason": reason, "verdict": verdict}, ensure_ascii=False))
 
 
 def fenced(prompt: str) -> str:
-    """What a prompt shows between its fence lines."""
+    """Return the text between the fence lines of a prompt."""
     match = re.search(r"\n<<<(\w{16,})\n(.*)\n\1>>>", prompt, re.DOTALL)
     assert match, prompt
     return match[2]
 
 
-def numbered(queries: int, engines: int, results: int) -> list[dict[str, Any]]:
-    """Rows whose snippets say their grade: engine 0 is best, every snippet is one engine's own."""
+def make_rows(queries: int, engines: int, results: int) -> list[dict[str, Any]]:
+    """Return rows whose snippets state their grade; no two engines share a snippet."""
     return [
         {
             "query_id": f"q{q}",
@@ -71,8 +71,8 @@ def numbered(queries: int, engines: int, results: int) -> list[dict[str, Any]]:
     ]
 
 
-def rows_of(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> list[dict[str, Any]]:
-    """Rows with the snippets that each engine returns for each query, best first."""
+def list_rows(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> list[dict[str, Any]]:
+    """Return rows with the snippets of each query and engine, best first."""
     return [
         {"query_id": query, "query": f"what {query}", "engine": engine, "rank": rank, "snippet": text}
         for query, engines in lists.items()
@@ -81,19 +81,19 @@ def rows_of(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> list[dict[str, 
     ]
 
 
-def says_its_grade(request: ChatRequest) -> Reply:
-    """Grades a snippet of `numbered` by what it says of itself."""
+def reply_with_grade(request: ChatRequest) -> Reply:
+    """Reply with the grade that a snippet of `make_rows` states."""
     match = re.search(r"grade=(\d)", fenced(request.prompt))
     assert match
     return Reply(text=json.dumps({"reason": f"it says {match[1]}", "grade": int(match[1])}))
 
 
-def slowly(answer: Callable[[ChatRequest], Reply], delay: float) -> Callable[[ChatRequest], Reply]:
-    """`answer`, after `delay` seconds."""
+def delay_reply(answer: Callable[[ChatRequest], Reply], delay: float) -> Callable[[ChatRequest], Reply]:
+    """Return an answer that replies with the text of `answer` after `delay` seconds."""
     return lambda request: Reply(text=answer(request).text, delay=delay)
 
 
-def results(folder: Path) -> dict[str, Any]:
-    """What results.json of a run holds."""
+def read_results(folder: Path) -> dict[str, Any]:
+    """Return the content of results.json of a run."""
     content: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     return content

@@ -1,9 +1,9 @@
 """Fake engines: a real HTTP server on loopback with the wire format of every supported engine.
 
-    with EngineServer(lambda asked: [("Title", "https://a.example", "what <b>it</b> says")]) as server:
+    with EngineServer(lambda request: Page([("Title", "https://a.example", "a <b>snippet</b>")])) as server:
         ...  # --base-url NAME=server.url
 
-Which wire is spoken is told from the path and method of a request, as each real API's differs.
+The path and the method of a request decide which wire the server uses, because those of the APIs differ.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DATE = "2026-11-19"
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """One request as it arrived: which engine was meant, what was asked, and how often it was asked before.
+    """A search request: its engine and query, and the number of its `attempt`, from 1.
 
     `sent` is the query string or the JSON body.
     """
@@ -42,7 +42,7 @@ class SearchRequest:
 
 @dataclass(frozen=True)
 class Page:
-    """What an engine answers: `results` in its own wire, unless `body` replaces the whole."""
+    """The response of an engine: `results` in its own wire, unless `body` replaces all of it."""
 
     results: Sequence[Result] = ()
     status: int = 200
@@ -65,27 +65,27 @@ class EngineServer(ThreadedServer):
         self._attempts: Counter[tuple[str, str]] = Counter()
 
     def of(self, engine: str) -> list[SearchRequest]:
-        """The requests that one engine got."""
+        """Return the requests to one engine."""
         return [each for each in self.searched if each.engine == engine]
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         raw = await request.read()
         sent = json.loads(raw) if raw else dict(request.query)
-        engine = _engine(request, sent)
+        engine = _find_engine(request, sent)
         query = str(sent.get("q", sent.get("query", "")))
         self._attempts[engine, query] += 1
         at = time.monotonic()
-        chat_request = SearchRequest(
+        search_request = SearchRequest(
             engine, query, sent, dict(request.headers), self._attempts[engine, query], at
         )
-        self.searched.append(chat_request)
-        page = self._answer(chat_request)
+        self.searched.append(search_request)
+        page = self._answer(search_request)
         if len(self.searched) >= self._least:
             self._has_least.set()
         await self._has_least.wait()
         if page.delay:
             await asyncio.sleep(page.delay)
-        body = json.dumps(wire(engine, page.results)) if page.body is None else page.body
+        body = json.dumps(render_page(engine, page.results)) if page.body is None else page.body
         headers = {"content-type": "application/json", **page.headers}
         raw = body.encode() if isinstance(body, str) else body
         return web.Response(body=raw, status=page.status, headers=headers)
@@ -94,8 +94,8 @@ class EngineServer(ThreadedServer):
 _IQS_TYPES = {"Generic": "-generic", "GenericAdvanced": "-generic-advanced"}
 
 
-def _engine(request: web.BaseRequest, sent: Mapping[str, Any]) -> str:
-    """The engine that a request is meant for."""
+def _find_engine(request: web.BaseRequest, sent: Mapping[str, Any]) -> str:
+    """Return the engine of a request."""
     paths = {
         "/res/v1/web/search": "brave",
         "/v7.0/search": "bing",
@@ -116,8 +116,8 @@ def _engine(request: web.BaseRequest, sent: Mapping[str, Any]) -> str:
 Rows = list[dict[str, Any]]
 
 
-def wire(engine: str, results: Sequence[Result]) -> dict[str, Any]:
-    """A success of `engine` as its API words it; without results, what it leaves out then is left out."""
+def render_page(engine: str, results: Sequence[Result]) -> dict[str, Any]:
+    """Return a successful response in the format of `engine` (some have fewer fields without results)."""
     family = next((name for name in ("serpapi", "aliyun-iqs") if engine.startswith(name)), engine)
     names, envelope = _WIRES[family]
     rows = [{"title": title, "url": url, "snippet": text, "date": DATE} for title, url, text in results]
@@ -151,7 +151,7 @@ def _bocha(rows: Rows) -> dict[str, Any]:
     return {"code": 200, "log_id": "l", "msg": None, "data": {"webPages": {"value": rows}}}
 
 
-#: What each engine calls a result's fields, and what it wraps the results in.
+#: The names of a result's fields in each API, and the function that builds the response around the rows.
 _WIRES: Mapping[str, tuple[Mapping[str, str], Callable[[Rows], dict[str, Any]]]] = {
     "searxng": (
         {"snippet": "content", "date": "publishedDate"},

@@ -1,9 +1,9 @@
-"""The fake provider: a real HTTP server on loopback that speaks OpenAI's and DashScope's wires.
+"""The fake provider: a real HTTP server on loopback with the wires of OpenAI and DashScope.
 
-    with LoopbackServer(lambda asked: Reply(text='{"verdict": "yes"}')) as server:
+    with LoopbackServer(lambda request: Reply(text='{"verdict": "yes"}')) as server:
         ...  # point an adapter at server.openai_url or server.dashscope_url
 
-One `Reply` is rendered in the shape of the wire that was spoken to.
+The server renders a `Reply` in the wire of its request.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ TYPICAL_USAGE = Usage(prompt_tokens=120, completion_tokens=30)
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """One request as it arrived.
+    """A request to the server.
 
-    `body` is the parsed JSON (None when it isn't any), `prompt` all message texts joined by blank
-    lines, `number` counts arrivals from 1, `attempt` counts arrivals of this very prompt from 1.
+    `body` is the parsed JSON (None if it is not an object), `prompt` all message texts joined by blank
+    lines, `number` counts requests from 1, `attempt` counts requests with this prompt from 1.
     """
 
     path: str
@@ -44,12 +44,12 @@ class ChatRequest:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server does with a request, by default: answer with `text` after `delay` seconds.
+    """The reply to a request, by default `text` after `delay` seconds.
 
-    It waits until `in_flight` requests have been there at the same time. `message` replaces the whole chat
-    message (`{"choices": [...]}` all choices), `body` the whole response body. `cut` sends half of it and
-    hangs up, `reset` hangs up at once. `usage` None leaves it out; `model` None echoes the model that was
-    asked for.
+    The server waits until `in_flight` requests have been in flight at the same time. `message` replaces the
+    whole chat message (`{"choices": [...]}` all choices), `body` the whole response body. `cut` closes the
+    connection after half of the body, `reset` closes it at once. If `usage` is None, the reply has none; if
+    `model` is None, it has the model of the request.
     """
 
     text: str | None = None
@@ -72,7 +72,7 @@ class LoopbackServer(ThreadedServer):
     `record=False` keeps no list of requests, for throughput tests.
     """
 
-    #: The provider, as a user names it, whose wire tests speak with it unless they say otherwise.
+    #: The name of the provider whose wire tests use by default.
     provider = "openai"
 
     def __init__(self, answer: Callable[[ChatRequest], Reply], *, record: bool = True) -> None:
@@ -97,7 +97,7 @@ class LoopbackServer(ThreadedServer):
         self._in_flight += 1
         self.in_flight_peak = max(self.in_flight_peak, self._in_flight)
         try:
-            chat_request = self.ask(request.path, request.headers, await request.read())
+            chat_request = self.record_request(request.path, request.headers, await request.read())
             reply = self.answer(chat_request)
             if reply.delay:
                 await asyncio.sleep(reply.delay)
@@ -108,7 +108,7 @@ class LoopbackServer(ThreadedServer):
         finally:
             self._in_flight -= 1
 
-    def ask(self, path: str, headers: Mapping[str, str], raw: bytes) -> ChatRequest:
+    def record_request(self, path: str, headers: Mapping[str, str], raw: bytes) -> ChatRequest:
         """Count a request and return it."""
         body = _parse(raw)
         prompt = "\n\n".join(_texts(body))
@@ -151,7 +151,7 @@ async def _respond(request: web.BaseRequest, reply: Reply, chat_request: ChatReq
     response.content_length = len(payload)
     await response.prepare(request)
     await response.write(payload[: len(payload) // 2])
-    await asyncio.sleep(0.02)  # lets the first half leave before the connection goes
+    await asyncio.sleep(0.02)  # the first half leaves before the connection closes
     return _hang_up(request, response)
 
 
@@ -163,7 +163,7 @@ def _hang_up(request: web.BaseRequest, response: web.StreamResponse) -> web.Stre
     return response
 
 
-def decide(request: ChatRequest, shares: Mapping[str, float]) -> Reply:
+def reply_with_token_shares(request: ChatRequest, shares: Mapping[str, float]) -> Reply:
     """Return a reply of one token, the most probable one, with the log-probabilities of `shares`."""
     top = [{"token": token, "logprob": log(share), "bytes": None} for token, share in shares.items()]
     best = {"token": max(shares, key=lambda token: shares[token], default=""), "logprob": 0.0}
@@ -177,7 +177,7 @@ def decide(request: ChatRequest, shares: Mapping[str, float]) -> Reply:
 
 
 def render(reply: Reply, request: ChatRequest) -> str:
-    """The body of a response in the shape of the wire that was spoken to."""
+    """Return the body of a response in the wire of its request."""
     if not request.path.startswith("/api/v1/services/"):
         return json.dumps(_openai(reply, request))
     return json.dumps(_dashscope(reply, request))
@@ -207,12 +207,12 @@ def _dashscope(reply: Reply, request: ChatRequest) -> dict[str, Any]:
     return {"output": output, "request_id": f"request-{request.number}", **served, **usage}
 
 
-def _usage(usage: Usage | None, asked_name: str, answered_name: str) -> dict[str, Any]:
+def _usage(usage: Usage | None, prompt_name: str, completion_name: str) -> dict[str, Any]:
     if usage is None:
         return {}
     tokens = {
-        asked_name: usage.prompt_tokens,
-        answered_name: usage.completion_tokens,
+        prompt_name: usage.prompt_tokens,
+        completion_name: usage.completion_tokens,
         "total_tokens": usage.prompt_tokens + usage.completion_tokens,
         "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
         "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},

@@ -1,4 +1,4 @@
-"""Attack snippets and harmless controls, and what no request may contain of them."""
+"""Attack snippets and harmless controls, and the characters and tokens that no request may contain."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _CASES = Path(__file__).parents[1] / "cases" / "attacks_own.jsonl"
-#: Stands in a case for the mark that an attacker has seen in an earlier prompt.
+#: The placeholder in a case for the fence mark of an earlier prompt.
 PREVIOUS = "{FENCE_PREV}"
-#: Control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, and marks of thinking.
+#: Control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, and of thinking.
 TOKENS = re.compile(
     r"<\|\w+\|>|<｜[\w▁]+｜>|\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS)\]|<</?SYS>>|</?s>|<(?:bos|eos|pad|unk)>"
     r"|<(?:start|end)_of_turn>|</?(?:think|tool_call)>|◁/?think▷",
     re.IGNORECASE,
 )
-#: Controls, and characters that nobody sees; joiners are told apart by the controls.
+#: Control characters and invisible ones; joiners are allowed, which the harmless controls test.
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u180e\U000e0000-\U000e0fff]"
 )
 
 
-def cases(kind: str | None = None) -> list[dict[str, str]]:
-    """The attacks and controls, or those of one type."""
+def read_cases(kind: str | None = None) -> list[dict[str, str]]:
+    """Return the attacks and controls, or those of one type."""
     rows = [json.loads(line) for line in _CASES.read_text(encoding="utf-8").splitlines()]
     return [row for row in rows if kind in (None, row["type"])]
 
 
-def attacks() -> list[dict[str, str]]:
-    """All that is no control."""
-    return [row for row in cases() if row["type"] != "control"]
+def read_attacks() -> list[dict[str, str]]:
+    """Return all cases except controls."""
+    return [row for row in read_cases() if row["type"] != "control"]
 
 
-def tokens(text: str) -> Sequence[str]:
-    """The control tokens in `text`, also those that it has once a server has normalised it."""
+def find_control_tokens(text: str) -> Sequence[str]:
+    """Return the control tokens in `text`, and those in its NFKC form, which a server may produce."""
     return [*TOKENS.findall(text), *TOKENS.findall(unicodedata.normalize("NFKC", text))]
 
 
-def as_rows(kept: Sequence[Mapping[str, str]]) -> list[dict[str, object]]:
-    """The cases as a dataset, a query a case."""
+def convert_cases_to_rows(cases: Sequence[Mapping[str, str]]) -> list[dict[str, object]]:
+    """Return the rows of a dataset with one query for each case."""
     return [
         {"query_id": row["id"], "query": row["query"], "engine": "e", "rank": 1, "snippet": row["snippet"]}
-        for row in kept
+        for row in cases
     ]

@@ -84,7 +84,7 @@ class Document:
 
     @property
     def anchors(self) -> set[str]:
-        """What a link may name behind `#`."""
+        """The anchors that a link can name after `#`."""
         return {_NOT_IN_ANCHORS.sub("", text.lower()).replace(" ", "-") for _, text in self.headings}
 
     @property
@@ -100,16 +100,16 @@ class Document:
         return [row for row in cells if set("".join(row)) != {"-"}]
 
 
-def page(language: str, name: str) -> Document:
+def find_page(language: str, name: str) -> Document:
     """Return a page of docs/ by its name, e.g. `quickstart`."""
     return Document(ROOT / "docs" / language / f"{name}.md")
 
 
-def pages(language: str) -> list[Document]:
+def list_pages(language: str) -> list[Document]:
     """Return all pages of a language, sorted by name."""
     return [Document(path) for path in sorted((ROOT / "docs" / language).glob("*.md"))]
 
 
-def documents() -> list[Document]:
+def list_documents() -> list[Document]:
     """Return the READMEs and the pages of both languages."""
-    return [each for lang in LANGUAGES for each in (Document(READMES[lang]), *pages(lang))]
+    return [each for lang in LANGUAGES for each in (Document(READMES[lang]), *list_pages(lang))]

@@ -1,4 +1,4 @@
-"""How cost grows with size: the same bound on any machine, because only ratios of CPU time are compared."""
+"""Measure how CPU time grows with size: ratios of CPU time have the same bound on any machine."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def growth(step: Callable[[T], object], make: Callable[[int], T], most: int) -> 
 
     It is 1 where the larger input takes less than `NOISE` seconds.
     """
-    long = _seconds(step, make(most))
-    if long < NOISE:
+    large = _seconds(step, make(most))
+    if large < NOISE:
         return 1.0
-    # The longest of few short ones and the shortest of few long ones: a pause of the machine is no growth.
+    # The longest of few small ones and the shortest of few large ones: a pause of the machine is no growth.
     for _ in range(3):
-        short = max(_seconds(step, make(most // 4)) for _ in range(2))
-        if long / short <= MOST:
+        small = max(_seconds(step, make(most // 4)) for _ in range(2))
+        if large / small <= MOST:
             break
-        long = min(long, _seconds(step, make(most)))
+        large = min(large, _seconds(step, make(most)))
     else:
-        # Memory beyond a cache of the processor costs more once; what grows too fast goes on growing.
-        return min(long / short, (_seconds(step, make(2 * most)) / long) ** 2)
-    return long / short
+        # Memory beyond a cache of the processor costs more once; quadratic growth continues.
+        return min(large / small, (_seconds(step, make(2 * most)) / large) ** 2)
+    return large / small
 
 
 def _seconds(step: Callable[[T], object], value: T) -> float:
     """Return the CPU seconds that `step` takes for `value`."""
-    began = time.process_time()
+    started = time.process_time()
     step(value)
-    return time.process_time() - began
+    return time.process_time() - started

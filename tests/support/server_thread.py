@@ -14,7 +14,7 @@ BACKLOG = 2048
 
 
 class ThreadedServer:
-    """A server that serves while the block lasts; `_serve` answers, in the server's thread."""
+    """A server that runs until the end of the block; `_serve` answers, in the server's thread."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -45,7 +45,7 @@ class ThreadedServer:
     async def _stop(self) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
-        # Requests whose client gave up are still asleep here.
+        # Requests whose client has disconnected still sleep here.
         abandoned = asyncio.all_tasks() - {asyncio.current_task()}
         for task in abandoned:
             task.cancel()

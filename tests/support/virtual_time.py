@@ -1,4 +1,4 @@
-"""Virtual time: an event loop whose clock jumps to the next timer, so that hours take moments."""
+"""Virtual time: an event loop whose clock jumps to the next timer, so that tests do not wait."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop in virtual time; only what runs inside it may be waited for."""
+    """An event loop in virtual time; its tasks must not wait for anything outside the loop."""
 
     def __init__(self) -> None:
         self._clock = _JumpingSelector()
         super().__init__(self._clock)
 
     def time(self) -> float:
-        """Seconds of virtual time."""
+        """Return the seconds of virtual time."""
         return self._clock.now
 
 

@@ -16,7 +16,7 @@ from judge import pipeline
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.errors import Interrupted
-from tests.support.factories import numbered, says_its_grade, slowly
+from tests.support.factories import delay_reply, make_rows, reply_with_grade
 from tests.support.fake_server import LoopbackServer
 
 ROWS = [
@@ -119,11 +119,11 @@ def test_the_public_names_are_all_there() -> None:
 def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: Path) -> None:
     """What an interrupted notebook cell does."""
     cancel_token = CancelToken()
-    with LoopbackServer(slowly(says_its_grade, 0.1)) as server, ThreadPoolExecutor(1) as aside:
+    with LoopbackServer(delay_reply(reply_with_grade, 0.1)) as server, ThreadPoolExecutor(1) as aside:
         config = Config(
             model="openai:m", base_url=server.openai_url, concurrency=2, out=str(tmp_path / "r" / "x")
         )
-        running = aside.submit(pipeline.run, config, rows=numbered(5, 1, 10), cancel_token=cancel_token)
+        running = aside.submit(pipeline.run, config, rows=make_rows(5, 1, 10), cancel_token=cancel_token)
         while len(server.requests) < 6:
             time.sleep(0.01)
         cancel_token.cancel_from_thread(Interrupted("enough"))
@@ -131,5 +131,5 @@ def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: 
             running.result(timeout=60)
         paid = len(server.requests)
         assert paid < 50  # a machine that is busy stops a little later
-        outcome = pipeline.run(config, rows=numbered(5, 1, 10))
+        outcome = pipeline.run(config, rows=make_rows(5, 1, 10))
         assert outcome.calls_made == 50 - paid

@@ -17,7 +17,7 @@ from judge.config.run import Config
 from judge.errors import InputError
 from judge.nightly import job
 from tests.support.command_line import command
-from tests.support.factories import results
+from tests.support.factories import read_results
 
 #: The least that a night needs, besides the line that is tried.
 LOCAL = 'model = "openai:fake"\nbase_url = "http://127.0.0.1:9"\n'
@@ -146,7 +146,7 @@ def test_days_and_texts_of_measures_are_taken_as_people_write_them(here: Path) -
     toml.write_text('model = "lexical"\nas_of = 2026-05-01\nmeasures = "nDCG@5, P(rel=1)@5 AP@5"\n')
     done = command("run", example.path(), "--config", toml, "--out", here / "runs" / "x")
     assert done.returncode == 0, done.stderr
-    assert results(here / "runs" / "x")["summary"]["measures"] == ["nDCG@5", "P(rel=1)@5", "AP@5"]
+    assert read_results(here / "runs" / "x")["summary"]["measures"] == ["nDCG@5", "P(rel=1)@5", "AP@5"]
     assert Config.load(toml).as_of == "2026-05-01"
     assert Config.load(None, as_of=date(2026, 5, 1)).options()["as_of"] == "2026-05-01"
 

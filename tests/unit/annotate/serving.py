@@ -23,12 +23,12 @@ from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
 from tests.support.command_line import command
-from tests.support.factories import numbered, write_rows
+from tests.support.factories import make_rows, write_rows
 
 
 def judged(folder: Path, queries: int, *words: object, engines: int = 2, results: int = 2) -> Path:
     """A run of `queries` numbered queries, judged by the lexical floor; a pair an engine and result."""
-    data = write_rows(folder / "data.jsonl", numbered(queries, engines, results))
+    data = write_rows(folder / "data.jsonl", make_rows(queries, engines, results))
     run = folder / "runs" / "night"
     done = command("run", data, "-m", "lexical", "--out", run, *words)
     assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import command
-from tests.support.factories import results
+from tests.support.factories import read_results
 from tests.unit.annotate.serving import LabelServer, judged, label, serving, serving_in_thread
 
 
@@ -65,7 +65,7 @@ def test_what_people_say_reaches_agree_whole(run: Path) -> None:
     assert {name: output[name] for name in result["agreement"]} == result["agreement"]
     truth = {
         snippet["snippet_id"]: int(snippet["snippet"][-1])
-        for query in results(run)["queries"]
+        for query in read_results(run)["queries"]
         for answer in query["engines"].values()
         for snippet in answer["snippets"]
     }

@@ -27,9 +27,9 @@ from judge.models.negotiation import RequestParams
 from judge.records import GRADED, Completion, Prompt
 from judge.store.store import VerdictStore
 from tests.support import virtual_time
-from tests.support.factories import numbered
+from tests.support.factories import make_rows
 
-POOL = build_pool(read_dataset(numbered(25, 2, 5), lang="auto", max_chars=4000), 10)
+POOL = build_pool(read_dataset(make_rows(25, 2, 5), lang="auto", max_chars=4000), 10)
 assert len(POOL.pairs) == 250
 LIMITS = Limits(concurrency=8, attempts=2, max_wait=600, shutdown_timeout=1)
 

@@ -22,9 +22,9 @@ from judge.models.lexical import Lexical
 from judge.pricing.prices import Price
 from judge.records import GRADED, Completion, Prompt, Usage
 from judge.store.store import VerdictStore
-from tests.support.factories import numbered
+from tests.support.factories import make_rows
 
-POOL = build_pool(read_dataset(numbered(2, 1, 3), lang="auto", max_chars=4000), 10)
+POOL = build_pool(read_dataset(make_rows(2, 1, 3), lang="auto", max_chars=4000), 10)
 
 
 class Closing(Lexical):

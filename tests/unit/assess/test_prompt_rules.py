@@ -229,7 +229,7 @@ def test_the_form_itself_is_never_a_verdict(lang: Lang, scale: Scale) -> None:
 def test_an_attack_in_query_or_reference_stays_on_its_line(lang: Lang, scale: Scale) -> None:
     plain = PROMPTS[scale].render(pair(lang, "q", "s", "r"), None)
     fence = re.compile(r"^<<<([0-9a-f]{16})\ns\n\1>>>$", re.MULTILINE)
-    for case in hostile_text.attacks():
+    for case in hostile_text.read_attacks():
         prompt = PROMPTS[scale].render(pair(lang, case["snippet"], "s", case["snippet"]), None)
         assert prompt.system == plain.system
         assert len(fence.findall(prompt.user)) == 1

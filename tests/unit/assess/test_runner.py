@@ -31,10 +31,10 @@ from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
 from judge.store.store import StoredVerdict, VerdictStore
 from tests.support.cases import check_each
-from tests.support.factories import numbered
+from tests.support.factories import make_rows
 
 ROOT = Path(__file__).parents[3]
-POOL = build_pool(read_dataset(numbered(10, 1, 3), lang="auto", max_chars=4000), 10)
+POOL = build_pool(read_dataset(make_rows(10, 1, 3), lang="auto", max_chars=4000), 10)
 
 
 def assessor(name: str = "lexical") -> Assessor:
@@ -132,7 +132,7 @@ class Replying:
         pass
 
 
-MANY = build_pool(read_dataset(numbered(20, 1, 10), lang="auto", max_chars=4000), 10)
+MANY = build_pool(read_dataset(make_rows(20, 1, 10), lang="auto", max_chars=4000), 10)
 
 
 @check_each(
@@ -170,7 +170,7 @@ def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path)
 
 
 def test_what_is_still_to_be_asked_takes_little_memory_however_much_it_shows() -> None:
-    rows = [{**row, "snippet": f"{row['snippet']} {'long ' * 600}"} for row in numbered(100, 1, 10)]
+    rows = [{**row, "snippet": f"{row['snippet']} {'long ' * 600}"} for row in make_rows(100, 1, 10)]
     large, asked_assessor = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), assessor()
     tracemalloc.start()
     try:
@@ -197,7 +197,7 @@ def test_every_assessor_warns_of_its_own_damaged_verdicts(tmp_path: Path) -> Non
     assert second == ()
 
 
-SIX = build_pool(read_dataset(numbered(2, 1, 3), lang="auto", max_chars=4000), 10)
+SIX = build_pool(read_dataset(make_rows(2, 1, 3), lang="auto", max_chars=4000), 10)
 
 
 def count_leases(path: Path) -> int:
@@ -323,7 +323,7 @@ def test_a_server_that_gave_verdicts_is_not_probed_in_the_next_run(tmp_path: Pat
     async def judge_together(count: int, rows: int) -> int:
         asked_assessor = Assessor(Together(count), load_prompts(default_directory(), GRADED), GRADED)
         client = ModelClient(asked_assessor.model, Limits(16, 3, 600, 1), CancelToken())
-        pool = build_pool(read_dataset(numbered(rows, 1, 1), lang="auto", max_chars=4000), 10)
+        pool = build_pool(read_dataset(make_rows(rows, 1, 1), lang="auto", max_chars=4000), 10)
         with VerdictStore(tmp_path / "v.sqlite") as store:
             return len((await judge(pool, asked_assessor, store, client, NullProgress())).judgments)
 

@@ -22,7 +22,7 @@ from tests.benchmarks.figures import (
 from tests.benchmarks.peers.client_process import refuse_other_machines
 from tests.benchmarks.peers.environments import AbsentPeer, Peer, make_environment
 from tests.benchmarks.performance_page import FIRST, LAST, TEXTS, render_chart, render_figures, write_pages
-from tests.support.markdown import ROOT, page
+from tests.support.markdown import ROOT, find_page
 
 CELL = Cell(20, 4, 0.005)
 LOOP = Figures(eff=0.9, cpu_ms=0.2, all_in_ms=0.4, calls=1, tokens=300, peak_rss=50, import_s=0.2)
@@ -108,6 +108,6 @@ def test_the_pages_take_the_figures_between_their_marks(tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", TEXTS)
 def test_the_page_shows_the_stored_figures(language: str) -> None:
     stored = read_results(throughput.STORED)
-    assert FIRST + render_figures(stored, language) + LAST in page(language, "performance").text
+    assert FIRST + render_figures(stored, language) + LAST in find_page(language, "performance").text
     chart = ROOT / "docs" / "assets" / f"performance.{language}.svg"
     assert chart.read_text(encoding="utf-8") == render_chart(stored, language)

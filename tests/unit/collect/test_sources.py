@@ -10,14 +10,14 @@ import pytest
 from judge.collect.raw_log import read_entries
 from judge.collect.registry import KNOWN
 from tests.support.cases import check_each
-from tests.support.fake_engines import EngineServer, Page, wire
+from tests.support.fake_engines import EngineServer, Page, render_page
 from tests.unit.collect.engine_calls import CANARY, answers, collected, three, write_queries
 
 
 @check_each("engine", KNOWN)
 def test_an_answer_is_read_in_the_encoding_that_it_declares(engine: str, tmp_path: Path) -> None:
     result = [("绿茶", "https://a.example", "乌龙茶 镕 🍵")]
-    body = json.dumps(wire(engine, result), ensure_ascii=False).encode("gb18030")
+    body = json.dumps(render_page(engine, result), ensure_ascii=False).encode("gb18030")
     page = Page(body=body, headers={"content-type": "application/json; charset=GB18030"})
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: page) as server:
@@ -47,7 +47,7 @@ def test_an_answer_is_read_in_the_encoding_that_it_declares(engine: str, tmp_pat
 def test_no_encoding_means_utf_8_and_many_say_less_than_they_send(
     title: str, sent_as: str, declared: str, tmp_path: Path
 ) -> None:
-    body = json.dumps(wire("searxng", [(title, "", "x")]), ensure_ascii=False).encode(sent_as)
+    body = json.dumps(render_page("searxng", [(title, "", "x")]), ensure_ascii=False).encode(sent_as)
     page = Page(body=body, headers={"content-type": f"application/json{declared}"})
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: page) as server:
@@ -68,7 +68,7 @@ def test_bytes_that_are_no_text_are_an_error_and_are_kept(
     sent_as: str, declared: str, expected: str, tmp_path: Path
 ) -> None:
     text = "é£ 中" if sent_as == "gb18030" else "café"
-    raw = json.dumps(wire("exa", [(text, "", text)]), ensure_ascii=False).encode(sent_as)
+    raw = json.dumps(render_page("exa", [(text, "", text)]), ensure_ascii=False).encode(sent_as)
     page = Page(body=raw, headers={"content-type": f"application/json{declared}"})
     write_queries(tmp_path, "tea")
     with EngineServer(lambda request: page if request.attempt <= 2 else three(request)) as server:

@@ -19,7 +19,7 @@ from judge.dataset.pool import PooledDataset, build_pool, dump_pooled, load_pool
 from judge.store import copy
 from judge.store.store import VerdictStore
 from tests.support.cases import check_each
-from tests.support.factories import numbered, write_rows
+from tests.support.factories import make_rows, write_rows
 from tests.unit.assess.test_estimate import ASSESSOR
 
 #: What a dataset can hold: failed and empty engines, dates, changed texts, one page at two addresses.
@@ -75,7 +75,7 @@ def test_the_cache_gives_back_what_was_read(tmp_path: Path, as_of: str | None, d
 
 
 def test_a_small_dataset_and_rows_in_memory_are_not_cached(tmp_path: Path) -> None:
-    assert read(write_rows(tmp_path / "d.jsonl", numbered(2, 2, 2))).pool.digest == ""
+    assert read(write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 2))).pool.digest == ""
     assert cached(tmp_path) == []
 
 

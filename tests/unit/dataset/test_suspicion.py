@@ -22,35 +22,35 @@ def flags(text: str, query: str = "") -> frozenset[str]:
 
 
 def test_there_are_many_attacks_of_many_types_in_both_languages() -> None:
-    attacks = hostile_text.attacks()
+    attacks = hostile_text.read_attacks()
     assert len(attacks) >= 150
     assert len({case["type"] for case in attacks}) >= 12
     assert {lang: sum(case["lang"] == lang for case in attacks) for lang in ("zh", "en")} == {
         "zh": 80,
         "en": 80,
     }
-    cases = hostile_text.cases()
+    cases = hostile_text.read_cases()
     assert len({(case["query"], case["snippet"]) for case in cases}) == len(cases)
 
 
 @pytest.mark.parametrize("kind", MARKED)
 def test_every_attack_by_marks_is_flagged(kind: str) -> None:
-    result, of = recall(hostile_text.cases(kind))
+    result, of = recall(hostile_text.read_cases(kind))
     assert result == of == 10
 
 
 def test_wording_that_the_patterns_were_not_fitted_on_is_noticed_more_often_than_not() -> None:
-    held_out = [case for case in hostile_text.attacks() if is_held_out(case)]
+    held_out = [case for case in hostile_text.read_attacks() if is_held_out(case)]
     result, of = recall(held_out)
     assert (result, of) >= (40, 64)
 
 
 def test_no_harmless_control_is_flagged() -> None:
-    assert recall(hostile_text.cases("control")) == (0, 34)
+    assert recall(hostile_text.read_cases("control")) == (0, 34)
 
 
 def test_a_snippet_that_is_the_query_is_no_attempt_to_sway() -> None:
-    cases = hostile_text.cases("query_only")
+    cases = hostile_text.read_cases("query_only")
     assert recall(case for case in cases if case["query"] == case["snippet"]) == (0, 8)
 
 

@@ -10,7 +10,7 @@ import pytest
 import judge
 from judge.dimensions.sites import find_site, load_classes, measure_classes
 from tests.support.cases import check_each
-from tests.support.factories import rows_of
+from tests.support.factories import list_rows
 
 
 @check_each(
@@ -82,7 +82,7 @@ def test_shares_are_of_the_results_with_a_host() -> None:
 
 
 def test_a_run_without_urls_or_dates_says_so(tmp_path: Path) -> None:
-    rows = rows_of({"q": {"x": ("one", "two")}})
+    rows = list_rows({"q": {"x": ("one", "two")}})
     result = judge.run(rows, "lexical", out=str(tmp_path / "run"), sites=True, freshness=True)
     dimensions = result.summary.dimensions
     assert dimensions["sites"].remarks == ("no result has a URL",)

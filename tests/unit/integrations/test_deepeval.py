@@ -19,7 +19,7 @@ import pytest
 from pydantic import BaseModel
 
 from judge.errors import AccountError, InputError, ReplyParseError, RunIncomplete
-from tests.support.factories import PUPPY_QUERY, PUPPY_SNIPPETS, puppy_model
+from tests.support.factories import PUPPY_QUERY, PUPPY_SNIPPETS, reply_about_puppy
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def model(tmp_path: Path, server: LoopbackServer) -> Iterator[ours.JudgeModel]:
 def answer(request: ChatRequest) -> Reply:
     """Verdicts for our prompts, DeepEval's own forms for its prompts."""
     if "<<<" in request.prompt:
-        return puppy_model(request)
+        return reply_about_puppy(request)
     if "claims" in request.prompt and "verdicts" not in request.prompt.lower():
         return Reply(text=json.dumps({"claims": ["a claim"]}))
     if "truths" in request.prompt:

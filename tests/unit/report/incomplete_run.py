@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.support.command_line import asking, command
+from tests.support.command_line import command, make_words
 from tests.support.factories import fenced, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -52,7 +52,7 @@ def troubled(place: Path) -> Path:
     """The folder of the run, which is made in `place`."""
     with LoopbackServer(moody) as server:
         words = (
-            *asking(write_rows(place / "data.jsonl", rows()), server),
+            *make_words(write_rows(place / "data.jsonl", rows()), server),
             "--repeats",
             2,
             "--concurrency",
