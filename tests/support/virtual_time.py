@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import selectors
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
 
+Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
@@ -37,3 +39,13 @@ def run(main: Coroutine[Any, Any, Result]) -> Result:
     """Run `main` in virtual time and return its result."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main)
+
+
+def run_test(test: Callable[Parameters, Coroutine[Any, Any, None]]) -> Callable[Parameters, None]:
+    """Decorate a test to run in virtual time, for an hour at most."""
+
+    @functools.wraps(test)
+    def run_coroutine(*arguments: Parameters.args, **fixtures: Parameters.kwargs) -> None:
+        run(asyncio.wait_for(test(*arguments, **fixtures), 3600))
+
+    return run_coroutine

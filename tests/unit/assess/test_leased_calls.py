@@ -22,8 +22,8 @@ from judge.records import Call, Completion, Prompt, Usage
 from judge.store.leases import Busy, Lease
 from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
 from judge.store.window import PairLease
-from tests.unit.client.simulation import prompt
-from tests.unit.client.test_client import Scripted
+from tests.unit.client.simulation import make_prompt
+from tests.unit.client.test_client import ScriptedModel
 
 INFO = VerdictKeyInfo("m", "p", 1)
 VERDICT = StoredVerdict(1, "r", (), "yes", {}, None, "m", None)
@@ -61,7 +61,7 @@ async def pay(store: VerdictStore, key: str, client: ModelClient, requests: int 
     async with result as lease:
         async with client.permit(lease) as permit:
             for number in range(requests):
-                await client.complete(prompt(f"tea {number}"), permit)
+                await client.complete(make_prompt(f"tea {number}"), permit)
         await lease.save(INFO, VERDICT)
     return VERDICT
 
@@ -75,7 +75,7 @@ async def until(store: VerdictStore, key: str, calls: list[Call]) -> None:
 
 def test_a_verdict_is_paid_for_once(tmp_path: Path) -> None:
     async def scene(store: VerdictStore) -> None:
-        client = client_of(Scripted())
+        client = client_of(ScriptedModel())
         assert await pay(store, "k", client, requests=2) == VERDICT
         assert await pay(store, "k", client) == VERDICT
         assert client.spend_limit.calls == 2
@@ -109,7 +109,7 @@ def test_who_is_cancelled_while_claiming_keeps_no_key(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
 
     async def scene(store: VerdictStore, busy: sqlite3.Connection) -> None:
-        paying = asyncio.create_task(pay(store, "k", client_of(Scripted())))
+        paying = asyncio.create_task(pay(store, "k", client_of(ScriptedModel())))
         await asyncio.sleep(0.05)
         paying.cancel()
         await asyncio.sleep(0.05)
@@ -127,7 +127,7 @@ def test_who_is_cancelled_while_claiming_keeps_no_key(tmp_path: Path) -> None:
 
 def test_nobody_frees_what_another_process_claimed(tmp_path: Path) -> None:
     async def scene(store: VerdictStore, other: VerdictStore) -> None:
-        client = client_of(Scripted())
+        client = client_of(ScriptedModel())
         assert await other.acquire(["k"]) == [LEASE]
         assert await pay(store, "k", client) == BUSY
         await store.release(LEASE)
@@ -143,7 +143,7 @@ def test_a_failed_call_is_in_the_ledger_before_the_next_one_is_made(tmp_path: Pa
 
     async def scene(store: VerdictStore, other: VerdictStore) -> None:
         away = RetryableError("rate_limit", "come again", retry_after=60.0)
-        paying = asyncio.create_task(pay(store, "k", client_of(Scripted(away))))
+        paying = asyncio.create_task(pay(store, "k", client_of(ScriptedModel(away))))
         await until(other, "k", [Call("rate_limit")])
         paying.cancel()
         await asyncio.wait([paying])
@@ -154,7 +154,7 @@ def test_a_failed_call_is_in_the_ledger_before_the_next_one_is_made(tmp_path: Pa
 
 
 def test_an_answer_of_no_use_is_in_the_ledger_before_the_next_one_comes(tmp_path: Path) -> None:
-    class Slower(Scripted):
+    class Slower(ScriptedModel):
         async def complete(self, questions: Prompt) -> Completion:
             if questions.user == "tea 1":
                 await asyncio.sleep(3600)
@@ -175,7 +175,7 @@ def test_what_fails_is_kept_once_and_its_key_is_free(tmp_path: Path) -> None:
     async def scene(store: VerdictStore, other: VerdictStore) -> None:
         down, filtered = RetryableError("server_error", "down"), RequestRejected("content_filter", "no")
         with pytest.raises(RequestRejected):
-            await pay(store, "k", client_of(Scripted(down, filtered)))
+            await pay(store, "k", client_of(ScriptedModel(down, filtered)))
         assert store.list_calls(["k"]) == [Call("server_error"), Call("content_filter")]
         assert await other.acquire(["k"]) == [LEASE]
 
@@ -185,7 +185,7 @@ def test_what_fails_is_kept_once_and_its_key_is_free(tmp_path: Path) -> None:
 
 def test_who_waits_for_another_process_gets_its_verdict_or_its_turn(tmp_path: Path) -> None:
     async def reply(store: VerdictStore, key: str) -> str:
-        result = await lease_window(store, client_of(Scripted())).acquire_blocking(key)
+        result = await lease_window(store, client_of(ScriptedModel())).acquire_blocking(key)
         if isinstance(result, StoredVerdict):
             return result.reply
         async with result:
@@ -207,7 +207,7 @@ def test_who_waits_for_another_process_gets_its_verdict_or_its_turn(tmp_path: Pa
 def test_who_waits_for_another_process_hears_a_stop(tmp_path: Path) -> None:
     async def scene(store: VerdictStore, other: VerdictStore) -> None:
         assert await other.acquire(["k"]) == [LEASE]
-        client = client_of(Scripted())
+        client = client_of(ScriptedModel())
         client.cancel_token.cancel(Interrupted("enough"))
         with pytest.raises(Cancelled, match="enough"):
             await lease_window(store, client).acquire_blocking("k")

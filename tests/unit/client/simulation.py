@@ -21,104 +21,106 @@ from tests.support.fake_server import ChatRequest, Reply
 
 
 class CallList:
-    """A log that keeps the calls of a pair in a list."""
+    """A log that appends the calls of a pair to a list."""
 
     def __init__(self, cancel_token: CancelToken) -> None:
         self.calls: list[Call] = []
         self.sleep = cancel_token.sleep
 
     def begin_call(self) -> None:
-        """Keep nothing."""
+        """Do nothing: the list has finished calls only."""
 
     def end_call(self, call: Call) -> None:
-        """Keep the call."""
+        """Append the call."""
         self.calls.append(call)
 
 
-class Simulated:
+class SimulatedModel:
     """A model behind `server`, in virtual time."""
 
     name = endpoint = "simulated"
     params: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, server: Callable[[ChatRequest], Reply], refuses_in: float) -> None:
+    def __init__(self, server: Callable[[ChatRequest], Reply], refusal_delay: float) -> None:
         self._server = server
-        self._refuses_in = refuses_in
+        self._refusal_delay = refusal_delay
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """What the server answers to the user's part of `prompt`."""
+        """Send the user message of `prompt` to the server; raise RetryableError for an error."""
         reply = self._server(ChatRequest("", {}, None, prompt.user, 0, 0))
-        await asyncio.sleep(self._refuses_in + reply.delay)
+        await asyncio.sleep(self._refusal_delay + reply.delay)
         if reply.status != 200 or reply.reset:
             kind = "rate_limit" if reply.status == 429 else "server_error"
             raise RetryableError(kind, "simulated", retry_after=read_retry_after(reply.headers))
         return Completion("", "", "stop", {}, None, None)
 
     async def aclose(self) -> None:
-        """Has nothing to close."""
+        """Do nothing: there is no connection."""
 
 
 @dataclass(frozen=True)
-class Story:
-    """What became of a simulated run: `seconds` of virtual time, the server's `log`, and who was `lost`."""
+class SimulationResult:
+    """The result of a simulated run: virtual seconds, the server's log, the errors of pairs by their kind."""
 
     pairs: int
     seconds: float
     log: list[Request]
-    lost: Counter[str]
-    stopped: RunIncomplete | None
+    errors: Counter[str]
+    stop_reason: RunIncomplete | None
 
     @property
     def rate(self) -> float:
-        """Pairs a second."""
+        """The pairs per second."""
         return self.pairs / self.seconds
 
     @property
-    def requests(self) -> float:
-        """Requests a pair."""
+    def requests_per_pair(self) -> float:
+        """The requests per pair."""
         return len(self.log) / self.pairs
 
 
-def prompt(text: str) -> Prompt:
-    """A prompt that asks about `text`."""
+def make_prompt(text: str) -> Prompt:
+    """Return a prompt whose user message is `text`."""
     return Prompt("", text, {}, "graded/en", "", "", "en", GRADED)
 
 
-def simulate(server: LimitedServer, pairs: int, limits: Limits, refuses_in: float = 0.002) -> Story:
-    """What becomes of `pairs` at `server`, of which as many are asked about at once as in a real run.
+def simulate(
+    server: LimitedServer, pairs: int, limits: Limits, refusal_delay: float = 0.002
+) -> SimulationResult:
+    """Run `pairs` against `server`, with as many workers as a real run, and return the result.
 
-    It turns a request away after `refuses_in` seconds.
+    A refusal takes `refusal_delay` seconds.
     """
 
-    async def judged() -> Story:
+    async def run_client() -> SimulationResult:
         loop = asyncio.get_running_loop()
         server.clock = loop.time
-        client = ModelClient(Simulated(server, refuses_in), limits, CancelToken())
-        lost: Counter[str] = Counter()
-        left = iter(range(pairs))
+        client = ModelClient(SimulatedModel(server, refusal_delay), limits, CancelToken())
+        errors: Counter[str] = Counter()
+        numbers = iter(range(pairs))
 
         async def work() -> None:
-            for number in left:
+            for number in numbers:
                 try:
                     async with client.permit(CallList(client.cancel_token)) as permit:
-                        await client.complete(prompt(str(number)), permit)
+                        await client.complete(make_prompt(str(number)), permit)
                         client.limiter.confirm()
-                except CallError as fault:
-                    lost[fault.kind] += 1
+                except CallError as error:
+                    errors[error.kind] += 1
                 except RunIncomplete as reason:
                     client.cancel_token.cancel(reason)
                 if client.cancel_token.reason is not None:
                     return
 
-        async def everybody() -> None:
+        async def run_workers() -> None:
             await asyncio.gather(*(work() for _ in range(max(16, 4 * limits.concurrency))))
 
-        ends = [loop.create_task(everybody()), loop.create_task(client.cancel_token.wait())]
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for end in ends:
-            end.cancel()
+        tasks = [loop.create_task(run_workers()), loop.create_task(client.cancel_token.wait())]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
         reason = client.cancel_token.reason
         assert reason is None or isinstance(reason, RunIncomplete)
-        return Story(pairs, loop.time(), server.log, lost, reason)
+        return SimulationResult(pairs, loop.time(), server.log, errors, reason)
 
-    return virtual_time.run(judged())
+    return virtual_time.run(run_client())

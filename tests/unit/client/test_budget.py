@@ -1,4 +1,4 @@
-"""What may still be paid: ceilings of calls and of money, with many calls in flight."""
+"""Limits of calls and of cost, with many calls in flight."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from judge.errors import RunIncomplete
 from judge.pricing.prices import Price
 from judge.records import ANSWERED, Call, Usage
 
-#: A dollar for a million tokens of a reply, so that micro-dollars are tokens.
+#: One dollar for a million completion tokens: a token costs a micro-dollar.
 PRICE = Price(input=0.0, output=1.0, cached=0.0)
 
 
-def spend_limit(*, max_calls: int | None = None, budget: float | None = None) -> SpendLimit:
+def make_spend_limit(*, max_calls: int | None = None, budget: float | None = None) -> SpendLimit:
     return SpendLimit(Limits(64, 3, 10, 1, max_calls, budget, PRICE))
 
 
-def tokens(number: int) -> Usage:
+def make_usage(number: int) -> Usage:
     return Usage(completion_tokens=number)
 
 
 def test_no_call_starts_beyond_max_calls_however_the_others_end() -> None:
-    few = spend_limit(max_calls=3)
-    few.reserve()
-    few.settle(None, PRICE, maybe_billed=True)
-    few.reserve()
-    few.settle(tokens(5), PRICE, answered=True)
-    few.reserve()
+    limit = make_spend_limit(max_calls=3)
+    limit.reserve()
+    limit.settle(None, PRICE, maybe_billed=True)
+    limit.reserve()
+    limit.settle(make_usage(5), PRICE, answered=True)
+    limit.reserve()
     with pytest.raises(RunIncomplete, match="max-calls 3"):
-        few.reserve()
-    assert few.calls == 3
-
-
-def test_equal_calls_use_a_budget_up_to_the_last_cent_and_never_beyond() -> None:
-    for in_flight in (1, 8, 64):
-        limit = spend_limit(budget=100e-6)
         limit.reserve()
-        limit.settle(tokens(7), PRICE, answered=True)
-        assert calls_started(limit, [7] * 200, in_flight) == 13  # and the first: 14 * 7 = 98
+    assert limit.calls == 3
+
+
+def test_equal_calls_use_the_whole_budget_and_never_more() -> None:
+    for in_flight in (1, 8, 64):
+        limit = make_spend_limit(budget=100e-6)
+        limit.reserve()
+        limit.settle(make_usage(7), PRICE, answered=True)
+        assert count_started_calls(limit, [7] * 200, in_flight) == 13  # and the first: 14 * 7 = 98
         assert limit.usd == pytest.approx(98e-6)
 
 
@@ -56,46 +56,46 @@ def test_equal_calls_use_a_budget_up_to_the_last_cent_and_never_beyond() -> None
 def test_a_budget_is_overshot_by_no_more_than_the_calls_in_flight(
     costs: list[int], budget: int, in_flight: int, order: random.Random
 ) -> None:
-    limit = spend_limit(budget=budget / 1e6)
-    calls_started(limit, costs, in_flight, order)
+    limit = make_spend_limit(budget=budget / 1e6)
+    count_started_calls(limit, costs, in_flight, order)
     assert limit.usd is not None
     assert limit.usd * 1e6 <= budget + in_flight * max(costs) + 1e-6
 
 
-def calls_started(
+def count_started_calls(
     limit: SpendLimit, costs: list[int], in_flight: int, order: random.Random | None = None
 ) -> int:
-    """How many calls of these costs start, `in_flight` at once, coming back in `order`."""
-    flying: list[int] = []
+    """Return how many calls of these costs start, `in_flight` at once, if they finish in `order`."""
+    costs_in_flight: list[int] = []
     started = 0
     for cost in costs:
-        if len(flying) == in_flight:
-            back = flying.pop(order.randrange(in_flight) if order else 0)
-            limit.settle(tokens(back), PRICE, answered=True)
+        if len(costs_in_flight) == in_flight:
+            finished_cost = costs_in_flight.pop(order.randrange(in_flight) if order else 0)
+            limit.settle(make_usage(finished_cost), PRICE, answered=True)
         try:
             limit.reserve()
         except RunIncomplete:
             break
         started += 1
-        flying.append(cost)
-    for back in flying:
-        limit.settle(tokens(back), PRICE, answered=True)
+        costs_in_flight.append(cost)
+    for finished_cost in costs_in_flight:
+        limit.settle(make_usage(finished_cost), PRICE, answered=True)
     return started
 
 
 def test_rounding_uses_no_budget_up() -> None:
-    limit = spend_limit(budget=0.0003)
+    limit = make_spend_limit(budget=0.0003)
     for _ in range(3):
         limit.reserve()
-        limit.settle(tokens(100), PRICE, answered=True)
+        limit.settle(make_usage(100), PRICE, answered=True)
     with pytest.raises(RunIncomplete, match=r"budget 0\.0003"):
         limit.reserve()
 
 
 def test_what_may_be_billed_is_set_aside_and_failures_cost_nothing() -> None:
-    limit = spend_limit(budget=100e-6)
+    limit = make_spend_limit(budget=100e-6)
     limit.reserve()
-    limit.settle(tokens(30), PRICE, answered=True)
+    limit.settle(make_usage(30), PRICE, answered=True)
     limit.reserve()
     limit.settle(None, PRICE)
     limit.reserve()
@@ -107,15 +107,15 @@ def test_what_may_be_billed_is_set_aside_and_failures_cost_nothing() -> None:
 
 
 def test_a_declined_answer_is_paid_for() -> None:
-    limit = spend_limit(budget=50e-6)
+    limit = make_spend_limit(budget=50e-6)
     limit.reserve()
-    limit.settle(tokens(30), PRICE)
+    limit.settle(make_usage(30), PRICE)
     with pytest.raises(RunIncomplete):
         limit.reserve()
 
 
 def test_a_server_that_counts_no_tokens_ends_a_budget_at_once() -> None:
-    limit = spend_limit(budget=1.0)
+    limit = make_spend_limit(budget=1.0)
     limit.reserve()
     limit.settle(None, PRICE, answered=True)
     assert limit.usd is None
@@ -127,40 +127,40 @@ def test_money_is_unknown_where_the_price_is() -> None:
     limit = SpendLimit(Limits(4, 3, 10, 1))
     for _ in range(2):
         limit.reserve()
-        limit.settle(tokens(3), None, answered=True)
+        limit.settle(make_usage(3), None, answered=True)
         assert limit.usd is None
 
 
 def test_money_that_is_only_set_aside_is_not_called_spent() -> None:
-    limit = spend_limit(budget=100e-6)
+    limit = make_spend_limit(budget=100e-6)
     limit.reserve()
-    limit.settle(tokens(30), PRICE, answered=True)
+    limit.settle(make_usage(30), PRICE, answered=True)
     for _ in range(2):
         limit.reserve()
     with pytest.raises(RunIncomplete, match="exceeded: 3e-05 spent, 2 requests in flight"):
         limit.reserve()
     for _ in range(2):
-        limit.settle(tokens(30), PRICE, answered=True)
+        limit.settle(make_usage(30), PRICE, answered=True)
     with pytest.raises(RunIncomplete, match="is used up; raise it"):
         limit.reserve()
 
 
 def test_no_budget_starts_no_call() -> None:
     with pytest.raises(RunIncomplete):
-        spend_limit(budget=0.0).reserve()
+        make_spend_limit(budget=0.0).reserve()
 
 
 def test_the_calls_of_a_batch_are_reserved_at_the_most_that_they_can_cost() -> None:
-    limit = spend_limit(budget=100e-6, max_calls=30)
+    limit = make_spend_limit(budget=100e-6, max_calls=30)
     assert limit.reserve_batch([30e-6] * 5) == 3
     assert limit.calls == 3
     assert limit.reserve_batch([30e-6]) == 0
     limit.reserve()  # 90 are set aside
-    limit.settle(tokens(10), PRICE, answered=True)
+    limit.settle(make_usage(10), PRICE, answered=True)
     with pytest.raises(RunIncomplete, match="budget"):
         limit.reserve()
     # Two replies of 10 tokens at half the price, and one request that was not processed.
-    replies = [Call(ANSWERED, tokens(10), in_batch=True)] * 2
+    replies = [Call(ANSWERED, make_usage(10), in_batch=True)] * 2
     limit.settle_batch([30e-6] * 3, replies, PRICE)
     assert limit.calls == 3
     assert limit.usd == pytest.approx(20e-6)
@@ -168,7 +168,7 @@ def test_the_calls_of_a_batch_are_reserved_at_the_most_that_they_can_cost() -> N
 
 
 def test_a_batch_without_token_counts_makes_the_money_unknown() -> None:
-    limit = spend_limit(budget=1.0)
+    limit = make_spend_limit(budget=1.0)
     limit.settle_batch([], [Call("server_error", in_batch=True)], PRICE)
     assert [limit.usd] == [0.0]
     limit.settle_batch([], [Call(ANSWERED, in_batch=True)], PRICE)

@@ -1,4 +1,4 @@
-"""Signals end judging in good order, and only judging."""
+"""Signals cancel judging; outside of it, they raise Interrupted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_signal_asks_for_a_stop_and_whoever_listened_before_listens_again(number: int) -> None:
-    heard: list[int] = []
-    before = signal.signal(number, lambda number, _: heard.append(number))
+def test_a_signal_cancels_and_the_earlier_handler_is_restored(number: int) -> None:
+    numbers: list[int] = []
+    before = signal.signal(number, lambda number, _: numbers.append(number))
 
-    async def judging(token: CancelToken) -> None:
+    async def wait_for_cancel(token: CancelToken) -> None:
         with token.handle_signals():
             os.kill(os.getpid(), number)
             await token.wait()
@@ -29,33 +29,33 @@ def test_a_signal_asks_for_a_stop_and_whoever_listened_before_listens_again(numb
 
     token = CancelToken()
     try:
-        asyncio.run(judging(token))
+        asyncio.run(wait_for_cancel(token))
     finally:
         signal.signal(number, before)
     assert isinstance(token.reason, Interrupted)
-    assert heard == [number]
+    assert numbers == [number]
 
 
-def test_a_stop_from_outside_that_comes_after_the_end_harms_nobody() -> None:
-    async def judging(token: CancelToken) -> None:
+def test_a_cancel_after_the_end_raises_nothing() -> None:
+    async def wait_for_cancel(token: CancelToken) -> None:
         with token.handle_signals():
             await asyncio.sleep(0)
 
     token = CancelToken()
-    asyncio.run(judging(token))
+    asyncio.run(wait_for_cancel(token))
     token.cancel_from_thread(Interrupted("too late"))
     assert str(token.reason) == "too late"
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_outside_of_judging_a_signal_ends_whatever_is_done(number: int) -> None:
+def test_outside_of_judging_a_signal_raises_interrupted(number: int) -> None:
     before = signal.getsignal(number)
     with raise_on_signals(), pytest.raises(Interrupted, match="what was judged is kept"):
         signal.raise_signal(number)
     assert signal.getsignal(number) == before
 
 
-def test_a_signal_that_nohup_silenced_stays_silent() -> None:
+def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with raise_on_signals():
@@ -65,16 +65,16 @@ def test_a_signal_that_nohup_silenced_stays_silent() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_token_serves_several_loops_and_a_stop_between_two_stays() -> None:
-    async def waits(token: CancelToken) -> bool:
+def test_a_token_serves_several_loops_and_keeps_a_cancel_between_two() -> None:
+    async def wait_briefly(token: CancelToken) -> bool:
         with token.handle_signals(), suppress(TimeoutError):
             await asyncio.wait_for(token.wait(), 0.01)
             return False
         return True
 
     token = CancelToken()
-    assert asyncio.run(waits(token))
-    assert asyncio.run(waits(token))
+    assert asyncio.run(wait_briefly(token))
+    assert asyncio.run(wait_briefly(token))
     token.cancel_from_thread(Interrupted("before the third"))
-    assert not asyncio.run(waits(token))
+    assert not asyncio.run(wait_briefly(token))
     assert str(token.reason) == "before the third"

@@ -1,4 +1,4 @@
-"""What is asked of a model for one pair: every request counted, concessions at once, retries with others."""
+"""The requests for one pair: each is counted, concessions follow at once, retries wait."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from judge.errors import (
 from judge.pricing.prices import Price
 from judge.records import Call, Completion, Prompt, Usage
 from tests.support import virtual_time
-from tests.unit.client.simulation import CallList, prompt
+from tests.unit.client.simulation import CallList, make_prompt
 
 USAGE = Usage(prompt_tokens=10, completion_tokens=5)
-DOWN = RetryableError("server_error", "down")
-LESS = ParametersRejected("conceded", "no json_schema")
-NOBODY = ConnectionFailed("transport", "http://x: connection refused", lasting=False)
-NO_HOST = ConnectionFailed("transport", "http://x: unknown host", lasting=True)
+SERVER_ERROR = RetryableError("server_error", "down")
+CONCESSION = ParametersRejected("conceded", "no json_schema")
+CONNECTION_REFUSED = ConnectionFailed("transport", "http://x: connection refused", lasting=False)
+UNKNOWN_HOST = ConnectionFailed("transport", "http://x: unknown host", lasting=True)
 
 
-class Scripted:
-    """A model that fails as its script says, call by call, and then answers."""
+class ScriptedModel:
+    """A model whose first calls fail with these errors, in turn; later ones succeed."""
 
     name = endpoint = "scripted"
     params: Mapping[str, Any] = MappingProxyType({})
@@ -54,14 +54,14 @@ class Scripted:
         pass
 
 
-def outcomes(client: ModelClient) -> list[str]:
-    """How the calls for one pair ended."""
+def run_call(client: ModelClient) -> list[str]:
+    """Return the outcomes of the calls for one pair, and the class of its error if it has one."""
 
     async def ask() -> list[str]:
         log = CallList(client.cancel_token)
         async with client.permit(log) as permit:
             try:
-                await client.complete(prompt("tea"), permit)
+                await client.complete(make_prompt("tea"), permit)
             except (CallError, RunIncomplete) as error:
                 return [*(call.outcome for call in log.calls), type(error).__name__]
         return [call.outcome for call in log.calls]
@@ -69,56 +69,64 @@ def outcomes(client: ModelClient) -> list[str]:
     return virtual_time.run(ask())
 
 
-def client_of(*faults: CallError, attempts: int = 2, max_calls: int | None = None) -> ModelClient:
-    """A client of a model that meets `faults`."""
-    return ModelClient(Scripted(*faults), Limits(4, attempts, 600, 1, max_calls), CancelToken())
+def make_client(*faults: CallError, attempts: int = 2, max_calls: int | None = None) -> ModelClient:
+    """Return a client of a model that fails with `faults` first."""
+    return ModelClient(ScriptedModel(*faults), Limits(4, attempts, 600, 1, max_calls), CancelToken())
 
 
 def test_a_concession_is_a_call_but_no_attempt() -> None:
-    client = client_of(LESS, LESS, DOWN, LESS)
-    assert outcomes(client) == ["conceded", "conceded", "server_error", "conceded", "answered"]
+    client = make_client(CONCESSION, CONCESSION, SERVER_ERROR, CONCESSION)
+    assert run_call(client) == ["conceded", "conceded", "server_error", "conceded", "answered"]
     assert client.spend_limit.calls == 5
     assert client.limiter.in_flight == 0
 
 
 def test_a_concession_counts_against_the_ceiling_of_calls() -> None:
-    assert outcomes(client_of(LESS, LESS, LESS, max_calls=2)) == ["conceded", "conceded", "RunIncomplete"]
+    assert run_call(make_client(CONCESSION, CONCESSION, CONCESSION, max_calls=2)) == [
+        "conceded",
+        "conceded",
+        "RunIncomplete",
+    ]
 
 
-def test_a_scout_that_concedes_asks_again_before_others_scout() -> None:
+def test_a_probe_that_concedes_is_repeated_before_other_probes() -> None:
     async def ask() -> int:
-        client = client_of(LESS)
+        client = make_client(CONCESSION)
         async with client.permit(CallList(client.cancel_token)) as permit:
             waiting = asyncio.create_task(client.limiter.acquire())
             await asyncio.sleep(0)
-            await client.complete(prompt("tea"), permit)
+            await client.complete(make_prompt("tea"), permit)
         return (await waiting).number
 
     assert virtual_time.run(ask()) == 3
 
 
 def test_attempts_are_counted_and_a_final_fault_is_final() -> None:
-    assert outcomes(client_of(DOWN, DOWN)) == ["server_error", "server_error", "RetryableError"]
-    assert outcomes(client_of(RequestRejected("too_long", "x"))) == ["too_long", "RequestRejected"]
+    assert run_call(make_client(SERVER_ERROR, SERVER_ERROR)) == [
+        "server_error",
+        "server_error",
+        "RetryableError",
+    ]
+    assert run_call(make_client(RequestRejected("too_long", "x"))) == ["too_long", "RequestRejected"]
 
 
-def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None:
-    class Silent(Scripted):
+def test_a_cancelled_call_counts_as_maybe_billed() -> None:
+    class SilentModel(ScriptedModel):
         async def complete(self, _: Prompt) -> Completion:
             await asyncio.sleep(3600)
-            raise AssertionError("nobody waits for so long")
+            raise AssertionError("the call is not cancelled")
 
     price = Price(input=0.0, output=1.0, cached=0.0)
     limits = Limits(4, 2, 600, 1, budget=50e-6, price=price)
 
     async def ask() -> list[Call]:
-        client = ModelClient(Silent(), limits, CancelToken())
+        client = ModelClient(SilentModel(), limits, CancelToken())
         client.spend_limit.reserve()
         client.spend_limit.settle(Usage(completion_tokens=20), price, answered=True)
         log = CallList(client.cancel_token)
         async with client.permit(log) as permit:
             with suppress(TimeoutError):
-                await asyncio.wait_for(client.complete(prompt("tea"), permit), 1)
+                await asyncio.wait_for(client.complete(make_prompt("tea"), permit), 1)
             # 20 spent, 20 set aside, none in flight
             with pytest.raises(RunIncomplete, match="used up; raise it"):
                 client.spend_limit.reserve()
@@ -128,36 +136,38 @@ def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None
     assert virtual_time.run(ask()) == [Call("lost", maybe_billed=True)]
 
 
-def test_a_refused_account_stops_everybody() -> None:
-    client = client_of(AccountError("auth", "who are you"))
-    assert outcomes(client) == ["auth", "AccountError"]
+def test_a_refused_account_stops_all_calls() -> None:
+    client = make_client(AccountError("auth", "who are you"))
+    assert run_call(client) == ["auth", "AccountError"]
     assert isinstance(client.cancel_token.reason, AccountError)
 
 
-def test_a_declined_pair_shows_that_the_server_is_there() -> None:
-    client = client_of(RequestRejected("content_filter", "x"))
-    outcomes(client)
+def test_a_declined_pair_ends_the_probes() -> None:
+    client = make_client(RequestRejected("content_filter", "x"))
+    run_call(client)
     assert not client.limiter.probing
 
 
-@pytest.mark.parametrize(("fault", "seconds", "calls"), [(NOBODY, (20, 25), 7), (NO_HOST, (1, 2), 2)])
-def test_a_server_that_nobody_ever_reached_is_soon_given_up(
+@pytest.mark.parametrize(
+    ("fault", "seconds", "calls"), [(CONNECTION_REFUSED, (20, 25), 7), (UNKNOWN_HOST, (1, 2), 2)]
+)
+def test_a_server_that_never_accepted_a_connection_ends_the_run_early(
     fault: ConnectionFailed, seconds: tuple[float, float], calls: int
 ) -> None:
     async def ask() -> tuple[float, int]:
-        client = client_of(*[fault] * 99, attempts=9)
+        client = make_client(*[fault] * 99, attempts=9)
         async with client.permit(CallList(client.cancel_token)) as permit:
             with pytest.raises(RunIncomplete, match=f"no connection to {fault.detail}; check --base-url"):
-                await client.complete(prompt("tea"), permit)
+                await client.complete(make_prompt("tea"), permit)
         return asyncio.get_running_loop().time(), client.spend_limit.calls
 
-    after, made = virtual_time.run(ask())
-    assert seconds[0] <= after <= seconds[1]
-    assert made <= calls
+    elapsed, calls_made = virtual_time.run(ask())
+    assert seconds[0] <= elapsed <= seconds[1]
+    assert calls_made <= calls
 
 
-class Slow(Scripted):
-    """A model whose calls end with `fault` after so many seconds."""
+class SlowModel(ScriptedModel):
+    """A model whose calls fail with `fault` after so many seconds."""
 
     def __init__(self, fault: CallError, seconds: float) -> None:
         super().__init__()
@@ -185,21 +195,21 @@ def test_a_server_that_never_answered_costs_few_requests(
     fault: CallError, latency: float, most_calls: int, most_seconds: float, words: str
 ) -> None:
     async def ask() -> tuple[float, int, str]:
-        client = ModelClient(Slow(fault, latency), Limits(64, 5, 600, 1), CancelToken())
+        client = ModelClient(SlowModel(fault, latency), Limits(64, 5, 600, 1), CancelToken())
 
         async def work(number: int) -> None:
             async with client.permit(CallList(client.cancel_token)) as permit:
                 try:
-                    await client.complete(prompt(str(number)), permit)
+                    await client.complete(make_prompt(str(number)), permit)
                 except (CallError, RunIncomplete) as error:
                     client.cancel_token.cancel(error)
 
-        working = [asyncio.create_task(work(number)) for number in range(256)]
+        tasks = [asyncio.create_task(work(number)) for number in range(256)]
         await client.cancel_token.wait()
         assert client.limiter.in_flight <= 8
-        for task in working:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*working, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         return asyncio.get_running_loop().time(), client.spend_limit.calls, str(client.cancel_token.reason)
 
     seconds, calls, output = virtual_time.run(ask())
@@ -208,49 +218,49 @@ def test_a_server_that_never_answered_costs_few_requests(
     assert seconds <= most_seconds
 
 
-def test_the_status_says_for_how_long_what_is_waited_for() -> None:
-    async def watched() -> list[str]:
-        client = ModelClient(Slow(DOWN, 100), Limits(4, 5, 600, 1), CancelToken())
+def test_the_status_names_what_a_call_waits_for_and_for_how_long() -> None:
+    async def read_statuses() -> list[str]:
+        client = ModelClient(SlowModel(SERVER_ERROR, 100), Limits(4, 5, 600, 1), CancelToken())
         client.model.endpoint = "http://127.0.0.1:9/v1"  # type: ignore[misc]
         async with client.permit(CallList(client.cancel_token)) as permit:
-            asking = asyncio.create_task(client.complete(prompt("tea"), permit))
-            text: list[str] = []
+            call = asyncio.create_task(client.complete(make_prompt("tea"), permit))
+            statuses: list[str] = []
             for wait in (3, 37, 80):
                 await asyncio.sleep(wait)
-                text.append(client.wait_status())
-            asking.cancel()
-            await asyncio.gather(asking, return_exceptions=True)
-        return text
+                statuses.append(client.wait_status())
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+        return statuses
 
-    output = virtual_time.run(watched())
+    output = virtual_time.run(read_statuses())
     assert output[:2] == ["", "waiting for the first answer from 127.0.0.1:9, 40 s"]
     assert output[2]
 
 
-@pytest.mark.parametrize("first", [DOWN, LESS, RequestRejected("too_long", "x"), None])
-def test_a_server_that_was_heard_of_is_waited_for_as_long_as_patience_lasts(first: CallError | None) -> None:
+@pytest.mark.parametrize("first", [SERVER_ERROR, CONCESSION, RequestRejected("too_long", "x"), None])
+def test_a_server_that_replied_once_gets_retries_up_to_max_wait(first: CallError | None) -> None:
     async def ask() -> float:
-        client = client_of(*filter(None, [first]), attempts=99)
+        client = make_client(*filter(None, [first]), attempts=99)
         async with client.permit(CallList(client.cancel_token)) as permit:
             with suppress(RequestRejected):
-                await client.complete(prompt("tea"), permit)
-        client.model = Scripted(*[NO_HOST] * 4, *[NOBODY] * 4)
-        began = asyncio.get_running_loop().time()
+                await client.complete(make_prompt("tea"), permit)
+        client.model = ScriptedModel(*[UNKNOWN_HOST] * 4, *[CONNECTION_REFUSED] * 4)
+        started = asyncio.get_running_loop().time()
         async with client.permit(CallList(client.cancel_token)) as permit:
-            await client.complete(prompt("milk"), permit)
-        return asyncio.get_running_loop().time() - began
+            await client.complete(make_prompt("milk"), permit)
+        return asyncio.get_running_loop().time() - started
 
     assert virtual_time.run(ask()) > 60
 
 
-def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_is_told_of() -> None:
-    away = [RetryableError("rate_limit", "HTTP 429: slow", retry_after=wait) for wait in (7.0, 86400.0)]
-    client = client_of(away[0], away[1])
+def test_a_retry_after_beyond_max_wait_ends_the_run_with_a_message() -> None:
+    errors = [RetryableError("rate_limit", "HTTP 429: slow", retry_after=wait) for wait in (7.0, 86400.0)]
+    client = make_client(errors[0], errors[1])
 
     async def ask() -> float:
         async with client.permit(CallList(client.cancel_token)) as permit:
             with pytest.raises(RunIncomplete, match=r"scripted asks to wait 24 h \(rate_limit: HTTP 429"):
-                await client.complete(prompt("tea"), permit)
+                await client.complete(make_prompt("tea"), permit)
         return asyncio.get_running_loop().time()
 
     assert virtual_time.run(ask()) < 10
@@ -258,18 +268,18 @@ def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_is_told_of()
     assert client.warnings == ()
 
 
-@pytest.mark.parametrize(("retry_after", "told"), [(45.0, 0), (300.0, 1)])
-def test_what_patience_allows_is_waited_for_and_told_of_where_it_is_long(
-    retry_after: float, told: int
+@pytest.mark.parametrize(("retry_after", "warnings"), [(45.0, 0), (300.0, 1)])
+def test_a_retry_after_within_max_wait_is_obeyed_and_a_long_one_warned_of(
+    retry_after: float, warnings: int
 ) -> None:
-    client = client_of(RetryableError("rate_limit", "slow", retry_after=retry_after))
-    assert outcomes(client) == ["rate_limit", "answered"]
-    assert client.warnings == ("scripted asked to wait for up to 5 min (Retry-After)",)[:told]
+    client = make_client(RetryableError("rate_limit", "slow", retry_after=retry_after))
+    assert run_call(client) == ["rate_limit", "answered"]
+    assert client.warnings == ("scripted asked to wait for up to 5 min (Retry-After)",)[:warnings]
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(90.0, "1.5 min"), (7199.0, "120 min"), (86400.0, "24 h"), (1e300, "2.77778e+296 h")],
 )
-def test_waits_are_told_in_few_letters(seconds: float, words: str) -> None:
+def test_durations_are_formatted_in_few_characters(seconds: float, words: str) -> None:
     assert format_duration(seconds) == words

@@ -1,4 +1,4 @@
-"""The concurrency of a server is estimated from the requests that it throttles, at any rate."""
+"""The estimate of a server's concurrency from the requests that it throttles."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from judge.client.rate_estimator import Permit, RateEstimator
 
 
-def estimator_of(*calls: tuple[int, bool]) -> RateEstimator:
-    """An estimator after these requests: how many were in flight with each, and whether it was throttled."""
+def make_estimator(*calls: tuple[int, bool]) -> RateEstimator:
+    """Return an estimator after requests with this number in flight, throttled or not."""
     estimator = RateEstimator(64)
     estimator.rate = float(len(calls))
     for number, (in_flight, throttled) in enumerate(calls, start=1):
@@ -28,17 +28,17 @@ def estimator_of(*calls: tuple[int, bool]) -> RateEstimator:
         (6, lambda out: out > 6, 64.0),
     ],
 )
-def test_more_at_once_are_too_many_where_most_of_them_are_throttled_and_few_of_fewer(
+def test_a_concurrency_is_too_high_where_most_requests_are_throttled_and_few_below_it(
     most: int, throttled: object, limit: float
 ) -> None:
     assert callable(throttled)
-    estimator = estimator_of(*((out, throttled(out)) for _, out in product(range(3), range(1, most + 1))))
+    estimator = make_estimator(*((out, throttled(out)) for _, out in product(range(3), range(1, most + 1))))
     estimator.limit_concurrency()
     assert estimator.limit == limit
 
 
-def test_a_fast_server_is_weighed_in_linear_time() -> None:
-    estimator = estimator_of(*((1 + number % 256, number % 10 == 0) for number in range(4000)))
+def test_the_concurrency_of_a_fast_server_is_estimated_in_linear_time() -> None:
+    estimator = make_estimator(*((1 + number % 256, number % 10 == 0) for number in range(4000)))
     started = time.process_time()
     for _ in range(50):
         estimator.limit_concurrency()
