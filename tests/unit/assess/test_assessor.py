@@ -1,4 +1,4 @@
-"""What an assessor notes beside a verdict: that the model was another one, or repeats its instructions."""
+"""Flags of a verdict: another model answered, or the reply repeats the instructions."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ PAIR = build_pool(
 ).pairs[0]
 
 
-class Repeating:
-    """A model called `served` that gives so many letters of its instructions as its reason."""
+class EchoModel:
+    """A model that replies as `served`, with so many letters of its instructions as the reason."""
 
     name, endpoint = "openai:m", ""
     params: Mapping[str, Any] = MappingProxyType({})
@@ -35,7 +35,7 @@ class Repeating:
         return Completion(json.dumps({"reason": reason, "grade": 2}), self._served, "stop", {})
 
     async def aclose(self) -> None:
-        """Has nothing to close."""
+        """Do nothing."""
 
 
 @check_each(
@@ -48,11 +48,13 @@ class Repeating:
         (0, "", ()),
     ],
 )
-def test_what_is_odd_about_a_verdict_is_noted(letters: int, served: str, flags: tuple[str, ...]) -> None:
-    async def ask_all() -> tuple[str, ...]:
-        assessor = Assessor(Repeating(letters, served), load_prompts(default_directory(), GRADED), GRADED)
+def test_a_verdict_has_flags_for_an_echo_of_the_prompt_and_for_another_model(
+    letters: int, served: str, flags: tuple[str, ...]
+) -> None:
+    async def ask_for_flags() -> tuple[str, ...]:
+        assessor = Assessor(EchoModel(letters, served), load_prompts(default_directory(), GRADED), GRADED)
         answer = await assessor.ask(assessor.make_questions(PAIR, 1)[0], assessor.model.complete)
         assert answer.stored is not None
         return answer.stored.flags
 
-    assert virtual_time.run(ask_all()) == flags
+    assert virtual_time.run(ask_for_flags()) == flags

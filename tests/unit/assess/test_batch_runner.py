@@ -1,4 +1,4 @@
-"""Batches are split at the limits of the provider, and watched at growing intervals."""
+"""Batches are split at the limits of the provider, and polled at growing intervals."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ LIMITS = Limits(concurrency=8, attempts=2, max_wait=600, shutdown_timeout=1)
 class MemoryBatchApi:
     """A Batch API in this process: a line of a request is its key and spaces, up to 100 bytes.
 
-    Batch N ends as `ends[N]`, else completed, when it was looked at more than `polls` times.
+    Batch N has the status `end_status[N]`, else completed, after more than `polls` requests for it.
     """
 
-    def __init__(self, terms: BatchTerms, polls: int = 0, ends: dict[int, str] | None = None) -> None:
+    def __init__(self, terms: BatchTerms, polls: int = 0, end_status: dict[int, str] | None = None) -> None:
         self.terms = terms
         self.params = RequestParams({"max_tokens": 64}, "text")
-        self.created: list[list[str]] = []
-        self.looked_at: list[float] = []
-        self._polls, self._ends = polls, ends or {}
-        self._looks = Counter[str]()
+        self.batches: list[list[str]] = []
+        self.poll_times: list[float] = []
+        self._polls, self._end_status = polls, end_status or {}
+        self._polls_by_batch = Counter[str]()
         self._files: list[list[str]] = []
 
     def make_line(self, custom_id: str, prompt: Prompt, params: RequestParams) -> bytes:
@@ -62,30 +62,30 @@ class MemoryBatchApi:
         return str(len(self._files) - 1)
 
     async def create(self, name: str, file_id: str) -> BatchStatus:
-        self.created.append(self._files[int(file_id)])
-        return BatchStatus(str(len(self.created)), "validating")
+        self.batches.append(self._files[int(file_id)])
+        return BatchStatus(str(len(self.batches)), "validating")
 
     async def find(self, file_id: str, since: datetime) -> BatchStatus | None:
         raise AssertionError("every creation was answered")
 
     async def retrieve(self, batch_id: str) -> BatchStatus:
-        self.looked_at.append(asyncio.get_running_loop().time())
-        self._looks[batch_id] += 1
-        if self._looks[batch_id] <= self._polls:
-            return BatchStatus(batch_id, "in_progress", 3, len(self.created[int(batch_id) - 1]))
-        status = self._ends.get(int(batch_id), "completed")
+        self.poll_times.append(asyncio.get_running_loop().time())
+        self._polls_by_batch[batch_id] += 1
+        if self._polls_by_batch[batch_id] <= self._polls:
+            return BatchStatus(batch_id, "in_progress", 3, len(self.batches[int(batch_id) - 1]))
+        status = self._end_status.get(int(batch_id), "completed")
         return BatchStatus(batch_id, status, error="token_limit_exceeded" if status == "failed" else "")
 
     async def read_lines(self, batch: BatchStatus) -> AsyncIterator[BatchLine]:
-        for key in self.created[int(batch.id) - 1] if batch.status == "completed" else ():
+        for key in self.batches[int(batch.id) - 1] if batch.status == "completed" else ():
             yield BatchLine(key, 200, {})
 
     async def aclose(self) -> None:
         pass
 
 
-class Statuses(NullProgress):
-    """A listener that keeps what the run waits for."""
+class StatusRecorder(NullProgress):
+    """A progress that records the statuses of the run."""
 
     def __init__(self) -> None:
         self.statuses: list[str] = []
@@ -95,7 +95,7 @@ class Statuses(NullProgress):
             self.statuses.append(status)
 
 
-async def judge(api: BatchApi, path: Path, progress: Statuses | None = None) -> JudgingResult:
+async def judge(api: BatchApi, path: Path, progress: StatusRecorder | None = None) -> JudgingResult:
     assessor = Assessor(Lexical(), load_prompts(default_directory(), GRADED), GRADED)
     client = ModelClient(assessor.model, LIMITS, CancelToken())
     with VerdictStore(path) as store:
@@ -116,8 +116,8 @@ async def judge(api: BatchApi, path: Path, progress: Statuses | None = None) -> 
 def test_batches_are_split_at_the_limits(terms: BatchTerms, sizes: list[int], tmp_path: Path) -> None:
     api = MemoryBatchApi(terms)
     result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
-    assert [len(batch) for batch in api.created] == sizes
-    assert len({key for batch in api.created for key in batch}) == sum(sizes)
+    assert [len(batch) for batch in api.batches] == sizes
+    assert len({key for batch in api.batches for key in batch}) == sum(sizes)
     # A pair that fits into no batch is judged in realtime.
     assert len(result.judgments) == 250
     assert result.stopped is None
@@ -125,29 +125,29 @@ def test_batches_are_split_at_the_limits(terms: BatchTerms, sizes: list[int], tm
 
 
 def test_smaller_batches_are_submitted_when_the_queue_is_full(tmp_path: Path) -> None:
-    api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6), ends={1: "failed"})
+    api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6), end_status={1: "failed"})
     result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
-    assert [len(batch) for batch in api.created] == [249, 124, 124, 1]
+    assert [len(batch) for batch in api.batches] == [249, 124, 124, 1]
     assert result.stopped is None
     # The batch that failed had no calls.
     assert result.calls_made == 250
 
 
 def test_a_queue_that_has_no_room_for_a_small_batch_stops_the_run(tmp_path: Path) -> None:
-    api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6), ends=dict.fromkeys(range(9), "failed"))
+    api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6), end_status=dict.fromkeys(range(9), "failed"))
     result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
     assert "token_limit_exceeded" in str(result.stopped)
-    assert [len(batch) for batch in api.created][:2] == [249, 124]
+    assert [len(batch) for batch in api.batches][:2] == [249, 124]
     assert len(result.judgments) == 1
 
 
-def test_a_batch_is_watched_at_growing_intervals_and_its_progress_is_shown(tmp_path: Path) -> None:
+def test_a_batch_is_polled_at_growing_intervals_and_its_progress_is_shown(tmp_path: Path) -> None:
     api = MemoryBatchApi(BatchTerms(200, 10**6, 10**6), polls=40)
-    progress = Statuses()
+    progress = StatusRecorder()
     virtual_time.run(judge(api, tmp_path / "v.sqlite", progress))
-    times = sorted(set(api.looked_at))
+    times = sorted(set(api.poll_times))
     intervals = [round(after - before, 3) for before, after in pairwise(times)]
     assert intervals[:4] == [1, 1.5, 2.25, 3.375]
     assert max(intervals) == intervals[-1] == 60
-    assert len(api.looked_at) == 2 * 41
+    assert len(api.poll_times) == 2 * 41
     assert "batch 1 of 2: 3 of 200 done" in progress.statuses

@@ -1,4 +1,4 @@
-"""What judging would cost: exact calls, tokens by experience or by a rule of thumb, time by pace."""
+"""The estimate of a run: calls, tokens by earlier calls or by default values, time by the pace."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from judge.models.lexical import Lexical
 from judge.pricing.prices import Price
 from judge.records import GRADED, Call, Usage
 from judge.store.leases import Lease
-from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+from judge.store.store import VerdictKeyInfo, VerdictStore
 from tests.support.cases import check_each
+from tests.support.stores import make_verdict
 
 LIMITS = Limits(8, 3, 10, 1, price=Price(input=1.0, output=10.0, cached=0.5))
 ASSESSOR = Assessor(Lexical(), load_prompts(default_directory(), GRADED), GRADED)
 VERSIONS = ASSESSOR.prompt_versions
-VERDICT = StoredVerdict(2, "r", (), "reply", {}, None, "m", None)
 
 
-def expected(store: VerdictStore | None, zh: int = 0, en: int = 0, limits: Limits = LIMITS) -> RunEstimate:
-    """The estimate for so many pairs in either language."""
+def estimate_pairs(
+    store: VerdictStore | None, zh: int = 0, en: int = 0, limits: Limits = LIMITS
+) -> RunEstimate:
+    """Return the estimate for so many pairs in each language."""
     queries = {"zh": ("小狗贫血的表现", zh), "en": ("anaemia in puppies", en)}
     rows = [
         {"query": query, "query_id": lang, "engine": f"e{n}", "rank": 1, "snippet": f"{query} {n}"}
@@ -42,19 +44,19 @@ def expected(store: VerdictStore | None, zh: int = 0, en: int = 0, limits: Limit
     )
 
 
-def judged(path: Path, version: str, calls: Sequence[Sequence[Call]]) -> None:
-    """Verdicts of earlier runs, each with the calls that led to it."""
+def save_verdicts(path: Path, version: str, calls: Sequence[Sequence[Call]]) -> None:
+    """Save verdicts of earlier runs, each with its calls."""
 
     async def save() -> None:
-        for number, made in enumerate(calls):
+        for number, calls_of_verdict in enumerate(calls):
             info = VerdictKeyInfo("lexical", version, 1)
-            await store.save(Lease(f"{version}{number}"), info, VERDICT, made)
+            await store.save(Lease(f"{version}{number}"), info, make_verdict(), calls_of_verdict)
 
     with VerdictStore(path) as store:
         asyncio.run(save())
 
 
-def answered(prompt: int, cached: int, completion: int) -> Call:
+def make_answered_call(prompt: int, cached: int, completion: int) -> Call:
     return Call("answered", Usage(prompt, cached, completion))
 
 
@@ -62,13 +64,13 @@ def answered(prompt: int, cached: int, completion: int) -> Call:
     ("text", "tokens"),
     [("小狗贫血", 3.0), ("abcd" * 10, 9.4), ("2024", 3.6), ("。，", 1.28), ("", 0.0), ("狗 a1", 2.12)],
 )
-def test_the_rule_of_thumb_goes_by_script(text: str, tokens: float) -> None:
+def test_tokens_are_estimated_by_script(text: str, tokens: float) -> None:
     # 0.75 a Chinese character, 0.9 a digit, 0.235 an ASCII sign, 0.64 any other
     assert estimate_tokens(text) == pytest.approx(tokens)
 
 
-def test_without_a_store_a_rule_of_thumb_is_gone_by_and_said() -> None:
-    result = expected(None, zh=3, en=2)
+def test_without_a_store_default_values_are_used_and_counted() -> None:
+    result = estimate_pairs(None, zh=3, en=2)
     assert (result.judgments, result.known, result.calls, result.again) == (5, 0, 5, 0)
     assert (result.learned_from, result.by_rule) == (0, 5)
     assert result.completion_tokens == 5 * 80
@@ -77,14 +79,16 @@ def test_without_a_store_a_rule_of_thumb_is_gone_by_and_said() -> None:
     assert (result.pace, result.latency, result.seconds) == (None, 2.0, 2.0)
 
 
-def test_what_earlier_calls_took_is_the_guess_at_the_next(tmp_path: Path) -> None:
+def test_the_tokens_of_earlier_calls_predict_the_next(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
-    once = [[answered(500, 400, 40)]] * 30
-    # Every fourth verdict took a failed call, and an unreadable reply besides: 3 calls, 1,000 tokens in.
-    again = [[Call("rate_limit"), answered(500, 0, 100), answered(500, 0, 20)]] * 10
-    judged(path, VERSIONS["zh"], [*once, *again])
+    verdicts_of_one_call = [[make_answered_call(500, 400, 40)]] * 30
+    # Every fourth verdict took a failed call and an unreadable reply: 3 calls, 1,000 tokens in.
+    verdicts_of_three_calls = [
+        [Call("rate_limit"), make_answered_call(500, 0, 100), make_answered_call(500, 0, 20)]
+    ] * 10
+    save_verdicts(path, VERSIONS["zh"], [*verdicts_of_one_call, *verdicts_of_three_calls])
     with VerdictStore(path) as store:
-        result = expected(store, zh=8)
+        result = estimate_pairs(store, zh=8)
     assert (result.learned_from, result.by_rule) == (60, 0)
     # 40 verdicts: 30 * 500 + 10 * 1000 = 25,000 in; 12,000 cached; 30 * 40 + 10 * 120 = 2,400 out
     assert result.prompt_tokens == 25_000 * 8 / 40
@@ -96,40 +100,44 @@ def test_what_earlier_calls_took_is_the_guess_at_the_next(tmp_path: Path) -> Non
 
 def test_a_verdict_whose_calls_took_more_than_a_second_counts_once(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
-    judged(path, VERSIONS["en"], [[answered(500, 0, 20), answered(500, 0, 20)]] * 20)
+    save_verdicts(
+        path, VERSIONS["en"], [[make_answered_call(500, 0, 20), make_answered_call(500, 0, 20)]] * 20
+    )
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE calls SET made_at = '2026-11-20T02:00:' || printf('%02d', id) || '+00:00'")
     connection.close()
     with VerdictStore(path) as store:
-        result = expected(store, en=10)
+        result = estimate_pairs(store, en=10)
     assert (result.calls, result.again) == (10, 10)
     assert (result.prompt_tokens, result.completion_tokens) == (10_000, 400)
     assert result.pace == pytest.approx(1.0)
 
 
-def test_each_language_goes_by_its_own_prompt(tmp_path: Path) -> None:
+def test_each_language_is_estimated_by_its_own_prompt(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
-    judged(path, VERSIONS["zh"], [[answered(700, 0, 50)]] * 20)
-    judged(path, VERSIONS["en"], [[answered(9, 0, 9)]] * 19)  # too few to go by
+    save_verdicts(path, VERSIONS["zh"], [[make_answered_call(700, 0, 50)]] * 20)
+    save_verdicts(path, VERSIONS["en"], [[make_answered_call(9, 0, 9)]] * 19)  # too few for an estimate
     with VerdictStore(path) as store:
-        result = expected(store, zh=2, en=3)
-    alone = expected(None, en=3)
+        result = estimate_pairs(store, zh=2, en=3)
+    alone = estimate_pairs(None, en=3)
     assert (result.learned_from, result.by_rule) == (20, 3)
     assert result.prompt_tokens == 2 * 700 + alone.prompt_tokens
     assert result.completion_tokens == 2 * 50 + 3 * 80
 
 
-def test_calls_without_a_token_count_teach_no_tokens(tmp_path: Path) -> None:
+def test_calls_without_a_token_count_are_left_out_of_the_tokens(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
-    judged(path, VERSIONS["en"], [*[[answered(600, 0, 60)]] * 20, *[[Call("answered")]] * 20])
+    save_verdicts(
+        path, VERSIONS["en"], [*[[make_answered_call(600, 0, 60)]] * 20, *[[Call("answered")]] * 20]
+    )
     with VerdictStore(path) as store:
-        result = expected(store, en=10)
+        result = estimate_pairs(store, en=10)
     assert (result.prompt_tokens, result.completion_tokens) == (6_000, 600)
 
 
-def test_time_goes_by_the_pace_of_the_last_stretch_of_calls(tmp_path: Path) -> None:
+def test_the_time_is_estimated_by_the_pace_of_the_last_calls(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
-    judged(path, VERSIONS["en"], [[answered(1, 0, 1)]] * 200)
+    save_verdicts(path, VERSIONS["en"], [[make_answered_call(1, 0, 1)]] * 200)
     with sqlite3.connect(path) as connection:
         # an hour ago 100 calls at once; then 20 calls, and 8 a second for 10 seconds
         connection.execute("UPDATE calls SET made_at = '2026-11-20T01:00:00+00:00' WHERE id <= 100")
@@ -142,22 +150,22 @@ def test_time_goes_by_the_pace_of_the_last_stretch_of_calls(tmp_path: Path) -> N
         )
     connection.close()
     with VerdictStore(path) as store:
-        result = expected(store, en=40)
+        result = estimate_pairs(store, en=40)
     assert result.pace == pytest.approx(8.0)
     assert result.seconds == pytest.approx(5.0)
 
 
-def test_a_moment_is_no_pace(tmp_path: Path) -> None:
+def test_calls_of_one_moment_give_no_pace(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
-    judged(path, VERSIONS["en"], [[answered(1, 0, 1)]] * 30)
+    save_verdicts(path, VERSIONS["en"], [[make_answered_call(1, 0, 1)]] * 30)
     with VerdictStore(path) as store:
-        result = expected(store, en=40)
+        result = estimate_pairs(store, en=40)
     assert result.pace is None
     assert result.seconds == 2.0 * 40 / 8
 
 
 def test_without_a_price_there_is_no_sum() -> None:
-    result = expected(None, en=2, limits=Limits(8, 3, 10, 1))
+    result = estimate_pairs(None, en=2, limits=Limits(8, 3, 10, 1))
     assert (result.price, result.usd) == (None, None)
 
 
@@ -169,7 +177,7 @@ def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
         question = ASSESSOR.make_questions(pair, 1)[0]
 
         async def save() -> None:
-            await store.save(Lease(question.key), ASSESSOR.key_info(question), VERDICT, [])
+            await store.save(Lease(question.key), ASSESSOR.key_info(question), make_verdict(), [])
 
         asyncio.run(save())
         result = estimate_run(build_pool(dataset, 10), ASSESSOR, store, 1, LIMITS)

@@ -1,4 +1,4 @@
-"""Assessors judge one after the other, and what ends them is raised."""
+"""Assessors judge one after the other, and errors of the store end the run."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ from tests.support.factories import make_rows
 POOL = build_pool(read_dataset(make_rows(2, 1, 3), lang="auto", max_chars=4000), 10)
 
 
-class Closing(Lexical):
-    """A model that counts how often it was closed."""
+class CloseCountingModel(Lexical):
+    """A model that counts calls of `aclose`."""
 
-    closed = 0
+    close_count = 0
 
     async def aclose(self) -> None:
-        self.closed += 1
+        self.close_count += 1
 
 
-def sit(path: Path, model: Closing, stop: CancelToken, members: int = 2) -> list[JudgingResult]:
-    """What two assessors of one model, or so many, make of a small pool."""
+def run_panel(
+    path: Path, model: CloseCountingModel, stop: CancelToken, members: int = 2
+) -> list[JudgingResult]:
+    """Judge a small pool with so many assessors of one model and return their results."""
     assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     clients = [
         (assessor, ModelClient(model, Limits(1, 3, 10, 1, price=Price(1.0, 2.0, 1.0)), stop))
@@ -48,24 +50,24 @@ def sit(path: Path, model: Closing, stop: CancelToken, members: int = 2) -> list
 
 
 def test_every_assessor_judges_in_its_turn_and_a_shared_model_is_closed_once(tmp_path: Path) -> None:
-    model = Closing()
-    judgings = sit(tmp_path, model, CancelToken())
-    assert [judging.calls_made for judging in judgings] == [6, 0]
-    assert [len(judging.judgments) for judging in judgings] == [6, 6]
-    assert model.closed == 1
+    model = CloseCountingModel()
+    results = run_panel(tmp_path, model, CancelToken())
+    assert [result.calls_made for result in results] == [6, 0]
+    assert [len(result.judgments) for result in results] == [6, 6]
+    assert model.close_count == 1
 
 
 @pytest.mark.parametrize("reason", [StoreError("the disk is full"), Interrupted("enough")])
-def test_what_ends_more_than_the_judging_is_raised(tmp_path: Path, reason: JudgeError) -> None:
-    model, stop = Closing(), CancelToken()
+def test_an_error_of_the_store_and_an_interrupt_are_raised(tmp_path: Path, reason: JudgeError) -> None:
+    model, stop = CloseCountingModel(), CancelToken()
     stop.cancel(reason)
     with pytest.raises(type(reason), match=str(reason)):
-        sit(tmp_path, model, stop)
-    assert model.closed == 1
+        run_panel(tmp_path, model, stop)
+    assert model.close_count == 1
 
 
-def test_who_interrupts_is_told_how_far_it_got_and_what_it_cost(tmp_path: Path) -> None:
-    class Tiring(Closing):
+def test_an_interrupt_reports_the_judged_pairs_and_the_cost(tmp_path: Path) -> None:
+    class InterruptingModel(CloseCountingModel):
         async def complete(self, prompt: Prompt) -> Completion:
             if len(prompts) == 3:
                 stop.cancel(Interrupted("enough"))
@@ -74,12 +76,12 @@ def test_who_interrupts_is_told_how_far_it_got_and_what_it_cost(tmp_path: Path) 
 
     stop, prompts = CancelToken(), list[Prompt]()
     with pytest.raises(Interrupted, match=r"^enough: 4 of 6 judged, \$0\.0080$"):
-        sit(tmp_path, Tiring(), stop, members=1)
+        run_panel(tmp_path, InterruptingModel(), stop, members=1)
 
 
-def test_a_ceiling_is_told_of_and_not_raised(tmp_path: Path) -> None:
+def test_a_limit_of_calls_is_reported_and_not_raised(tmp_path: Path) -> None:
     stop = CancelToken()
     stop.cancel(RunIncomplete("--max-calls 0 is used up"))
-    assert [str(judging.stopped) for judging in sit(tmp_path, Closing(), stop)] == [
+    assert [str(result.stopped) for result in run_panel(tmp_path, CloseCountingModel(), stop)] == [
         "--max-calls 0 is used up"
     ] * 2

@@ -1,36 +1,28 @@
-"""The shipped prompts: every rule is in all four, both languages say the same, and they stay short."""
+"""The shipped prompts: all four have every rule, both languages correspond, and they are short."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from judge.assess.prompts import answer_schema, default_directory, load_prompts
+from judge.assess.prompts import answer_schema
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
-from judge.records import BINARY, GRADED, Lang, Pair, Prompt, Query, Scale, Snippet
+from judge.records import BINARY, GRADED, Lang, Prompt, Scale
 from tests.support import hostile_text
+from tests.unit.assess.shipped_prompts import LANGS, PROMPTS, SCALES, every_prompt, make_pair
 
-LANGS: tuple[Lang, ...] = get_args(Lang)
-SCALES = (BINARY, GRADED)
-PROMPTS = {scale: load_prompts(default_directory(), scale) for scale in SCALES}
 #: The values of each scale as a reply writes them, worst first.
 VALUES = {"binary": ['"no"', '"yes"'], "graded": ["0", "1", "2", "3"]}
-#: The most tokens that a request may hold beyond the query and the snippet.
+#: The largest number of tokens of a request without the query and the snippet.
 LONGEST = 300
 
-every_prompt = pytest.mark.parametrize(
-    ("lang", "scale"),
-    [(lang, scale) for lang in LANGS for scale in SCALES],
-    ids=lambda value: value.name if isinstance(value, Scale) else value,
-)
-
-#: What each rule says: for English and Chinese, a pattern that its line matches. `TOP` is the best value
-#: of the scale, `USEFUL` the value of a useful part, `LOW` the most that a contradiction may get.
+#: The pattern of each rule's line in English and Chinese. `TOP` is the best value of the scale, `USEFUL` the
+#: value of a useful part, `LOW` the largest value for a contradiction.
 RULES: dict[str, tuple[str, str]] = {
     "need": (r"the user's need", r"用户需求"),
     "shared words": (r"not .*\bshared words\b", r"不看.*字面重合"),
@@ -74,7 +66,7 @@ RULES: dict[str, tuple[str, str]] = {
     "language of the reason": (r"in the query's language \(else English\)", r"用查询语言，不明则中文"),
     "length of the reason": (r"1-2 sentences", r"一两句"),
 }
-#: What the patterns call TOP, USEFUL and LOW.
+#: The words for TOP, USEFUL and LOW.
 WORDS = {
     ("en", "graded"): ("3", "2", "at most 1"),
     ("en", "binary"): ("yes", "yes", "no"),
@@ -83,38 +75,31 @@ WORDS = {
 }
 
 
-def pair(lang: Lang, query: str = "q", text: str = "s", reference: str | None = None) -> Pair:
-    return Pair(
-        Query(id="q", text=query, raw_text=query, lang=lang, reference=reference),
-        Snippet(id="s", text=text, title="", date="", url="", raw_text="", raw_title=""),
-    )
-
-
-def rendered(lang: Lang, scale: Scale) -> str:
-    """All that a request holds whose query has a reference."""
-    prompt = PROMPTS[scale].render(pair(lang, reference="r"), "2030-01-01")
+def render_with_reference(lang: Lang, scale: Scale) -> str:
+    """Return the system and user messages for a query with a reference."""
+    prompt = PROMPTS[scale].render(make_pair(lang=lang, reference="r"), "2030-01-01")
     return f"{prompt.system}\n\n{prompt.user}"
 
 
-def form(lang: Lang, scale: Scale) -> str:
-    """The line that shows the reply."""
+def read_reply_form(lang: Lang, scale: Scale) -> str:
+    """Return the line with the form of the reply."""
     (line,) = re.findall(r"^\{.*\}$", PROMPTS[scale].templates[lang].system, re.MULTILINE)
     return str(line)
 
 
-def filled(shown: str, value: str) -> str:
-    """The form with a value in the place of those that it offers."""
-    text, places = re.subn(r'"yes\|no"|(?<= )0-3(?=\})', lambda _: value, shown)
-    assert places == 1
+def fill_form(shown: str, value: str) -> str:
+    """Return the form with `value` instead of its choices."""
+    text, count = re.subn(r'"yes\|no"|(?<= )0-3(?=\})', lambda _: value, shown)
+    assert count == 1
     return text
 
 
-def places(rule: str, lang: Lang, scale: Scale) -> list[int]:
-    """The numbers of the lines that state a rule."""
+def find_lines(rule: str, lang: Lang, scale: Scale) -> list[int]:
+    """Return the numbers of the lines that state a rule."""
     pattern = RULES[rule][lang == "zh"]
     for name, word in zip(("TOP", "USEFUL", "LOW"), WORDS[lang, scale.name], strict=True):
         pattern = pattern.replace(name, word)
-    lines = rendered(lang, scale).split("\n")
+    lines = render_with_reference(lang, scale).split("\n")
     return [number for number, line in enumerate(lines) if re.search(pattern, line)]
 
 
@@ -124,12 +109,12 @@ def places(rule: str, lang: Lang, scale: Scale) -> list[int]:
 @every_prompt
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_is_in_every_prompt(lang: Lang, scale: Scale, rule: str) -> None:
-    assert len(places(rule, lang, scale)) == 1
+    assert len(find_lines(rule, lang, scale)) == 1
 
 
 @every_prompt
 def test_a_menu_is_not_called_irrelevant(lang: Lang, scale: Scale) -> None:
-    assert not re.search(r"menu|菜单", rendered(lang, scale), re.IGNORECASE)
+    assert not re.search(r"menu|菜单", render_with_reference(lang, scale), re.IGNORECASE)
 
 
 @every_prompt
@@ -142,12 +127,12 @@ def test_what_counts_as_relevant_is_said_with_the_grades(lang: Lang, scale: Scal
     assert relevant == {value.strip('"') for value in VALUES[scale.name][scale.relevant_from :]}
 
 
-def test_the_rule_on_a_reference_is_there_where_a_reference_is() -> None:
+def test_only_a_query_with_a_reference_has_the_rule_on_it() -> None:
     for scale in SCALES:
         for lang in LANGS:
             rule = {"en": "contradicts", "zh": "矛盾"}[lang]
-            bare = PROMPTS[scale].render(pair(lang), None)
-            given = PROMPTS[scale].render(pair(lang, reference="r"), None)
+            bare = PROMPTS[scale].render(make_pair(lang=lang), None)
+            given = PROMPTS[scale].render(make_pair(lang=lang, reference="r"), None)
             assert rule not in bare.system + bare.user
             assert rule in given.user.split("\n")[0]
             assert given.system == bare.system
@@ -156,18 +141,18 @@ def test_the_rule_on_a_reference_is_there_where_a_reference_is() -> None:
 # -- both languages --------------------------------------------------------------------------------
 
 
-def kind(line: str) -> str:
-    """What a line is: its first mark, or text."""
+def classify_line(line: str) -> str:
+    """Return the kind of a line: its first mark, or "text"."""
     match = re.match(r"- |\d(?=[:：])|yes(?=[:：])|no(?=[:：])|\{|<<<", line)
     return match[0] if match else "text" if line else ""
 
 
-def skeleton(line: str) -> tuple[Any, ...]:
-    """What of a line is the same in both languages: values, marks, and how much it lists."""
+def summarise_line(line: str) -> tuple[Any, ...]:
+    """Return what a line has in both languages: its kind, values and marks, and the length of its lists."""
     items = re.search(r"\((\w+(?:, \w+)+)\)|（([^、）]+(?:、[^、）]+)+)）", line)
     level = re.match(r"(?:0|no)[:：]", line)
     return (
-        kind(line),
+        classify_line(line),
         sorted(re.findall(r"\b[0-3]\b|\byes\b|\bno\b(?! help)|JSON|MARK", line.replace("1-2", ""))),
         len(re.split("[,、]", items[0])) if items else 0,
         len(re.split(r", (?:or )?|、", re.sub(r"[(（].*", "", line))) if level else 0,
@@ -176,22 +161,27 @@ def skeleton(line: str) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("scale", SCALES, ids=lambda scale: scale.name)
 def test_both_languages_correspond_line_by_line(scale: Scale) -> None:
-    en, zh = (rendered(lang, scale).split("\n") for lang in ("en", "zh"))
+    en, zh = (render_with_reference(lang, scale).split("\n") for lang in ("en", "zh"))
     assert len(en) == len(zh)
     for english, chinese in zip(en, zh, strict=True):
         fence = re.compile("[0-9a-f]{16}")
-        assert skeleton(fence.sub("", english)) == skeleton(fence.sub("", chinese)), (english, chinese)
+        assert summarise_line(fence.sub("", english)) == summarise_line(fence.sub("", chinese)), (
+            english,
+            chinese,
+        )
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=lambda scale: scale.name)
 def test_a_rule_stands_on_the_same_line_in_both_languages(scale: Scale) -> None:
     for rule in RULES:
-        assert places(rule, "en", scale) == places(rule, "zh", scale), rule
+        assert find_lines(rule, "en", scale) == find_lines(rule, "zh", scale), rule
 
 
 @pytest.mark.parametrize("lang", LANGS)
 def test_both_scales_have_the_same_rules(lang: Lang) -> None:
-    binary, graded = (re.findall("^- .*$", rendered(lang, scale), re.MULTILINE) for scale in (BINARY, GRADED))
+    binary, graded = (
+        re.findall("^- .*$", render_with_reference(lang, scale), re.MULTILINE) for scale in (BINARY, GRADED)
+    )
     assert len(binary) == len(graded) == 5
     value = re.compile(r"at most 1|最高评 1|判 no|\b(?:yes|no|[0-3])\b|[评判]")
     assert [value.sub("", rule) for rule in binary] == [value.sub("", rule) for rule in graded]
@@ -201,10 +191,10 @@ def test_both_scales_have_the_same_rules(lang: Lang) -> None:
 
 
 @every_prompt
-def test_the_form_that_is_shown_is_the_one_that_is_read(lang: Lang, scale: Scale) -> None:
+def test_a_reply_in_the_form_of_the_prompt_is_parsed(lang: Lang, scale: Scale) -> None:
     schema = answer_schema(scale)
     for grade, value in enumerate(VALUES[scale.name]):
-        reply = filled(form(lang, scale), value)
+        reply = fill_form(read_reply_form(lang, scale), value)
         parsed = json.loads(reply)
         assert list(parsed) == schema["required"] == list(schema["properties"])
         assert parsed[schema["required"][1]] in schema["properties"][schema["required"][1]]["enum"]
@@ -214,12 +204,12 @@ def test_the_form_that_is_shown_is_the_one_that_is_read(lang: Lang, scale: Scale
 
 @every_prompt
 def test_the_form_itself_is_never_a_verdict(lang: Lang, scale: Scale) -> None:
-    shown = form(lang, scale)
+    shown = read_reply_form(lang, scale)
     for echo in (shown, f"```json\n{shown}\n```"):
         with pytest.raises(ReplyParseError):
             parse_verdict(echo, scale)
     value = VALUES[scale.name][0]
-    assert parse_verdict(f"{shown}\n\n{filled(shown, value)}", scale).grade == 0
+    assert parse_verdict(f"{shown}\n\n{fill_form(shown, value)}", scale).grade == 0
 
 
 # -- the data --------------------------------------------------------------------------------------
@@ -227,10 +217,10 @@ def test_the_form_itself_is_never_a_verdict(lang: Lang, scale: Scale) -> None:
 
 @every_prompt
 def test_an_attack_in_query_or_reference_stays_on_its_line(lang: Lang, scale: Scale) -> None:
-    plain = PROMPTS[scale].render(pair(lang, "q", "s", "r"), None)
+    plain = PROMPTS[scale].render(make_pair(lang=lang, reference="r"), None)
     fence = re.compile(r"^<<<([0-9a-f]{16})\ns\n\1>>>$", re.MULTILINE)
     for case in hostile_text.read_attacks():
-        prompt = PROMPTS[scale].render(pair(lang, case["snippet"], "s", case["snippet"]), None)
+        prompt = PROMPTS[scale].render(make_pair(case["snippet"], "s", lang, reference=case["snippet"]), None)
         assert prompt.system == plain.system
         assert len(fence.findall(prompt.user)) == 1
         lines, expected = prompt.user.split("\n"), plain.user.split("\n")
@@ -242,8 +232,8 @@ def test_an_attack_in_query_or_reference_stays_on_its_line(lang: Lang, scale: Sc
 # -- the length ------------------------------------------------------------------------------------
 
 
-def chat(prompt: Prompt) -> str:
-    """The request as Qwen's chat template writes it, with the mark that takes most tokens: digits alone."""
+def render_chat(prompt: Prompt) -> str:
+    """Return the request in Qwen's chat template, with the mark that has the most tokens: digits only."""
     user = re.sub("[0-9a-f]{16}", "0" * 16, prompt.user)
     return (
         f"<|im_start|>system\n{prompt.system}<|im_end|>\n<|im_start|>user\n{user}<|im_end|>\n"
@@ -257,15 +247,15 @@ def test_a_request_is_short_beyond_query_and_snippet(lang: Lang, scale: Scale) -
     qwen = tokenizers.get_tokenizer("qwen-turbo")
     assert len(qwen.encode("0" * 16)) == 16
     assert len(qwen.encode("<|im_start|>")) == 1
-    bare = pair(lang, "", "")
+    bare = make_pair("", "", lang)
     for prompt in (PROMPTS[scale].render(bare, None), PROMPTS[scale].render_reask(bare, None)):
-        assert len(qwen.encode(chat(prompt))) <= LONGEST
+        assert len(qwen.encode(render_chat(prompt))) <= LONGEST
 
 
 @every_prompt
-def test_what_never_changes_comes_first(lang: Lang, scale: Scale) -> None:
+def test_the_constant_part_comes_first(lang: Lang, scale: Scale) -> None:
     one, two = (
-        PROMPTS[scale].render(pair(lang, query, text), None) for query, text in (("a", "b"), ("c", "d"))
+        PROMPTS[scale].render(make_pair(query, text, lang), None) for query, text in (("a", "b"), ("c", "d"))
     )
     assert one.system == two.system
     assert replace(one, user="", query="", snippet="") == replace(two, user="", query="", snippet="")

@@ -1,4 +1,4 @@
-"""Judging a pool beside another process that pays for some of it, and the warnings of a damaged store."""
+"""Judging a pool while another process has leases for some pairs, and the warnings of a damaged store."""
 
 from __future__ import annotations
 
@@ -32,89 +32,88 @@ from judge.store.leases import Busy, Lease
 from judge.store.store import StoredVerdict, VerdictStore
 from tests.support.cases import check_each
 from tests.support.factories import make_rows
+from tests.support.stores import run_with_two_stores
 
 ROOT = Path(__file__).parents[3]
 POOL = build_pool(read_dataset(make_rows(10, 1, 3), lang="auto", max_chars=4000), 10)
 
 
-def assessor(name: str = "lexical") -> Assessor:
+def make_assessor(name: str = "lexical") -> Assessor:
     model = Lexical()
     model.name = name
     return Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
 
 
-KEYS = list(plan_requests(POOL, assessor(), 1)[1])
+KEYS = list(plan_requests(POOL, make_assessor(), 1)[1])
 LEASED = 20
 
 
-class Counting(NullProgress):
-    """A listener that learns when all pairs are judged that no other process pays for."""
+class JudgmentCounter(NullProgress):
+    """A progress with an event for the moment when all pairs without a foreign lease are judged."""
 
     def __init__(self) -> None:
-        self.rest = asyncio.Event()
+        self.are_others_judged = asyncio.Event()
         self._count = 0
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         self._count += 1
         if self._count == len(KEYS) - LEASED:
-            self.rest.set()
+            self.are_others_judged.set()
 
 
-async def judge(
+async def judge_pairs(
     pairs: Pool,
-    asked_assessor: Assessor,
+    assessor: Assessor,
     store: VerdictStore,
     client: ModelClient,
     progress: ProgressListener,
 ) -> JudgingResult:
-    return await judge_pool(pairs, asked_assessor, client, lease_window(store, client), 1, progress)
+    return await judge_pool(pairs, assessor, client, lease_window(store, client), 1, progress)
 
 
-async def judged(
-    store: VerdictStore, watch: Counting, max_wait: float = 600, name: str = "lexical"
+async def judge_test_pool(
+    store: VerdictStore, counter: JudgmentCounter, max_wait: float = 600, name: str = "lexical"
 ) -> JudgingResult:
-    asked_assessor = assessor(name)
-    client = ModelClient(asked_assessor.model, Limits(4, 3, max_wait, 1), CancelToken())
-    return await judge(POOL, asked_assessor, store, client, watch)
+    assessor = make_assessor(name)
+    client = ModelClient(assessor.model, Limits(4, 3, max_wait, 1), CancelToken())
+    return await judge_pairs(POOL, assessor, store, client, counter)
 
 
-async def hold(store: VerdictStore) -> None:
-    """Lease the first pairs, of which there are more than pairs that are asked about at once."""
+async def lease_first_keys(store: VerdictStore) -> None:
+    """Lease the first pairs, more than the number of calls at once."""
     for key in KEYS[:LEASED]:
         assert await store.acquire([key]) == [Lease(key)]
 
 
-def test_what_another_process_pays_for_keeps_nobody_from_the_rest(tmp_path: Path) -> None:
-    async def scene(store: VerdictStore, other: VerdictStore) -> JudgingResult:
-        await hold(other)
-        watch = Counting()
-        judging = asyncio.create_task(judged(store, watch))
-        await asyncio.wait_for(watch.rest.wait(), 60)
-        assert not judging.done()
+def test_pairs_of_another_process_do_not_delay_the_others(tmp_path: Path) -> None:
+    async def check(store: VerdictStore, other: VerdictStore) -> JudgingResult:
+        await lease_first_keys(other)
+        counter = JudgmentCounter()
+        task = asyncio.create_task(judge_test_pool(store, counter))
+        await asyncio.wait_for(counter.are_others_judged.wait(), 60)
+        assert not task.done()
         for key in KEYS[:LEASED]:
             await other.release(Lease(key))
-        return await judging
+        return await task
 
-    with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
-        judging = asyncio.run(scene(store, other))
-    assert judging.stopped is None
-    assert judging.calls_made == len(KEYS) == 30
-    assert all(each.grade is not None for each in judging.judgments)
-
-
-def test_a_process_that_never_comes_to_an_end_is_not_waited_for_for_ever(tmp_path: Path) -> None:
-    async def scene(store: VerdictStore, other: VerdictStore) -> JudgingResult:
-        await hold(other)
-        return await judged(store, Counting(), max_wait=0.5)
-
-    with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
-        judging = asyncio.run(asyncio.wait_for(scene(store, other), 120))
-    assert "leased by another process, which made no progress for 0.5 s" in str(judging.stopped)
-    assert len(judging.judgments) == len(KEYS) - LEASED
+    result = run_with_two_stores(tmp_path, check)
+    assert result.stopped is None
+    assert result.calls_made == len(KEYS) == 30
+    assert all(each.grade is not None for each in result.judgments)
 
 
-class Replying:
-    """A model that gives the same completion to every prompt, and counts the calls."""
+def test_the_wait_for_another_process_ends_after_max_wait(tmp_path: Path) -> None:
+    async def check(store: VerdictStore, other: VerdictStore) -> JudgingResult:
+        await lease_first_keys(other)
+        return await judge_test_pool(store, JudgmentCounter(), max_wait=0.5)
+
+    result = run_with_two_stores(tmp_path, check)
+    assert "leased by another process, which made no progress for 0.5 s" in str(result.stopped)
+    assert len(result.judgments) == len(KEYS) - LEASED
+
+
+class ConstantModel:
+    """A model that returns the same completion for every prompt, and counts the calls."""
 
     name, endpoint = "openai:m", ""
     params: Mapping[str, Any] = MappingProxyType({"max_tokens": 512})
@@ -139,60 +138,64 @@ MANY = build_pool(read_dataset(make_rows(20, 1, 10), lang="auto", max_chars=4000
     ("model", "most_calls", "words"),
     [
         (
-            Replying("helpful, \x1b[1m sk-canary-5b1d9f"),
+            ConstantModel("helpful, \x1b[1m sk-canary-5b1d9f"),
             80,
             r"'helpful, \x1b[1m ***'; use another",
         ),
-        (Replying('{"reason": "it', finish_reason="length"), 80, "raise --max-tokens (now 512)"),
-        (Replying("yes"), 80, "instead of a grade: add --scale binary"),
-        (Replying("", reasoning=True), 24, "5 requests to openai:m in a row have no answer"),
-        (Replying("<think>let me", finish_reason="length"), 24, "add --thinking, which raises --max-tokens"),
+        (ConstantModel('{"reason": "it', finish_reason="length"), 80, "raise --max-tokens (now 512)"),
+        (ConstantModel("yes"), 80, "instead of a grade: add --scale binary"),
+        (ConstantModel("", reasoning=True), 24, "5 requests to openai:m in a row have no answer"),
+        (
+            ConstantModel("<think>let me", finish_reason="length"),
+            24,
+            "add --thinking, which raises --max-tokens",
+        ),
     ],
 )
 def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
-    model: Replying, most_calls: int, words: str, tmp_path: Path
+    model: ConstantModel, most_calls: int, words: str, tmp_path: Path
 ) -> None:
-    asked_assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
+    assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(64, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        judging = asyncio.run(judge(MANY, asked_assessor, store, client, NullProgress()))
-    assert words in str(judging.stopped)
-    assert model.calls == judging.calls_made <= most_calls
+        result = asyncio.run(judge_pairs(MANY, assessor, store, client, NullProgress()))
+    assert words in str(result.stopped)
+    assert model.calls == result.calls_made <= most_calls
 
 
 def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path) -> None:
-    model = Replying('{"reason": "it', finish_reason="length")
-    asked_assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
+    model = ConstantModel('{"reason": "it', finish_reason="length")
+    assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(4, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        judging = asyncio.run(judge(POOL, asked_assessor, store, client, NullProgress()))
-    assert all("raise --max-tokens (now 512)" in each.detail for each in judging.judgments)
+        result = asyncio.run(judge_pairs(POOL, assessor, store, client, NullProgress()))
+    assert all("raise --max-tokens (now 512)" in each.detail for each in result.judgments)
 
 
-def test_what_is_still_to_be_asked_takes_little_memory_however_much_it_shows() -> None:
+def test_planned_requests_take_little_memory_whatever_their_length() -> None:
     rows = [{**row, "snippet": f"{row['snippet']} {'long ' * 600}"} for row in make_rows(100, 1, 10)]
-    large, asked_assessor = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), assessor()
+    large, assessor = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), make_assessor()
     tracemalloc.start()
     try:
-        questions = plan_requests(large, asked_assessor, 2)
-        content, _ = tracemalloc.get_traced_memory()
+        questions = plan_requests(large, assessor, 2)
+        bytes_in_use, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert len(questions[1]) == 2000
-    assert content < 2000 * 1000
+    assert bytes_in_use < 2000 * 1000
 
 
 def test_every_assessor_warns_of_its_own_damaged_verdicts(tmp_path: Path) -> None:
-    async def both(store: VerdictStore) -> list[tuple[str, ...]]:
-        return [(await judged(store, Counting(), name=name)).warnings for name in ("a", "b")]
+    async def judge_twice(store: VerdictStore) -> list[tuple[str, ...]]:
+        return [(await judge_test_pool(store, JudgmentCounter(), name=name)).warnings for name in ("a", "b")]
 
     path = tmp_path / "v.sqlite"
     with VerdictStore(path) as store:
-        assert asyncio.run(both(store)) == [(), ()]
+        assert asyncio.run(judge_twice(store)) == [(), ()]
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE verdicts SET grade = grade + 1 WHERE model = 'a'")
     with VerdictStore(path) as store:
-        first, second = asyncio.run(both(store))
+        first, second = asyncio.run(judge_twice(store))
     assert "30 verdicts no longer match" in first[0]
     assert second == ()
 
@@ -211,29 +214,29 @@ def count_leases(path: Path) -> int:
 def test_leases_are_taken_ahead_and_never_more_than_twice_the_concurrency(
     concurrency: int, tmp_path: Path
 ) -> None:
-    """Also while pairs wait for a retry: the third request and the fourth one fail."""
+    """The third and the fourth request fail, so that their pairs wait for a retry."""
     leases: list[int] = []
 
-    class Failing(Replying):
+    class FailingModel(ConstantModel):
         async def complete(self, prompt: Prompt) -> Completion:
             leases.append(count_leases(tmp_path / "v.sqlite"))
             if len(leases) in (3, 4):
                 raise RetryableError("server_error", "down")
             return await super().complete(prompt)
 
-    model = Failing('{"reason": "r", "grade": 1}')
-    asked_assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
+    model = FailingModel('{"reason": "r", "grade": 1}')
+    assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(concurrency, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        result = asyncio.run(judge(POOL, asked_assessor, store, client, NullProgress()))
+        result = asyncio.run(judge_pairs(POOL, assessor, store, client, NullProgress()))
     assert [judgment.grade for judgment in result.judgments] == [1] * len(POOL.pairs)
     assert concurrency < max(leases) <= 2 * concurrency
     assert count_leases(tmp_path / "v.sqlite") == 0
 
 
 def test_no_permit_is_held_while_a_lease_is_awaited(tmp_path: Path) -> None:
-    class Blocked(VerdictStore):
-        """A store that leases its first batch at once, and the others when told."""
+    class BlockingStore(VerdictStore):
+        """A store that leases its first batch at once, and the others after an event."""
 
         commits = 0
 
@@ -243,27 +246,27 @@ def test_no_permit_is_held_while_a_lease_is_awaited(tmp_path: Path) -> None:
                 await released.wait()
             return await super().acquire(keys)
 
-    class Watching(NullProgress):
+    class ProgressCounter(NullProgress):
         judged = 0
 
         def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
             self.judged += 1
             if self.judged == 4:
-                four.set()
+                are_four_judged.set()
 
-    async def scene(store: Blocked) -> JudgingResult:
-        asked_assessor = assessor()
-        client = ModelClient(asked_assessor.model, Limits(2, 3, 600, 1), CancelToken())
-        judging = asyncio.create_task(judge(SIX, asked_assessor, store, client, Watching()))
-        await four.wait()
+    async def check(store: BlockingStore) -> JudgingResult:
+        assessor = make_assessor()
+        client = ModelClient(assessor.model, Limits(2, 3, 600, 1), CancelToken())
+        task = asyncio.create_task(judge_pairs(SIX, assessor, store, client, ProgressCounter()))
+        await are_four_judged.wait()
         assert store.commits == 2
         assert client.limiter.in_flight == 0
         released.set()
-        return await judging
+        return await task
 
-    released, four = asyncio.Event(), asyncio.Event()
-    with Blocked(tmp_path / "v.sqlite") as store:
-        result = asyncio.run(scene(store))
+    released, are_four_judged = asyncio.Event(), asyncio.Event()
+    with BlockingStore(tmp_path / "v.sqlite") as store:
+        result = asyncio.run(check(store))
     assert len(result.judgments) == 6
 
 
@@ -272,17 +275,18 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
         import asyncio, sys
         from pathlib import Path
         from judge.store.store import VerdictStore
-        from tests.unit.assess import test_runner as these
-        class Hanging(these.Replying):
+        from tests.unit.assess import test_runner
+        class Hanging(test_runner.ConstantModel):
             async def complete(self, prompt):
                 print("sent", flush=True)
                 await asyncio.sleep(3600)
         model = Hanging("")
-        prompts = these.load_prompts(these.default_directory(), these.GRADED)
-        asked = these.Assessor(model, prompts, these.GRADED)
-        client = these.ModelClient(model, these.Limits(4, 3, 600, 1), these.CancelToken())
+        prompts = test_runner.load_prompts(test_runner.default_directory(), test_runner.GRADED)
+        assessor = test_runner.Assessor(model, prompts, test_runner.GRADED)
+        client = test_runner.ModelClient(model, test_runner.Limits(4, 3, 600, 1), test_runner.CancelToken())
         with VerdictStore(Path(sys.argv[1])) as store:
-            asyncio.run(these.judge(these.MANY, asked, store, client, these.NullProgress()))
+            progress = test_runner.NullProgress()
+            asyncio.run(test_runner.judge_pairs(test_runner.MANY, assessor, store, client, progress))
     """)
     path = tmp_path / "v.sqlite"
     command = [sys.executable, "-c", script, str(path)]
@@ -294,15 +298,15 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
     leases = count_leases(path)
     assert 4 <= leases <= 8
     with VerdictStore(path) as store:
-        asked_assessor = Assessor(Replying(""), load_prompts(default_directory(), GRADED), GRADED)
-        keys = list(plan_requests(MANY, asked_assessor, 1)[1])
+        assessor = Assessor(ConstantModel(""), load_prompts(default_directory(), GRADED), GRADED)
+        keys = list(plan_requests(MANY, assessor, 1)[1])
         results = asyncio.run(store.acquire(keys))
         assert all(isinstance(result, Lease) for result in results)
         assert store.list_calls(keys) == [Call("lost", maybe_billed=True)] * leases
 
 
-class Together(Lexical):
-    """A model that answers as soon as so many requests were in flight at the same time."""
+class BarrierModel(Lexical):
+    """A model that answers after so many requests were in flight at the same time."""
 
     endpoint = "http://127.0.0.1:9/v1"
 
@@ -321,11 +325,11 @@ class Together(Lexical):
 
 def test_a_server_that_gave_verdicts_is_not_probed_in_the_next_run(tmp_path: Path) -> None:
     async def judge_together(count: int, rows: int) -> int:
-        asked_assessor = Assessor(Together(count), load_prompts(default_directory(), GRADED), GRADED)
-        client = ModelClient(asked_assessor.model, Limits(16, 3, 600, 1), CancelToken())
+        assessor = Assessor(BarrierModel(count), load_prompts(default_directory(), GRADED), GRADED)
+        client = ModelClient(assessor.model, Limits(16, 3, 600, 1), CancelToken())
         pool = build_pool(read_dataset(make_rows(rows, 1, 1), lang="auto", max_chars=4000), 10)
         with VerdictStore(tmp_path / "v.sqlite") as store:
-            return len((await judge(pool, asked_assessor, store, client, NullProgress())).judgments)
+            return len((await judge_pairs(pool, assessor, store, client, NullProgress())).judgments)
 
     assert asyncio.run(judge_together(1, 1)) == 1
     assert asyncio.run(judge_together(16, 40)) == 40

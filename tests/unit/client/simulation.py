@@ -1,10 +1,10 @@
-"""Simulated runs in virtual time: the real client, and a server that is a function."""
+"""Models without a network, and simulated runs in virtual time with the real client."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -14,10 +14,12 @@ from judge.client.client import ModelClient
 from judge.client.retry import Limits
 from judge.errors import CallError, RetryableError, RunIncomplete
 from judge.models.error_mapping import read_retry_after
-from judge.records import GRADED, Call, Completion, Prompt
+from judge.records import GRADED, Call, Completion, Prompt, Usage
 from tests.fault_injection.servers import LimitedServer, Request
 from tests.support import virtual_time
 from tests.support.fake_server import ChatRequest, Reply
+
+USAGE = Usage(prompt_tokens=10, completion_tokens=5)
 
 
 class CallList:
@@ -56,6 +58,37 @@ class SimulatedModel:
 
     async def aclose(self) -> None:
         """Do nothing: there is no connection."""
+
+
+class ScriptedModel:
+    """A model whose first calls fail with these errors, in turn; later ones succeed."""
+
+    name = endpoint = "scripted"
+    params: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, *faults: CallError) -> None:
+        self._faults: Iterator[CallError] = iter(faults)
+
+    async def complete(self, _: Prompt) -> Completion:
+        for fault in self._faults:
+            raise fault
+        return Completion("yes", "m", "stop", {}, USAGE, None)
+
+    async def aclose(self) -> None:
+        pass
+
+
+class SilentModel(ScriptedModel):
+    """A model that never answers; `was_called` is set by its first request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.was_called = asyncio.Event()
+
+    async def complete(self, _: Prompt) -> Completion:
+        self.was_called.set()
+        await asyncio.sleep(3600)
+        raise AssertionError("the call is not cancelled")
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from types import MappingProxyType
-from typing import Any
 
 import pytest
 
@@ -27,31 +24,12 @@ from judge.errors import (
 from judge.pricing.prices import Price
 from judge.records import Call, Completion, Prompt, Usage
 from tests.support import virtual_time
-from tests.unit.client.simulation import CallList, make_prompt
+from tests.unit.client.simulation import CallList, ScriptedModel, SilentModel, make_prompt
 
-USAGE = Usage(prompt_tokens=10, completion_tokens=5)
 SERVER_ERROR = RetryableError("server_error", "down")
 CONCESSION = ParametersRejected("conceded", "no json_schema")
 CONNECTION_REFUSED = ConnectionFailed("transport", "http://x: connection refused", lasting=False)
 UNKNOWN_HOST = ConnectionFailed("transport", "http://x: unknown host", lasting=True)
-
-
-class ScriptedModel:
-    """A model whose first calls fail with these errors, in turn; later ones succeed."""
-
-    name = endpoint = "scripted"
-    params: Mapping[str, Any] = MappingProxyType({})
-
-    def __init__(self, *faults: CallError) -> None:
-        self._faults: Iterator[CallError] = iter(faults)
-
-    async def complete(self, _: Prompt) -> Completion:
-        for fault in self._faults:
-            raise fault
-        return Completion("yes", "m", "stop", {}, USAGE, None)
-
-    async def aclose(self) -> None:
-        pass
 
 
 def run_call(client: ModelClient) -> list[str]:
@@ -111,11 +89,6 @@ def test_attempts_are_counted_and_a_final_fault_is_final() -> None:
 
 
 def test_a_cancelled_call_counts_as_maybe_billed() -> None:
-    class SilentModel(ScriptedModel):
-        async def complete(self, _: Prompt) -> Completion:
-            await asyncio.sleep(3600)
-            raise AssertionError("the call is not cancelled")
-
     price = Price(input=0.0, output=1.0, cached=0.0)
     limits = Limits(4, 2, 600, 1, budget=50e-6, price=price)
 

@@ -1,4 +1,4 @@
-"""A batch in the store: its keys are paid for once, however its process ends."""
+"""A batch in the store: each key is paid for once, however the process ends."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 from judge.records import ANSWERED, Call, Usage
 from judge.store.leases import Busy, Lease
-from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+from judge.store.store import VerdictStore
+from tests.support.stores import INFO, make_verdict
 
-INFO = VerdictKeyInfo("openai:m", "en-graded-1", 1)
-VERDICT = StoredVerdict(2, "r", (), "{}", {}, None, "m", None)
+VERDICT = make_verdict()
 IN_BATCH = Call(ANSWERED, Usage(10, 0, 5), in_batch=True)
 
 

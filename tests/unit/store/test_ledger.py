@@ -1,4 +1,4 @@
-"""The ledger counts what was called since an earlier call, and leases of dead processes as lost calls."""
+"""The ledger counts the calls after an earlier one, and leases of ended processes as lost calls."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from judge.store.leases import Lease
 from judge.store.store import VerdictStore
 
 
-def log(path: Path, key: str, *calls: Call) -> None:
+def log_calls(path: Path, key: str, *calls: Call) -> None:
     with VerdictStore(path) as store:
         asyncio.run(store.release(Lease(key), calls))
 
 
-def lease(path: Path, *keys: str) -> None:
-    """Leave leases of a process that died."""
+def leave_leases(path: Path, *keys: str) -> None:
+    """Leave leases without a process."""
     with VerdictStore(path) as store:
         asyncio.run(store.acquire(keys))
 
 
-def test_calls_are_counted_once_and_leases_of_the_dead_are_lost_calls(tmp_path: Path) -> None:
+def test_calls_are_counted_once_and_leases_of_ended_processes_are_lost_calls(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     first, second = Call("answered", Usage(9, 1, 2)), Call("rate_limit")
-    log(path, "a", first, second)
-    lease(path, "b", "c")
+    log_calls(path, "a", first, second)
+    leave_leases(path, "b", "c")
     assert ledger.calls_after(path, 0) == ledger.NewCalls(
         (("a", first), ("a", second), ("b", Call("lost", None, True)), ("c", Call("lost", None, True))), 4, 2
     )
     assert ledger.calls_after(path, 4) == ledger.NewCalls((), 4, 0)
-    log(path, "d", first)
+    log_calls(path, "d", first)
     assert ledger.calls_after(path, 4) == ledger.NewCalls((("d", first),), 5, 0)
 
 
@@ -44,15 +44,15 @@ def test_leases_in_a_copy_are_no_calls(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     assert ledger.last_call(path) == 0
     assert not path.exists()
-    log(path, "a", Call("rate_limit"))
-    lease(path, "b")
+    log_calls(path, "a", Call("rate_limit"))
+    leave_leases(path, "b")
     assert ledger.last_call(path) == 1
     assert ledger.calls_after(path, 1) == ledger.NewCalls((), 1, 0)
 
 
 def test_a_damaged_ledger_is_named(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
-    log(path, "a", Call("answered", Usage(9, 1, 2)))
+    log_calls(path, "a", Call("answered", Usage(9, 1, 2)))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE calls SET prompt_tokens = 'many'")
     with pytest.raises(StoreError, match=r"v\.sqlite: cannot be counted: a call took \['many'"):

@@ -1,4 +1,4 @@
-"""The store keeps what was paid for, whoever dies and whoever else writes."""
+"""The store keeps paid verdicts and calls after kills, damage and writes of other processes."""
 
 from __future__ import annotations
 
@@ -20,45 +20,47 @@ import pytest
 from judge.errors import StoreError
 from judge.records import ANSWERED, Call, Usage
 from judge.store.leases import Busy, Lease
-from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+from judge.store.store import StoredVerdict, VerdictStore
 from tests.support.cases import check_each
+from tests.support.stores import INFO
 
-INFO = VerdictKeyInfo("openai:m", "en-graded-1", 1)
 LEASE = Lease("k")
 
 
-def verdict(grade: int = 2, reason: str = "names the dose") -> StoredVerdict:
+def make_verdict(grade: int = 2, reason: str = "names the dose") -> StoredVerdict:
     return StoredVerdict(
         grade, reason, ("re_asked",), '{"grade": 2}', {"temperature": 0}, Usage(10, 4, 5), "m", "r1"
     )
 
 
-def save(store: VerdictStore, key: str, stored: StoredVerdict, calls: list[Call] | None = None) -> None:
-    async def go() -> None:
+def save_verdict(
+    store: VerdictStore, key: str, stored: StoredVerdict, calls: list[Call] | None = None
+) -> None:
+    async def acquire_and_save() -> None:
         assert await store.acquire([key]) == [Lease(key)]
         await store.save(Lease(key), INFO, stored, calls or [])
 
-    asyncio.run(go())
+    asyncio.run(acquire_and_save())
 
 
-def test_a_verdict_comes_back_as_it_was_stored(tmp_path: Path) -> None:
-    odd = verdict(reason="“说明”\ud83d \x00 \u2028 end")
+def test_a_verdict_is_read_as_it_was_stored(tmp_path: Path) -> None:
+    stored = make_verdict(reason="“说明”\ud83d \x00 \u2028 end")
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        save(store, "k", odd)
+        save_verdict(store, "k", stored)
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        assert store.find_verdicts(["k", "absent"]) == {"k": odd}
+        assert store.find_verdicts(["k", "absent"]) == {"k": stored}
 
 
 def test_calls_are_kept_in_order_failed_ones_included(tmp_path: Path) -> None:
     calls = [Call("rate_limit"), Call("answered", Usage(10, 0, 5))]
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        save(store, "a", verdict(), calls)
+        save_verdict(store, "a", make_verdict(), calls)
         asyncio.run(store.release(Lease("b"), [Call("content_filter")]))
         assert store.list_calls(["a", "b"]) == [*calls, Call("content_filter")]
         assert store.find_verdicts(["b"]) == {}
 
 
-def test_a_living_process_keeps_its_claim_and_a_closed_one_loses_it(tmp_path: Path) -> None:
+def test_a_running_process_keeps_its_lease_and_a_closed_one_loses_it(tmp_path: Path) -> None:
     async def acquire() -> None:
         first = VerdictStore(tmp_path / "v.sqlite")
         with VerdictStore(tmp_path / "v.sqlite") as second:
@@ -71,17 +73,17 @@ def test_a_living_process_keeps_its_claim_and_a_closed_one_loses_it(tmp_path: Pa
     asyncio.run(acquire())
 
 
-def test_a_claim_finds_a_verdict_that_another_process_stored_meanwhile(tmp_path: Path) -> None:
+def test_acquire_finds_a_verdict_that_another_process_stored_meanwhile(tmp_path: Path) -> None:
     async def acquire() -> None:
         with VerdictStore(tmp_path / "v.sqlite") as first, VerdictStore(tmp_path / "v.sqlite") as second:
             assert await first.acquire(["k"]) == [LEASE]
-            await first.save(LEASE, INFO, verdict(), [])
-            assert await second.acquire(["k"]) == [verdict()]
+            await first.save(LEASE, INFO, make_verdict(), [])
+            assert await second.acquire(["k"]) == [make_verdict()]
 
     asyncio.run(acquire())
 
 
-def test_a_killed_process_loses_no_acknowledged_verdict_and_no_claim_stays(tmp_path: Path) -> None:
+def test_a_killed_process_loses_no_acknowledged_verdict_and_no_lease_stays(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import asyncio, sys
         from pathlib import Path
@@ -127,7 +129,7 @@ def test_a_killed_process_loses_no_acknowledged_verdict_and_no_claim_stays(tmp_p
 def test_a_damaged_row_is_refused_and_listed(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     with VerdictStore(path) as store:
-        save(store, "k", verdict(grade=0))
+        save_verdict(store, "k", make_verdict(grade=0))
     connection = sqlite3.connect(path)
     connection.execute("UPDATE verdicts SET grade = 3")
     connection.commit()
@@ -135,14 +137,14 @@ def test_a_damaged_row_is_refused_and_listed(tmp_path: Path) -> None:
     with VerdictStore(path) as store:
         assert store.find_verdicts(["k"]) == {}
         assert store.corrupt_keys == ["k"]
-        save(store, "k", verdict(grade=0))
-        assert store.find_verdicts(["k"]) == {"k": verdict(grade=0)}
+        save_verdict(store, "k", make_verdict(grade=0))
+        assert store.find_verdicts(["k"]) == {"k": make_verdict(grade=0)}
 
 
 def test_a_row_with_a_right_checksum_that_is_no_verdict_is_refused_and_listed(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     with VerdictStore(path) as store:
-        save(store, "k", verdict(grade=0))
+        save_verdict(store, "k", make_verdict(grade=0))
     connection = sqlite3.connect(path)
     [genuine] = connection.execute("SELECT body FROM verdicts").fetchone()
     bodies = [json.dumps({**json.loads(genuine), "usage": {"prompt_tokens": [1]}}), "{}", "[", "1"]
@@ -157,7 +159,7 @@ def test_a_row_with_a_right_checksum_that_is_no_verdict_is_refused_and_listed(tm
         connection.commit()
         with VerdictStore(path) as store:
             if body == genuine:
-                assert store.find_verdicts(["k"]) == {"k": verdict(grade=0)}
+                assert store.find_verdicts(["k"]) == {"k": make_verdict(grade=0)}
                 continue
             assert store.find_verdicts(["k"]) == {}, body
             assert store.corrupt_keys == ["k"]
@@ -173,7 +175,7 @@ def test_a_file_that_is_not_a_store_is_refused_by_name(tmp_path: Path, content: 
         VerdictStore(path)
 
 
-def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE theirs (x)")
@@ -183,7 +185,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
         VerdictStore(path)
 
 
-def test_a_file_of_others_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_refused_file_is_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     with closing(sqlite3.connect(path)) as theirs:
         theirs.execute("PRAGMA user_version=7")
@@ -234,7 +236,7 @@ def test_a_damaged_store_is_named_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     with VerdictStore(path) as store:
         for number in range(40):
-            save(store, str(number), verdict(reason="long " * 200))
+            save_verdict(store, str(number), make_verdict(reason="long " * 200))
     content = bytearray(path.read_bytes())
     content[4096 * 5 :] = b"\xff" * (len(content) - 4096 * 5)
     path.write_bytes(content)
@@ -242,29 +244,29 @@ def test_a_damaged_store_is_named_with_what_to_do(tmp_path: Path) -> None:
         store.find_verdicts(map(str, range(40)))
 
 
-@pytest.mark.parametrize("gone", ["v.sqlite", "v.sqlite-wal"])
-def test_a_store_that_lost_its_file_acknowledges_nothing_more(tmp_path: Path, gone: str) -> None:
+@pytest.mark.parametrize("name", ["v.sqlite", "v.sqlite-wal"])
+def test_a_store_that_lost_its_file_acknowledges_nothing_more(tmp_path: Path, name: str) -> None:
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        save(store, "k", verdict())
-        (tmp_path / gone).unlink()
+        save_verdict(store, "k", make_verdict())
+        (tmp_path / name).unlink()
         with pytest.raises(StoreError, match="deleted, moved or replaced"):
-            save(store, "l", verdict())
+            save_verdict(store, "l", make_verdict())
 
 
 def test_another_file_in_the_place_of_a_store_is_noticed(tmp_path: Path) -> None:
     with VerdictStore(tmp_path / "v.sqlite") as store:
-        save(store, "k", verdict())
+        save_verdict(store, "k", make_verdict())
         for name in ("v.sqlite", "v.sqlite-wal"):
             shutil.copy(tmp_path / name, tmp_path / "copy")
             (tmp_path / "copy").rename(tmp_path / name)
         with pytest.raises(StoreError, match="deleted, moved or replaced"):
-            save(store, "l", verdict())
+            save_verdict(store, "l", make_verdict())
 
 
-def test_what_somebody_in_a_hurry_no_longer_waits_for_is_written_all_the_same(tmp_path: Path) -> None:
+def test_a_release_whose_waiter_is_cancelled_is_still_committed(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
 
-    async def hurry(store: VerdictStore) -> None:
+    async def cancel_release(store: VerdictStore) -> None:
         task = asyncio.create_task(store.release(LEASE, [Call("lost", maybe_billed=True)]))
         await asyncio.sleep(0.05)
         task.cancel()
@@ -273,7 +275,7 @@ def test_what_somebody_in_a_hurry_no_longer_waits_for_is_written_all_the_same(tm
 
     with VerdictStore(path) as store, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        asyncio.run(hurry(store))
+        asyncio.run(cancel_release(store))
         other.execute("ROLLBACK")
     with VerdictStore(path) as store:
         assert asyncio.run(store.acquire(["k"])) == [LEASE]
@@ -282,10 +284,10 @@ def test_what_somebody_in_a_hurry_no_longer_waits_for_is_written_all_the_same(tm
 
 @check_each("value", ["'many'", "-5", "2.5", "x'00'"])
 @check_each("column", ["prompt_tokens", "reasoning_tokens"])
-def test_a_count_of_tokens_that_is_none_is_damage(tmp_path: Path, column: str, value: str) -> None:
+def test_an_invalid_count_of_tokens_is_damage(tmp_path: Path, column: str, value: str) -> None:
     path = tmp_path / "v.sqlite"
     with VerdictStore(path) as store:
-        save(store, "k", verdict(), [Call(ANSWERED, Usage(1, 2, 3, 4))])
+        save_verdict(store, "k", make_verdict(), [Call(ANSWERED, Usage(1, 2, 3, 4))])
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute(f"UPDATE calls SET {column} = {value}")  # noqa: S608
     with (
@@ -295,10 +297,10 @@ def test_a_count_of_tokens_that_is_none_is_damage(tmp_path: Path, column: str, v
         store.list_calls(["k"])
 
 
-def test_a_call_that_was_made_at_no_time_is_damage(tmp_path: Path) -> None:
+def test_an_invalid_time_of_a_call_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     with VerdictStore(path) as store:
-        save(store, "k", verdict(), [Call(ANSWERED)])
+        save_verdict(store, "k", make_verdict(), [Call(ANSWERED)])
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("UPDATE calls SET made_at = 'yesterday'")
     with VerdictStore(path) as store, pytest.raises(StoreError, match=r"yesterday.*; restore a copy"):
@@ -306,14 +308,14 @@ def test_a_call_that_was_made_at_no_time_is_damage(tmp_path: Path) -> None:
 
 
 def test_a_store_of_an_older_judge_opens_and_its_leases_expire(tmp_path: Path) -> None:
-    """Its processes had their lock files in another folder."""
-    path, holder = tmp_path / "v.sqlite", "0123456789ab"
+    """An older judge has its lock files in another folder."""
+    path, owner = tmp_path / "v.sqlite", "0123456789ab"
     VerdictStore(path).close()
     shutil.rmtree(tmp_path / "v.sqlite.locks")
     (tmp_path / "v.sqlite.owners").mkdir()
-    (tmp_path / "v.sqlite.owners" / f"{holder}.lock").touch()
+    (tmp_path / "v.sqlite.owners" / f"{owner}.lock").touch()
     with closing(sqlite3.connect(path, isolation_level=None)) as older:
-        older.execute("INSERT INTO claims VALUES ('k', ?)", (holder,))
+        older.execute("INSERT INTO claims VALUES ('k', ?)", (owner,))
     with VerdictStore(path) as store:
         assert asyncio.run(store.acquire(["k"])) == [LEASE]
         assert store.list_calls(["k"]) == [Call("lost", maybe_billed=True)]

@@ -1,4 +1,4 @@
-"""A store of an earlier format is changed when it is opened, and keeps what it holds."""
+"""The upgrade of a store of an earlier format keeps its rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from judge.errors import StoreError
 from judge.records import ANSWERED, Call, Usage
 from judge.store.leases import Lease
-from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+from judge.store.store import StoredVerdict, VerdictStore
 from tests.support.cases import check_each
+from tests.support.stores import INFO, make_verdict
 
-INFO = VerdictKeyInfo("openai:m", "en-graded-1", 1)
-VERDICT = StoredVerdict(2, "r", (), "{}", {}, None, "m", None)
+VERDICT = make_verdict()
 CALL = Call(ANSWERED, Usage(1, 0, 2))
 #: The statements of format 1, as earlier versions of judge ran them.
 FORMAT_1 = """
@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS calls (
 CREATE INDEX IF NOT EXISTS calls_by_key ON calls (key);
 COMMIT;
 """
-#: And those that made a file of format 2 of it.
+#: The statements that changed it to format 2.
 FORMAT_2 = """
 BEGIN IMMEDIATE;
 PRAGMA user_version=2;
@@ -52,16 +52,16 @@ COMMIT;
 """
 
 
-def save(store: VerdictStore, key: str, verdict: StoredVerdict) -> None:
+def save_verdict(store: VerdictStore, key: str, verdict: StoredVerdict) -> None:
     asyncio.run(store.acquire([key]))
     asyncio.run(store.save(Lease(key), INFO, verdict, [CALL]))
 
 
 def make_old_store(path: Path, statements: str) -> None:
-    """Make a store of an earlier format at `path` that holds the verdict and the call of the key `k`."""
+    """Make a store of an earlier format at `path` with the verdict and the call of the key `k`."""
     new = path.with_name("new.sqlite")
     with VerdictStore(new) as store:
-        save(store, "k", VERDICT)
+        save_verdict(store, "k", VERDICT)
     with closing(sqlite3.connect(path)) as old:
         old.executescript(statements)
         old.execute("ATTACH ? AS new", (str(new),))
@@ -73,20 +73,20 @@ def make_old_store(path: Path, statements: str) -> None:
 
 
 @check_each("statements", [FORMAT_1, FORMAT_1 + FORMAT_2])
-def test_a_store_of_an_earlier_format_keeps_what_it_holds_and_takes_more(
+def test_a_store_of_an_earlier_format_keeps_its_rows_and_accepts_more(
     statements: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "v.sqlite"
     make_old_store(path, statements)
     with VerdictStore(path) as store:
-        save(store, "later", VERDICT)
+        save_verdict(store, "later", VERDICT)
     with VerdictStore(path) as store:
         assert store.find_verdicts(["k", "later"]) == {"k": VERDICT, "later": VERDICT}
         assert store.list_calls(["k"]) == [CALL]
         assert store.batches.find(["k"]) == {}
 
 
-def test_a_store_of_format_2_stays_one_when_it_cannot_be_changed(tmp_path: Path) -> None:
+def test_a_store_of_format_2_is_not_changed_by_a_failed_upgrade(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     make_old_store(path, FORMAT_1 + FORMAT_2)
     with closing(sqlite3.connect(path)) as old:
@@ -94,7 +94,7 @@ def test_a_store_of_format_2_stays_one_when_it_cannot_be_changed(tmp_path: Path)
         [(page, size)] = old.execute(
             "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'verdicts'"
         ).fetchall()
-    with path.open("r+b") as file:  # the first byte of a page says what it holds
+    with path.open("r+b") as file:  # the first byte of a page is its type
         file.seek((page - 1) * size)
         file.write(b"\xff")
     with pytest.raises(StoreError, match="malformed; restore a copy of it"):
@@ -113,9 +113,9 @@ def test_a_store_of_format_1_with_a_trigger_is_refused(tmp_path: Path) -> None:
         VerdictStore(path)
 
 
-def test_a_store_takes_little_more_room_than_its_verdicts(tmp_path: Path) -> None:
+def test_a_store_is_little_larger_than_its_verdicts(tmp_path: Path) -> None:
     """In format 2, a verdict of 1,000 bytes took 5 kB."""
-    path, verdict = tmp_path / "v.sqlite", StoredVerdict(2, "r" * 800, (), "{}", {}, None, "m", None)
+    path, verdict = tmp_path / "v.sqlite", make_verdict(reason="r" * 800)
 
     async def save_all(store: VerdictStore) -> None:
         leases = [Lease(f"{number:064}") for number in range(400)]

@@ -11,21 +11,22 @@ from judge.records import ANSWERED, Call
 from judge.store.leases import Busy, Lease
 from judge.store.store import VerdictStore
 from judge.store.window import LeaseLost, LeaseWindow, PairLease
+from tests.support.stores import run_with_two_stores
 
 
-async def lease(window: LeaseWindow, *keys: str) -> list[PairLease]:
+async def acquire_leases(window: LeaseWindow, *keys: str) -> list[PairLease]:
     return [result for result in await window.acquire(keys) if isinstance(result, PairLease)]
 
 
 def test_a_batch_has_as_many_leases_as_there_is_room_for(tmp_path: Path) -> None:
-    async def scene(store: VerdictStore, other: VerdictStore) -> None:
+    async def check(store: VerdictStore, other: VerdictStore) -> None:
         window = LeaseWindow(store, 3, asyncio.sleep)
         assert await other.acquire(["b"]) == [Lease("b")]
         first = await window.acquire(["a", "b", "c", "d", "e"])
         assert isinstance(first[1], Busy)
         assert len(first) == 3
-        assert len(await lease(window, "d", "e")) == 1
-        waiting = asyncio.create_task(lease(window, "e", "f"))
+        assert len(await acquire_leases(window, "d", "e")) == 1
+        waiting = asyncio.create_task(acquire_leases(window, "e", "f"))
         await asyncio.sleep(0)
         assert not waiting.done()
         assert isinstance(first[0], PairLease)
@@ -33,12 +34,11 @@ def test_a_batch_has_as_many_leases_as_there_is_room_for(tmp_path: Path) -> None
             pass
         assert len(await waiting) == 1
 
-    with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
-        asyncio.run(scene(store, other))
+    run_with_two_stores(tmp_path, check)
 
 
 def test_a_pair_that_waits_for_a_retry_holds_no_lease_and_may_lose_it(tmp_path: Path) -> None:
-    async def scene(store: VerdictStore, other: VerdictStore) -> None:
+    async def check(store: VerdictStore, other: VerdictStore) -> None:
         async def wait(seconds: float) -> None:
             waits.append(seconds)
             results.append((await other.acquire(["k"]))[0])
@@ -48,23 +48,22 @@ def test_a_pair_that_waits_for_a_retry_holds_no_lease_and_may_lose_it(tmp_path: 
         waits: list[float] = []
         results: list[object] = []
         window = LeaseWindow(store, 1, wait)
-        [content] = await lease(window, "k")
-        async with content:
-            await content.sleep(1.0)
+        [lease] = await acquire_leases(window, "k")
+        async with lease:
+            await lease.sleep(1.0)
             assert await other.acquire(["k"]) == [Busy("k")]
             with pytest.raises(LeaseLost):
-                await content.sleep(5.0)
+                await lease.sleep(5.0)
         assert waits == [1.0, 5.0]
         assert results == [Lease("k"), Lease("k")]
         assert await store.acquire(["k"]) == [Busy("k")]
-        assert len(await lease(window, "l")) == 1
+        assert len(await acquire_leases(window, "l")) == 1
 
-    with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
-        asyncio.run(scene(store, other))
+    run_with_two_stores(tmp_path, check)
 
 
 class _RecordingStore(VerdictStore):
-    """A store that records the times of answers that it is told."""
+    """A store that records the answer times that it gets."""
 
     def __init__(self, path: Path) -> None:
         self.answer_seconds: list[float] = []
@@ -76,20 +75,20 @@ class _RecordingStore(VerdictStore):
 
 
 def test_the_store_learns_the_time_of_the_shortest_answer(tmp_path: Path) -> None:
-    async def scene(store: VerdictStore) -> None:
+    async def check(store: VerdictStore) -> None:
         window = LeaseWindow(store, 2, asyncio.sleep)
-        [own] = await lease(window, "a")
-        async with own:
-            own.begin_call()
+        [lease] = await acquire_leases(window, "a")
+        async with lease:
+            lease.begin_call()
             await asyncio.sleep(0.02)
-            own.end_call(Call("rate_limit"))  # no answer
-            own.begin_call()
+            lease.end_call(Call("rate_limit"))  # no answer
+            lease.begin_call()
             await asyncio.sleep(0.02)
-            own.end_call(Call(ANSWERED))
+            lease.end_call(Call(ANSWERED))
         window.record_answer(3600.0)
 
     with _RecordingStore(tmp_path / "v.sqlite") as store:
-        asyncio.run(scene(store))
+        asyncio.run(check(store))
     unknown, shortest = store.answer_seconds
     assert unknown == 0
     assert 0.019 < shortest < 3600

@@ -1,4 +1,4 @@
-"""Nobody waits for ever for a write, whatever goes wrong with it."""
+"""Each wait for a write ends, whatever fails."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def writer(tmp_path: Path) -> Iterator[GroupCommitWriter]:
     path = tmp_path / "v.sqlite"
     with (
         closing(schema.open_store(path, 1)),
-        closing(GroupCommitWriter(path, schema.connect(path, 1))) as opened,
+        closing(GroupCommitWriter(path, schema.connect(path, 1))) as writer_of_test,
     ):
-        yield opened
+        yield writer_of_test
 
 
-def fails(_: sqlite3.Connection) -> None:
-    raise KeyError("what nobody thought of")
+def raise_error(_: sqlite3.Connection) -> None:
+    raise KeyError("an error that the writer does not expect")
 
 
-def count(connection: sqlite3.Connection) -> int:
+def count_leases(connection: sqlite3.Connection) -> int:
     (result,) = connection.execute("SELECT count(*) FROM claims").fetchone()
     return int(result)
 
@@ -48,55 +48,59 @@ def add_leases(connection: sqlite3.Connection, keys: Sequence[str]) -> list[int]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_writer_that_breaks_down_leaves_nobody_waiting(writer: GroupCommitWriter) -> None:
-    async def scene() -> list[object]:
-        together = [writer.commit(write) for write in (add_lease, fails, count)]
-        first = await asyncio.wait_for(asyncio.gather(*together, return_exceptions=True), 60)
-        later = await asyncio.wait_for(asyncio.gather(writer.commit(count), return_exceptions=True), 60)
+def test_a_writer_that_fails_ends_every_wait(writer: GroupCommitWriter) -> None:
+    async def commit() -> list[object]:
+        commits = [writer.commit(write) for write in (add_lease, raise_error, count_leases)]
+        first = await asyncio.wait_for(asyncio.gather(*commits, return_exceptions=True), 60)
+        later = await asyncio.wait_for(
+            asyncio.gather(writer.commit(count_leases), return_exceptions=True), 60
+        )
         return [*first, *later]
 
-    outcomes = asyncio.run(scene())
+    outcomes = asyncio.run(commit())
     assert isinstance(outcomes[-1], StoreError)
     assert any("its writer broke down" in str(outcome) for outcome in outcomes)
 
 
 def test_a_file_that_another_process_keeps_locked_is_waited_for_once(tmp_path: Path) -> None:
-    path, begun = tmp_path / "v.sqlite", []
-    locking = (
+    path, statements = tmp_path / "v.sqlite", []
+    script = (
         "import sqlite3, sys; held = sqlite3.connect(sys.argv[1], isolation_level=None);"
         "held.execute('BEGIN EXCLUSIVE'); print('held', flush=True); sys.stdin.read()"
     )
     with closing(schema.open_store(path, 1)):
         other = subprocess.Popen(
-            [sys.executable, "-c", locking, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", script, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
         connection = schema.connect(path, 0.2)
-        connection.set_trace_callback(lambda words: begun.append(words) if "BEGIN" in words else None)
+        connection.set_trace_callback(lambda words: statements.append(words) if "BEGIN" in words else None)
 
-        async def scene(writer: GroupCommitWriter) -> list[object]:
+        async def commit(writer: GroupCommitWriter) -> list[object]:
             tasks = [asyncio.create_task(writer.commit(add_lease)) for _ in range(20)]
             writer.enqueue(add_leases, "k")
             first = await asyncio.gather(*tasks, return_exceptions=True)
-            later = await asyncio.gather(*(writer.commit(count) for _ in range(20)), return_exceptions=True)
+            later = await asyncio.gather(
+                *(writer.commit(count_leases) for _ in range(20)), return_exceptions=True
+            )
             return [*first, *later]
 
         with closing(GroupCommitWriter(path, connection)) as writer:
-            outcomes = asyncio.run(scene(writer))
+            outcomes = asyncio.run(commit(writer))
             writer.enqueue(add_leases, "k")
         other.communicate("")
     assert len(outcomes) == 40
     assert all("another program keeps it locked: end that program" in str(each) for each in outcomes)
-    assert len(begun) == 1
+    assert len(statements) == 1
 
 
-def test_a_write_that_nobody_waits_for_is_committed_in_its_turn(writer: GroupCommitWriter) -> None:
-    async def scene() -> int:
+def test_a_write_without_a_waiter_is_committed_in_its_turn(writer: GroupCommitWriter) -> None:
+    async def commit() -> int:
         writer.enqueue(add_leases, "k")
-        return await writer.commit(count)
+        return await writer.commit(count_leases)
 
-    assert asyncio.run(scene()) == 1
+    assert asyncio.run(commit()) == 1
 
 
 def test_rows_of_one_write_that_wait_in_turn_are_written_together(writer: GroupCommitWriter) -> None:
@@ -106,7 +110,7 @@ def test_rows_of_one_write_that_wait_in_turn_are_written_together(writer: GroupC
         writer.enqueue(lambda _, rows: [queued.wait(10) for _ in rows], None)
         writes = [
             *(writer.commit_row(add_leases, key) for key in ("a", "b", "c")),
-            writer.commit(count),
+            writer.commit(count_leases),
             writer.commit_row(add_leases, "d"),
         ]
         tasks = [asyncio.ensure_future(each) for each in writes]
@@ -119,18 +123,18 @@ def test_rows_of_one_write_that_wait_in_turn_are_written_together(writer: GroupC
     assert (a, b, c, d) == (3, 3, 3, 1)
 
 
-def test_who_writes_next_hears_of_a_write_that_nobody_waited_for_and_that_failed(
+def test_the_next_commit_raises_the_error_of_a_write_without_a_waiter(
     writer: GroupCommitWriter,
 ) -> None:
-    async def scene() -> None:
+    async def commit() -> None:
         writer.enqueue(lambda connection, _: [connection.execute("INSERT INTO nowhere VALUES (1)")], None)
-        # The same transaction or a later one: either is told.
+        # The error reaches the commit in the same transaction or in a later one.
         with pytest.raises(StoreError, match="no such table: nowhere"):
-            await writer.commit(count)
+            await writer.commit(count_leases)
         with pytest.raises(StoreError, match="no such table: nowhere"):
-            await writer.commit(count)
+            await writer.commit(count_leases)
 
-    asyncio.run(scene())
+    asyncio.run(commit())
 
 
 @pytest.mark.parametrize(
