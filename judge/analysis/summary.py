@@ -24,6 +24,7 @@ from judge.measure.resampling import CountedShare, Interval, StatisticValue, fin
 from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
 from judge.measure.stability import RepeatStability
+from judge.messages import MeasureName, Message
 from judge.pricing import RunCost
 from judge.records import Query, ScaleName
 
@@ -58,9 +59,15 @@ class DimensionNote:
     text: str
 
 
-def make_note(query: Query, engine: str | None, text: str) -> DimensionNote:
-    """Return a note whose text, often that of a model, has no control character, on one line."""
-    return DimensionNote(query.id, query.raw_text, engine, clean_query(text, max_chars=_MAX_NOTE))
+def make_note(query: Query, engine: str | None, text: str, heading: str = "") -> DimensionNote:
+    """Return a note whose text, often that of a model, has no control character, on one line.
+
+    The `heading` before it is the name of a measure of the dimension.
+    """
+    text = clean_query(text, max_chars=_MAX_NOTE)
+    if heading:
+        text = Message("{name}: {value}", name=MeasureName(heading), value=text)
+    return DimensionNote(query.id, query.raw_text, engine, text)
 
 
 @dataclass(frozen=True, slots=True)

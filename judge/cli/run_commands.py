@@ -199,7 +199,7 @@ def _print_result(result: CollectResult) -> None:
 
     t = ui_translator()
     for name, tally in result.engines.items():
-        typer.echo(escape_controls(f"{name}: {_describe_tally(tally, t)}"))
+        typer.echo(escape_controls(t("{name}: {value}", name=name, value=_describe_tally(tally, t))))
     for remark in result.remarks:
         typer.echo(escape_controls(t(remark)))
     typer.echo(t("{calls:,} calls now; raw answers: {file}", calls=result.calls_made, file=result.raw_log))

@@ -26,7 +26,7 @@ from judge.analysis.summary import (
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.dimensions import DimensionOptions, QuestionForecast, is_readable, make_question_pair
 from judge.measure.score import nan_mean
-from judge.messages import Message
+from judge.messages import MeasureName, Message, join_messages
 from judge.records import Dataset, Judgment, Lang, Pool, Ranking
 
 FailureClass = Literal[
@@ -83,15 +83,20 @@ def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> D
             str(name): names.count(name) / len(keys) if is_known else None for name in CLASSES
         }
         for key in filter(classes.get, keys):
-            text = f"{classes[key]}: {failed[key].reason}"
-            note = make_note(run.data.queries[query_id], engine, text)
+            query = run.data.queries[query_id]
+            note = make_note(query, engine, failed[key].reason, heading=classes[key])
             examples.setdefault((engine, classes[key]), []).append(note)
     remarks = []
     for engine in run.data.engines:
         counts = Counter({name: len(examples.get((engine, name), ())) for name in CLASSES})
-        named = ", ".join(f"{name} {count:,}" for name, count in counts.most_common() if count)
+        named = [
+            Message("{name} {count:,}", name=MeasureName(name), count=count)
+            for name, count in counts.most_common()
+            if count
+        ]
         if named:
-            remarks.append(Message("not relevant at {engine}: {classes}", engine=engine, classes=named))
+            joined = join_messages(named, "{left}, {right}")
+            remarks.append(Message("not relevant at {engine}: {classes}", engine=engine, classes=joined))
     if without := sum(not judgment.reason for judgment in failed.values()):
         remarks.append(
             Message(

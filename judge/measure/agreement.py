@@ -188,7 +188,13 @@ class PublishedAgreement:
 
 #: Published agreement to compare with; other people, prompts and collections, so no target.
 PUBLISHED_AGREEMENT = (
-    PublishedAgreement("kappa_relevant", 0.52, 0.52, "two groups of people", "quoted in arXiv 2309.10621"),
+    PublishedAgreement(
+        "kappa_relevant",
+        0.52,
+        0.52,
+        "two groups of people",
+        Message("quoted in {source}", source="arXiv 2309.10621"),
+    ),
     PublishedAgreement("kappa_relevant", 0.64, 0.64, "Bing's best prompt on TREC Robust", "arXiv 2309.10621"),
     PublishedAgreement("kappa", 0.308, 0.373, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
     PublishedAgreement(

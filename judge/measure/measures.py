@@ -82,7 +82,7 @@ MEASURE_KINDS = MappingProxyType(
                 ("rel",),
                 False,
                 "relevant results in the first k, divided by the relevant documents of the pool",
-                "trec_eval recall, relative to the pool",
+                Message("trec_eval recall, relative to the pool"),
             ),
             MeasureKind(
                 "RR",
@@ -115,7 +115,7 @@ MEASURE_KINDS = MappingProxyType(
                 (),
                 True,
                 "discounted gain, divided by that of k results of the top grade: the one for trends",
-                "Järvelin & Kekäläinen 2002, with a fixed ideal",
+                Message("Järvelin & Kekäläinen 2002, with a fixed ideal"),
             ),
             MeasureKind(
                 "DCG",
@@ -131,7 +131,7 @@ MEASURE_KINDS = MappingProxyType(
                 ("rel", "p"),
                 True,
                 "expected rate of relevant results for a reader who goes on with probability p",
-                "Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)",
+                Message("Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)"),
             ),
             MeasureKind(
                 "ERR",
@@ -147,7 +147,7 @@ MEASURE_KINDS = MappingProxyType(
                 (),
                 True,
                 "share of the first k results, or of as many as there are, with a grade",
-                "Judged@k of ir_measures",
+                Message("Judged@k of ir_measures"),
             ),
         )
     }

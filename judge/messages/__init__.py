@@ -78,11 +78,16 @@ class Translator:
         message = self._index.recognise(text, depth) if " " in text else None
         if message is None:
             return text
-        values = {name: self._translate_value(value, depth - 1) for name, value in message.values.items()}
+        values = {
+            name: self._translate_value(value, depth - 1, has_measures=message.is_weak)
+            for name, value in message.values.items()
+        }
         return fill(self._catalogue.gettext(message.template), values) or text
 
-    def _translate_value(self, value: str, depth: int) -> str:
-        """Return a value of a message that was read: one word can be a name, and names stay."""
+    def _translate_value(self, value: str, depth: int, *, has_measures: bool) -> str:
+        """Return a value of a message that was read; one word is the name of a measure or of an engine."""
+        if " " not in value:
+            return self.name_measure(value) if has_measures else value
         names, separator, last = value.rpartition(" and ")
         if separator and " " not in last and " " not in names.replace(", ", ""):
             return self.join([*names.split(", "), last])
@@ -90,9 +95,10 @@ class Translator:
 
     @cached_property
     def _index(self) -> MessageIndex:
-        # gettext has no other way to list the messages of a catalogue.
-        keys = getattr(self._catalogue, "_catalog", {})
-        return MessageIndex(key for key in keys if isinstance(key, str) and "\x04" not in key)
+        # gettext has no other way to list the messages of a catalogue. One with a context has that before it.
+        keys = [key for key in getattr(self._catalogue, "_catalog", {}) if isinstance(key, str)]
+        names = [key.removeprefix("measure\x04") for key in keys if key.startswith("measure\x04")]
+        return MessageIndex([key for key in keys if "\x04" not in key], names)
 
     def plural(self, one: str, many: str, count: int, /, **values: Any) -> str:  # noqa: ANN401
         """Return the message for `count` things, which stands in it as `{count}`."""
@@ -142,6 +148,21 @@ class NameList(Message):
     def render(self, translator: Translator) -> str:
         """Return the names as the language of the translator joins them."""
         return translator.join(self.names)
+
+
+class MeasureName(Message):
+    """The name of a measure of a dimension, such as a class of failures."""
+
+    def __new__(cls, name: str) -> Self:
+        """Return the name as files have it."""
+        return super().__new__(cls, name)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self),)
+
+    def render(self, translator: Translator) -> str:
+        """Return the name in the language of the translator."""
+        return translator.name_measure(str(self))
 
 
 def join_messages(messages: Iterable[str], template: str = "{left}; {right}") -> Message:

@@ -22,10 +22,14 @@ _NUMBER = re.compile(r"[-+]?(?:[\d,]+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)%?")
 
 
 class RecognisedMessage(NamedTuple):
-    """A template, and the texts of its values by the names of their fields."""
+    """A template, and the texts of its values by the names of their fields.
+
+    It `is_weak` when only a value shows that the text is a message.
+    """
 
     template: str
     values: Mapping[str, str]
+    is_weak: bool = False
 
 
 class _Field(NamedTuple):
@@ -78,10 +82,11 @@ class _Template:
 
 
 class MessageIndex:
-    """The templates of a catalogue."""
+    """The templates of a catalogue, and the names in it that can be values."""
 
-    def __init__(self, templates: Iterable[str]) -> None:
+    def __init__(self, templates: Iterable[str], names: Iterable[str] = ()) -> None:
         self._texts = frozenset(templates)
+        self._names = frozenset(names)
         with_fields = [_Template(text) for text in self._texts if "{" in text]
         self._templates = sorted(with_fields, key=lambda each: (-each.letters, each.text))
         self.recognise = lru_cache(maxsize=1024)(self._recognise)
@@ -99,10 +104,11 @@ class MessageIndex:
             values = template.match(text)
             if values is None:
                 continue
-            if template.letters >= _FEW_LETTERS or any(
-                self.recognise(value, depth) for value in values.values()
+            is_weak = template.letters < _FEW_LETTERS
+            if not is_weak or any(
+                value in self._names or self.recognise(value, depth) for value in values.values()
             ):
-                yield RecognisedMessage(template.text, values)
+                yield RecognisedMessage(template.text, values, is_weak)
 
 
 def fill(template: str, values: Mapping[str, str]) -> str | None:

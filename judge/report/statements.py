@@ -337,11 +337,11 @@ def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
 
 @dataclass(frozen=True, slots=True)
 class DimensionSection:
-    """A dimension on the page: the table of its means, its remarks, and its notes."""
+    """A dimension on the page: the table of its means, its remarks, and its notes with their texts."""
 
     table: PageTable
     remarks: Sequence[Text] = ()
-    notes: Sequence[DimensionNote] = ()
+    notes: Sequence[tuple[DimensionNote, Text]] = ()
 
 
 def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
@@ -356,12 +356,17 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
         remarks = [in_both(Translator.__call__, remark) for remark in dimension.remarks]
         caption = in_both(sentences.name_dimension, name)
         table = PageTable(caption, head, tuple(rows) if dimension.measures else ())
-        yield DimensionSection(table, remarks, dimension.notes)
+        notes = [(note, in_both(_fit_note, note)) for note in dimension.notes]
+        yield DimensionSection(table, remarks, notes)
         for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
             pairs = [pair for pair in dimension.pairs if pair.measure == measure]
             by_pair = tuple((f"{pair.a}, {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs)
             head = (text("engines"), in_both(Translator.name_measure, measure))
             yield DimensionSection(PageTable(caption, head, by_pair))
+
+
+def _fit_note(t: Translator, note: DimensionNote) -> str:
+    return fit_on_line(t(note.text))
 
 
 def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:

@@ -7,7 +7,7 @@ from string import Formatter
 
 import pytest
 
-from judge.messages import CHINESE, ENGLISH, Message, NameList, join_messages
+from judge.messages import CHINESE, ENGLISH, MeasureName, Message, NameList, join_messages
 from judge.messages.recognition import MessageIndex, fill
 from tests.support.cases import check_each
 from tests.unit.test_messages_catalogue import catalogue
@@ -53,6 +53,18 @@ def test_each_template_is_recognised_in_its_text() -> None:
                 Message("{name} was {before!r}, now {now!r}", name="depth", before=3, now=4),
             ]
         ),
+        Message(
+            "not relevant at {engine}: {classes}",
+            engine="other",
+            classes=join_messages(
+                [
+                    Message("{name} {count:,}", name=MeasureName(name), count=2)
+                    for name in ("off_topic", "outdated", "other")
+                ],
+                "{left}, {right}",
+            ),
+        ),
+        Message("{name}: {value}", name=MeasureName("perfect"), value="Paris (it is)"),
         Message("not in the baseline, so not compared: {engines}", engines="a, b"),
         Message("{name}: {value}", name="x", value=Message("canaries are missing")),
         Message(

@@ -282,7 +282,7 @@ def _references(references: Sequence[PublishedAgreement], t: Translator) -> Iter
             statistic=statistic,
             value=value,
             what=what,
-            source=row.source,
+            source=t(row.source),
         )
 
 

@@ -58,10 +58,11 @@ def print_dimension(
         print_table(table, console)
     print_lines((t("{name}: {value}", name=title, value=t(each)) for each in dimension.remarks), console)
     for note in dimension.notes[:_NOTES]:
-        about = "  {note.query_id}: {note.text}"
+        about = t("  {query_id}: {text}", query_id=note.query_id, text=t(note.text))
         if note.engine is not None:
-            about = t("  {note.engine} on {note.query_id}: {note.text}")
-        console.print(escape_line(about.format(note=note)))
+            place = {"engine": note.engine, "query_id": note.query_id}
+            about = t("  {engine} on {query_id}: {text}", **place, text=t(note.text))
+        console.print(escape_line(about))
     if len(dimension.notes) > _NOTES:
         more = len(dimension.notes) - _NOTES
         console.print(escape_line(t("  … and {count:,} more in report.html", count=more)))

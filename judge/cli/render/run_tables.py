@@ -221,5 +221,5 @@ def print_measures(console: Console, t: Translator) -> None:
     for title in (t("measure"), t("what it says of one query"), t("source")):
         table.add_column(title, overflow="fold")
     for kind in list_measures():
-        table.add_row(Text(kind.syntax), t(kind.meaning), kind.source)
+        table.add_row(Text(kind.syntax), t(kind.meaning), t(kind.source))
     console.print(table)
