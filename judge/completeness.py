@@ -132,5 +132,5 @@ def _describe_failures(judgments: Iterable[Judgment], assessor: str = "") -> str
         count=count,
         total=len(failed),
         kind=kind,
-        detail=detail,
+        detail=Message(detail),
     )

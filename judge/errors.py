@@ -107,7 +107,7 @@ class ReplyParseError(JudgeError):
     """
 
     def __init__(self, kind: str, detail: str) -> None:
-        super().__init__("{kind}: {detail}", kind=kind, detail=detail)
+        super().__init__("{kind}: {detail}", kind=kind, detail=Message(detail))
         self.kind = kind
         self.detail = detail
 
@@ -129,7 +129,7 @@ class CallError(JudgeError):
         billed: bool = False,
         usage: Usage | None = None,
     ) -> None:
-        super().__init__("{kind}: {detail}", kind=kind, detail=detail)
+        super().__init__("{kind}: {detail}", kind=kind, detail=Message(detail))
         self.kind = kind
         self.detail = detail
         self.retry_after = retry_after

@@ -18,6 +18,7 @@ from judge.assess.prompts import Prompts
 from judge.cache import FileCache, make_key
 from judge.characters import estimate_tokens
 from judge.errors import AccountError, CallError, ReplyParseError
+from judge.messages import Message
 from judge.models import Model
 from judge.parsing.verdict import parse_verdict
 from judge.records import Completion, Judgment, Lang, Pair, Pool, Prompt, Scale, Verdict
@@ -183,25 +184,32 @@ class Assessor:
         """Return what helps against a reply with the parse error `kind`."""
         sent = completion.params or self.model.params
         most = sent.get("max_tokens") or sent.get("max_completion_tokens")
-        tokens = f"the {most:,} of --max-tokens" if isinstance(most, int) else "the limit of tokens"
         if thinking and isinstance(most, int) and most >= _THINKING_MAX_TOKENS:
-            return f"the model used {tokens} for thinking and gave no answer: raise --max-tokens"
+            return Message(
+                "the model used the {tokens:,} of --max-tokens for thinking and gave no answer: raise"
+                " --max-tokens",
+                tokens=most,
+            )
         if thinking:
-            return (
+            return Message(
                 "the model gave no answer beside its thinking: add --thinking, which raises --max-tokens to"
                 " 8192, or use another model"
             )
         if completion.finish_reason == "length":
-            return f"the reply was cut off: raise --max-tokens{f' (now {most})' if most else ''}"
+            if not most:
+                return Message("the reply was cut off: raise --max-tokens")
+            return Message("the reply was cut off: raise --max-tokens (now {tokens})", tokens=most)
         if (
             self.scale.name == "graded"
             and kind in _NO_GRADE_KINDS
             and _YES_OR_NO.match(completion.text.strip())
         ):
-            return "the model answers yes or no instead of a grade: add --scale binary, or use another model"
+            return Message(
+                "the model answers yes or no instead of a grade: add --scale binary, or use another model"
+            )
         if kind in ("refusal", "empty"):
-            return "use another model"
-        return "use another model; this one does not keep to the answer's format"
+            return Message("use another model")
+        return Message("use another model; this one does not keep to the answer's format")
 
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """Return the verdict of the model; raise ReplyParseError, and what `complete` raises."""

@@ -37,7 +37,7 @@ class ConsecutiveFailures:
                 count=MAX_CONSECUTIVE_FAILURES,
                 error=answer.error,
                 endpoint=self._model.endpoint,
-                detail=answer.detail,
+                detail=Message(answer.detail),
             )
         if self._only_thinking >= _MAX_ONLY_THINKING:
             return RunIncomplete(

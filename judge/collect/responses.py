@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
+from judge.messages import Message
 from judge.models.endpoint import public_part
 from judge.models.error_mapping import ErrorResponse, ErrorRule
 
@@ -31,7 +32,7 @@ RULES = (
         code=r"arrear|no_more_credits|budget_exceeded|quota|periodexpired|perdayexceeded",
         says=r"run out of searches|(?:not|n't) (?:have )?enough (?:credits|money)"
         r"|insufficient.{0,20}(?:balance|credit)|usage limit|out of call volume quota|余额不足",
-        hint="check the account's plan and balance",
+        hint=Message("check the account's plan and balance"),
     ),
     ErrorRule(
         "rate_limit",
@@ -47,14 +48,14 @@ RULES = (
         code=r"token_invalid|invalid_?api_?key|unauthorized|authorizationmissing|notauthori[sz]ed|notactivate"
         r"|invalidaccesskeyid|access_?denied",
         says=r"invalid api.?key|subscription[- ]token",
-        hint="check the key and its permissions",
+        hint=Message("check the key and its permissions"),
     ),
     ErrorRule("server_error", RetryableError, statuses=frozenset({408, 409, 425, *range(500, 600)})),
     ErrorRule(
         "not_found",
         AccountError,
         statuses=frozenset({404, 405, 410, *range(300, 400)}),
-        hint="check the engine's address, see --base-url",
+        hint=Message("check the engine's address, see --base-url"),
     ),
     # A success that holds an unknown error.
     ErrorRule("server_error", RetryableError, statuses=frozenset(range(200, 300))),

@@ -22,6 +22,7 @@ from judge.errors import (
     TimedOut,
     iterate_causes,
 )
+from judge.messages import Message
 from judge.models.endpoint import is_dashscope, proxy_for, proxy_secrets, public_part
 from judge.models.redaction import mask
 
@@ -118,9 +119,11 @@ class ErrorRule:
         """Return the error of `response`, without `secrets`; `hint` replaces that of the rule."""
         detail = shorten(mask(response.message, *secrets)) or "no message"
         code = f" {mask(response.code, *secrets)}" if response.code else ""
-        advice = f" ({hint or self.hint})" if hint or self.hint else ""
+        text = f"HTTP {response.status}{code}: {detail}"
+        if advice := hint or self.hint:
+            text = Message("{name} ({text})", name=text, text=advice)
         wait = read_retry_after(response.headers) if self.error is RetryableError else None
-        return self.error(self.kind, f"HTTP {response.status}{code}: {detail}{advice}", retry_after=wait)
+        return self.error(self.kind, text, retry_after=wait)
 
 
 #: A limit per day, which outlasts a run.
@@ -131,7 +134,7 @@ USED_UP = (
     r"|account\b.{0,60}\b(?:suspended|locked|deactivated|in arrears)"
     r"|欠费|余额(?:不足|已用完)|额度(?:不足|已用)|使用上限|今日.{0,10}限额|每日.{0,10}限额|套餐已到期|账户.{0,8}(?:锁定|非活动)"
 )
-ACCOUNT = "check the account's plan, balance and daily limits"
+ACCOUNT = Message("check the account's plan, balance and daily limits")
 #: The first row that fits decides: codes and messages come before statuses.
 RULES = (
     ErrorRule(
@@ -179,7 +182,7 @@ RULES = (
         statuses=frozenset({405, 410}),
         code=r"model_?not_?(?:found|exist|supported)|model\.notexist",
         says=r"model.{0,80} (?:does not|doesn't|not) exist|model.{0,80} not found|url error|模型不存在",
-        hint="check the model's name and --base-url",
+        hint=Message("check the model's name and --base-url"),
     ),
     ErrorRule(
         "auth",
@@ -188,26 +191,28 @@ RULES = (
         code=r"invalid_?api_?key|access_?denied|authentication|unauthorized|permission",
         says=r"incorrect api key|invalid api.?key|api.?key (?:not valid|is invalid)"
         r"|access token (?:invalid|expired)",
-        hint="check the key and that it may use this model at this address",
+        hint=Message("check the key and that it may use this model at this address"),
     ),
     ErrorRule(
         "auth",
         AccountError,
         statuses=frozenset({407}),
-        hint="the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST; check it",
+        hint=Message(
+            "the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST; check it"
+        ),
     ),
     ErrorRule(
         "auth",
         AccountError,
         statuses=frozenset({511}),
-        hint="this network asks to log in first: open any page in a browser, then run again",
+        hint=Message("this network asks to log in first: open any page in a browser, then run again"),
     ),
     ErrorRule(
         "bad_parameter",
         AccountError,
         among=frozenset({400, 497}),
         says=r"plain HTTP.{0,20} HTTPS|HTTP request to an HTTPS server|plain HTTP to an SSL",
-        hint="this port speaks TLS: write https:// in --base-url",
+        hint=Message("this port speaks TLS: write https:// in --base-url"),
     ),
     # With a code, a provider means one pair; without one, a gateway before the server means every request.
     ErrorRule(
@@ -215,7 +220,7 @@ RULES = (
         AccountError,
         among=frozenset({451}),
         code="^$",
-        hint="this address is closed to you; check --base-url and the network",
+        hint=Message("this address is closed to you; check --base-url and the network"),
     ),
     ErrorRule(
         "server_error",
@@ -227,25 +232,27 @@ RULES = (
         "bad_parameter",
         AccountError,
         says=r"enable_thinking must be",
-        hint="this model thinks unless told not to: use dashscope:NAME, which tells it, or another model",
+        hint=Message(
+            "this model thinks unless told not to: use dashscope:NAME, which tells it, or another model"
+        ),
     ),
     ErrorRule(
         "bad_parameter",
         AccountError,
         says=rf"{REFUSING}.{{0,80}}\b{PARAMETERS}\b|\b{PARAMETERS}\b.{{0,80}}{REFUSING}|support http call",
-        hint="change that parameter, or use another model",
+        hint=Message("change that parameter, or use another model"),
     ),
     ErrorRule(
         "model_not_found",
         AccountError,
         statuses=frozenset({404}),
-        hint="check the model's name and --base-url",
+        hint=Message("check the model's name and --base-url"),
     ),
     ErrorRule(
         "bad_parameter",
         AccountError,
         statuses=frozenset(range(300, 400)),
-        hint="check --base-url: it redirects",
+        hint=Message("check --base-url: it redirects"),
     ),
     # A success that holds an unknown error: a problem of the gateway, not of the pair.
     ErrorRule("server_error", RetryableError, statuses=frozenset(range(200, 300))),
@@ -310,11 +317,11 @@ def _is_lasting(cause: BaseException) -> bool:
 
 def _describe_cause(cause: BaseException) -> str:
     if isinstance(cause, ConnectionRefusedError):
-        return "connection refused"
+        return Message("connection refused")
     if isinstance(cause, socket.gaierror):
-        return f"unknown host ({cause.strerror})"
+        return Message("unknown host ({reason})", reason=cause.strerror)
     if isinstance(cause, ssl.SSLError):
-        return f"no TLS connection: {cause}"
+        return Message("no TLS connection: {reason}", reason=cause)
     return str(cause) or type(cause).__name__
 
 

@@ -30,7 +30,7 @@ from markupsafe import Markup
 
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.dataset.validation import short_hash
-from judge.messages import text
+from judge.messages import Translator, text
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
 from judge.runs.results import (
     ALL_PLACES,
@@ -327,6 +327,12 @@ ERRORS = {
     "text_cut": text("nothing to read before the length limit"),
     "no_attempt": text("no attempt was allowed"),
 }
+
+
+def name_error(t: Translator, kind: str) -> str:
+    """Return the kind of an error as the terminal shows it: in English it is the word that files have."""
+    return kind if t.language == "en" or kind not in ERRORS else ERRORS[kind].zh
+
 
 #: What was noticed about a snippet or a reply, by the first part of its flag.
 FLAGS = {

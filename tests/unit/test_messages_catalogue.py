@@ -35,10 +35,15 @@ RECORDS = {"MeasureKind": 4, "PublishedAgreement": 3}
 IN_JOIN = {", ", "{others} and {last}"} | {
     f"{{left}}{separator}{{right}}" for separator in ("; ", ", ", " and ", " or ", " nor ")
 }
-#: Errors whose first argument is a template. Those of single pairs are stored, so they stay English.
+#: Errors whose first argument is a template.
 ERRORS = {
     *("InputError", "SetupError", "RunIncomplete", "Interrupted", "StoreError"),
     *("LabelConflict", "LeaseLost", "Cancelled"),
+}
+#: Errors of single pairs: their texts are stored in English, and recognised when they are shown.
+STORED_ERRORS = {
+    *("ReplyParseError", "CallError", "RetryableError", "ConnectionFailed", "TimedOut", "NoResponse"),
+    *("RequestRejected", "AccountError"),
 }
 HEADINGS = {"Arguments", "Options", "Commands"}
 
@@ -81,6 +86,22 @@ def messages_of(path: Path) -> Iterator[str]:
             yield first.value
 
 
+def stored_texts_of(path: Path) -> Iterator[str]:
+    """Yield the texts of errors of single pairs, with `{}` in the place of each value."""
+    for node in ast.walk(parse_module(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in STORED_ERRORS:
+            detail = node.args[1] if len(node.args) > 1 else None
+            parts = detail.values if isinstance(detail, ast.JoinedStr) else [detail]
+            if isinstance(detail, ast.JoinedStr | ast.Constant):
+                yield "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in parts)
+
+
+def without_names(message: str) -> str:
+    """Return a message with `{}` in the place of each value."""
+    parsed = Formatter().parse(message)
+    return "".join(f"{literal}{'' if name is None else '{}'}" for literal, name, *_ in parsed)
+
+
 def messages_of_help(command: Any = None) -> Iterator[str]:
     """Yield the help texts of the commands and their options, and what typer adds to them."""
     if command is None:
@@ -111,7 +132,12 @@ def test_every_message_is_translated_and_no_other_is_there() -> None:
     used = {message for path in MODULES for message in messages_of(path)}
     assert len(used) > 40
     used |= {*messages_of_help(), *messages_of_templates(), *SYSTEM_ERRORS} | HEADINGS | BY_VALUE | IN_JOIN
-    assert {english for english, context in catalogue() if context != "measure"} == used
+    messages = {english for english, context in catalogue() if context != "measure"}
+    stored = {text for path in MODULES for text in stored_texts_of(path) if text.strip("{}: ()")}
+    assert len(stored) > 40
+    assert used <= messages
+    assert stored <= set(map(without_names, messages))
+    assert set(map(without_names, messages - used)) <= stored
 
 
 @check_each("path", MODULES)

@@ -25,6 +25,7 @@ from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import format_run_cost
+from judge.report.payload import name_error
 from judge.report.statements import COUNT_COLUMNS, SHARE_COLUMNS
 from judge.runs.result import RunResult
 
@@ -195,7 +196,9 @@ def _after(summary: Summary, t: Translator) -> Iterator[str]:
     if summary.failures:
         yield t(
             "failed: {kinds}.{advice}",
-            kinds=sentences.list_values(t, summary.failures),
+            kinds=sentences.list_values(
+                t, {name_error(t, kind): count for kind, count in summary.failures.items()}
+            ),
             advice=sentences.advise_on_failures(t, summary.failures),
         )
     missing = {
