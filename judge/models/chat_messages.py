@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from judge.errors import CallError, NoResponse, RequestRejected, iterate_causes
+from judge.messages import Message
 from judge.models.error_mapping import ErrorResponse, shorten, transport_error
 from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt, Usage, is_complete_reply
@@ -157,7 +158,7 @@ def check_refusal(finish_reason: str | None, refusal: object, usage: Usage | Non
     A server that counted no tokens may have billed the call nevertheless.
     """
     if finish_reason and not is_complete_reply(finish_reason) and _FILTERED.search(finish_reason):
-        detail = f"the provider's filter cut the answer ({finish_reason})"
+        detail = Message("the provider's filter cut the answer ({reason})", reason=finish_reason)
         raise RequestRejected("content_filter", detail, billed=usage is None, usage=usage)
     if refusal:
         raise RequestRejected("refusal", shorten(str(refusal)), billed=usage is None, usage=usage)
