@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
 from rich.padding import Padding
 from rich.segment import Segment
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from judge.characters import escape_controls
@@ -38,14 +39,46 @@ def measure_width(table: Table, console: Console) -> int:
     return console.measure(table, options=options).maximum - max(0, longest - _NAME_WIDTH)
 
 
-def print_table(table: Table, console: Console) -> None:
-    """Print a table at least as wide as its numbers; long names fold where it is too wide.
+def print_table(table: Table, console: Console, together: Container[object] = ()) -> None:
+    """Print a table; where it is too wide, the other columns follow in tables with the same names.
 
-    In a narrower terminal its lines break; rich would drop whole columns, the names first.
+    A column with a title in `together` stays with the one before it. Long names fold. In a terminal that is
+    narrower than one column of numbers, lines break; rich would drop whole columns, the names first.
     """
-    if (needed := measure_width(table, console)) > console.width:
-        table.width = needed
-    console.print(table, crop=False)
+    for part in _split_columns(table, console, together):
+        if (needed := measure_width(part, console)) > console.width:
+            part.width = needed
+        console.print(part, crop=False)
+
+
+def _split_columns(table: Table, console: Console, together: Container[object]) -> Iterator[Table]:
+    """Yield tables with as many columns as the terminal has room for, each with the names."""
+    if measure_width(table, console) <= console.width:
+        yield table
+        return
+    names, *others = table.columns
+    groups: list[list[Column]] = []
+    for column in others:
+        if groups and column.header in together:
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    chosen: list[Column] = []
+    for group in groups:
+        if chosen and measure_width(_take_columns([names, *chosen, *group]), console) > console.width:
+            yield _take_columns([names, *chosen])
+            chosen = []
+        chosen += group
+    yield _take_columns([names, *chosen])
+
+
+def _take_columns(columns: Sequence[Column]) -> Table:
+    """Return a table of columns of another one."""
+    first, *others = (str(column.header) for column in columns)
+    table = make_table(first, *others)
+    for row in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*row)
+    return table
 
 
 def escape_line(text: str) -> Text:
@@ -71,8 +104,48 @@ def format_range(t: Translator, ends: Sequence[float] | None, form: str = ".3f")
     return t("{low} to {high}", low=format(ends[0], form), high=format(ends[1], form))
 
 
+class _TrimmedRenderable:
+    """A renderable whose lines end without spaces."""
+
+    def __init__(self, renderable: ConsoleRenderable) -> None:
+        self._renderable = renderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
+        """Yield the segments without the spaces before a line break."""
+        blanks: list[Segment] = []
+        for segment in console.render(self._renderable, options):
+            if segment.control is not None:
+                yield segment
+                continue
+            for line in segment.text.splitlines(keepends=True):
+                text, end = line.rstrip("\n").rstrip(" "), "\n" * line.endswith("\n")
+                if text:
+                    yield from blanks
+                    yield Segment(text, segment.style)
+                if text or end:
+                    blanks = []
+                if end:
+                    yield Segment.line()
+                else:
+                    blanks.append(Segment(line[len(text) :], segment.style))
+        yield from blanks
+
+
+class _TrimHook(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """Return what prints the same without spaces at the ends of lines."""
+        return [_TrimmedRenderable(each) for each in renderables]
+
+
 class Screen(Console):
-    """A console that shows control characters in texts as escapes: a text may come from an untrusted file."""
+    """A console for texts that may come from an untrusted file.
+
+    It shows control characters in them as escapes. No line ends in spaces.
+    """
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - those of rich
+        super().__init__(**options)
+        self.push_render_hook(_TrimHook())
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the segments of `renderable`, those of text without control characters.

@@ -40,7 +40,7 @@ def print_comparison(
     chosen = _choose(summary, measures)
     print_lines(_head(summary, chosen[0] if chosen else None, max_pairs, t), console)
     print_table(_counts(summary, t), console)
-    print_table(_means(summary, chosen, t), console)
+    print_table(_means(summary, chosen, t), console, {t("95 % range")})
     for measure in chosen:
         _print_pairs(summary, measure, max_pairs, console, t)
     print_lines(_tail(summary, t), console)
@@ -150,7 +150,7 @@ def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Consol
         title = t("by {name}", name=name_mean(measure))
         if measure != summary.main_measure:
             title += t(" (descriptive)")
-        print_table(_pairs(title, pairs[:max_pairs], t), console)
+        print_table(_pairs(title, pairs[:max_pairs], t), console, {t("95 % range")})
         print_table(_plans(pairs[:max_pairs], t), console)
     if len(pairs) > max_pairs:
         more = len(pairs) - max_pairs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from judge.cli.render import (
     format_number,
     format_range,
     make_table,
-    measure_width,
     print_lines,
     print_table,
 )
@@ -48,14 +47,15 @@ def print_dimension(
     """
     title = sentences.name_dimension(t, name)
     engines = [engine for engine in order if engine in dimension.engines]
-    for measures in _fit_columns(title, dimension, engines, console, t):
-        print_table(_make_table(title, dimension, engines, measures, t), console)
+    if dimension.measures:
+        table = _make_table(title, dimension, engines, t)
+        print_table(table, console, {t("95 % interval"), t("queries")})
     for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
         table = make_table(t("engines"), t.name_measure(measure), t("95 % interval"), t("queries"))
         for pair in dimension.pairs:
             if pair.measure == measure:
                 table.add_row(escape_line(f"{pair.a}, {pair.b}"), *_format_mean(pair.mean, t))
-        print_table(table, console)
+        print_table(table, console, {t("95 % interval"), t("queries")})
     print_lines((t("{name}: {value}", name=title, value=t(each)) for each in dimension.remarks), console)
     for note in dimension.notes[:_NOTES]:
         about = t("  {query_id}: {text}", query_id=note.query_id, text=t(note.text))
@@ -68,33 +68,14 @@ def print_dimension(
         console.print(escape_line(t("  … and {count:,} more in report.html", count=more)))
 
 
-def _fit_columns(
-    name: str, dimension: DimensionSummary, engines: Sequence[str], console: Console, t: Translator
-) -> Iterator[list[str]]:
-    """Yield the measures of each table that the terminal has room for, at least one."""
-    chosen: list[str] = []
-    for measure in dimension.measures:
-        table = _make_table(name, dimension, engines, [*chosen, measure], t)
-        if chosen and measure_width(table, console) > console.width:
-            yield chosen
-            chosen = []
-        chosen = [*chosen, measure]
-    if chosen:
-        yield chosen
-
-
-def _make_table(
-    name: str, dimension: DimensionSummary, engines: Sequence[str], measures: Sequence[str], t: Translator
-) -> Table:
-    main = dimension.measures[0]
-    has_main = measures[0] == main
-    others = measures[1:] if has_main else measures
-    head = (t.name_measure(main), t("95 % interval"), t("queries")) if has_main else ()
+def _make_table(name: str, dimension: DimensionSummary, engines: Sequence[str], t: Translator) -> Table:
+    main, *others = dimension.measures
+    head = t.name_measure(main), t("95 % interval"), t("queries")
     table = make_table(name, *head, *map(t.name_measure, others))
     for engine in engines:
         mean = dimension.find_mean(engine, main)
         rest = (_format_other(dimension.find_mean(engine, other), mean.queries) for other in others)
-        table.add_row(escape_line(engine), *(_format_mean(mean, t) if has_main else ()), *rest)
+        table.add_row(escape_line(engine), *_format_mean(mean, t), *rest)
     return table
 
 

@@ -164,7 +164,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
         two[0].add_row(label, *means)
         two[1].add_row(label, *came_back)
     for table in (one,) if measure_width(one, console) <= console.width or not columns else two:
-        print_table(table, console)
+        print_table(table, console, {t("95 % interval")})
 
 
 def _answer(summary: Summary, t: Translator) -> Iterator[str]:

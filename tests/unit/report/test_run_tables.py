@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from rich.text import Text
 import judge
 from judge import example
 from judge.cli.render import Screen
+from judge.cli.render.comparison_tables import print_comparison
 from judge.cli.render.run_tables import print_run
+from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.runs.result import RunResult
 
@@ -46,9 +49,35 @@ def test_a_long_line_keeps_its_indentation() -> None:
     file = io.StringIO()
     Screen(file=file, width=30).print(Text("  a > b: ahead on 11 of 15 queries, behind on 3"))
     assert file.getvalue().splitlines() == [
-        "  a > b: ahead on 11 of 15    ",
-        "  queries, behind on 3        ",
+        "  a > b: ahead on 11 of 15",
+        "  queries, behind on 3",
     ]
+
+
+@pytest.mark.parametrize("t", [ENGLISH, CHINESE])
+def test_tables_of_many_measures_fit_into_eighty_columns(t: Translator, tmp_path: Path) -> None:
+    measures = "nDCG@10 AP@10 P@5 RR@10 sDCG@10 R@10 ERR@10 RBP@10".split()
+    judged = judge.run(str(example.path()), "lexical", out=str(tmp_path / "run"), measures=measures)
+    # As a reranker and an engine with response times would add columns.
+    engine = replace(
+        judged.summary.engines["magpie"],
+        latency_ms=Latency(120.0, 340.0, 12),
+        tokens=TokenCount(18.0, 12),
+    )
+    summary = replace(judged.summary, engines={**judged.summary.engines, "magpie": engine})
+    texts = {}
+    for width in (80, 1000):
+        file = io.StringIO()
+        screen = Screen(file=file, width=width, highlight=False)
+        print_run(judged, screen, t)
+        print_comparison(summary, screen, t, measures[:2], 21)
+        texts[width] = file.getvalue()
+        lines = texts[width].splitlines()
+        assert [line for line in lines if line != line.rstrip()] == []
+        assert max(map(cell_len, lines)) <= width
+    # Every mean of the wide tables stands in the narrow ones.
+    numbers = re.compile(r"(?<![\d.+-])[01]\.\d{4}(?!\d)")
+    assert sorted(numbers.findall(texts[80])) == sorted(numbers.findall(texts[1000]))
 
 
 @pytest.mark.parametrize("t", [ENGLISH, CHINESE])
