@@ -10,7 +10,7 @@ from functools import cache
 
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import AROUND, KEYS, build_label_pattern, find_value
-from judge.records import Scale
+from judge.records import Scale, ScaleName
 
 _REFUSAL = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i"
@@ -204,9 +204,11 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
 
 def _find_values(flat: str, scale: Scale) -> set[int | None]:
     flat = _CONFIDENCE.sub(" ", flat)
-    labelled = {each["value"] for form in _labelled_value_patterns(scale) for each in form.finditer(flat)}
+    labelled = {
+        each["value"] for form in _labelled_value_patterns(scale.name) for each in form.finditer(flat)
+    }
     flat = _NO_VALUE.sub(" ", flat)
-    bare = {each["value"] for form in _bare_value_patterns(scale) for each in form.finditer(flat)}
+    bare = {each["value"] for form in _bare_value_patterns(scale.name) for each in form.finditer(flat)}
     values = {find_value(_SPELLED.get(text, text), scale) for text in bare} - {None}
     values |= {find_value(text, scale) for text in labelled}
     if _UNCERTAIN.search(flat):
@@ -249,13 +251,13 @@ _UNCERTAIN = re.compile(
 
 
 @cache
-def _labelled_value_patterns(scale: Scale) -> tuple[re.Pattern[str], ...]:
+def _labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a label with its value, of the scale's key with a few words, and of a box."""
-    value = r"[-+]?[0-9][0-9./]*[分级]?" if scale.name == "graded" else (
+    value = r"[-+]?[0-9][0-9./]*[分级]?" if scale_name == "graded" else (
         r"(?:not relevant|irrelevant|relevant|yes|no)(?![a-z])|不相关|相关|无关|[是否](?![\u4e00-\u9fff])"
     )  # fmt: skip
     joint = r"(?:[:=>→|]|\b(?:is|of|as|be|to)\b|是|为)"
-    bare = r"(?=[0-9])" if scale.name == "graded" else r"(?=(?:yes|no|不?相关|否)[^\w:]{0,4}$)"
+    bare = r"(?=[0-9])" if scale_name == "graded" else r"(?=(?:yes|no|不?相关|否)[^\w:]{0,4}$)"
     # "Grade: 2-3" and "verdict = maybe", but not what announces an object.
     word = r"[^\s\u4e00-\u9fff,;。(){}\[\]]{1,16}"
     words = (
@@ -270,7 +272,7 @@ def _labelled_value_patterns(scale: Scale) -> tuple[re.Pattern[str], ...]:
             re.MULTILINE,
         ),
         re.compile(
-            rf"(?<![a-z])(?:{'|'.join(KEYS[scale.name])}){_MARKS}[:=]{_MARKS}(?P<value>{words})"
+            rf"(?<![a-z])(?:{'|'.join(KEYS[scale_name])}){_MARKS}[:=]{_MARKS}(?P<value>{words})"
             rf"{_MARKS}(?=(?: out of 3)?[.。!]?\s*$|[,;()}}])",
             re.MULTILINE,
         ),
@@ -279,10 +281,10 @@ def _labelled_value_patterns(scale: Scale) -> tuple[re.Pattern[str], ...]:
 
 
 @cache
-def _bare_value_patterns(scale: Scale) -> tuple[re.Pattern[str], ...]:
+def _bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a value without a label."""
     stop = rf"(?={_MARKS}(?:[.。!,;:)\]}}|?→]|[-–—](?![0-9A-Za-z])|$))"
-    if scale.name == "binary":
+    if scale_name == "binary":
         value = r"(?P<value>(?:yes|no)(?![A-Za-z])|[是否](?![\u4e00-\u9fff]))"
         start = (
             r"(?:^|[.。!?;:,=>→{(]|\b(?:so|thus|hence|therefore|or|is|be|say|make that|"

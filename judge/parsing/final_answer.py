@@ -101,10 +101,10 @@ def _drop_thinking_blocks(text: str) -> str:
 def _find_thinking_end(text: str, objects: Scan) -> int:
     """Return where the answer begins: behind the last closing mark that is no part of an object's string."""
     end = len(text) if objects.broken is None else objects.broken
-    closers, openers = _find_marks(_CLOSER, text, objects, end), _find_marks(_OPENER, text, objects, end)
-    closers += list(_CLOSER.finditer(text, end))
+    closers = [*_find_marks(_CLOSER, text, objects, end), *_CLOSER.finditer(text, end)]
     if not closers:
         return 0
+    openers = _find_marks(_OPENER, text, objects, end)
     last = closers[-1]
     thought = text[: last.start()]
     in_block = any(opener.start() < last.start() for opener in openers)

@@ -22,7 +22,7 @@ from judge.parsing.vocabulary import (
     find_value,
     parse_value,
 )
-from judge.records import Scale
+from judge.records import Scale, ScaleName
 
 _FENCE = re.compile(r"(?:```|~~~)[A-Za-z]{0,10}[ \t]{0,40}\r?\n")
 #: "<grade>2</grade>" says the same as "grade: 2".
@@ -104,7 +104,7 @@ def _join_headings(lines: list[str], scale: Scale) -> list[str]:
     """Return the lines with each label that stands alone joined with the line behind it."""
     joined: list[str] = []
     for line in lines:
-        if joined and _heading_pattern(scale).fullmatch(flatten(joined[-1])):
+        if joined and _heading_pattern(scale.name).fullmatch(flatten(joined[-1])):
             joined[-1] = joined[-1].rstrip(" :：") + ": " + line
         else:
             joined.append(line)
@@ -112,37 +112,37 @@ def _join_headings(lines: list[str], scale: Scale) -> list[str]:
 
 
 @cache
-def _heading_pattern(scale: Scale) -> re.Pattern[str]:
+def _heading_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     return re.compile(
-        rf"[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale)})[\]】]?\s{{0,4}}:?", re.IGNORECASE
+        rf"[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale_name)})[\]】]?\s{{0,4}}:?", re.IGNORECASE
     )
 
 
 def _find_labelled_value(line: str, scale: Scale) -> str | None:
     """Return what stands behind the label that begins a line, None when no label does."""
-    match = _label_pattern(scale).match(line)
+    match = _label_pattern(scale.name).match(line)
     return None if match is None else _COMMENT.split(line[match.end() :], maxsplit=1)[0]
 
 
 def _find_comment(line: str, scale: Scale) -> str:
-    match = _label_pattern(scale).match(line)
+    match = _label_pattern(scale.name).match(line)
     parts = _COMMENT.split(line[match.end() :], maxsplit=1) if match else []
     return parts[1] if len(parts) > 1 else ""
 
 
 @cache
-def _sentence_pattern(scale: Scale) -> re.Pattern[str]:
+def _sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     """Return the pattern of the places between sentences, or in front of a label within one."""
     return re.compile(
-        rf"(?<=[。!?])|(?<=[.;])(?=\s)|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale)})\s?[:=])",
+        rf"(?<=[。!?])|(?<=[.;])(?=\s)|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=])",
         re.IGNORECASE,
     )
 
 
 @cache
-def _label_pattern(scale: Scale) -> re.Pattern[str]:
+def _label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     return re.compile(
-        rf"[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
+        rf"[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale_name)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
         r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|\s[-–—]{1,2}\s|(?:is|为|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
         re.IGNORECASE,
     )
@@ -152,7 +152,10 @@ def _parse_sentence(flat: str, scale: Scale) -> tuple[set[int], str, str]:
     """Return the value of an answer that is one, or that begins or ends with a sentence that states one."""
     bare = flat.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
     short = re.sub(
-        rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale)})\s(?=\S{{1,4}}\Z)", "", bare, flags=re.IGNORECASE
+        rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale.name)})\s(?=\S{{1,4}}\Z)",
+        "",
+        bare,
+        flags=re.IGNORECASE,
     )
     head, _, comment = short.partition("\n") if _is_reason(short.partition("\n")[2]) else (short, "", "")
     direct = find_value(head, scale)
@@ -162,7 +165,7 @@ def _parse_sentence(flat: str, scale: Scale) -> tuple[set[int], str, str]:
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
         return {direct}, "", comment
-    sentences = [part for part in _sentence_pattern(scale).split(flat) if part.strip(AROUND)]
+    sentences = [part for part in _sentence_pattern(scale.name).split(flat) if part.strip(AROUND)]
     for index in dict.fromkeys((len(sentences) - 1, 0)):
         value = (
             _find_labelled_value(_BULLET.sub("", sentences[index].strip(), count=1), scale)

@@ -27,7 +27,7 @@ from judge.parsing.vocabulary import (
     parse_value,
     states_another,
 )
-from judge.records import Scale, Verdict
+from judge.records import Scale, ScaleName, Verdict
 
 _CURLY = QUOTES.replace('"', "").replace("'", "")
 _VALUE = (
@@ -154,9 +154,9 @@ def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
 
 
 @cache
-def _bare_member_pattern(scale: Scale) -> re.Pattern[str]:
+def _bare_member_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     """Return a pattern of the scale's key and its value, with quotes on both sides, one or none."""
-    keys = "|".join(KEYS[scale.name])
+    keys = "|".join(KEYS[scale_name])
     return re.compile(
         rf"(?<![\w\\])(?:{keys})\s?[{QUOTES}]?\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})", re.IGNORECASE
     )
@@ -174,7 +174,7 @@ def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> in
         raise ReplyParseError("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
     if any(
         find_value(member["value"], scale) not in (grade, None)
-        for member in _bare_member_pattern(scale).finditer(flat)
+        for member in _bare_member_pattern(scale.name).finditer(flat)
     ):
         raise ReplyParseError("ambiguous", "a key that lacks a quote states another value")
     return grade

@@ -248,12 +248,12 @@ LABEL_LEAD = (
 )
 
 
-def build_label_pattern(scale: Scale | None) -> str:
+def build_label_pattern(scale_name: ScaleName | None) -> str:
     """Return a regular expression for a label without its value, as in "grade (0-3):" or "判定：".
 
     None stands for the labels of both scales.
     """
-    labels = LABELS[scale.name] if scale else "|".join(LABELS.values())
+    labels = LABELS[scale_name] if scale_name else "|".join(LABELS.values())
     return (
         rf"(?:{labels})(?: (?:score|grade|rating|level|label|verdict)|等级|评分|分数|得分|级别|结果)?"
         r"\s{0,2}(?:\((?:0\s?[-~–到至]\s?3|yes\s?/\s?no|是\s?/\s?否)\))?"
