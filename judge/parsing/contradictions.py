@@ -183,11 +183,6 @@ def find_stated_values(text: str, scale: Scale) -> set[int | None]:
     return _find_values(_DENIED.sub(" ", _simplify(text)), scale)
 
 
-def find_stated_relevance(text: str) -> set[int | None]:
-    """Return 1 and 0 for the statements in prose that something is relevant, or is not."""
-    return _find_relevance(_simplify(text))
-
-
 def contradicts(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose states another value than `grade`, denies `grade`, or says the opposite."""
     flat = _simplify(text)
@@ -213,15 +208,10 @@ def _find_values(flat: str, scale: Scale) -> set[int | None]:
     values |= {find_value(text, scale) for text in labelled}
     if _UNCERTAIN.search(flat):
         values.add(None)
-    return values | _find_relevance(flat) if scale.name == "binary" else values
-
-
-def _find_relevance(flat: str) -> set[int | None]:
-    return {
-        0 if _NEGATIVE.search(match["value"]) else 1
-        for match in _RELEVANCE.finditer(flat)
-        if not match["hedge"]
-    }
+    if scale.name == "binary":
+        stated = (each["value"] for each in _RELEVANCE.finditer(flat) if not each["hedge"])
+        values |= {0 if _NEGATIVE.search(text) else 1 for text in stated}
+    return values
 
 
 def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> bool:

@@ -43,6 +43,7 @@ _KNOWN_KEY = re.compile(
     rf"[{QUOTES}]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[{QUOTES}]{{1,2}}\s{{0,4}}[:：]", re.IGNORECASE
 )
 _ANY_QUOTED_KEY = re.compile(rf"[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s{{0,4}}:")
+_FENCE = re.compile(r"\A(?:```|~~~)[A-Za-z]{0,10}\s|\s?(?:```|~~~)\Z")
 #: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
 _MAX_CHARS = 40_000
 #: An object whose keys have escaped quotes: it is part of a text, such as a reason.
@@ -68,6 +69,11 @@ def extract_final_answer(text: str, *, cut: bool) -> str:
     if not answer or (cut and answer != reply):
         raise ReplyParseError("truncated" if cut else "empty", "the reply holds no whole answer")
     return answer
+
+
+def strip_fence(answer: str) -> str:
+    """Return the answer without the marks of a Markdown fence around it."""
+    return _FENCE.sub("", answer).strip()
 
 
 def _strip_control_tokens(text: str) -> str:

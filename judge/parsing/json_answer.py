@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
 
 from judge.errors import ReplyParseError
-from judge.parsing.final_answer import extract_final_answer
+from judge.parsing.final_answer import extract_final_answer, strip_fence
 from judge.records import is_complete_reply
 
 Answer = TypeVar("Answer")
-
-_FENCE = re.compile(r"\A(?:```|~~~)\w{0,10}\s|\s?(?:```|~~~)\Z")
 
 
 def parse_json_answer(text: str, kind: type[Answer], finish_reason: str | None = "stop") -> Answer:
@@ -26,7 +23,7 @@ def parse_json_answer(text: str, kind: type[Answer], finish_reason: str | None =
     """
     answer = extract_final_answer(text, cut=not is_complete_reply(finish_reason))
     try:
-        value = json.loads(_FENCE.sub("", answer).strip(), object_pairs_hook=_make_object)
+        value = json.loads(strip_fence(answer), object_pairs_hook=_make_object)
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise ReplyParseError("missing_key", f"the object has another form: {error}") from error

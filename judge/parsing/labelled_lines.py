@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned
 from judge.parsing.contradictions import (
     contradicts,
-    find_stated_relevance,
     find_stated_values,
     has_correction,
 )
+from judge.parsing.final_answer import strip_fence
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (
     AROUND,
@@ -24,7 +26,7 @@ from judge.parsing.vocabulary import (
 )
 from judge.records import Scale, ScaleName
 
-_FENCE = re.compile(r"(?:```|~~~)[A-Za-z]{0,10}[ \t]{0,40}\r?\n")
+_AROUND_REASON = AROUND + ".;,。()"
 #: "<grade>2</grade>" says the same as "grade: 2".
 _TAG = re.compile(r"<([A-Za-z_\u4e00-\u9fff]{1,20})>([^<>]{0,4000})</\1>")
 #: A quoted line ("> Grade: 2") is no bullet: it may be the text of another.
@@ -47,50 +49,49 @@ _I_GRADE = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """The grade that an answer states, the text in front of it and behind it, and the reason."""
+
+    grade: int
+    lead: str
+    trail: str
+    reason: str
+
+
 def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     """Return the grade and the reason of an answer that holds no object.
 
     Raise ReplyParseError: `malformed` for prose without a statement, `not_integer` or `not_a_grade` for a
     value that is not on the scale, `ambiguous` when the rest of the answer contradicts the value.
     """
-    text = _TAG.sub(r"\n\1: \2\n", _unfence(answer)).strip()
+    text = _TAG.sub(r"\n\1: \2\n", strip_fence(answer)).strip()
     flat = flatten(text)
-    lines = _join_headings(_split_lines(text), scale)
-    statements = [_find_labelled_value(flatten(line), scale) for line in lines]
-    places = [index for index, value in enumerate(statements) if value is not None]
-    lead = trail = reason = ""
-    if places:
-        grade = {parse_value(value, scale) for value in statements if value is not None}
-        if len(grade) > 1:
-            raise ReplyParseError("ambiguous", f"{len(places)} lines state values that differ")
-        lead = "\n".join(lines[: places[0]])
-        trail = "\n".join((_find_comment(flatten(lines[places[-1]]), scale), *lines[places[-1] + 1 :]))
-        reason = _find_reason(lines, places)
-    else:
-        grade, lead, trail = _parse_sentence(flat, scale)
-        reason = trail.strip(AROUND + ".;,。()")
-    value = grade.pop()
-    prose = (
-        "\n".join(line for index, line in enumerate(lines) if index not in places)
-        if places
-        else lead + "\n" + trail
-    )
+    stated = _parse_lines(text, scale) or _parse_sentences(flat, scale)
     if (
-        is_disowned(trail)
-        or has_correction(trail)
-        or contradicts(flat, value, scale)
-        or (not _is_reason(lead) and is_attributed(lead))
-        or (scale.name == "binary" and find_stated_relevance(flatten(prose)) - {value})
+        is_disowned(stated.trail)
+        or has_correction(stated.trail)
+        or contradicts(flat, stated.grade, scale)
+        or (not _is_reason(stated.lead) and is_attributed(stated.lead))
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
-    return value, reason
+    return stated.grade, stated.reason
 
 
-def _unfence(text: str) -> str:
-    fence = _FENCE.match(text)
-    if fence is None:
-        return text
-    return text[fence.end() :].rstrip().removesuffix("```").removesuffix("~~~")
+def _parse_lines(text: str, scale: Scale) -> _Statement | None:
+    """Return what the lines that begin with a label state, None when there is none."""
+    lines = _join_headings(_split_lines(text), scale)
+    labelled = [_split_label(flatten(line), scale) for line in lines]
+    places = [index for index, each in enumerate(labelled) if each]
+    grades = {parse_value(each[0], scale) for each in labelled if each}
+    if len(grades) > 1:
+        raise ReplyParseError("ambiguous", f"{len(places)} lines state values that differ")
+    if not places:
+        return None
+    _, comment = labelled[places[-1]] or ("", "")
+    trail = "\n".join((comment, *lines[places[-1] + 1 :]))
+    rest = [line for line, each in zip(lines, labelled, strict=True) if not each]
+    return _Statement(grades.pop(), "\n".join(lines[: places[0]]), trail, _find_reason(rest))
 
 
 def _split_lines(text: str) -> list[str]:
@@ -118,16 +119,13 @@ def _heading_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     )
 
 
-def _find_labelled_value(line: str, scale: Scale) -> str | None:
-    """Return what stands behind the label that begins a line, None when no label does."""
+def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
+    """Return the value and the comment behind the label that begins a line, None when no label does."""
     match = _label_pattern(scale.name).match(line)
-    return None if match is None else _COMMENT.split(line[match.end() :], maxsplit=1)[0]
-
-
-def _find_comment(line: str, scale: Scale) -> str:
-    match = _label_pattern(scale.name).match(line)
-    parts = _COMMENT.split(line[match.end() :], maxsplit=1) if match else []
-    return parts[1] if len(parts) > 1 else ""
+    if match is None:
+        return None
+    value, *comment = _COMMENT.split(line[match.end() :], maxsplit=1)
+    return value, "".join(comment)
 
 
 @cache
@@ -148,15 +146,11 @@ def _label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     )
 
 
-def _parse_sentence(flat: str, scale: Scale) -> tuple[set[int], str, str]:
+def _parse_sentences(flat: str, scale: Scale) -> _Statement:
     """Return the value of an answer that is one, or that begins or ends with a sentence that states one."""
     bare = flat.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
-    short = re.sub(
-        rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale.name)})\s(?=\S{{1,4}}\Z)",
-        "",
-        bare,
-        flags=re.IGNORECASE,
-    )
+    label = rf"\A(?:{LABEL_LEAD}{build_label_pattern(scale.name)})\s(?=\S{{1,4}}\Z)"
+    short = re.sub(label, "", bare, flags=re.IGNORECASE)
     head, _, comment = short.partition("\n") if _is_reason(short.partition("\n")[2]) else (short, "", "")
     direct = find_value(head, scale)
     if direct is None and (
@@ -164,37 +158,33 @@ def _parse_sentence(flat: str, scale: Scale) -> tuple[set[int], str, str]:
     ):
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
-        return {direct}, "", comment
+        return _Statement(direct, "", comment, comment.strip(_AROUND_REASON))
     sentences = [part for part in _sentence_pattern(scale.name).split(flat) if part.strip(AROUND)]
-    for index in dict.fromkeys((len(sentences) - 1, 0)):
-        value = (
-            _find_labelled_value(_BULLET.sub("", sentences[index].strip(), count=1), scale)
-            if sentences
-            else None
-        )
-        if value is None and sentences and _I_GRADE.match(sentences[index].strip()):
-            values = find_stated_values(sentences[index], scale)
-            value = str(values.pop()) if len(values) == 1 and None not in values else None
-        if value is not None:
-            rest = _find_comment(sentences[index].strip(), scale)
-            return (
-                {parse_value(value, scale)},
-                "".join(sentences[:index]),
-                rest + "".join(sentences[index + 1 :]),
-            )
+    for index in dict.fromkeys((len(sentences) - 1, 0)) if sentences else ():
+        if stated := _find_statement(sentences[index].strip(), scale):
+            trail = stated[1] + "".join(sentences[index + 1 :])
+            lead = "".join(sentences[:index])
+            return _Statement(parse_value(stated[0], scale), lead, trail, trail.strip(_AROUND_REASON))
     if len(bare) > 24 or re.search(r"[。!,;?\n]|\.\s|\w\s+\w+\s+\w", bare):
         raise ReplyParseError("malformed", f"prose without a verdict: {flat[:80]!r}")
-    return {parse_value(bare, scale)}, "", ""
+    return _Statement(parse_value(bare, scale), "", "", "")
+
+
+def _find_statement(sentence: str, scale: Scale) -> tuple[str, str] | None:
+    """Return the value and the comment of a sentence that begins with a label, or grades: "I give it a 2"."""
+    if labelled := _split_label(_BULLET.sub("", sentence, count=1), scale):
+        return labelled
+    values = find_stated_values(sentence, scale) if _I_GRADE.match(sentence) else set()
+    return (str(values.pop()), "") if len(values) == 1 and None not in values else None
 
 
 def _is_reason(text: str) -> bool:
     return _REASON.match(flatten(text).lstrip(AROUND)) is not None
 
 
-def _find_reason(lines: list[str], places: list[int]) -> str:
-    """Return the text of the line that is labelled as the reason, else the lines that state no value."""
-    rest = [line for index, line in enumerate(lines) if index not in places]
-    for index, line in enumerate(rest):
+def _find_reason(lines: Sequence[str]) -> str:
+    """Return the text from the line on that is labelled as the reason, else all lines."""
+    for index, line in enumerate(lines):
         if match := _REASON.match(flatten(line)):
-            return "\n".join((line[match.end() :].strip(), *rest[index + 1 :])).strip()
-    return "\n".join(rest)
+            return "\n".join((line[match.end() :].strip(), *lines[index + 1 :])).strip()
+    return "\n".join(lines)
