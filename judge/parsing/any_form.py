@@ -21,6 +21,7 @@ from judge.parsing.final_answer import extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.repair import is_damaged, parse_damaged
 from judge.parsing.tolerant_json import (
+    FENCE,
     JsonObject,
     JsonText,
     Node,
@@ -46,9 +47,8 @@ from judge.records import Scale, Verdict, is_complete_reply
 
 _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 #: The place where the opening brace is missing: a known key begins the answer.
-_BRACELESS = re.compile(rf"\A((?:(?:```|~~~)\w{{0,10}}\s{{0,8}})?)(?={QUOTED_KEY.pattern})", re.IGNORECASE)
-_JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[\[［]?\s{0,8}[{｛]")
-_FENCE = re.compile(r"(?:```|~~~)\w{0,10}")
+_BRACELESS = re.compile(rf"\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})", re.IGNORECASE)
+_JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
 _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
@@ -242,7 +242,7 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
         raise ReplyParseError("ambiguous", "the text around the object states another value")
     # What leads to the first of two objects with nothing between them leads to both.
     nearest = next(
-        (gap for gap in reversed(gaps[:-1]) if any(map(str.isalnum, _FENCE.sub("", gap)))), gaps[-2]
+        (gap for gap in reversed(gaps[:-1]) if any(map(str.isalnum, re.sub(FENCE, "", gap)))), gaps[-2]
     )
     if is_attributed(nearest) or is_embedded(nearest, trail):
         raise ReplyParseError("ambiguous", "the object may be an example, or the answer of another")

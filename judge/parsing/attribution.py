@@ -49,9 +49,7 @@ _ASKS = re.compile(
 )
 _KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
 #: "Reason: two signs. ", without quotes around the label: what follows is a part of the reason.
-_REASON = re.compile(
-    rf"(?:{'|'.join(vocabulary.REASON_KEYS)})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z", re.IGNORECASE
-)
+_REASON = re.compile(rf"(?:{vocabulary.ANY_REASON_KEY})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z", re.IGNORECASE)
 _FORMAT = re.compile(
     r"\Aformats?\b|(?<!json)(?<!json )(?<!结果)格式(?:如下|为|是|要求)?\s*\Z"
     r"|\bformat(?: is)?(?: as follows)?\s*\Z",

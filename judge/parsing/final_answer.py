@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from judge.errors import ReplyParseError
-from judge.parsing.tolerant_json import Scan, flatten, is_strict, scan_objects
+from judge.parsing.tolerant_json import FENCE, Scan, flatten, is_strict, scan_objects
 from judge.parsing.verdict import MAX_SOUND_CHARS
-from judge.parsing.vocabulary import ANY_KEY, QUOTES
+from judge.parsing.vocabulary import ANY_KEY, QUOTED_KEY, QUOTES
 
 _TAG = (
     r"(?:seed:)?(?:(?:thought|thinking|reasoning)[_ -]process|chain[_ -]of[_ -]thought"
@@ -35,13 +35,7 @@ _CONTROL = (
 )
 _LEADING = re.compile(rf"{_CONTROL}+", re.IGNORECASE)
 _TRAILING = re.compile(rf"{_CONTROL}+\Z", re.IGNORECASE)
-_JSON_FIRST = re.compile(
-    rf"(?:(?:```|~~~)\w{{0,10}}\s{{0,8}})?(?:[{{｛]|(?:{ANY_KEY})\s?[:：=])", re.IGNORECASE
-)
-#: A known key in quotation marks, the closing one doubled or not.
-_KNOWN_KEY = re.compile(
-    rf"[{QUOTES}]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[{QUOTES}]{{1,2}}\s{{0,4}}[:：]", re.IGNORECASE
-)
+_JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?(?:[{{｛]|(?:{ANY_KEY})\s?[:：=])", re.IGNORECASE)
 _ANY_QUOTED_KEY = re.compile(rf"[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s{{0,4}}:")
 _FENCE = re.compile(r"\A(?:```|~~~)[A-Za-z]{0,10}\s|\s?(?:```|~~~)\Z")
 #: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
@@ -116,7 +110,7 @@ def _find_thinking_end(text: str, objects: Scan) -> int:
     in_block = any(opener.start() < last.start() for opener in openers)
     # Thinking whose opening mark was in the prompt holds no answer of its own, nor begins with one.
     if not in_block and (
-        _JSON_FIRST.match(text) or _find_marks(_KNOWN_KEY, text, objects, min(end, last.start()))
+        _JSON_FIRST.match(text) or _find_marks(QUOTED_KEY, text, objects, min(end, last.start()))
     ):
         raise ReplyParseError("malformed", "a closing mark of thinking follows an object")
     head = flatten(text[: openers[0].start()]) if in_block else ""

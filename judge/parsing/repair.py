@@ -19,10 +19,10 @@ from judge.parsing.contradictions import contradicts, has_correction, is_refusal
 from judge.parsing.tolerant_json import Scan, drop_prose_braces, flatten, unescape
 from judge.parsing.vocabulary import (
     ANY_KEY,
+    ANY_REASON_KEY,
     KEYS,
     QUOTED_KEY,
     QUOTES,
-    REASON_KEYS,
     find_value,
     parse_value,
     states_another,
@@ -45,12 +45,12 @@ _END_OF_OBJECT = re.compile(
     rf"(?:\s*,\s*[{QUOTES}][^{QUOTES}{{}}]{{1,30}}[{QUOTES}]\s*:\s*"
     rf"(?:[{QUOTES}][^{QUOTES}{{}}]{{0,200}}[{QUOTES}]|[^\s,{{}}{QUOTES}]{{1,20}})){{0,8}}\s*(?:,\s*)?\}}[\s}}\])]*"
 )
-_KEY = re.compile(rf"[{QUOTES}]\s{{0,4}}[:=]|\b(?:{'|'.join(REASON_KEYS)})\s{{0,4}}:", re.IGNORECASE)
+_KEY = re.compile(rf"[{QUOTES}]\s{{0,4}}[:=]|\b(?:{ANY_REASON_KEY})\s{{0,4}}:", re.IGNORECASE)
 _WRAPPER = re.compile(
     rf"(?:(?<!\w)[{QUOTES}](?P<quoted>[\w\u4e00-\u9fff]{{1,30}})[{QUOTES}]|(?<=\{{)\s{{0,8}}(?P<bare>\w{{1,30}}))\s{{0,8}}[:=]\s{{0,8}}\{{"
 )
 _REASON = re.compile(
-    rf"[{QUOTES}]?(?:{'|'.join(REASON_KEYS)})[{QUOTES}]?\s{{0,8}}:\s{{0,8}}[{QUOTES}]?", re.IGNORECASE
+    rf"[{QUOTES}]?(?:{ANY_REASON_KEY})[{QUOTES}]?\s{{0,8}}:\s{{0,8}}[{QUOTES}]?", re.IGNORECASE
 )
 _QUOTED_MEMBER = re.compile(
     rf"(?<!\\)[{QUOTES}](?P<key>[^{QUOTES}:\n]{{1,48}})[{QUOTES}](?=\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE}))"
@@ -64,7 +64,7 @@ _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}[{QUOTES}]")
 _ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
 _PROSE = re.compile(rf"\s*[^\W\d_][^{QUOTES}{{}},]*")
 _LED_TO = re.compile(r"[{,\[]\s*\Z")
-_BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{'|'.join(REASON_KEYS)})", re.IGNORECASE)
+_BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{ANY_REASON_KEY})", re.IGNORECASE)
 _BEHIND_MEMBER = re.compile(rf"[{QUOTES},\]}}]\s*\Z")
 _CLOSED = re.compile(rf"[{QUOTES}\]\w]\s{{0,64}}\}}")
 #: The colon behind a key, and a bare value.

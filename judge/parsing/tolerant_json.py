@@ -17,6 +17,8 @@ from functools import lru_cache
 _FULLWIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code not in (0xFF02, 0xFF07, 0xFF3C)}
 _ANY_FULLWIDTH = re.compile(r"[\uff01-\uff5e]")
 
+#: The mark of a Markdown fence, with the language behind the first one.
+FENCE = r"(?:```|~~~)\w{0,10}"
 _SPACE = re.compile(r"[\s\u200b\ufeff]*")
 _STRING = re.compile(
     r'"([^"\\]*(?:\\.[^"\\]*)*)"'

@@ -16,11 +16,14 @@ KEYS: dict[ScaleName, tuple[str, ...]] = {
 #: Keys that count on either scale when an object has none of its own keys.
 OTHER_KEYS = ("score", "relevance", "rating", "label", "相关性", "相关度", "评级", "得分", "标签", "判断")
 REASON_KEYS = ("reason", "理由", "原因")
-#: The first keys of a reply, as alternatives of a regular expression.
+#: As alternatives of a regular expression.
+ANY_REASON_KEY = "|".join(REASON_KEYS)
 ANY_KEY = "|".join((*KEYS["binary"], *KEYS["graded"], *OTHER_KEYS, *REASON_KEYS))
 QUOTES = "\"'“”„‘’＂＇"
-#: A key in quotation marks, with its colon.
-QUOTED_KEY = re.compile(rf"[{QUOTES}]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[{QUOTES}]\s{{0,4}}[:：]", re.IGNORECASE)
+#: A known key in quotation marks, the closing one doubled or not, with its colon.
+QUOTED_KEY = re.compile(
+    rf"[{QUOTES}]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[{QUOTES}]{{1,2}}\s{{0,4}}[:：]", re.IGNORECASE
+)
 #: The key of a member that answers the question of the verdict once more, on whatever scale.
 SAME_QUESTION = re.compile(
     r"(?:(?:is|final|overall|relevance|是否|最终)[ _]?){0,3}"
