@@ -36,6 +36,7 @@ from judge.parsing.vocabulary import (
     KEYS,
     OTHER_KEYS,
     QUOTED_KEY,
+    QUOTES,
     REASON_KEYS,
     SAME_QUESTION,
     fold_key,
@@ -49,6 +50,8 @@ _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 #: The place where the opening brace is missing: a known key begins the answer.
 _BRACELESS = re.compile(rf"\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})", re.IGNORECASE)
 _JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
+#: Between two objects of a list, or two members of an object whose brace is lost.
+_LIST_GAP = re.compile(rf"\s*,\s*(?:[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s*:\s*)?")
 _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
@@ -141,7 +144,7 @@ def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_Sta
     Raise ReplyParseError when the objects state nothing.
     """
     for before, after in pairwise(objects.objects):
-        if flatten(answer[before.end : after.start]).strip() == ",":
+        if _LIST_GAP.fullmatch(flatten(answer[before.end : after.start])):
             raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
     per_object: list[list[_StatedValue]] = []
     for keys in (KEYS[scale.name], OTHER_KEYS):

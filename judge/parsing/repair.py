@@ -172,11 +172,10 @@ def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> in
     grade = grades.pop()
     if grades or grade is None:
         raise ReplyParseError("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
-    if any(
-        find_value(member["value"], scale) not in (grade, None)
-        for member in _bare_member_pattern(scale.name).finditer(flat)
-    ):
-        raise ReplyParseError("ambiguous", "a key that lacks a quote states another value")
+    for text in {member["value"] for member in _bare_member_pattern(scale.name).finditer(flat)}:
+        value = find_value(text, scale)
+        if value != grade and (value is not None or re.search("[0-9]", text)):
+            raise ReplyParseError("ambiguous", "a key that lacks a quote states another value")
     return grade
 
 

@@ -27,7 +27,7 @@ QUOTED_KEY = re.compile(
 #: The key of a member that answers the question of the verdict once more, on whatever scale.
 SAME_QUESTION = re.compile(
     r"(?:(?:is|final|overall|relevance|是否|最终)[ _]?){0,3}"
-    r"(?:relevan(?:t|ce|cy)|verdict|grade|label|score|rating|answer|judge?ment|decision"
+    r"(?:relevan(?:t|ce|cy)|verdict|grade|label|score|rating|answer|result|judge?ment|decision"
     r"|相关[性度]?|判定|结论|判断|结果|答案|等级|评分|分数|得分|评级|标签)"
 )
 #: Words in a key beside the verdict's own that make its value a later one.

@@ -143,6 +143,8 @@ def test_what_stands_around_an_object_does_not_matter(text: str) -> None:
         '{"grade": 2, "reason": "a"}\n{"reason": "b", "garde": 0}',
         '{"reason": "他说"grade": 3 很好", "grade": 0}',
         '{"reason": "x", "grade": 3, "very good", "grade": 0}',
+        '{"result": 2, "grade": 1}',
+        '"initial": {"grade": "0-3"}, "final": {"grade": 2}}',
         '{"reason": "x", "grade": 3} better", "grade": 0}',
         'Reason: it quotes {"grade": 3}',
     ],
@@ -192,6 +194,7 @@ def test_damage_that_leaves_the_value_certain_is_repaired(text: str, reason: str
         # A key that lacks a quote states another value.
         '{"grade": 0} to trick me.~~~\n{reason: "only the city," grade: " 1 "}\n~~~',
         '{"reason": "a ", grade": 0}\n\nFinal: {"reason": "again", "grade": 2}',
+        "dict(grade=2.5, reason='\"grade\": 1,} Only the title matches; ')",
     ],
 )
 def test_damage_that_leaves_doubt_is_refused(text: str) -> None:
