@@ -37,13 +37,12 @@ def parse_verdict(text: str, scale: Scale, finish_reason: str | None = "stop") -
 def _parse_strict(text: str, scale: Scale, finish_reason: str | None) -> Verdict | None:
     """Return the verdict of a reply that is exactly what the prompts ask for, None for any other.
 
-    `parse_any` returns the same verdict, only slower.
+    It may stand in a Markdown fence. `parse_any` returns the same verdict, only slower.
     """
-    if (
-        len(text) > MAX_SOUND_CHARS
-        or not text.strip().startswith("{")
-        or not is_complete_reply(finish_reason)
-    ):
+    text = text.strip()
+    if text.startswith("```json\n") and text.endswith("\n```"):
+        text = text[8:-4]
+    if len(text) > MAX_SOUND_CHARS or not text.startswith("{") or not is_complete_reply(finish_reason):
         return None
     try:
         pairs = _PAIR_DECODER.decode(text)

@@ -61,7 +61,9 @@ def test_both_paths_agree_on_sound_json(
     for scale, key, value in ((GRADED, "grade", grade), (BINARY, "verdict", word)):
         for members in ({"reason": reason, key: value}, {key: value, "reason": reason}, {key: value}):
             assert_same(json.dumps(members, ensure_ascii=ascii_only), scale, end)
-            assert_same(json.dumps(members, indent=2), scale, end)
+            pretty = json.dumps(members, indent=2)
+            assert_same(pretty, scale, end)
+            assert_same(f"```json\n{pretty}\n```", scale, end)
 
 
 @check_each(
@@ -76,6 +78,8 @@ def test_both_paths_agree_on_sound_json(
         '{"reason": "' + "a" * 5_000 + '", "grade": 2}',
         '{"reason": "' + "a" * 200_000 + '", "grade": 2}',
         '{"reason": "<think>3</think>", "grade": 2}',
+        *('```json\n{"reason": "```", "grade": 2}\n```\n', '```json\n{"reason": "a", "grade": 2}\n```\n```'),
+        '```json\n{"reason": "a", "grade": 2}\n```\n```json\n{"reason": "a", "grade": 3}\n```',
         "2",
         "",
     ],
