@@ -76,7 +76,7 @@ def exotic(reply: Reply) -> None:
         reply.truth = reply.other
     for text, (scale, grade) in words.OBJECTS.items():
         # Nor does such a value in prose beside an object: {"grade": 1} The title matches. null
-        if form in words.UNLABELLED and reply.value in words.SILENT and reply.reason.startswith(text):
+        if form in words.UNLABELLED and reply.value in words.SILENT and text in reply.reason:
             reply.truth = grade if scale == reply.scale.name else None
 
 
