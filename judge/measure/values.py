@@ -71,12 +71,10 @@ def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
         return value, value
     table = compute_gains(measure, scale)
     if measure.own:
-        low, high = _bound_divided_values(
-            measure, _isolate_lists(measure, lists), table, value.reshape(1, -1)
-        )
+        low, high = _bound_pooled_values(measure, _isolate_lists(measure, lists), table, value.reshape(1, -1))
         return low.reshape(value.shape), high.reshape(value.shape)
     if not measure.pool_free:
-        return _bound_divided_values(measure, lists, table, value)
+        return _bound_pooled_values(measure, lists, table, value)
     top, cutoff = float(table[-1]), measure.effective_cutoff(lists.depth)
     if measure.granular:
         return _bound_mean(lists.gains(table, 0.0, cutoff), lists.open[..., :cutoff])
@@ -135,30 +133,29 @@ def _compute_pooled_values(measure: Measure, lists: RankedLists, table: Floats) 
     return divide(gained, divisor, 0.0 if measure.own else np.nan)
 
 
-def _bound_divided_values(
+def _bound_pooled_values(
     measure: Measure, lists: RankedLists, table: Floats, value: Floats
 ) -> tuple[Floats, Floats]:
+    """Return the (engines, topics) lowest and highest possible values of nDCG, AP or R.
+
+    `table` holds the gain of each grade. Only grades with which the measure is defined count; for a list
+    alone it always is, with 0 where nothing is relevant.
+    """
     low, high = value.copy(), value.copy()
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
-    low[:, unsure], high[:, unsure] = bound_pooled_values(measure, lists.select_topics(unsure), table)
+    view = _View.of(lists.select_topics(unsure), measure.effective_cutoff(lists.depth))
+    steps = np.diff(table)
+    levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
+    low[:, unsure], high[:, unsure] = (
+        _find_lowest(measure, view, levels),
+        _find_highest(measure, view, levels),
+    )
     return low, high
 
 
 def _count_returned(lists: RankedLists) -> Floats:
     returned: Ints = np.add.reduce(lists.origin >= 0, axis=-1)
     return returned.astype(np.float64)
-
-
-def bound_pooled_values(measure: Measure, lists: RankedLists, table: Floats) -> tuple[Floats, Floats]:
-    """Return the (engines, topics) lowest and highest possible values of nDCG, AP or R.
-
-    `table` holds the gain of each grade. Only grades with which the measure is defined count; for a list
-    alone it always is, with 0 where nothing is relevant. Every topic needs an unjudged snippet.
-    """
-    view = _View.of(lists, measure.effective_cutoff(lists.depth))
-    steps = np.diff(table)
-    levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
-    return _find_lowest(measure, view, levels), _find_highest(measure, view, levels)
 
 
 @dataclass(frozen=True, slots=True)

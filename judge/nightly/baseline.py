@@ -27,6 +27,7 @@ from judge.nightly.decision import join_reasons
 from judge.nightly.record import (
     DRIFTED_STORE,
     NIGHT_FILE,
+    BaselineReference,
     EngineSettings,
     NightEngineResult,
     NightMean,
@@ -73,18 +74,16 @@ class BaselinePointer:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The run that nights are compared with.
+    """The run that nights are compared with, and what their records say of it.
 
-    `canaries` is None when it was judged without any, `engine_settings` where they are unknown. `served`
-    are the names of all models that graded it.
+    `canaries` is None when it was judged without any, `engine_settings` where they are unknown.
     """
 
     pointer: BaselinePointer
     run: LoadedRun
     engines: Mapping[str, NightEngineResult]
     identity: Mapping[str, Any]
-    prompts: Mapping[str, str]
-    served: frozenset[str]
+    reference: BaselineReference
     canaries: CanaryGrades | None
     engine_settings: EngineSettings | None = None
 
@@ -289,13 +288,20 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
     summary = saved_run.load_summary(folder)
     identity = folder.read("config.json")["identity"]
     canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None
+    served = list_served_models(summary) | (canaries.served if canaries else frozenset())
     return Baseline(
         pointer=pointer,
         run=saved_run.load_run(folder),
         engines=read_engine_results(summary),
         identity=identity,
-        prompts=identity["prompts"],
-        served=list_served_models(summary) | (canaries.served if canaries else frozenset()),
+        reference=BaselineReference(
+            name=pointer.name,
+            id=pointer.id,
+            assessor=pointer.assessor,
+            prompts=dict(identity["prompts"]),
+            served=tuple(sorted(served)),
+            queries=pointer.queries,
+        ),
         canaries=canaries,
         engine_settings=read_collection(folder).engine_settings,
     )

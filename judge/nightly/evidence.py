@@ -142,10 +142,11 @@ def _find_new_models(
     summary: Summary, baseline: Baseline, check: CanaryCheck | None, rules: NightlyConfig
 ) -> list[str]:
     """Return a sentence when models graded tonight whose names are not in the baseline."""
-    new = list_served_models(summary) - baseline.served
+    served = baseline.reference.served
+    new = list_served_models(summary).difference(served)
     if check and not check.reasons:
         new = frozenset(name for name in new if not rules.accepts(name))
-    if not new or not baseline.served:
+    if not new or not served:
         return []
     names = ", ".join(sorted(new))
     return [Message("a model graded tonight that is not in the baseline: {names}", names=names)]

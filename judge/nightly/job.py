@@ -59,7 +59,6 @@ from judge.nightly.evidence import (
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
     NIGHT_FILE,
-    BaselineReference,
     NightRecord,
     RegressionTest,
     read_record_if_there,
@@ -354,27 +353,13 @@ def _make_record(
         coverage=summary.coverage if summary else None,
         failures=dict(summary.failures) if summary else {},
         engines=dict(run.engines) if run else {},
-        baseline=_refer_to_baseline(context),
+        baseline=context.baseline.reference if context.baseline else None,
         regression_test=test if evidence.query_drift else None,
         canaries=assessor_drift.summarise_canaries(check) if check else None,
         query_drift=evidence.query_drift,
         engine_settings=context.engine_settings,
         quarantined_store=relpath(store, context.folder.path) if store else None,
         cost=add_costs(make_call_cost(part.cost) for part in summaries),
-    )
-
-
-def _refer_to_baseline(context: NightContext) -> BaselineReference | None:
-    baseline = context.baseline
-    if baseline is None:
-        return None
-    return BaselineReference(
-        name=baseline.pointer.name,
-        id=baseline.pointer.id,
-        assessor=baseline.pointer.assessor,
-        prompts=dict(baseline.prompts),
-        served=tuple(sorted(baseline.served)),
-        queries=baseline.pointer.queries,
     )
 
 
