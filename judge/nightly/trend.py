@@ -15,7 +15,7 @@ from judge.config.loader import is_day
 from judge.errors import InputError
 from judge.messages import Message, NameList, join_messages
 from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record
-from judge.report.charts.svg import make_axis
+from judge.report.charts.svg import Axis, make_axis
 from judge.runs.folder import RunFolder
 
 Change = Literal["model", "prompt", "scale", "baseline", "queries"]
@@ -87,25 +87,6 @@ class Trend:
     canaries: tuple[float | None, ...]
     damaged: tuple[str, ...]
     begun: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TrendRange:
-    """The values from `low` to `low + span`, which an axis shows."""
-
-    low: float
-    span: float
-
-    def position(self, value: float) -> float:
-        """Return where the value is, from 0 at the bottom to 1 at the top."""
-        return min(1.0, max(0.0, (value - self.low) / self.span))
-
-    def ticks(self, *, signed: bool = False) -> Iterator[tuple[float, str]]:
-        """Yield the round values inside the range with their labels."""
-        axis = make_axis([self.low, self.low + self.span], 4)
-        for tick in axis.ticks:
-            if self.low <= tick <= self.low + self.span:
-                yield tick, axis.format_tick(tick, signed=signed)
 
 
 def read_history(folder: Path) -> History:
@@ -288,10 +269,8 @@ def _facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object]]:
         yield ("queries", baseline.id), (drift.new, drift.gone)
 
 
-def value_ranges(
-    rows: Sequence[Sequence[TrendValue]], *, same_span: bool, include_zero: bool
-) -> list[TrendRange]:
-    """Return the range of an axis for each row of values; with `same_span` slopes compare between rows."""
+def make_axes(rows: Sequence[Sequence[TrendValue]], *, same_span: bool, include_zero: bool) -> list[Axis]:
+    """Return an axis for each row of values; with `same_span` slopes compare between rows."""
     ends = []
     for values in rows:
         numbers = [end for value in values for end in (value.value, *(value.ci95 or ()))]
@@ -300,4 +279,8 @@ def value_ranges(
     spans = [max(_LEAST_SPAN, 1.1 * (high - low)) for low, high in ends]
     if same_span:
         spans = [max(spans, default=1.0)] * len(ends)
-    return [TrendRange((low + high - span) / 2, span) for (low, high), span in zip(ends, spans, strict=True)]
+    axes = []
+    for (low, high), span in zip(ends, spans, strict=True):
+        start = (low + high - span) / 2
+        axes.append(make_axis([start, start + span], 4).cut(start, start + span))
+    return axes

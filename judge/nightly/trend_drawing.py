@@ -18,9 +18,9 @@ from markupsafe import Markup
 from judge.messages import Text
 from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
-from judge.nightly.trend import Change, Kind, TrendRange, TrendValue, find_changes
+from judge.nightly.trend import Change, Kind, TrendValue, find_changes
 from judge.report.charts import svg
-from judge.report.charts.svg import Picture
+from judge.report.charts.svg import Axis, Picture
 from judge.report.display_text import NOTHING, format_number, format_range
 
 #: A break of more than this many usual intervals between nights is a gap.
@@ -110,7 +110,7 @@ class _Point:
 def draw_rows(
     keys: Sequence[tuple[Markup, Text]],
     timeline: Timeline,
-    rows: Sequence[tuple[TrendRow, TrendRange]],
+    rows: Sequence[tuple[TrendRow, Axis]],
     kind: Kind,
     engines: int = 0,
 ) -> Picture:
@@ -156,14 +156,16 @@ def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iter
         yield svg.make_tag("g", svg.make_tag("title", f"{en} / {zh}"), *parts)
 
 
-def _draw_row(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind, y: float) -> Markup:
+def _draw_row(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind, y: float) -> Markup:
     top = y + _TITLE
     last = next((value for value in reversed(row.values) if value), None)
     number_text = format_value(last, number_format(kind, 3))
-    ticks = [(_y(top, axis.position(tick)), text) for tick, text in axis.ticks(signed=kind == "change")]
+    ticks = [
+        (_y(top, axis.locate(tick)), axis.format_tick(tick, signed=kind == "change")) for tick in axis.ticks
+    ]
     grid = [svg.draw_line(0, 1, height, height, "grid") for height, _ in ticks]
     if kind == "change":
-        zero = _y(top, axis.position(0.0))
+        zero = _y(top, axis.locate(0.0))
         grid.append(svg.draw_line(0, 1, zero, zero, "zero"))
     return svg.join_markup(
         (
@@ -179,7 +181,7 @@ def _y(top: float, up: float) -> float:
     return top + _HEIGHT * (1 - up)
 
 
-def _runs(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind) -> Iterator[list[_Point]]:
+def _runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Iterator[list[_Point]]:
     """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
     run: list[_Point] = []
     for at, (value, changed) in enumerate(zip(row.values, timeline.changes, strict=True)):
@@ -191,9 +193,9 @@ def _runs(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind) -> It
             status = STATUS_TEXTS[night.status]
             point = _Point(
                 x=timeline.positions[at],
-                y=axis.position(value.value),
-                band=(axis.position(value.ci95[0]), axis.position(value.ci95[1])) if value.ci95 else None,
-                baseline=None if baseline is None else axis.position(baseline),
+                y=axis.locate(value.value),
+                band=(axis.locate(value.ci95[0]), axis.locate(value.ci95[1])) if value.ci95 else None,
+                baseline=None if baseline is None else axis.locate(baseline),
                 title=f"{night.date} {row.engine} {format_value(value, '.4f')}: {status.en} / {status.zh}",
                 alarm=row.alarms[at],
                 decided=EXIT_CODES[night.status] != 3,

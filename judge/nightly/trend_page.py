@@ -108,8 +108,8 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
         title = text("{mean}, change from the baseline", mean=mean)
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
     drawn = rows[:MAX_ENGINES]
-    ranges = trend.value_ranges([row.measured for row in drawn], same_span=True, include_zero=is_change)
-    pairs = list(zip(drawn, ranges, strict=True))
+    axes = trend.make_axes([row.measured for row in drawn], same_span=True, include_zero=is_change)
+    pairs = list(zip(drawn, axes, strict=True))
     picture = draw_rows(_measure_keys(rows, kind), timeline, pairs, kind, len(rows))
     form = number_format(kind)
     head = (_NIGHT, *(Text(text, text) for row in rows for text in (row.engine, "95 %", "n")))
@@ -148,9 +148,9 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
         for label, figures in zip(labels, (shares, grades), strict=True)
     ]
     rows = [row for row in rows if row.measured]
-    ranges = trend.value_ranges([row.measured for row in rows], same_span=False, include_zero=False)
+    axes = trend.make_axes([row.measured for row in rows], same_span=False, include_zero=False)
     keys = [(_DOT, text("a night")), (_ALARM, STATUS_TEXTS["assessor drift"])]
-    picture = draw_rows(keys, timeline, list(zip(rows, ranges, strict=True)), "mean")
+    picture = draw_rows(keys, timeline, list(zip(rows, axes, strict=True)), "mean")
     head = (_NIGHT, *labels, text("pairs"), text("drift"))
     table = tuple(
         (

@@ -13,8 +13,9 @@ from judge.cli.render import make_table, measure_width, print_table
 from judge.messages import Translator
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished
 from judge.nightly.record import EXIT_CODES, Status
-from judge.nightly.trend import NightTrend, Trend, TrendRange, value_ranges
+from judge.nightly.trend import NightTrend, Trend, make_axes
 from judge.nightly.trend_drawing import format_value
+from judge.report.charts.svg import Axis, make_axis
 from judge.report.display_text import fit_on_line, format_number, truncate_with_ellipsis
 
 #: The most nights that a line shows.
@@ -82,8 +83,8 @@ def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str
         [replace(value, ci95=None) for value in row.values[-NIGHTS:] if value]
         for row in trend.engines.values()
     ]
-    ranges = value_ranges(drawn_cells, same_span=True, include_zero=signed)
-    for (engine, row), axis in zip(trend.engines.items(), ranges, strict=True):
+    axes = make_axes(drawn_cells, same_span=True, include_zero=signed)
+    for (engine, row), axis in zip(trend.engines.items(), axes, strict=True):
         line = sparkline([value.value if value else None for value in row.values[-NIGHTS:]], axis)
         numbers = [
             format_number(end, "+.3f" if signed else ".3f") for end in (row.first, row.last, row.min, row.max)
@@ -95,15 +96,15 @@ def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str
     yield t("changed"), "".join("^" if night.changed else " " for night in nights), []
     shares = [share for share in trend.canaries if share is not None]
     if shares:
-        line = sparkline(trend.canaries[-NIGHTS:], TrendRange(0.0, 1.0))
+        line = sparkline(trend.canaries[-NIGHTS:], make_axis([0.0, 1.0]))
         ends = (shares[0], shares[-1], min(shares), max(shares))
         yield t("canaries"), line, list(map(format_number, ends))
 
 
-def sparkline(values: Sequence[float | None], axis: TrendRange) -> str:
+def sparkline(values: Sequence[float | None], axis: Axis) -> str:
     """Return the values as bars of eight heights, with a blank where there is none."""
     top = len(_BARS) - 1
-    return "".join(" " if value is None else _BARS[round(top * axis.position(value))] for value in values)
+    return "".join(" " if value is None else _BARS[round(top * axis.locate(value))] for value in values)
 
 
 def _notes(trend: Trend, t: Translator) -> Iterator[str]:

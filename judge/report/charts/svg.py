@@ -245,15 +245,21 @@ def name_grade(grade: int, name: Text) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Numbers along a line: `ticks` are round and evenly spaced; the first and the last are its ends."""
+    """Numbers along a line from `low` to `high`; `ticks` are round and evenly spaced."""
 
+    low: float
+    high: float
     ticks: tuple[float, ...]
     decimals: int
 
     def locate(self, value: float) -> float:
-        """Return the position of the value: 0 at the first tick, 1 at the last, clipped to both."""
-        first, last = self.ticks[0], self.ticks[-1]
-        return min(1.0, max(0.0, (value - first) / (last - first)))
+        """Return the position of the value: 0 at the low end, 1 at the high one, clipped to both."""
+        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+
+    def cut(self, low: float, high: float) -> Axis:
+        """Return the part of the axis from `low` to `high`."""
+        ticks = tuple(tick for tick in self.ticks if low <= tick <= high)
+        return Axis(low, high, ticks, self.decimals)
 
     def format_tick(self, tick: float, *, signed: bool = False, short: bool = False) -> str:
         """Return the tick as text: `signed` adds a plus, except for 0; `short` drops zeros at the end."""
@@ -266,6 +272,8 @@ class Axis:
 
 def make_axis(values: Iterable[float], count: int = 5) -> Axis:
     """Return an axis that holds all values, with about `count` steps of 1, 2 or 5 times a power of ten.
+
+    Its first and last tick are its ends.
 
     Values that are all equal, or none, get an axis around them that stays within 0 to 1 if they do.
     """
@@ -281,7 +289,7 @@ def make_axis(values: Iterable[float], count: int = 5) -> Axis:
     first, last = floor(low / size + _FLAT), ceil(high / size - _FLAT)
     decimals = max(0, -power)
     ticks = tuple(round(index * times * 10.0**power, decimals) for index in range(first, last + 1))
-    return Axis(ticks, decimals)
+    return Axis(ticks[0], ticks[-1], ticks, decimals)
 
 
 def choose_step(span: float, count: int) -> tuple[int, int]:

@@ -16,7 +16,8 @@ from judge.cli.render.trend_table import print_trend, sparkline
 from judge.errors import InputError
 from judge.messages import ENGLISH
 from judge.nightly import trend
-from judge.nightly.trend import Trend, TrendRange, TrendValue, make_trend
+from judge.nightly.trend import Trend, TrendValue, make_trend
+from judge.report.charts.svg import make_axis
 from tests.unit.nightly.records import month, night, written
 
 
@@ -34,7 +35,7 @@ def cell(lines: list[str], head: str, column: str) -> str:
 
 
 def test_a_sparkline_has_a_bar_a_night_and_a_blank_where_there_is_no_value() -> None:
-    assert sparkline([0.0, 1.0, None, 0.5, -3.0, 9.0], TrendRange(0.0, 1.0)) == "▁█ ▅▁█"
+    assert sparkline([0.0, 1.0, None, 0.5, -3.0, 9.0], make_axis([0.0, 1.0])) == "▁█ ▅▁█"
 
 
 def test_signs_stand_under_the_nights_they_are_of(tmp_path: Path) -> None:

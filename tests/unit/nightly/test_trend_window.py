@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.nightly.trend import TrendRange, TrendValue, value_ranges
+from judge.nightly.trend import TrendValue, make_axes
+from judge.report.charts.svg import make_axis
 
 numbers = st.floats(-1, 1)
 values = st.builds(
@@ -16,17 +17,18 @@ values = st.builds(
 
 @given(st.lists(st.lists(values, max_size=5), min_size=1, max_size=4), st.booleans(), st.booleans())
 def test_a_window_holds_all_of_its_values(strips: list[list[TrendValue]], alike: bool, zero: bool) -> None:
-    frames = value_ranges(strips, same_span=alike, include_zero=zero)
+    frames = make_axes(strips, same_span=alike, include_zero=zero)
     for frame, strip in zip(frames, strips, strict=True):
         ends = [end for each in strip for end in each.ci95 or ()] + ([0.0] if zero else [])
-        assert all(frame.low - 1e-9 <= end <= frame.low + frame.span + 1e-9 for end in ends)
-        assert all(0 <= frame.position(tick) <= 1 for tick, _ in frame.ticks())
+        assert all(frame.low - 1e-9 <= end <= frame.high + 1e-9 for end in ends)
+        assert all(0 <= frame.locate(tick) <= 1 for tick in frame.ticks)
     if alike:
-        assert len({frame.span for frame in frames}) == 1
+        spans = [frame.high - frame.low for frame in frames]
+        assert spans == pytest.approx([spans[0]] * len(spans))
 
 
 def test_slopes_compare_when_spans_are_alike() -> None:
-    flat, steep = value_ranges(
+    flat, steep = make_axes(
         [
             [TrendValue(0.50, None, 9), TrendValue(0.51, None, 9)],
             [TrendValue(0.1, None, 9), TrendValue(0.3, None, 9)],
@@ -34,12 +36,17 @@ def test_slopes_compare_when_spans_are_alike() -> None:
         same_span=True,
         include_zero=False,
     )
-    assert flat.position(0.51) - flat.position(0.50) == pytest.approx(0.01 / 0.22)
-    assert steep.position(0.3) - steep.position(0.1) == pytest.approx(0.2 / 0.22)
+    assert flat.locate(0.51) - flat.locate(0.50) == pytest.approx(0.01 / 0.22)
+    assert steep.locate(0.3) - steep.locate(0.1) == pytest.approx(0.2 / 0.22)
 
 
 def test_noise_is_no_mountain() -> None:
     values = [TrendValue(0.5, None, 9), TrendValue(0.5001, None, 9)]
-    (frame,) = value_ranges([values], same_span=True, include_zero=False)
-    assert frame.span == 0.02
-    assert list(TrendRange(0.0, 1.0).ticks()) == [(0.0, "0.0"), (0.5, "0.5"), (1.0, "1.0")]
+    (frame,) = make_axes([values], same_span=True, include_zero=False)
+    assert frame.high - frame.low == pytest.approx(0.02)
+    axis = make_axis([0.0, 1.0], 4)
+    assert [(tick, axis.format_tick(tick)) for tick in axis.ticks] == [
+        (0.0, "0.0"),
+        (0.5, "0.5"),
+        (1.0, "1.0"),
+    ]
