@@ -24,8 +24,8 @@ from judge.measure.pair_sampling import (
     compute_unit_gains,
     estimate_difference,
 )
-from judge.measure.ppi import ALPHA, MIN_DIFFERENT, CorrectedOutcome, decide_order
-from judge.measure.resampling import Interval, finite_interval, holm
+from judge.measure.ppi import ALPHA, CorrectedOutcome, decide_order
+from judge.measure.resampling import MIN_DIFFERING, Interval, finite_interval, holm
 from judge.messages import Message
 
 
@@ -153,14 +153,14 @@ def _explain_open(
 ) -> Iterator[Message]:
     """Yield why an order is open where that is not the width of an interval which more labels narrow."""
     for row, (draw, estimate) in zip(comparisons, estimates, strict=True):
-        if row.outcome == "open" and estimate.different < MIN_DIFFERENT:
+        if row.outcome == "open" and estimate.different < MIN_DIFFERING:
             yield Message(
                 "{a}, {b}: open, because people's labels tell them apart on {different:,} queries, and an"
                 " order needs {least}",
                 a=row.a,
                 b=row.b,
                 different=estimate.different,
-                least=MIN_DIFFERENT,
+                least=MIN_DIFFERING,
             )
         elif row.outcome == "open" and draw.labelled.all():
             yield Message(
@@ -220,7 +220,7 @@ def _compare(
     pairs = len(plan.engines) * (len(plan.engines) - 1) // 2
     p = np.ones(pairs)
     for number, (_, estimate) in enumerate(estimates):
-        if estimate.different >= MIN_DIFFERENT and (value := estimate.test()) is not None:
+        if estimate.different >= MIN_DIFFERING and (value := estimate.test()) is not None:
             p[number] = value
     adjusted = holm(p)
     # Holm compares the smallest p with alpha / m, the next with alpha / (m - 1), and stops at the first that
@@ -231,7 +231,7 @@ def _compare(
     for number, (draw, estimate) in enumerate(estimates):
         level = 1 - alpha / (pairs - min(int(order[number]), passed))
         lead = plan.means[0] - plan.means[number + 1]
-        interval = estimate.make_interval(level) if estimate.different >= MIN_DIFFERENT else None
+        interval = estimate.make_interval(level) if estimate.different >= MIN_DIFFERING else None
         comparisons.append(
             PlannedDifference(
                 a=plan.engines[0],

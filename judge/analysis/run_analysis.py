@@ -24,7 +24,7 @@ from judge.measure.bias import find_shared_vendors
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_summary import EngineResult, summarise_engines
-from judge.measure.formulas import finite_or_none
+from judge.measure.formulas import TIE, finite_or_none
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import (
     SERVED_MODEL_COLUMN,
@@ -35,7 +35,6 @@ from judge.measure.panel_agreement import (
 from judge.measure.score import Scores, score_columns, score_ideal_order
 from judge.measure.segments import compare_segments
 from judge.measure.sensitivity import check_own_lists, list_needed_measures, measure_flagged_sensitivity
-from judge.measure.simultaneous import TIE
 from judge.measure.stability import measure_stability
 from judge.records import LABEL, Judgment, Query
 

@@ -25,6 +25,7 @@ from judge.analysis.summary import (
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.dimensions import is_readable, make_question_pair, show_snippet
 from judge.errors import InputError
+from judge.measure.resampling import MIN_DIFFERING
 from judge.messages import Message
 from judge.records import Pair, Ranking
 
@@ -33,8 +34,6 @@ _MAX_REASON = 2_000
 REPLY_TOKENS = 100
 #: The most queries whose reasons the summary holds.
 _MAX_NOTES = 200
-#: With fewer queries that prefer one engine, none is named.
-_MIN_DECIDED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +159,7 @@ def _describe_preferences(
     outcome = Message("not separated")
     # Without an interval, all queries have the same preference.
     low, high = mean.ci95 or (mean.mean or 0.0, mean.mean or 0.0)
-    if wins + losses >= _MIN_DECIDED and (low > 0 or high < 0):
+    if wins + losses >= MIN_DIFFERING and (low > 0 or high < 0):
         outcome = Message("{engine} is preferred", engine=plan.a if low > 0 else plan.b)
     return Message(
         "{outcome}; {wins:,} queries prefer {a}, {losses:,} prefer {b}, {ties:,} are ties, of"

@@ -16,15 +16,13 @@ import numpy as np
 
 from judge.measure.agreement import PairedGrades
 from judge.measure.formulas import Floats, Ints, divide
-from judge.measure.resampling import StatisticValue, estimate_statistic, estimate_statistics
+from judge.measure.resampling import MIN_DIFFERING, StatisticValue, estimate_statistic, estimate_statistics
 from judge.messages import Message
 
 #: The probability that any engine is called favoured by chance, over all pairs of engines.
 ALPHA = 0.05
-#: Two engines with different biases on fewer queries get no interval.
-MIN_QUERIES = 6
 _TOO_FEW_QUERIES = Message(
-    "the biases of the two differ on fewer than {least} queries, which gives no range", least=MIN_QUERIES
+    "the biases of the two differ on fewer than {least} queries, which gives no range", least=MIN_DIFFERING
 )
 #: Variances below this are rounding.
 _ROUNDING = 1e-24
@@ -117,7 +115,7 @@ def _compute_margins(cells: Floats, one: Ints, other: Ints) -> Floats:
     margins: Floats = quantile * np.sqrt(np.where(variance > _ROUNDING, variance, 0.0))
     by_query = np.nan_to_num(_divide_sums(cells))
     different = (by_query[:, one] != by_query[:, other]).sum(0)
-    return np.where(np.minimum(fewest, different) < MIN_QUERIES, np.nan, margins)
+    return np.where(np.minimum(fewest, different) < MIN_DIFFERING, np.nan, margins)
 
 
 def _sum_by_engine(engines: int, engine: Ints, results: PairedGrades) -> Floats:

@@ -21,12 +21,10 @@ from typing import Literal
 
 import numpy as np
 
-from judge.measure.formulas import Floats, finite_or_none
-from judge.measure.resampling import Interval, finite_interval
+from judge.measure.formulas import TIE, Floats, finite_or_none
+from judge.measure.resampling import MIN_DIFFERING, Interval, finite_interval
 from judge.measure.score import Scores, mean_with_bounds, nan_mean
 from judge.measure.simultaneous import (
-    MIN_DIFFERING,
-    TIE,
     SimultaneousIntervals,
     compare_means,
     detectable_difference,

@@ -19,7 +19,7 @@ import numpy as np
 
 from judge.measure.columns import ResultColumns
 from judge.measure.formulas import Bools, Floats, Ints, divide, finite_or_none
-from judge.measure.resampling import Interval, finite_interval
+from judge.measure.resampling import LEVEL, Interval, finite_interval
 from judge.measure.score import Scores, mean_with_bounds, nan_mean
 
 
@@ -241,8 +241,6 @@ def compute_no_snippet_shares(results: ResultColumns) -> dict[str, float | None]
     return dict(zip(results.engines, map(finite_or_none, shares), strict=True))
 
 
-#: The level of the intervals.
-_LEVEL = 0.95
 #: From so many degrees of freedom on, the expansion is exact to 14 digits.
 _MANY = 1_000
 
@@ -255,7 +253,7 @@ def t_quantile(df: int) -> float:
     degrees of freedom, Newton's method solves the sums 26.7.3 (odd) and 26.7.4 (even) of the distribution.
     """
     # The import of scipy.special takes longer than scoring a small run, and most runs need no more of it.
-    z = NormalDist().inv_cdf((1 + _LEVEL) / 2)
+    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
     if df >= _MANY:
         square = z * z
         terms = (
@@ -279,5 +277,5 @@ def t_quantile(df: int) -> float:
         if df % 2:
             central = (central + atan(t / sqrt(df))) * 2 / pi
         density = density_at_0 * exp(-(df + 1) / 2 * log1p(t * t / df))
-        following = t + (_LEVEL - central) / (2 * density)
+        following = t + (LEVEL - central) / (2 * density)
     return t

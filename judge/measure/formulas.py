@@ -19,6 +19,8 @@ from judge.records import Scale
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+#: Values, and means of values, that are closer than this differ by rounding alone.
+TIE = 1e-12
 
 
 def compute_gains(measure: Measure, scale: Scale) -> Floats:

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.errors import InputError
-from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_gains
+from judge.measure.formulas import TIE, Bools, Floats, Ints, apply_formula, compute_gains
 from judge.measure.measures import Measure
-from judge.measure.ppi import TOLERANCE
 from judge.measure.resampling import Interval
 from judge.records import Scale, ScaleName
 
@@ -190,7 +189,7 @@ class EstimatedDifference:
         from scipy.special import stdtr
 
         low, high = self.bounds
-        if min(self.se) <= TOLERANCE or self.df < 1:
+        if min(self.se) <= TIE or self.df < 1:
             return None
         if low <= 0 <= high:
             return 1.0
@@ -201,7 +200,7 @@ class EstimatedDifference:
         """Return the t interval around the bounds, None where `test` has no p."""
         from scipy.special import stdtrit
 
-        if min(self.se) <= TOLERANCE or self.df < 1:
+        if min(self.se) <= TIE or self.df < 1:
             return None
         t = float(stdtrit(self.df, (1 + level) / 2))
         return self.bounds[0] - t * self.se[0], self.bounds[1] + t * self.se[1]
@@ -233,7 +232,7 @@ def estimate_difference(draw: LabelledDraw) -> EstimatedDifference:
         (means[1], means[2]) if missing else (means[0], means[0]),
         (errors[1], errors[2]) if missing else (errors[0], errors[0]),
         min(draw.queries - 1, int(labelled.sum()) - groups),
-        int((np.abs(by_label) > TOLERANCE).sum()),
+        int((np.abs(by_label) > TIE).sum()),
     )
 
 

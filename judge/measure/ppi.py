@@ -20,19 +20,15 @@ from typing import Literal
 import numpy as np
 
 from judge.errors import InputError
-from judge.measure.formulas import Bools, Floats, divide
-from judge.measure.resampling import Interval
+from judge.measure.formulas import TIE, Bools, Floats, divide
+from judge.measure.resampling import MIN_DIFFERING, Interval
 from judge.messages import Message
 
-#: A smaller difference is rounding.
-TOLERANCE = 1e-12
 #: Correction needs this many labelled queries, and this many with a value by labels; with fewer than
 #: `ENOUGH_LABELLED` values there is a warning.
 MIN_LABELLED = 20
 MIN_VALUES = 15
 ENOUGH_LABELLED = 50
-#: Two engines with different values by labels on fewer queries get no interval.
-MIN_DIFFERENT = 6
 #: The probability that any order is confirmed or reversed by chance, over all pairs of engines.
 ALPHA = 0.05
 #: The probability that a reserve is large enough, and the level of the share of queries it is for.
@@ -92,7 +88,7 @@ class LabelledSample:
     def lead(self) -> int:
         """Return 1 where the first engine has the higher mean by the assessor, -1 the second, 0 for a tie."""
         difference = self.assessor_values.mean() if self.assessor_values.size else 0.0
-        return int(np.sign(difference)) if abs(difference) > TOLERANCE else 0
+        return int(np.sign(difference)) if abs(difference) > TIE else 0
 
 
 def correct_mean(sample: LabelledSample, level: float) -> CorrectedEngineMean:
@@ -126,7 +122,7 @@ def correct_mean(sample: LabelledSample, level: float) -> CorrectedEngineMean:
     if weight:
         mean += weight * float(rest_part.mean() - labelled_part.mean())
         variance += weight**2 * float(rest_part.var(ddof=1)) / rest
-    se = variance**0.5 if variance > TOLERANCE**2 else 0.0
+    se = variance**0.5 if variance > TIE**2 else 0.0
     margin = float(stdtrit(n - 1, (1 + level) / 2)) * se
     return CorrectedEngineMean(
         assessor=float(sample.assessor_values.mean()),
@@ -152,7 +148,7 @@ def _tune_weight(error: Floats, here: Floats, there: Floats) -> tuple[float, Flo
     errors, values, products, squares = (
         array.sum() - np.concatenate([[0.0], array]) for array in (error, here, error * here, here**2)
     )
-    if there.size < 2 or np.ptp(np.concatenate([here, there])) <= TOLERANCE:
+    if there.size < 2 or np.ptp(np.concatenate([here, there])) <= TIE:
         return 0.0, errors[1:] / sizes[1:]
     totals = sizes + there.size
     covariance = (products - errors * values / sizes) / np.maximum(1, sizes - 1)
@@ -177,7 +173,7 @@ class CorrectedDifference(CorrectedEngineMean):
     have the higher corrected mean; ties of both go by name. The interval is simultaneous: with probability
     95 % the intervals of all pairs contain their differences (Bonferroni; Dunn 1961, JASA 56, 52). `p` is
     that of a two-sided t test, and `p_adjusted` is p times the number of pairs, at most 1. On `different`
-    labelled queries people's grades separate the two; with fewer than `MIN_DIFFERENT` of them there is no
+    labelled queries people's grades separate the two; with fewer than `MIN_DIFFERING` of them there is no
     interval.
 
     The `outcome` for the order by the assessor is confirmed or reversed when the interval excludes 0, which
@@ -302,7 +298,7 @@ def _swap_engines(pair: LabelledSample) -> LabelledSample:
 def _correct_pair(pair: LabelledSample, level: float) -> tuple[LabelledSample, CorrectedEngineMean]:
     """Return the pair and its correction; where the assessor ties it, the better one by labels first."""
     corrected = correct_mean(pair, level)
-    if pair.lead or corrected.corrected >= -TOLERANCE:
+    if pair.lead or corrected.corrected >= -TIE:
         return pair, corrected
     return _swap_engines(pair), correct_mean(_swap_engines(pair), level)
 
@@ -374,8 +370,8 @@ def _name_engines(sample: LabelledSample) -> str:
 def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedDifference]:
     for difference in samples:
         sample, mean = _correct_pair(difference, 1 - ALPHA / len(samples))
-        different = int((np.abs(sample.human) > TOLERANCE).sum())
-        ci95, p = (mean.ci95, compute_two_sided_p(mean)) if different >= MIN_DIFFERENT else (None, None)
+        different = int((np.abs(sample.human) > TIE).sum())
+        ci95, p = (mean.ci95, compute_two_sided_p(mean)) if different >= MIN_DIFFERING else (None, None)
         outcome = decide_order(sample.lead, ci95)
         a, b = sample.engines
         values = {name: getattr(mean, name) for name in CorrectedEngineMean.__slots__}

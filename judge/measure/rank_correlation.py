@@ -12,14 +12,12 @@ from itertools import combinations
 
 import numpy as np
 
-from judge.measure.formulas import Bools, Floats
+from judge.measure.formulas import TIE, Bools, Floats
 from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, nan_mean
 from judge.messages import Message
 
 _NO_TAU = Message("fewer than 2 engines, or one side holds all engines equal")
-#: A smaller difference of scores is rounding.
-_TIE = 1e-12
 
 
 def tau(first: Floats, second: Floats) -> float | None:
@@ -87,7 +85,7 @@ def find_swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[t
 def _compare_pairs(scores: Floats) -> Floats:
     """Return (engines, engines): 1 where the row has the higher score, -1 the lower, 0 for a tie."""
     difference = np.subtract.outer(scores, scores)
-    return np.where(np.abs(difference) > _TIE, np.sign(difference), 0.0)
+    return np.where(np.abs(difference) > TIE, np.sign(difference), 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,11 @@ from judge.measure.formulas import Bools, Floats, Ints, divide
 from judge.messages import Message
 
 RESAMPLES = 10_000
+#: The level of intervals.
+LEVEL = 0.95
 SEED = 0
+#: With fewer differences from 0, p cannot be below 0.05: 2 / 2**5 is above it.
+MIN_DIFFERING = 6
 #: Sums that differ by less, relative to the sum of absolute values, are equal.
 _TIE = 1e-9
 #: The normal quantile of a 95 % interval.
@@ -172,7 +176,6 @@ def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, lev
 #: A function from (..., cells) sums to (...) values, NaN where undefined, and the reason for NaN.
 Statistic = tuple[Callable[[Floats], Floats], str]
 
-_LEVEL = 0.95
 _ONE_QUERY = Message("it comes from one query, which gives no range")
 _RARELY_DEFINED = Message("with other queries it would often be undefined, so no range can be given")
 
@@ -210,7 +213,7 @@ def estimate_statistics(
     The statistics named in `shares` are shares of counts; they have an interval at 0 and at 1, too.
     """
     functions = [function for function, _ in statistics.values()]
-    intervals = bootstrap_intervals(cells, functions, level=_LEVEL)
+    intervals = bootstrap_intervals(cells, functions, level=LEVEL)
     results = {
         name: _make_estimate(float(function(cells.sum(0))), interval, why, len(cells))
         for (name, (function, why)), interval in zip(statistics.items(), intervals, strict=True)
@@ -228,7 +231,7 @@ def _widen_share(
     if share.ci95 is None or share.value not in (0.0, 1.0):
         return share
     trials = int((~np.isnan(statistic(cells))).sum())
-    likely = ((1 - _LEVEL) / 2) ** (1 / trials)
+    likely = ((1 - LEVEL) / 2) ** (1 / trials)
     low, high = share.ci95
     return replace(share, ci95=(low, 1 - likely) if share.value == 0 else (likely, high))
 

@@ -16,15 +16,13 @@ import numpy as np
 
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
-from judge.measure.formulas import Bools, Floats
+from judge.measure.formulas import TIE, Bools, Floats
 from judge.measure.measures import Measure
 from judge.measure.score import Scores, nan_mean, score_columns
 from judge.records import Scale
 
 #: A smaller difference of means is not worth a warning.
 _MIN_DIFFERENCE = 0.02
-#: A smaller difference of means is rounding.
-_TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +203,7 @@ def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> st
 
 def _find_swapped(engines: Mapping[str, FlaggedMeans]) -> Iterator[tuple[str, str]]:
     def is_better(first: float | None, second: float | None) -> bool:
-        return first is not None and second is not None and first - second > _TIE
+        return first is not None and second is not None and first - second > TIE
 
     for (one, first), (two, second) in permutations(engines.items(), 2):
         if is_better(first.unchanged, second.unchanged) and (

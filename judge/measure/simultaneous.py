@@ -15,23 +15,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.measure.formulas import Bools, Floats, divide
-from judge.measure.resampling import SEED, draw_queries, round_to_grid
+from judge.measure.formulas import TIE, Bools, Floats, divide
+from judge.measure.resampling import LEVEL, MIN_DIFFERING, RESAMPLES, SEED, draw_queries, round_to_grid
 
-LEVEL = 0.95
-_RESAMPLES = 10_000
 #: Above this number of values (queries × columns) fewer resamples are drawn.
 _LARGE_INPUT, _RESAMPLES_OF_LARGE_INPUT = 2**20, 4_000
 #: With so many queries the standard errors are so small that an interval moves by about 0.0002 between
 #: seeds: fewer resamples are enough, and even fewer with many columns, whose largest |t| varies less.
 _MANY_QUERIES, _RESAMPLES_OF_MANY_QUERIES = 2_000, 2_500
 _MANY_COLUMNS, _RESAMPLES_OF_MANY_COLUMNS = 300, 1_500
-#: With fewer differences from 0, p cannot be below 0.05: 2 / 2**5 is above it.
-MIN_DIFFERING = 6
 #: A contrast needs this many queries in each group: a resample of a smaller one is often one query.
 MIN_GROUP_SIZE = 10
-#: Differences on a query that are smaller than this are rounding.
-TIE = 1e-12
 #: A variance below this share of the largest squared difference is rounding.
 _NO_VARIANCE = 1e-12
 #: The standard normal quantile of 0.8, the power that planning asks for.
@@ -193,7 +187,7 @@ def count_resamples(differences: Floats, families: int) -> int:
     if len(differences) >= _MANY_QUERIES and families == 1:
         many_columns = differences.shape[-1] >= _MANY_COLUMNS
         return _RESAMPLES_OF_MANY_COLUMNS if many_columns else _RESAMPLES_OF_MANY_QUERIES
-    return _RESAMPLES if differences.size <= _LARGE_INPUT else _RESAMPLES_OF_LARGE_INPUT
+    return RESAMPLES if differences.size <= _LARGE_INPUT else _RESAMPLES_OF_LARGE_INPUT
 
 
 def _squared_t(mean: Floats, variance: Floats, scale: Floats) -> Floats:

@@ -24,6 +24,7 @@ from judge.config.nightly import NightlyConfig
 from judge.dataset.validation import short_hash
 from judge.errors import ASSESSOR_ERRORS
 from judge.measure.formulas import Floats
+from judge.measure.resampling import SEED
 from judge.messages import Message
 from judge.nightly.record import CanaryResults
 from judge.records import Judgment
@@ -37,7 +38,6 @@ CANARIES_PER_QUERY = 4
 Grades = Mapping[tuple[str, str], Sequence[int]]
 
 _SHUFFLES = 4_000
-_SEED = 0
 _TIE = 1e-9
 
 
@@ -207,7 +207,7 @@ def find_grade_drift(comparison: GradeComparison, config: NightlyConfig) -> tupl
 
 def _permutation_p(now: Sequence[Floats], then: Sequence[Floats], flip_rate: float) -> tuple[float, float]:
     """Return the p values of the sum of absolute changes over all pairs, and of the sum of changes."""
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(SEED)
     observed = np.zeros(2)
     shuffled = np.zeros((2, _SHUFFLES))
     for moves, random_moves in _shuffle_moves(now, then, rng):

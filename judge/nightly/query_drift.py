@@ -8,16 +8,14 @@ from math import log
 import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
-from judge.measure.formulas import Ints
+from judge.measure.formulas import TIE, Ints
+from judge.measure.resampling import SEED
 from judge.messages import Message
 from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.records import Query
 
 #: How often the texts of queries are assigned to two nights at random.
 _RANDOM_SPLITS = 200
-_SEED = 0
-#: Distances that differ by less are equal.
-_TIE = 1e-12
 #: Below this p the texts of the queries differ by more than chance explains.
 _TEXT_ALPHA = 0.01
 #: A query of the baseline covers one with at least this cosine: on logs of real queries, 96 % of reworded
@@ -69,7 +67,7 @@ def measure_coverage(tonight: Sequence[str], baseline: Sequence[str]) -> tuple[f
         return None, ()
     baseline_texts = set(baseline)
     new = [text for text in tonight if text not in baseline_texts]
-    drawn = np.random.default_rng(_SEED).permutation(len(new))[:_MAX_COMPARED]
+    drawn = np.random.default_rng(SEED).permutation(len(new))[:_MAX_COMPARED]
     compared = [new[at] for at in sorted(drawn)]
     grams, text_of_gram = _count_grams([*compared, *sorted(baseline_texts)])
     sets = sparse.csr_array((np.ones(len(grams)), (text_of_gram, grams)))
@@ -80,7 +78,7 @@ def measure_coverage(tonight: Sequence[str], baseline: Sequence[str]) -> tuple[f
         (units[start : min(start + _CHUNK, len(compared))] @ baseline_units).max(axis=1).toarray().ravel()
         for start in range(0, len(compared), _CHUNK)
     ]
-    is_covered = np.concatenate([np.zeros(0), *nearest]) >= _COVERING - _TIE
+    is_covered = np.concatenate([np.zeros(0), *nearest]) >= _COVERING - TIE
     share_of_new = float(is_covered.mean()) if compared else 1.0
     uncovered = tuple(text for text, covered in zip(compared, is_covered, strict=True) if not covered)
     return 1 - (1 - share_of_new) * len(new) / len(tonight), uncovered
@@ -152,13 +150,13 @@ def measure_text_distance(
     grams, text_of_gram = _count_grams([*one, *other])
     if not one or not other or not len(grams):
         return None, None, None
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(SEED)
     side = np.repeat([0, 1], [len(one), len(other)])
     distance = _divergence(grams, side[text_of_gram])
     by_chance = np.array(
         [_divergence(grams, rng.permutation(side)[text_of_gram]) for _ in range(_RANDOM_SPLITS)]
     )
-    p = (1 + (by_chance >= distance - _TIE).sum()) / (1 + _RANDOM_SPLITS)
+    p = (1 + (by_chance >= distance - TIE).sum()) / (1 + _RANDOM_SPLITS)
     return distance, float(by_chance.mean()), float(p)
 
 

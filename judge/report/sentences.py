@@ -12,6 +12,7 @@ from statistics import median
 
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison, describe_outcome
+from judge.measure.formulas import TIE
 from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners, OwnListReversal
 from judge.messages import Translator
@@ -20,8 +21,6 @@ from judge.report.display_text import count_pairs, count_queries, format_interva
 
 #: Below so many queries the simultaneous intervals are only approximate.
 FEW_QUERIES = 10
-#: Means that are closer than this are equal but for rounding.
-TIE = 1e-12
 
 
 def name_dimension(t: Translator, name: str) -> str:

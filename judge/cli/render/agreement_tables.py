@@ -15,9 +15,9 @@ from judge.cli.render import format_number, format_range, make_table
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
 from judge.measure.measures import parse_measure
-from judge.measure.ppi import MIN_DIFFERENT, CorrectedDifference, MeasureCalibration
+from judge.measure.ppi import CorrectedDifference, MeasureCalibration
 from judge.measure.rank_correlation import EngineOrders
-from judge.measure.resampling import StatisticValue
+from judge.measure.resampling import MIN_DIFFERING, StatisticValue
 from judge.messages import Message, Translator
 from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals
 from judge.report.charts.svg import name_mean
@@ -353,11 +353,11 @@ def _correction(
     yield from map(t, calibration.warnings)
     if len(calibration.comparisons) > 1:
         yield t("The ranges of differences hold for all pairs at once, those of engines for each one alone.")
-    alike = [(pair.a, pair.b) for pair in calibration.comparisons if pair.different < MIN_DIFFERENT]
+    alike = [(pair.a, pair.b) for pair in calibration.comparisons if pair.different < MIN_DIFFERING]
     if alike:
         yield t(
             "No range, for people's grades tell them apart on fewer than {least} labelled queries: {pairs}",
-            least=MIN_DIFFERENT,
+            least=MIN_DIFFERING,
             pairs=_list_pairs(alike, t, t(" and ")),
         )
     yield from _outcomes(calibration.comparisons, t)

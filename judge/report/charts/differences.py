@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
+from judge.measure.formulas import TIE
 from judge.messages import Text, text
 from judge.report import display_text
 from judge.report.charts import svg
@@ -45,7 +46,6 @@ _HEAD = (
 MAX_BARS = 400
 #: With more bars than this no gap is left between them.
 _APART = 120
-_TIE = 1e-12
 _NUMBERS = 0.1
 _BARS_TOP = 26
 _BARS_HEIGHT = 150
@@ -167,8 +167,8 @@ class QueryDifferences:
 
     def count(self) -> tuple[int, int, int]:
         """Return on how many queries `a` is ahead, both are equal, and `b` is ahead."""
-        ahead = sum(value > _TIE for value in self.values)
-        behind = sum(value < -_TIE for value in self.values)
+        ahead = sum(value > TIE for value in self.values)
+        behind = sum(value < -TIE for value in self.values)
         return ahead, len(self.values) - ahead - behind, behind
 
 

@@ -14,6 +14,7 @@ from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
+from judge.measure.formulas import TIE
 from judge.messages import Text, text
 from judge.report import display_text
 
@@ -40,8 +41,6 @@ ENGINE = text("engine")
 _FLAT = 1e-9
 #: How much is shown around values that are all the same.
 _AROUND = 0.1
-#: Bounds that differ from the value by less are rounding.
-_NO_WIDTH = 1e-12
 #: The width of the names of the rows, as a fraction of the column.
 NAMES = 0.31
 #: The height of a row in pixels, and of the numbers under a panel.
@@ -329,7 +328,7 @@ def make_range(
         return None
     low, high = bounds or (None, None)
     unsure = None
-    if low is not None and high is not None and max(value - low, high - value) > _NO_WIDTH:
+    if low is not None and high is not None and max(value - low, high - value) > TIE:
         unsure = low, high
     return ValueRange(value, (interval[0], interval[1]) if interval else None, unsure)
 
