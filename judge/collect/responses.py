@@ -14,7 +14,7 @@ from typing import Any
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
 from judge.messages import Message
 from judge.models.endpoint import public_part
-from judge.models.error_mapping import ErrorResponse, ErrorRule
+from judge.models.error_mapping import BAD_REQUEST, ErrorResponse, ErrorRule
 
 #: The separator of passages that an engine returns as a list.
 _SEPARATOR = " … "
@@ -60,7 +60,6 @@ RULES = (
     # A success that holds an unknown error.
     ErrorRule("server_error", RetryableError, statuses=frozenset(range(200, 300))),
 )
-_BAD_REQUEST = ErrorRule("bad_request", RequestRejected)
 #: Kinds of errors that may concern every request.
 _ERRORS_OF_ENGINE = frozenset({"auth", "rate_limit"})
 
@@ -74,7 +73,7 @@ def classify_response(
     refuses every request, `""` if it is the key.
     """
     response = ErrorResponse.of(status, _normalise(body), headers)
-    rule = next((rule for rule in RULES if rule.fits(response)), _BAD_REQUEST)
+    rule = next((rule for rule in RULES if rule.fits(response)), BAD_REQUEST)
     message = _redirect_message(response) or response.message.strip().removeprefix(f"{status}: ")
     response = replace(response, message=message)
     return rule.make_error(response, *secrets, hint=hint if rule.kind in _ERRORS_OF_ENGINE else "")

@@ -15,7 +15,7 @@ from itertools import combinations, product
 import numpy as np
 
 from judge.measure.agreement import PairedGrades
-from judge.measure.formulas import Floats, Ints, divide
+from judge.measure.formulas import Floats, Ints, divide_sums
 from judge.measure.resampling import MIN_DIFFERING, StatisticValue, estimate_statistic, estimate_statistics
 from judge.messages import Message
 
@@ -76,7 +76,7 @@ def find_widest_gap(engines: Sequence[str], engine: Ints, results: PairedGrades)
     are not significant: an engine with two results can be far from all others by chance.
     """
     cells = _sum_by_engine(len(engines), engine, results)
-    biases = _divide_sums(cells.sum(0))
+    biases = divide_sums(cells.sum(0))
     measured = [index for index in range(len(engines)) if not np.isnan(biases[index])]
     order = sorted(measured, key=lambda index: (-biases[index], engines[index]))
     pairs = list(combinations(order, 2))
@@ -105,7 +105,7 @@ def _compute_margins(cells: Floats, one: Ints, other: Ints) -> Floats:
     from scipy.special import stdtrit
 
     queries = len(cells)
-    without = _divide_sums(cells.sum(0) - cells)
+    without = divide_sums(cells.sum(0) - cells)
     differences = without[:, one] - without[:, other]
     variance = differences.var(0) * (queries - 1)
     present = (cells[..., 1] > 0).sum(0)
@@ -113,7 +113,7 @@ def _compute_margins(cells: Floats, one: Ints, other: Ints) -> Floats:
     quantile = stdtrit(np.maximum(1, fewest - 1), 1 - ALPHA / 2 / len(one))
     # A smaller variance is rounding.
     margins: Floats = quantile * np.sqrt(np.where(variance > _ROUNDING, variance, 0.0))
-    by_query = np.nan_to_num(_divide_sums(cells))
+    by_query = np.nan_to_num(divide_sums(cells))
     different = (by_query[:, one] != by_query[:, other]).sum(0)
     return np.where(np.minimum(fewest, different) < MIN_DIFFERING, np.nan, margins)
 
@@ -130,17 +130,13 @@ def _sum_by_engine(engines: int, engine: Ints, results: PairedGrades) -> Floats:
 def _make_engine_bias(cells: Floats, shared: StatisticValue) -> EngineLabelBias:
     present = cells[cells[:, 1] > 0]
     # Resamples of one query with results give an interval without width.
-    bias = estimate_statistic(present, _divide_sums, _NO_RESULT) if len(present) == 1 else shared
+    bias = estimate_statistic(present, divide_sums, _NO_RESULT) if len(present) == 1 else shared
     return EngineLabelBias(int(present[:, 1].sum()), len(present), bias)
 
 
 def _compute_bias(engine: int, sums: Floats) -> Floats:
     """Return the mean of one engine from (..., 2 × engines) sums."""
-    return _divide_sums(sums[..., 2 * engine : 2 * engine + 2])
-
-
-def _divide_sums(sums: Floats) -> Floats:
-    return divide(sums[..., 0], sums[..., 1], np.nan)
+    return divide_sums(sums[..., 2 * engine : 2 * engine + 2])
 
 
 #: Names of the models and engines of each vendor. A word of a name matches when it equals one of these,

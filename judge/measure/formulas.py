@@ -111,6 +111,11 @@ def divide(dividend: Floats, divisor: Floats, otherwise: float | Floats) -> Floa
     return np.divide(dividend, divisor, out=out, where=np.broadcast_to(divisor > 0, shape))
 
 
+def divide_sums(sums: Floats) -> Floats:
+    """Return the first of (..., 2) sums divided by the second, NaN where that is not above 0."""
+    return divide(sums[..., 0], sums[..., 1], np.nan)
+
+
 def finite_or_none(value: float | np.float64) -> float | None:
     """Return `value`, None for NaN and infinity."""
     return float(value) if np.isfinite(value) else None

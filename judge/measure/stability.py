@@ -14,7 +14,7 @@ import numpy as np
 
 from judge.measure.agreement import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.arrays import NO_GRADE
-from judge.measure.formulas import Floats, Ints, divide, finite_or_none
+from judge.measure.formulas import Floats, Ints, divide_sums, finite_or_none
 from judge.measure.rank_correlation import tau
 from judge.measure.resampling import StatisticValue, estimate_statistic
 from judge.measure.score import Scores, nan_mean
@@ -221,11 +221,8 @@ def _count_grades(grades: Ints, levels: int) -> Ints:
 
 
 def _estimate_share(query: Ints, counts: Floats, totals: Floats) -> StatisticValue:
-    def share(sums: Floats) -> Floats:
-        return divide(sums[..., 0], sums[..., 1], np.nan)
-
     cells = _sum_by_query(query, np.stack([counts, totals], axis=1))
-    return estimate_statistic(cells, share, _NO_REPEAT, share=True)
+    return estimate_statistic(cells, divide_sums, _NO_REPEAT, share=True)
 
 
 def _estimate_alpha(query: Ints, counts: Ints) -> StatisticValue:

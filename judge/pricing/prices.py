@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -28,26 +29,6 @@ SHIPPED_PRICES = Path(__file__).with_name("prices.toml")
 #: The most results of a query that the list price of an engine is for.
 LISTED_RESULTS = 10
 _Money = Annotated[float, Field(ge=0, description="a price in USD per million tokens, such as 0.4")]
-
-
-class _TableRow(BaseModel, frozen=True):
-    """A row [[prices]] of a TOML file."""
-
-    model_config = STRICT
-
-    models: Annotated[
-        tuple[str, ...],
-        Field(strict=False, min_length=1, description="a list of names such as ['qwen-plus']"),
-    ]
-    endpoint: str = "*"
-    input: _Money
-    output: _Money
-    cached: _Money | None = None
-    batch: Annotated[ShareValue, Field(description="the share of the price in a batch, such as 0.5")] = (
-        BATCH_SHARE
-    )
-    as_of: Annotated[date, Field(description="the day of the price, such as 2026-11-01")]
-    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +61,34 @@ class Price:
 FREE_PRICE = Price(0.0, 0.0, 0.0, source="no server is called")
 
 
-@dataclass(frozen=True, slots=True)
-class PriceRow:
-    """One row of a table: the price of `models` at the server `endpoint`.
+class PriceRow(BaseModel, frozen=True):
+    """A row [[prices]] of a TOML file: the price of `models` at the server `endpoint`.
 
-    Both are patterns, in which `*` stands for any characters and `?` for any one.
+    Both are patterns, in which `*` stands for any characters and `?` for any one. Cached input costs as much
+    as fresh input where `cached` is None.
     """
 
-    models: tuple[str, ...]
-    endpoint: str
-    price: Price
+    model_config = STRICT
+
+    models: Annotated[
+        tuple[str, ...],
+        Field(strict=False, min_length=1, description="a list of names such as ['qwen-plus']"),
+    ]
+    endpoint: str = "*"
+    input: _Money
+    output: _Money
+    cached: _Money | None = None
+    batch: Annotated[ShareValue, Field(description="the share of the price in a batch, such as 0.5")] = (
+        BATCH_SHARE
+    )
+    as_of: Annotated[date, Field(description="the day of the price, such as 2026-11-01")]
+    source: str = ""
+
+    @cached_property
+    def price(self) -> Price:
+        """The price of this row."""
+        cached = self.input if self.cached is None else self.cached
+        return Price(self.input, self.output, cached, self.as_of.isoformat(), self.source, self.batch)
 
     def matches(self, model: str, endpoint: str) -> bool:
         """Return whether this row prices `model`, e.g. `openai:gpt-6-luna`, at the address `endpoint`."""
@@ -113,17 +112,12 @@ def find_price(rows: Iterable[PriceRow], model: str, endpoint: str) -> Price | N
 
 
 def read_prices(table: Iterable[Mapping[str, Any]], source: str) -> tuple[PriceRow, ...]:
-    """Return the rows of a table from the file `source`; raise InputError that names row and field.
-
-    A row without `endpoint` is for any server; one without `cached` charges cached input like fresh input.
-    """
-    rows = []
-    for number, fields in enumerate(table, start=1):
-        row = validate_table(_TableRow, fields, f"{source}: [[prices]] row {number}")
-        cached = row.input if row.cached is None else row.cached
-        price = Price(row.input, row.output, cached, row.as_of.isoformat(), row.source or source, row.batch)
-        rows.append(PriceRow(row.models, row.endpoint, price))
-    return tuple(rows)
+    """Return the rows of a table from the file `source`; raise InputError that names row and field."""
+    rows = (
+        validate_table(PriceRow, fields, f"{source}: [[prices]] row {number}")
+        for number, fields in enumerate(table, start=1)
+    )
+    return tuple(row if row.source else row.model_copy(update={"source": source}) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)

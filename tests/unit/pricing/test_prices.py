@@ -60,7 +60,8 @@ def test_a_request_in_a_batch_costs_a_share_of_the_price() -> None:
 def test_a_row_is_for_its_models_at_its_servers(
     models: list[str], endpoint: str, model: str, address: str, *, fits: bool
 ) -> None:
-    assert PriceRow(tuple(models), endpoint, Price(1, 1, 1)).matches(model, address) == fits
+    row = PriceRow(models=tuple(models), endpoint=endpoint, input=1.0, output=1.0, as_of=date(2026, 11, 1))
+    assert row.matches(model, address) == fits
 
 
 def test_the_first_row_that_fits_gives_the_price_with_its_day_and_source() -> None:
