@@ -265,8 +265,20 @@ _LEFT, _WIDTH = 0.08, 0.9
 _PLOT_TOP, _PLOT_BOTTOM = 52.0, 272.0
 #: Labels closer than this, as a fraction of the width and in pixels, would overlap.
 _NEAR, _LINE = 0.35, 14.0
-#: From here on a label stands left of its point.
+#: From here on a label stands left of its point where both sides are free.
 _TURN = 0.6
+#: Pixels of a letter, and of the picture on a usual screen: the width of a label is estimated.
+_LETTER, _USUAL_WIDTH = 7.0, 640.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Where the point and the interval of an engine are: a fraction of the width, and pixels from the top."""
+
+    x: float
+    y: float
+    top: float
+    bottom: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,19 +355,22 @@ def _draw_picture(points: Sequence[_Point], measure: str) -> Iterator[Markup]:
         x = _LEFT + _WIDTH * across.locate(tick)
         yield svg.draw_text(across.format_tick(tick), "tick", x, _PLOT_BOTTOM + 16, "middle")
     yield svg.draw_text(text("USD per 1,000 queries"), "note", _LEFT + _WIDTH, _PLOT_BOTTOM + 32, "end")
-    placed: list[tuple[float, float]] = []
+    lines = []
     for point in drawn_points:
         x, y = _LEFT + _WIDTH * across.locate(point.usd), _locate(up, point.mean.value)
-        marks = [svg.draw_dot(x, y, "dot")]
-        if point.mean.interval:
-            low, high = (_locate(up, end) for end in point.mean.interval)
-            marks.insert(0, svg.draw_line(x, x, low, high, "whisker"))
-        yield svg.add_tooltip(point.describe(measure), *marks)
+        low, high = (_locate(up, end) for end in point.mean.interval or (point.mean.value,) * 2)
+        lines.append(_Line(x, y, high, low))
+        marks = [svg.draw_line(x, x, low, high, "whisker")] if point.mean.interval else []
+        yield svg.add_tooltip(point.describe(measure), *marks, svg.draw_dot(x, y, "dot"))
+    # Labels are above all intervals: where one has to cross an interval, its outline interrupts that.
+    placed: list[tuple[float, float]] = []
+    for point, line in zip(drawn_points, lines, strict=True):
+        y = line.y
         # The best point is first, so a label moves down past those that are there.
-        while any(abs(x - left) < _NEAR and abs(y - top) < _LINE for left, top in placed):
+        while any(abs(line.x - left) < _NEAR and abs(y - top) < _LINE for left, top in placed):
             y += 1
-        placed.append((x, y))
-        yield _draw_label(point.engine, x, y)
+        placed.append((line.x, y))
+        yield _draw_label(point.engine, line.x, y, lines)
     if note := svg.note_omitted_engines(len(points), _PLOT_BOTTOM + 32):
         yield from note
 
@@ -364,8 +379,18 @@ def _locate(axis: Axis, value: float) -> float:
     return _PLOT_BOTTOM - (_PLOT_BOTTOM - _PLOT_TOP) * axis.locate(value)
 
 
-def _draw_label(engine: str, x: float, y: float) -> Markup:
+def _draw_label(engine: str, x: float, y: float, lines: Sequence[_Line]) -> Markup:
+    """Return the label of the point at (x, y), on the side where no other interval crosses it, if any."""
     name = svg.shorten_name(engine, 20)
-    if x < _TURN:
-        return svg.draw_inset(x, 1 - x, svg.draw_text(name, "name", "8", y + 4))
-    return svg.draw_inset(0, x, svg.draw_inset(1, 0, svg.draw_text(name, "name", "-8", y + 4, "end")))
+    width = (8 + _LETTER * len(name)) / _USUAL_WIDTH
+    right, left = (x, x + width), (x - width, x)
+    sides = [right, left] if x < _TURN else [left, right]
+    fitting = [side for side in sides if side[0] >= 0 and side[1] <= 1]
+    crossing = [
+        line for line in lines if line.x != x and line.top - _LINE / 2 <= y <= line.bottom + _LINE / 2
+    ]
+    free = [side for side in fitting if not any(side[0] <= line.x <= side[1] for line in near)]
+    if [*free, *fitting, *sides][0] == right:
+        return svg.draw_inset(x, 1 - x, svg.draw_text(name, "name outlined", "8", y + 4))
+    text_at_end = svg.draw_text(name, "name outlined", "-8", y + 4, "end")
+    return svg.draw_inset(0, x, svg.draw_inset(1, 0, text_at_end))

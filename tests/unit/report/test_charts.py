@@ -326,3 +326,27 @@ def test_quality_stands_against_price_and_engines_without_a_price_are_named() ->
     assert len(labels) == 3
     assert all(abs(one - other) >= 14 for one, other in combinations(labels[1:], 2))
     assert "prices" not in {chart.id for chart in charts_of(run)}
+
+
+@pytest.mark.parametrize(
+    ("usd", "sides"),
+    [
+        # The interval of C crosses the height of B at the left of B, that of A at the right is far away.
+        ({"A": 8.0, "B": 6.4, "C": 6.25}, {"A": "left", "B": "right", "C": "left"}),
+        ({"A": 8.0, "B": 2.0, "C": 1.0}, {"A": "left", "B": "right", "C": "right"}),
+        ({"A": 8.0, "B": 1.85, "C": 2.0}, {"A": "left", "B": "left", "C": "right"}),
+    ],
+)
+def test_a_label_stands_where_no_interval_crosses_it(usd: dict[str, float], sides: dict[str, str]) -> None:
+    best = {("q1", "A"), ("q2", "B"), ("q2", "C")}
+    grades = {(query, name): 3 * ((query, name) in best) for query in ("q1", "q2") for name in "ABC"}
+    run = make_run({name: {"q1": [name], "q2": [name]} for name in "ABC"}, grades)
+    summary = summary_of(run)
+    costs = {name: {PRICE: DimensionMean(price, None, 2)} for name, price in usd.items()}
+    priced = replace(summary, dimensions={"costs": DimensionSummary(costs)})
+    charts = {chart.id: chart for chart in draw_charts(priced, chart_data(priced, entries_of(run)), None)}
+    labels = {
+        each.text: "left" if each.get("text-anchor") == "end" else "right"
+        for each in elements(charts["prices"], "text", "outlined")
+    }
+    assert labels == sides
