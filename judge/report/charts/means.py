@@ -386,9 +386,7 @@ def _draw_label(engine: str, x: float, y: float, lines: Sequence[_Line]) -> Mark
     right, left = (x, x + width), (x - width, x)
     sides = [right, left] if x < _TURN else [left, right]
     fitting = [side for side in sides if side[0] >= 0 and side[1] <= 1]
-    crossing = [
-        line for line in lines if line.x != x and line.top - _LINE / 2 <= y <= line.bottom + _LINE / 2
-    ]
+    near = [line for line in lines if line.x != x and line.top - _LINE / 2 <= y <= line.bottom + _LINE / 2]
     free = [side for side in fitting if not any(side[0] <= line.x <= side[1] for line in near)]
     if [*free, *fitting, *sides][0] == right:
         return svg.draw_inset(x, 1 - x, svg.draw_text(name, "name outlined", "8", y + 4))
