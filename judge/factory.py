@@ -394,9 +394,11 @@ def open_batch_apis(config: Config, assessors: Sequence[Assessor]) -> list[Batch
     apis = []
     for assessor in assessors if config.batch else ():
         if not isinstance(assessor.model, BatchModel):
+            forms = (provider.spelling for provider in PROVIDERS.values() if provider.has_batches)
             raise SetupError(
-                "{model} has no Batch API; omit --batch, or use openai:NAME or dashscope:NAME",
+                "{model} has no Batch API; omit --batch, or use {forms}",
                 model=assessor.model.name,
+                forms=join_messages(forms, "{left} or {right}"),
             )
         apis.append(assessor.model.open_batch_api())
     return apis

@@ -15,7 +15,6 @@ from judge.errors import InputError
 from judge.models import EMBEDDING_FORMS
 
 if TYPE_CHECKING:
-    from judge.analysis.label_agreement import LabelAgreement
     from judge.analysis.pair_plan import DrawSize
     from judge.records import ScaleName
 
@@ -215,7 +214,6 @@ def agree(
     """
     from judge import api
     from judge.analysis.pair_plan import DrawSize
-    from judge.analysis.planned_order import PlannedComparison
     from judge.cli.render import agreement_tables
     from judge.runs.folder import reading_run
 
@@ -236,15 +234,15 @@ def agree(
     if labels_scale not in (None, "graded", "binary"):
         raise InputError("--labels-scale is {value!r}; it is graded or binary", value=labels_scale)
     scale = cast("ScaleName | None", labels_scale)
-    if plan and (measure or is_of_files or run.is_file()):
-        raise InputError(
-            "--qrels with --plan takes a run folder and the measure of the plan; leave out --measure, --run"
-            " and --depth"
-        )
-    result: PlannedComparison | LabelAgreement
     if plan:
-        result = api.decide_order(run, qrels, plan, scale)
-    elif run.is_file():
+        if measure or is_of_files or run.is_file():
+            raise InputError(
+                "--qrels with --plan takes a run folder and the measure of the plan; leave out --measure,"
+                " --run and --depth"
+            )
+        _decide_order(run, qrels, plan, scale, json=json)
+        return
+    if run.is_file():
         measures = [measure] if measure else None
         result = api.agree_label_files(run, qrels, trec_runs or [], depth or 10, measures, scale)
     else:
@@ -253,10 +251,23 @@ def agree(
         print_json(result)
         return
     with reading_run(run):
-        if isinstance(result, PlannedComparison):
-            agreement_tables.print_decision(result, make_console(), ui_translator())
-        else:
-            agreement_tables.print_agreement(result, make_console(), ui_translator(), measure)
+        agreement_tables.print_agreement(result, make_console(), ui_translator(), measure)
+
+
+def _decide_order(
+    run: Path, qrels: Path, plan: Sequence[str], scale: ScaleName | None, *, json: bool
+) -> None:
+    """Print the order of engines by the labels of the pairs that `plan` drew."""
+    from judge import api
+    from judge.cli.render import agreement_tables
+    from judge.runs.folder import reading_run
+
+    order = api.decide_order(run, qrels, plan, scale)
+    if json:
+        print_json(order)
+        return
+    with reading_run(run):
+        agreement_tables.print_decision(order, make_console(), ui_translator())
 
 
 def _choose_labels(files: Sequence[Path] | None) -> Path | None:

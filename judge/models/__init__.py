@@ -126,7 +126,8 @@ class Provider:
     """A provider of models: `open_model` takes the name of a model, which follows the provider's name.
 
     `spelling` is what a user writes after -m. `key` and `address` are its environment variables,
-    `library` the package whose version a run records, `extra` what installs it; "" where there is none.
+    `library` the package whose version a run records, `extra` what installs it; "" where there is none. Its
+    models are `BatchModel`s where it `has_batches`.
     """
 
     spelling: str
@@ -135,15 +136,24 @@ class Provider:
     address: str = ""
     library: str = ""
     extra: str = ""
+    has_batches: bool = False
 
 
 #: How a user writes a reranker and a decision model.
 _RERANKER, _DECISION = "rerank:PROVIDER:NAME", "decision:PROVIDER:NAME"
 #: The providers by what precedes the name of a model. A program may add its own.
 PROVIDERS = {
-    "openai": Provider("openai:NAME", _open_openai, "OPENAI_API_KEY", "OPENAI_BASE_URL", "openai"),
+    "openai": Provider(
+        "openai:NAME", _open_openai, "OPENAI_API_KEY", "OPENAI_BASE_URL", "openai", has_batches=True
+    ),
     "dashscope": Provider(
-        "dashscope:NAME", _open_dashscope, "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", "dashscope", "dashscope"
+        "dashscope:NAME",
+        _open_dashscope,
+        "DASHSCOPE_API_KEY",
+        "DASHSCOPE_BASE_URL",
+        "dashscope",
+        "dashscope",
+        has_batches=True,
     ),
     "langchain": Provider("langchain:PROVIDER:NAME", _open_langchain, library="langchain", extra="langchain"),
     "decision:openai": Provider(_DECISION, _decide(_open_openai, 20), "OPENAI_API_KEY", "OPENAI_BASE_URL"),

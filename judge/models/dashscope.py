@@ -114,8 +114,7 @@ class DashScope:
                 native=native,
                 endpoint=self.endpoint,
             )
-        url = self._server.url.removesuffix(native) + compatible
-        server = self._server.access.open_server(url, "DASHSCOPE_API_KEY")
+        server = self._server.move(self._server.url.removesuffix(native) + compatible)
         return OpenAIBatchApi(self._model, server, self._negotiation)
 
     async def aclose(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
@@ -105,6 +105,10 @@ class Server:
     public: str
     key: str = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
+
+    def move(self, url: str) -> Server:
+        """Return the same server, with its key, at another address."""
+        return replace(self, url=url, public=public_part(url, *self.access.secrets))
 
 
 def is_private(url: str) -> bool:

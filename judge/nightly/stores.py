@@ -17,10 +17,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
+from functools import reduce
 from os.path import relpath
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from judge import factory, run_identity
 from judge.assess.runner import plan_requests
@@ -188,8 +189,7 @@ def _has_same_assessor(
 
 
 _LEDGER_FILE = "paid.json"
-#: The amounts of a cost that are added up; `lost` is another one.
-_AMOUNTS = tuple(each.name for each in fields(CallCost) if each.name != "lost")
+_Amount = TypeVar("_Amount", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def count_calls(night: RunFolder, *configs: Config) -> CallCost:
 def _read_ledger(night: RunFolder) -> CostLedger:
     values = night.read_if_there(_LEDGER_FILE)
     if values is None:
-        return CostLedger(make_call_cost(total_cost([], FREE_PRICE)), {})
+        return CostLedger(add_costs([]), {})
     # Version 1 calls the cost "paid".
     values = {"cost_total": values.get("paid"), **values}
     return parse_record(CostLedger, values, str(night.path / _LEDGER_FILE))
@@ -267,13 +267,36 @@ def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list
 
 def make_call_cost(cost: Cost | None) -> CallCost:
     """Return a cost as a night records it; without one, every amount is unknown."""
-    amounts: dict[str, Any] = {name: getattr(cost, name) if cost else None for name in _AMOUNTS}
-    return CallCost(**amounts)
+    if cost is None:
+        return CallCost(calls=None, prompt_tokens=None, cached_tokens=None, completion_tokens=None, usd=None)
+    return CallCost(
+        calls=cost.calls,
+        prompt_tokens=cost.prompt_tokens,
+        cached_tokens=cost.cached_tokens,
+        completion_tokens=cost.completion_tokens,
+        usd=cost.usd,
+        uncounted=cost.uncounted,
+        maybe_billed=cost.maybe_billed,
+    )
 
 
 def add_costs(costs: Iterable[CallCost]) -> CallCost:
     """Return the sum; an amount is unknown where one of its parts is."""
-    parts = list(costs)
-    amounts = {name: [getattr(cost, name) for cost in parts] for name in _AMOUNTS}
-    total: dict[str, Any] = {name: None if None in each else sum(each) for name, each in amounts.items()}
-    return CallCost(**total, lost=sum(cost.lost for cost in parts))
+    return reduce(_add_two_costs, costs, make_call_cost(total_cost([], FREE_PRICE)))
+
+
+def _add_two_costs(one: CallCost, other: CallCost) -> CallCost:
+    return CallCost(
+        calls=_add(one.calls, other.calls),
+        prompt_tokens=_add(one.prompt_tokens, other.prompt_tokens),
+        cached_tokens=_add(one.cached_tokens, other.cached_tokens),
+        completion_tokens=_add(one.completion_tokens, other.completion_tokens),
+        usd=_add(one.usd, other.usd),
+        uncounted=_add(one.uncounted, other.uncounted),
+        maybe_billed=_add(one.maybe_billed, other.maybe_billed),
+        lost=one.lost + other.lost,
+    )
+
+
+def _add(one: _Amount | None, other: _Amount | None) -> _Amount | None:
+    return None if one is None or other is None else one + other

@@ -1,7 +1,7 @@
 """The drawing of a trend: rows over the same nights, one above the other, with what changed through all.
 
-Bands and lines are in a part of the picture that stretches with the column. Dots, letters and numbers, which
-keep their shape, are placed in percent of the width and pixels of the height.
+Intervals and lines are in a part of the picture that stretches with the column. Dots, letters and numbers,
+which keep their shape, are placed in percent of the width and pixels of the height.
 """
 
 from __future__ import annotations
@@ -93,14 +93,14 @@ class TrendRow:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A value on a night: `x` across and `y` up from 0 to 1, as are the ends of its band and the baseline.
+    """A value on a night: `x` across and `y` up from 0 to 1, as the ends of its interval and the baseline.
 
     `decided` is False where the regression test could not decide; `title` is its tooltip.
     """
 
     x: float
     y: float
-    band: tuple[float, float] | None
+    interval: tuple[float, float] | None
     baseline: float | None
     title: str
     alarm: bool
@@ -194,7 +194,7 @@ def _runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Iterator
             point = _Point(
                 x=timeline.positions[at],
                 y=axis.locate(value.value),
-                band=(axis.locate(value.ci95[0]), axis.locate(value.ci95[1])) if value.ci95 else None,
+                interval=(axis.locate(value.ci95[0]), axis.locate(value.ci95[1])) if value.ci95 else None,
                 baseline=None if baseline is None else axis.locate(baseline),
                 title=f"{night.date} {row.engine} {format_value(value, '.4f')}: {status.en} / {status.zh}",
                 alarm=row.alarms[at],
@@ -224,12 +224,12 @@ def _draw_runs(runs: Sequence[Sequence[_Point]], top: float) -> Iterator[Markup]
 
 
 def _draw_lines(run: Sequence[_Point]) -> Iterator[Markup]:
-    """Yield the band, the baseline and the line of a run, in the stretched part."""
-    bands = [(point.x, *point.band) for point in run if point.band]
-    if bands:
-        upper = [(x, high) for x, _, high in bands]
-        lower = [(x, low) for x, low, _ in reversed(bands)]
-        yield svg.make_tag("path", d=_path([*upper, *lower]) + "Z", class_="band")
+    """Yield the intervals, the baseline and the line of a run, in the stretched part."""
+    intervals = [(point.x, *point.interval) for point in run if point.interval]
+    if intervals:
+        upper = [(x, high) for x, _, high in intervals]
+        lower = [(x, low) for x, low, _ in reversed(intervals)]
+        yield svg.make_tag("path", d=_path([*upper, *lower]) + "Z", class_="interval")
     levels = [(point.x, point.baseline) for point in run if point.baseline is not None]
     if len(levels) > 1:
         # The line is level until the night on which the baseline is another one.
@@ -247,9 +247,9 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
 def _draw_point(point: _Point, top: float, *, alone: bool) -> Markup:
     y = _y(top, point.y)
     parts: list[str] = []
-    if alone and point.band:
+    if alone and point.interval:
         parts.append(
-            svg.draw_line(point.x, point.x, _y(top, point.band[0]), _y(top, point.band[1]), "whisker")
+            svg.draw_line(point.x, point.x, _y(top, point.interval[0]), _y(top, point.interval[1]), "whisker")
         )
     parts.append(svg.draw_dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
     if point.alarm:

@@ -44,7 +44,7 @@ _NIGHT = text("night")
 _DOT = make_tag("circle", cx=9, cy=0, r=3, class_="dot")
 _HOLLOW = make_tag("circle", cx=9, cy=0, r=3, class_="dot hollow")
 _ALARM = make_tag("path", d="M3 -5H15L9 5Z", class_="alarm")
-_BAND = make_tag("rect", x=1, y=-6, width=16, height=12, class_="band")
+_INTERVAL = make_tag("rect", x=1, y=-6, width=16, height=12, class_="interval")
 _BASE = make_tag("line", x1=1, x2=17, y1=0, y2=0, class_="base")
 
 
@@ -180,7 +180,7 @@ def _measure_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Te
     """Return the marks of the picture with their meaning."""
     keys = [
         (_DOT, text("a night")),
-        (_BAND, text("95 % interval")),
+        (_INTERVAL, text("95 % interval")),
         (_HOLLOW, text("not decided")),
     ]
     if kind == "mean" and any(baseline is not None for row in rows for baseline in row.baselines):

@@ -7,7 +7,7 @@ again from its folder alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from sys import maxsize
 from typing import Any, Literal
@@ -21,7 +21,6 @@ from judge.records import Dataset, Judgment, Lang, Pool, Ranking, Scale, Snippet
 from judge.runs.folder import DAMAGED_FILE_ADVICE, dump_json, parse_json
 from judge.runs.record_json import decode_json, from_json, to_json
 
-_QUERIES, _END = '"queries": [\n', "]}\n"
 #: Values by (engine, query_id) and measure: the mean over the repeats, None where undefined.
 ScoreTable = Mapping[tuple[str, str], Mapping[str, float | None]]
 
@@ -129,6 +128,9 @@ class Results:
     queries: tuple[QueryEntry, ...]
 
 
+*_KEYS, _LAST_KEY = (dump_json(each.name) for each in fields(Results))
+#: The lines before and after those of the queries.
+_QUERIES, _END = f"{_LAST_KEY}: [\n", "]}\n"
 #: What yields the queries in reading order, each time from the start; only those at the given places.
 ReadQueries = Callable[[Container[int]], Iterable[QueryEntry]]
 ALL_PLACES: Container[int] = range(maxsize)
@@ -136,8 +138,9 @@ ALL_PLACES: Container[int] = range(maxsize)
 
 def format_chunks(run: str, summary: Summary, queries: Iterable[QueryEntry]) -> Iterator[str]:
     """Yield the text of results.json in pieces: the summary, then one line a query."""
-    head = f'{{"schema": {SCHEMA_VERSION},\n"run": {dump_json(run)},\n'
-    yield f'{head}"summary": {dump_json(to_json(summary))},\n{_QUERIES}'
+    values = SCHEMA_VERSION, run, to_json(summary)
+    lines = (f"{key}: {dump_json(value)},\n" for key, value in zip(_KEYS, values, strict=True))
+    yield f"{{{''.join(lines)}{_QUERIES}"
     separator = ""
     for query in queries:
         yield separator + dump_json(to_json(query))

@@ -57,7 +57,7 @@ def test_no_line_runs_over_weeks_without_a_night(browser: Browser, tmp_path: Pat
     with open_page(browser, make_file_url(trend_page.write_trend_page(written(tmp_path, nights)))) as result:
         sdcg = result.page.locator("svg.chart").first
         # Of each engine: a line to February over a weekend, and another one from April.
-        assert (sdcg.locator("path.trend").count(), sdcg.locator("path.band").count()) == (6, 6)
+        assert (sdcg.locator("path.trend").count(), sdcg.locator("path.interval").count()) == (6, 6)
         assert sdcg.locator("path.base").count() == 6
 
 

@@ -334,7 +334,7 @@ def make_range(
 
 
 def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: float = 4) -> Markup:
-    """Return a dot of class `kind` with its interval as a line and its bounds as a band around height `y`."""
+    """Return a dot of class `kind` with its interval as a line and its bounds as a bar around height `y`."""
     parts = []
     if cell.bounds:
         first, last = map(scale.locate, cell.bounds)

@@ -58,7 +58,7 @@ class Judge:
     down: bool = False
 
     def answer(self, request: ChatRequest) -> Reply:
-        """What it says of the snippet that is asked about."""
+        """Return the reply to a request about a snippet."""
         if self.down:
             return Reply(status=503, body="{}")
         shown = fenced(request.prompt)
@@ -73,7 +73,7 @@ class Judge:
 
 
 def _chance(*parts: object) -> float:
-    """A number from 0 to 1 that hangs on `parts` alone."""
+    """Return a number from 0 to 1 that depends on `parts` alone."""
     return int.from_bytes(sha256(repr(parts).encode()).digest()[:6]) / 2**48
 
 
@@ -96,21 +96,21 @@ class NightlyProject:
 
     @property
     def toml(self) -> Path:
-        """What `judge nightly` is given."""
+        """The file of options that `judge nightly` reads."""
         return self.folder / "judge.toml"
 
     @property
     def nights(self) -> Path:
-        """Where its nights are."""
+        """The folder of its nights."""
         return self.folder / "nights"
 
     @property
     def calls(self) -> int:
-        """How many requests the judge got so far."""
+        """The number of requests that the server has received."""
         return len(self.server.requests)
 
     def configure(self, rules: Mapping[str, object], top: str = "") -> None:
-        """Writes judge.toml: rules of the nights, and further options of the run as TOML lines."""
+        """Write judge.toml: rules of the nights, and further options of the run as TOML lines."""
         table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in rules.items())
         lines = (
             f'data = "{self.folder}/{{date}}.jsonl"',
@@ -124,7 +124,7 @@ class NightlyProject:
         self.toml.write_text("\n".join(lines), encoding="utf-8")
 
     def dawn(self, worse: float = 0.0, edit: Callable[[dict[str, Any]], None] | None = None) -> str:
-        """Lets a day pass, writes the dataset of its night and gives its date; `edit` changes each row.
+        """Begin the next day: write the dataset of its night and return its date; `edit` changes each row.
 
         `worse` is how much worse the first engine is tonight.
         """
@@ -154,11 +154,11 @@ class NightlyProject:
         }
 
     def night(self, day: str) -> dict[str, Any]:
-        """Does the night of `day` in this process and gives its record."""
+        """Run the night of `day` in this process and return its record."""
         return record_to_json(job.run_nightly(self.toml, day).record)
 
     def file(self, day: str, name: str = "night.json") -> bytes:
-        """The bytes of a file of the night of `day`."""
+        """Return the bytes of a file of the night of `day`."""
         return (self.nights / day / name).read_bytes()
 
 
@@ -223,7 +223,7 @@ PROVIDERS["fake"] = Provider("fake:NAME", _FakeModel)
 def nightly_project(
     folder: Path, rules: Mapping[str, object], queries: int = 12, seed: int = 1, *, wire: bool = False
 ) -> Iterator[NightlyProject]:
-    """Yield A project of nights before its first night; with `wire`, its judge is a server on loopback."""
+    """Yield a project of nights before its first night; with `wire`, its judge is a server on loopback."""
     judge, rng = Judge(), np.random.default_rng(seed)
     with (LoopbackServer if wire else FakeServer)(lambda request: judge.answer(request)) as server:
         here = NightlyProject(folder, judge, server, queries, rng, simulated.first(rng, queries))
@@ -233,7 +233,7 @@ def nightly_project(
 
 @dataclass(frozen=True)
 class _FirstNight:
-    """What a first night leaves behind: the files of its project with their modes, and what was asked."""
+    """The result of a first night: the files of its project with their modes, and the requests."""
 
     folder: Path
     files: Mapping[Path, tuple[bytes, int]]
@@ -284,6 +284,6 @@ def _copy_first_night(night: _FirstNight, here: NightlyProject, server: FakeServ
 
 
 def reworded(row: dict[str, Any]) -> None:
-    """Makes all of a night to be judged."""
+    """Change each snippet, so that all of a night is judged."""
     for result in (result for each in row["engines"].values() for result in each):
         result["snippet"] += " in other words"

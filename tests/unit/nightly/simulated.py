@@ -37,13 +37,13 @@ class Night:
     noise: Floats
 
     def lists(self, worse: Floats) -> Ints:
-        """(engines, queries, 10) documents in rank order; `worse` is added to each engine's noise."""
+        """Return (engines, queries, 10) documents in rank order; `worse` is added to each engine's noise."""
         spread = (np.array(_NOISE) + worse)[:, None, None]
         return np.argsort(-(self.true + spread * self.noise), axis=-1)[..., :_DEPTH]
 
 
 def first(rng: np.random.Generator, queries: int) -> Night:
-    """The night of the baseline."""
+    """Return the night of the baseline."""
     ease = rng.normal(0, 0.7, (queries, 1))
     latent = ease + rng.normal(0, 1, (queries, _DOCUMENTS))
     true = np.digitize(latent, [0.6, 1.2, 1.9])
@@ -52,7 +52,7 @@ def first(rng: np.random.Generator, queries: int) -> Night:
 
 
 def following(rng: np.random.Generator, night: Night) -> Night:
-    """The next night, on which nothing happened."""
+    """Return the next night, which differs by chance only."""
     fresh = rng.normal(0, 1, night.noise.shape)
     anew: Bools = rng.random(night.true.shape) < _REJUDGED
     return replace(
@@ -68,7 +68,7 @@ def _judged(rng: np.random.Generator, true: Ints) -> Ints:
 
 
 def measured(before: Night, now: Night, worse: Floats) -> tuple[Floats, Floats]:
-    """(engines, queries, measures) at the baseline and tonight, on the pool of both; NaN without relevant."""
+    """Return (engines, queries, measures) at the baseline and tonight, on one pool; NaN without relevant."""
     lists = before.lists(np.zeros(len(ENGINES))), now.lists(worse)
     pooled = np.zeros(before.true.shape, bool)
     for night, ranked in zip((before, now), lists, strict=True):
@@ -91,7 +91,7 @@ def _values(night: Night, lists: Ints, relevant: Floats) -> Floats:
 
 
 def changes(before: Floats, now: Floats) -> Iterator[RegressionOutcome]:
-    """What the gate is asked about, engine by engine; nothing is unjudged, so bounds are the change."""
+    """Yield the changes to test, engine by engine; nothing is unjudged, so bounds are the change."""
     moved = (now - before).transpose(1, 0, 2).reshape(before.shape[1], -1)
     chances = compute_randomisation_p(moved)
     for at, p in enumerate(chances):
@@ -107,7 +107,7 @@ def changes(before: Floats, now: Floats) -> Iterator[RegressionOutcome]:
 
 
 def turnover(before: Night, now: Night) -> float:
-    """The share of an engine's ten results that are others than on the night before, over all engines."""
+    """Return the share of the ten results of all engines that were not there on the night before."""
     nothing = np.zeros(len(ENGINES))
     old, new = before.lists(nothing), now.lists(nothing)
     kept = (new[..., :, None] == old[..., None, :]).any(-1)
@@ -115,7 +115,7 @@ def turnover(before: Night, now: Night) -> float:
 
 
 def worsened(rng: np.random.Generator, drop: float, queries: int = 20_000) -> float:
-    """How much noise the first engine must get for its true MAP to fall by `drop`."""
+    """Return how much noise added to the first engine lowers its true MAP by `drop`."""
     before = first(rng, queries)
     now = following(rng, before)
     low, high = 0.0, 5.0
@@ -137,25 +137,25 @@ class Grader:
     unsteady: Floats
 
     def grades(self, rng: np.random.Generator, repeats: int, error_share: float = 0.01) -> Grades:
-        """A night's grades; `error_share` of the pairs get another grade for this night alone."""
+        """Return a night's grades; `error_share` of the pairs get another grade for this night alone."""
         usual = np.where(rng.random(self.usual.shape) < error_share, _beside(rng, self.usual), self.usual)
         off = rng.random((repeats, len(usual))) < self.unsteady
         grades = np.where(off, _beside(rng, np.broadcast_to(usual, off.shape)), usual)
         return {("q", f"{pair:03}"): column.tolist() for pair, column in enumerate(grades.T)}
 
     def swapped(self, rng: np.random.Generator, share: float) -> Grader:
-        """Another judge, which usually gives that share of the pairs another grade."""
+        """Return an assessor that usually gives that share of the pairs another grade."""
         chosen = rng.permutation(len(self.usual)) < round(share * len(self.usual))
         return replace(self, usual=np.where(chosen, _beside(rng, self.usual), self.usual))
 
 
 def grader(rng: np.random.Generator, pairs: int = 64) -> Grader:
-    """A judge that is steady on most pairs (2 %) and wavers on the borderline fifth of them (25 %)."""
+    """Return an assessor that changes 2 % of most grades, and 25 % of those of a fifth of the pairs."""
     return Grader(np.arange(pairs) % 4, np.where(rng.permutation(pairs) < pairs // 5, 0.25, 0.02))
 
 
 def _beside(rng: np.random.Generator, grades: Ints) -> Ints:
-    """For each grade one next to it."""
+    """Return for each grade one next to it."""
     step = rng.choice([-1, 1], grades.shape)
     moved: Ints = np.where((grades + step < 0) | (grades + step > _TOP), grades - step, grades + step)
     return moved

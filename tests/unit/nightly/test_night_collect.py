@@ -38,7 +38,7 @@ class Nights:
         return self.folder / "nights"
 
     def configure(self, collect: str = "", tables: str = "", top: str = "") -> None:
-        """Writes judge.toml, with further lines of [collect], tables, and options of the run."""
+        """Write judge.toml, with further lines of [collect], tables, and options of the run."""
         queries = write_queries(self.folder, *(f"harbour festival {number}" for number in range(QUERIES)))
         addresses = f'base_urls = {{ searxng = "{self.server.url}", tavily = "{self.server.url}" }}'
         self.toml.write_text(
@@ -49,7 +49,7 @@ class Nights:
         )
 
     def night(self, day: str) -> dict[str, object]:
-        """Does the night of `day` and gives its record."""
+        """Run the night of `day` and return its record."""
         return record_to_json(job.run_nightly(self.toml, day).record)
 
     def freeze(self) -> None:

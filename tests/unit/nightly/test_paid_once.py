@@ -15,7 +15,7 @@ from tests.unit.nightly.projects import RULES, NightlyProject, freeze, reworded
 
 
 def same_again(here: NightlyProject, day: str) -> str:
-    """Lets a day pass on which engines return what they did on `day`."""
+    """Begin the next day, on which engines return the results of `day`."""
     next_day = here.dawn()
     shutil.copy(here.folder / f"{day}.jsonl", here.folder / f"{next_day}.jsonl")
     return next_day
