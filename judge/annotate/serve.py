@@ -107,10 +107,9 @@ def _listening(address: ServerAddress) -> socket.socket:
         return socket.create_server((address.host, address.port), family=family)
     except (OSError, OverflowError) as error:
         raise InputError(
-            "{host} port {port} can't be listened on: {error}; --port 0 takes a free one",
-            host=address.host,
-            port=address.port,
+            "{address.host} port {address.port} can't be listened on: {error}; --port 0 takes a free one",
             error=error,
+            address=address,
         ) from error
 
 

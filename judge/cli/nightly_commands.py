@@ -83,11 +83,10 @@ def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
     typer.echo(
         escape_controls(
             t(
-                "baseline of {folder}: {run} ({queries:,} queries, {assessor})",
+                "baseline of {folder}: {run} ({pointer.queries:,} queries, {pointer.assessor})",
                 folder=folder,
                 run=run,
-                queries=pointer.queries,
-                assessor=pointer.assessor,
+                pointer=pointer,
             )
         )
     )
@@ -111,11 +110,9 @@ def show(folder: Nights = Path(NIGHTS_FOLDER), json: JsonOption = False) -> None
         typer.echo(
             escape_controls(
                 t(
-                    "{name} ({queries:,} queries, {assessor}), stored as {id}",
-                    name=pointer.name,
-                    queries=pointer.queries,
-                    assessor=pointer.assessor,
-                    id=pointer.id,
+                    "{pointer.name} ({pointer.queries:,} queries, {pointer.assessor}), stored as"
+                    " {pointer.id}",
+                    pointer=pointer,
                 )
             )
         )

@@ -191,14 +191,7 @@ class ProgressLines:
 
 
 def _describe_repeat(t: Translator, repeat: RepeatProgress) -> str:
-    parts = [
-        t(
-            "repeat {number} of {repeats}: {judged:,} pairs judged",
-            number=repeat.number,
-            repeats=repeat.repeats,
-            judged=repeat.judged,
-        )
-    ]
+    parts = [t("repeat {repeat.number} of {repeat.repeats}: {repeat.judged:,} pairs judged", repeat=repeat)]
     if repeat.failed:
         parts.append(t(", {failed:,} failed", failed=repeat.failed))
     if repeat.judged:

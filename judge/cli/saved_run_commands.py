@@ -335,16 +335,13 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     if plan.reserve:
         typer.echo(
             t(
-                "Label in the order of the file. The reserve makes up for queries that give no value: by the"
-                " assessor's grades {measure} has none on {without} of {queries}, mostly where nothing is"
-                " relevant. With all {total} labelled, {size} have a value with a probability of 95 % or"
-                " more; stop earlier when {count} have one.",
-                measure=plan.measure,
-                without=plan.without,
-                queries=plan.queries,
+                "Label in the order of the file. The reserve makes up for queries that give no value: by"
+                " the assessor's grades {plan.measure} has none on {plan.without} of {plan.queries}, mostly"
+                " where nothing is relevant. With all {total} labelled, {size} have a value with a"
+                " probability of 95 % or more; stop earlier when {plan.count} have one.",
                 total=plan.count + plan.reserve,
                 size=size,
-                count=plan.count,
+                plan=plan,
             )
         )
 
@@ -370,14 +367,13 @@ def _plan_pairs(
     )
     typer.echo(
         t(
-            "They are drawn to compare {best} with {others} by {measure}. Expect an interval of about"
-            " ±{half_width:.3f}. {design} says how they were drawn: keep it, and do not show it to people who"
-            " label.",
+            "They are drawn to compare {best} with {others} by {plan.measure}. Expect an interval of about"
+            " ±{plan.half_width:.3f}. {design} says how they were drawn: keep it, and do not show it to"
+            " people who label.",
             best=plan.engines[0],
             others=t(", ").join(plan.engines[1:]),
-            measure=plan.measure,
-            half_width=plan.half_width,
             design=name_design(path),
+            plan=plan,
         )
     )
     if plan.labels == len(plan.units):

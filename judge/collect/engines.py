@@ -162,10 +162,9 @@ class HttpEngine:
     ) -> None:
         if not (endpoint.base_url or engine.base_url or endpoint.environ.get(engine.base_env)):
             raise SetupError(
-                "engine {engine!r} has no public address: add --base-url {engine}=https://… or set"
-                " {variable}",
-                engine=engine.name,
-                variable=engine.base_env,
+                "engine {engine.name!r} has no public address: add --base-url {engine.name}=https://… or"
+                " set {engine.base_env}",
+                engine=engine,
             )
         self.name = engine.name
         self.shape = engine.shape

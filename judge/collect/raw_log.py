@@ -264,11 +264,10 @@ def summarise_collection(data: Path, calls: int, results: CollectedResults) -> C
         )
     remarks = tuple(
         Message(
-            "{engine} gives at most {most} of the {depth} results that are wanted; ask for fewer (--depth),"
-            " or see its own options",
-            engine=source.name,
-            most=source.max_results,
+            "{source.name} gives at most {source.max_results} of the {depth} results that are wanted; ask"
+            " for fewer (--depth), or see its own options",
             depth=results.depth,
+            source=source,
         )
         for source in results.sources
         if source.max_results is not None and source.max_results < results.depth

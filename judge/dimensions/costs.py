@@ -90,12 +90,11 @@ def _describe_prices(
     """Yield which prices are list prices, and which names and engines have no counterpart."""
     for name, each in listed.items():
         yield Message(
-            "{engine}: ${usd:.2f} per 1,000 queries is the list price of {day} ({source}); --costs ENGINE=USD"
-            " gives yours.",
+            "{engine}: ${price.usd:.2f} per 1,000 queries is the list price of {day} ({price.source});"
+            " --costs ENGINE=USD gives yours.",
             engine=name,
-            usd=each.usd,
             day=each.as_of.isoformat(),
-            source=each.source,
+            price=each,
         )
     if strangers := [name for name in prices if name not in run.data.engines]:
         yield Message("no engine of this run is called {names}", names=", ".join(map(repr, strangers)))

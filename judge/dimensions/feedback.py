@@ -49,12 +49,12 @@ def _measure_kind(
     agreement = measure_agreement(pair_grades(matched.grades, typical), BINARY, run.spec.scale)
     same_share, kappa = agreement.same_verdict.value, agreement.kappa_relevant.value
     return Message(
-        "{kind}: {pairs:,} judged pairs of {queries:,} queries have them; the verdict of the run is the same"
-        " on {same}, kappa {kappa}; {unmatched:,} more are about no result of this run",
+        "{kind}: {agreement.pairs:,} judged pairs of {agreement.queries:,} queries have them; the verdict"
+        " of the run is the same on {same}, kappa {kappa}; {unmatched:,} more are about no result of this"
+        " run",
         kind=kind,
-        pairs=agreement.pairs,
-        queries=agreement.queries,
         same="–" if same_share is None else f"{same_share:.1%}",
         kappa="–" if kappa is None else f"{kappa:.2f}",
         unmatched=len(matched.unmatched),
+        agreement=agreement,
     )

@@ -162,11 +162,9 @@ def _describe_preferences(
     if wins + losses >= MIN_DIFFERING and (low > 0 or high < 0):
         outcome = Message("{engine} is preferred", engine=plan.a if low > 0 else plan.b)
     return Message(
-        "{outcome}; {wins:,} queries prefer {a}, {losses:,} prefer {b}, {ties:,} are ties, of"
+        "{outcome}; {wins:,} queries prefer {plan.a}, {losses:,} prefer {plan.b}, {ties:,} are ties, of"
         " them {equal:,} equal lists and {contradictions:,} where the two orders contradict each other;"
         " {missing:,} have no answer.",
-        a=plan.a,
-        b=plan.b,
         outcome=outcome,
         wins=wins,
         losses=losses,
@@ -174,6 +172,7 @@ def _describe_preferences(
         equal=len(plan.equal),
         contradictions=contradictions,
         missing=len(plan.different) + len(plan.equal) - len(preferences),
+        plan=plan,
     )
 
 

@@ -265,11 +265,10 @@ def _describe_contradiction(results: ResultColumns, graded: npt.NDArray[np.void]
         )
         if not 0 <= grade <= scale.top:
             return Message(
-                "{place} has grade {grade}, which is not on the {scale} scale 0-{top}",
+                "{place} has grade {grade}, which is not on the {scale.name} scale 0-{scale.top}",
                 place=place,
                 grade=grade,
-                scale=scale.name,
-                top=scale.top,
+                scale=scale,
             )
         if (pair, repeat) != previous:
             previous, first = (pair, repeat), grade

@@ -37,11 +37,10 @@ def compute_gains(measure: Measure, scale: Scale) -> Floats:
     relevant_from = scale.relevant_from if measure.rel is None else measure.rel
     if relevant_from > scale.top:
         raise InputError(
-            "{measure}: rel={relevant_from} is above {top}, the top grade ({scale})",
+            "{measure}: rel={relevant_from} is above {scale.top}, the top grade ({scale.name})",
             measure=measure,
             relevant_from=relevant_from,
-            top=scale.top,
-            scale=scale.name,
+            scale=scale,
         )
     return (grade >= relevant_from).astype(np.float64)
 

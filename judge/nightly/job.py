@@ -150,12 +150,11 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
     name = context.baseline.pointer.name if context.baseline else ""
     if is_day(name) and context.day < name:  # an improvement since would look like a drop
         raise InputError(
-            "--date is {day!r}, before the baseline's night {name}; take a later day, or set an earlier"
-            " night as the baseline: {command} with one of {nights}",
-            day=context.day,
+            "--date is {context.day!r}, before the baseline's night {name}; take a later day, or set an"
+            " earlier night as the baseline: {command} with one of {context.nights}",
             name=name,
             command=SET_BASELINE_COMMAND,
-            nights=context.nights,
+            context=context,
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
     stores.check_store(stores.shared_store(context))

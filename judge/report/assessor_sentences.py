@@ -338,13 +338,12 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
         return
     low, high = flips.ci95 or (0.0, 0.0)
     yield t(
-        "judged again, {flips:.1%} of the verdicts (relevant or not) change{range}; {ever:.1%} of {pairs:,}"
-        " pairs changed at least once in {repeats} repeats",
+        "judged again, {flips:.1%} of the verdicts (relevant or not) change{range}; {ever:.1%} of"
+        " {stability.pairs:,} pairs changed at least once in {stability.repeats} repeats",
         flips=flips.value,
         range=t(" (95 %: {low} to {high})", low=f"{low:.1%}", high=f"{high:.1%}") if flips.ci95 else "",
         ever=stability.ever_flipped.value,
-        pairs=stability.pairs,
-        repeats=stability.repeats,
+        stability=stability,
     )
     if alpha.value is None:
         yield t("the repeats agree, but alpha says nothing: {why}", why=explain_missing(t, alpha))

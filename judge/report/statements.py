@@ -164,14 +164,12 @@ def describe_sample(page_data: PageData) -> Text | None:
     if page_data.sample is None:
         return None
     return text(
-        "A sample: {shown:,} of {queries:,} queries ({shown_pairs:,} of {pairs:,} pairs), because all of "
-        "them would make this page too large. {worst:,} have the lowest mean, in {disagreeing:,} "
-        "engines or repeats disagree most, {random:,} were drawn by lot. The answer and the "
-        "charts are about all queries, and results.json holds them.",
+        "A sample: {shown:,} of {page_data.queries_in_all:,} queries ({page_data.pairs:,} of"
+        " {page_data.pairs_in_all:,} pairs), because all of them would make this page too large. {worst:,}"
+        " have the lowest mean, in {disagreeing:,} engines or repeats disagree most, {random:,} were drawn"
+        " by lot. The answer and the charts are about all queries, and results.json holds them.",
         shown=len(page_data.lines),
-        queries=page_data.queries_in_all,
-        shown_pairs=page_data.pairs,
-        pairs=page_data.pairs_in_all,
+        page_data=page_data,
         **page_data.sample,
     )
 
