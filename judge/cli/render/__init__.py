@@ -86,10 +86,10 @@ def escape_line(text: str) -> Text:
     return Text(escape_controls(text).replace("\n", "\\n"))
 
 
-def print_lines(lines: Iterable[str], console: Console) -> None:
-    """Print each text that is not empty on one line; see `escape_line`."""
+def print_lines(lines: Iterable[str | Table], console: Console) -> None:
+    """Print tables, and each text that is not empty on one line; see `escape_line`."""
     for line in filter(None, lines):
-        console.print(escape_line(line))
+        console.print(escape_line(line) if isinstance(line, str) else line)
 
 
 def format_number(value: float | None, form: str = ".4f") -> str:

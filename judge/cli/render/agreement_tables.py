@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -10,8 +10,7 @@ from rich.text import Text
 
 from judge.analysis.label_agreement import CalibrationResult, LabelAgreement, MissingCalibration
 from judge.analysis.planned_order import PlannedComparison, PlannedDifference
-from judge.characters import escape_controls
-from judge.cli.render import format_number, format_range, make_table
+from judge.cli.render import escape_line, format_number, format_range, make_table, print_lines
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
 from judge.measure.measures import parse_measure
@@ -39,7 +38,7 @@ def print_agreement(
     `measure` chooses whose order and correction is shown. Raises InputError when it compares no engines.
     """
     deciding = _choose(agreement, measure)
-    _print(console, _list_parts(agreement, deciding, t))
+    print_lines(_list_parts(agreement, deciding, t), console)
     console.print()
     for line in _references(agreement.references, t):
         console.print(Text(line, style="dim"))
@@ -63,19 +62,17 @@ def _list_parts(agreement: LabelAgreement, deciding: str | None, t: Translator) 
 def print_decision(decision: PlannedComparison, console: Console, t: Translator) -> None:
     """Print what labels on drawn pairs say of the order of engines."""
     name = name_mean(decision.measure)
-    lines: list[str | Table] = [
-        t(
-            "{name} as people's grades would give it on all {queries:,} queries, from {labels:,} labels on"
-            " pairs that were drawn where they decide:",
-            name=name,
-            queries=decision.queries,
-            labels=decision.labels,
-        )
-    ]
+    line = t(
+        "{name} as people's grades would give it on all {queries:,} queries, from {labels:,} labels on"
+        " pairs that were drawn where they decide:",
+        name=name,
+        queries=decision.queries,
+        labels=decision.labels,
+    )
     table = _make_order_table(name, t("labels"), t=t)
     for row in decision.comparisons:
         table.add_row(
-            Text(escape_controls(f"{row.a} - {row.b}")),
+            escape_line(f"{row.a} - {row.b}"),
             f"{row.assessor:+.4f}",
             format_number(row.difference, "+.4f"),
             format_range(t, row.ci95, "+.3f"),
@@ -83,12 +80,7 @@ def print_decision(decision: PlannedComparison, console: Console, t: Translator)
             f"{row.labelled:,}",
             t(OUTCOMES[row.outcome].en),
         )
-    _print(console, [*lines, table, *_outcomes(decision.comparisons, t), *map(t, decision.warnings)])
-
-
-def _print(console: Console, lines: Iterable[str | Table]) -> None:
-    for line in lines:
-        console.print(line if isinstance(line, Table) else Text(escape_controls(line)))
+    print_lines([line, table, *_outcomes(decision.comparisons, t), *map(t, decision.warnings)], console)
 
 
 def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
@@ -262,7 +254,7 @@ def _bias(agreement: LabelAgreement, t: Translator) -> Table:
     table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95 % range"), t("results"))
     for name, engine in agreement.engines.items():
         mean, ends = format_number(engine.bias.value, "+.4f"), format_range(t, engine.bias.ci95, "+.3f")
-        table.add_row(Text(escape_controls(name)), mean, ends, f"{engine.results:,}")
+        table.add_row(escape_line(name), mean, ends, f"{engine.results:,}")
     return table
 
 
@@ -367,9 +359,9 @@ def _corrections(calibration: MeasureCalibration, name: str, t: Translator) -> T
     table = _make_order_table(name, t=t)
     for engine, row in calibration.engines.items():
         means = f"{row.assessor:.4f}", f"{row.corrected:.4f}", format_range(t, row.ci95)
-        table.add_row(Text(escape_controls(engine)), *means)
+        table.add_row(escape_line(engine), *means)
     for pair in calibration.comparisons:
-        label = Text(escape_controls(f"{pair.a} - {pair.b}"))
+        label = escape_line(f"{pair.a} - {pair.b}")
         means = f"{pair.assessor:+.4f}", f"{pair.corrected:+.4f}", format_range(t, pair.ci95, "+.3f")
         table.add_row(label, *means, format_p_value(pair.p_adjusted), t(OUTCOMES[pair.outcome].en))
     return table
