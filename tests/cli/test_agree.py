@@ -1,4 +1,4 @@
-"""`judge agree` end to end: labels in, agreement, whom the assessor favours, and the corrected order out."""
+"""`judge agree` end to end: agreement with labels, bias for an engine, and the corrected order."""
 
 from __future__ import annotations
 
@@ -21,14 +21,22 @@ from judge.measure.ppi import count_reserve_queries, draw_queries_to_label
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
 from tests.support.command_line import command, make_words
-from tests.support.factories import fenced, list_rows, make_rows, reply_with_grade, write_rows
+from tests.support.factories import (
+    fenced,
+    list_rows,
+    make_rows,
+    read_judgments,
+    read_summary,
+    reply_with_grade,
+    write_rows,
+)
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 Judged = Mapping[str, Any]
 
 
-def unfair_rows(queries: int) -> list[dict[str, Any]]:
-    """Snippets that say the grade people would give: engine A's are the better ones, B's are warm."""
+def make_unfair_rows(queries: int) -> list[dict[str, Any]]:
+    """Return rows whose snippets state the grade of people: baidu's are warm, and worse than they seem."""
     chance = random.Random(0)
     return [
         {
@@ -44,14 +52,14 @@ def unfair_rows(queries: int) -> list[dict[str, Any]]:
     ]
 
 
-def likes_warmth(request: ChatRequest) -> Reply:
-    """Gives a snippet the grade it says, and one more for a warm tone."""
+def reply_in_favour_of_warmth(request: ChatRequest) -> Reply:
+    """Reply with the grade that a snippet states, and one more for a warm tone."""
     shown = fenced(request.prompt)
-    grade = int(says(shown)) + ("warm" in shown)
+    grade = int(read_stated_grade(shown)) + ("warm" in shown)
     return Reply(text=json.dumps({"reason": f"it says {grade}", "grade": grade}))
 
 
-def says(snippet: str) -> str:
+def read_stated_grade(snippet: str) -> str:
     match = re.search(r"grade=(\d)", snippet)
     assert match, snippet
     return match[1]
@@ -59,51 +67,49 @@ def says(snippet: str) -> str:
 
 @pytest.fixture(scope="module")
 def unfair(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """120 queries judged by a model that favours baidu."""
+    """Return a run of 120 queries whose model favours baidu."""
     folder = tmp_path_factory.mktemp("unfair")
     out = folder / "runs" / "x"
-    with LoopbackServer(likes_warmth) as server:
-        data = write_rows(folder / "d.jsonl", unfair_rows(120))
-        done = command(*make_words(data, server), "--out", out, "--depth", 3, "--measures", "nDCG@3 P@3")
-    assert done.returncode == 0, done.stderr
+    with LoopbackServer(reply_in_favour_of_warmth) as server:
+        data = write_rows(folder / "d.jsonl", make_unfair_rows(120))
+        result = command(*make_words(data, server), "--out", out, "--depth", 3, "--measures", "nDCG@3 P@3")
+    assert result.returncode == 0, result.stderr
     return out
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six queries, two engines, four results each, judged by what they say."""
+    """Return a run of six queries, two engines and four results each, with the stated grades."""
     folder = tmp_path_factory.mktemp("plain")
     out = folder / "runs" / "x"
     with LoopbackServer(reply_with_grade) as server:
-        done = command(*make_words(write_rows(folder / "d.jsonl", make_rows(6, 2, 4)), server), "--out", out)
-    assert done.returncode == 0, done.stderr
+        result = command(
+            *make_words(write_rows(folder / "d.jsonl", make_rows(6, 2, 4)), server), "--out", out
+        )
+    assert result.returncode == 0, result.stderr
     return out
 
 
-def judged(run: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run / "judgments.jsonl").read_text().splitlines()]
-
-
-def labels(path: Path, judgments: Iterable[Judged], grade: Callable[[Judged], object]) -> Path:
-    """A CSV of people's grades, one for each judgment."""
+def write_labels(path: Path, judgments: Iterable[Judged], grade: Callable[[Judged], object]) -> Path:
+    """Write a CSV with a grade of people for each judgment."""
     rows = [f"{each['query_id']},{each['snippet_id']},{grade(each)}\n" for each in judgments]
     path.write_text("query_id,snippet_id,grade\n" + "".join(rows))
     return path
 
 
-def planned(run: Path, path: Path, count: int, *words: object) -> list[dict[str, str]]:
-    """The rows of a plan that `judge agree` wrote."""
-    agree(run, "--plan", count, "--out", path, *words)
-    return table(path)
+def make_plan(run: Path, path: Path, count: int, *words: object) -> list[dict[str, str]]:
+    """Let `judge agree` write a plan and return its rows."""
+    run_agree(run, "--plan", count, "--out", path, *words)
+    return read_plan(path)
 
 
-def table(path: Path) -> list[dict[str, str]]:
+def read_plan(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
 
 
-def fill_in(path: Path) -> Path:
-    """The plan with people's grades written into it, as a spreadsheet would save it."""
-    rows = [{**row, "grade": says(row["snippet"])} for row in table(path)]
+def fill_plan(path: Path) -> Path:
+    """Fill the grades of people into a plan, in the format of a spreadsheet, and return the path."""
+    rows = [{**row, "grade": read_stated_grade(row["snippet"])} for row in read_plan(path)]
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         lines = csv.DictWriter(file, list(rows[0]))
         lines.writeheader()
@@ -111,32 +117,32 @@ def fill_in(path: Path) -> Path:
     return path
 
 
-def written(run: Path) -> dict[str, Any]:
+def read_agreement(run: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads((run / "agreement.json").read_text(encoding="utf-8"))
     return content
 
 
-def agree(*words: object) -> str:
+def run_agree(*words: object) -> str:
     """Return what `judge agree` prints."""
-    done = command("agree", *words)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    result = command("agree", *words)
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
 
 
-def refusal(*words: object) -> str:
-    """Return the message of `judge agree` when it refuses."""
-    done = command("agree", *words)
-    assert (done.returncode, done.stdout) == (2, "")
-    return done.stderr.removeprefix("judge: ").removesuffix("\n")
+def run_refused(*words: object) -> str:
+    """Return the message of `judge agree` for a refused command."""
+    result = command("agree", *words)
+    assert (result.returncode, result.stdout) == (2, "")
+    return result.stderr.removeprefix("judge: ").removesuffix("\n")
 
 
 def test_a_run_s_own_grades_agree_with_it_wholly(plain: Path) -> None:
-    text = agree(plain, "--qrels", plain / "qrels.txt")
+    text = run_agree(plain, "--qrels", plain / "qrels.txt")
     assert "they agree very well: the same on 100.0% of the pairs, kappa 1.000" in text
-    result = written(plain)
+    result = read_agreement(plain)
     for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
         assert result[name] == {"value": 1, "ci95": [1, 1]}
-    # On six queries nothing was different; on one of many others it might be.
+    # Six queries without a difference do not exclude one on other queries.
     assert result["same_grade"] == {"value": 1, "ci95": [pytest.approx(0.025 ** (1 / 6)), 1]}
     assert result["pairs"] == result["labelled_pairs"] == 48
     assert (result["unmatched_labels"], result["unlabelled_pairs"]) == (0, 0)
@@ -148,20 +154,22 @@ def test_a_run_s_own_grades_agree_with_it_wholly(plain: Path) -> None:
 
 def test_documents_and_snippets_are_two_names_of_one_label(plain: Path, tmp_path: Path) -> None:
     by_document = judge.agree(plain, plain / "qrels.txt")
-    path = labels(tmp_path / "qrels.txt", judged(plain), lambda each: each["grade"])
+    path = write_labels(tmp_path / "qrels.txt", read_judgments(plain), lambda each: each["grade"])
     assert judge.agree(plain, path) == by_document
 
 
 def test_the_file_holds_what_is_printed(plain: Path, tmp_path: Path) -> None:
-    path = labels(tmp_path / "labels.csv", judged(plain)[::2], lambda each: (each["grade"] + 1) // 2 + 1)
-    text = agree(plain, "--qrels", path)
-    result = written(plain)
+    path = write_labels(
+        tmp_path / "labels.csv", read_judgments(plain)[::2], lambda each: (each["grade"] + 1) // 2 + 1
+    )
+    text = run_agree(plain, "--qrels", path)
+    result = read_agreement(plain)
     assert f"{result['kappa_relevant']['value']:.3f}" in text
     for name in ("kappa", "alpha", "bias", "precision"):
         assert f"{result[name]['value']:.4f}" in text
     assert f"{result['orders']['nDCG@10']['tau']['value']:.4f}" in text
     assert f"24 pairs of {result['queries']} queries" in text
-    assert json.loads(agree(plain, "--qrels", path, "--json")) == result
+    assert json.loads(run_agree(plain, "--qrels", path, "--json")) == result
     assert to_json(judge.agree(plain, path)) == result
 
 
@@ -173,11 +181,16 @@ def test_a_table_by_hand(tmp_path: Path) -> None:
     ]
     run = tmp_path / "runs" / "x"
     with LoopbackServer(reply_with_grade) as server:
-        done = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
-    assert done.returncode == 0, done.stderr
+        completed = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
+    assert completed.returncode == 0, completed.stderr
     people = {"p0": 3, "p1": 3, "p2": 0, "p3": 2, "q0": 1, "q1": "?", "q2": 3, "q3": ""}
-    shown = {each["snippet_id"]: text for each, text in zip(judged(run), texts(run), strict=True)}
-    path = labels(tmp_path / "l.csv", judged(run), lambda each: people[shown[each["snippet_id"]]])
+    shown = {
+        each["snippet_id"]: text
+        for each, text in zip(read_judgments(run), list_first_words(run), strict=True)
+    }
+    path = write_labels(
+        tmp_path / "l.csv", read_judgments(run), lambda each: people[shown[each["snippet_id"]]]
+    )
     result = to_json(judge.agree(run, path))
     # Rows people, columns assessor: p0 3/3, p1 3/2, p2 0/0, p3 2/1, q0 1/0, q2 3/3; two were not sure.
     assert result["confusion"] == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 2]]
@@ -194,8 +207,8 @@ def test_a_table_by_hand(tmp_path: Path) -> None:
     assert result["kappa"]["value"] == pytest.approx((1 / 2 - chance) / (1 - chance))
 
 
-def texts(run: Path) -> list[str]:
-    """The first word of each judgment's snippet, in the judgments' order."""
+def list_first_words(run: Path) -> list[str]:
+    """Return the first word of each judgment's snippet, in the order of judgments."""
     content = json.loads((run / "results.json").read_text(encoding="utf-8"))
     shown = {
         snippet["snippet_id"]: snippet["snippet"].split()[0]
@@ -203,17 +216,17 @@ def texts(run: Path) -> list[str]:
         for engine in query["engines"].values()
         for snippet in engine["snippets"]
     }
-    return [shown[each["snippet_id"]] for each in judged(run)]
+    return [shown[each["snippet_id"]] for each in read_judgments(run)]
 
 
 def test_labels_about_nothing_are_counted(plain: Path, tmp_path: Path) -> None:
-    path = labels(tmp_path / "labels.csv", judged(plain), lambda each: each["grade"])
+    path = write_labels(tmp_path / "labels.csv", read_judgments(plain), lambda each: each["grade"])
     with path.open("a") as file:
         file.write("q0,nothing,1\nelsewhere,nothing,2\n")
-    text = agree(plain, "--qrels", path)
+    text = run_agree(plain, "--qrels", path)
     assert "ignored: 2 labels match no pair of this run" in text
-    assert written(plain)["unmatched_labels"] == 2
-    assert written(plain)["kappa"]["value"] == 1
+    assert read_agreement(plain)["unmatched_labels"] == 2
+    assert read_agreement(plain)["kappa"]["value"] == 1
 
 
 @pytest.mark.parametrize(
@@ -230,61 +243,63 @@ def test_labels_about_nothing_are_counted(plain: Path, tmp_path: Path) -> None:
 def test_labels_that_can_t_be_used_are_refused_by_line(
     plain: Path, tmp_path: Path, content: str, says: str
 ) -> None:
-    before = contents(plain)
+    before = read_files(plain)
     path = tmp_path / "labels"
     path.write_text(content)
-    text = refusal(plain, "--qrels", path)
+    text = run_refused(plain, "--qrels", path)
     assert says in text
     assert "\x1b" not in text
-    assert contents(plain) == before
+    assert read_files(plain) == before
 
 
-def contents(run: Path) -> dict[str, bytes]:
+def read_files(run: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
 
 
-def test_what_was_asked_wrongly_is_refused(plain: Path, unfair: Path, tmp_path: Path) -> None:
-    path = labels(tmp_path / "labels.csv", judged(plain), lambda each: each["grade"])
-    high = labels(tmp_path / "high.csv", judged(plain), lambda each: each["grade"] + 1)
-    assert "--qrels FILE" in refusal(plain)
-    assert "5.json: no such file" in refusal(plain, "--qrels", path, "--plan", 5)
-    assert "--plan is 'x y'" in refusal(plain, "--plan", "x", "--plan", "y")
-    top = next(at for at, each in enumerate(judged(plain), start=2) if each["grade"] == 3)
-    text = refusal(plain, "--qrels", high)
+def test_invalid_options_are_refused(plain: Path, unfair: Path, tmp_path: Path) -> None:
+    path = write_labels(tmp_path / "labels.csv", read_judgments(plain), lambda each: each["grade"])
+    high = write_labels(tmp_path / "high.csv", read_judgments(plain), lambda each: each["grade"] + 1)
+    assert "--qrels FILE" in run_refused(plain)
+    assert "5.json: no such file" in run_refused(plain, "--qrels", path, "--plan", 5)
+    assert "--plan is 'x y'" in run_refused(plain, "--plan", "x", "--plan", "y")
+    top = next(at for at, each in enumerate(read_judgments(plain), start=2) if each["grade"] == 3)
+    text = run_refused(plain, "--qrels", high)
     assert text == f"{high}:{top}: has grade 4; the graded scale ends at 3"
-    text = refusal(plain, "--qrels", path, "--labels-scale", "binary")
+    text = run_refused(plain, "--qrels", path, "--labels-scale", "binary")
     assert "has grade 2; the binary scale ends at 1" in text
-    assert "--labels-scale is 'odd'" in refusal(plain, "--qrels", path, "--labels-scale", "odd")
-    assert "no measure 'foo'" in refusal(plain, "--qrels", path, "--measure", "foo")
-    assert "measures that do: nDCG@10" in refusal(plain, "--qrels", path, "--measure", "nDCG@7")
-    assert "finished run" in refusal(tmp_path / "none", "--qrels", path)
-    text = refusal(plain, "--qrels", path, "--qrels", high)
+    assert "--labels-scale is 'odd'" in run_refused(plain, "--qrels", path, "--labels-scale", "odd")
+    assert "no measure 'foo'" in run_refused(plain, "--qrels", path, "--measure", "foo")
+    assert "measures that do: nDCG@10" in run_refused(plain, "--qrels", path, "--measure", "nDCG@7")
+    assert "finished run" in run_refused(tmp_path / "none", "--qrels", path)
+    text = run_refused(plain, "--qrels", path, "--qrels", high)
     assert text == "--qrels takes one file, and there are 2; put all labels in one"
-    assert refusal(plain, "--qrels", tmp_path / "none") == f"{tmp_path / 'none'}: no such file"
+    assert run_refused(plain, "--qrels", tmp_path / "none") == f"{tmp_path / 'none'}: no such file"
     for count in (0, -1, 7):
-        assert f"a plan of {count} queries can't be drawn: the run has 6" in refusal(plain, "--plan", count)
+        assert f"a plan of {count} queries can't be drawn: the run has 6" in run_refused(
+            plain, "--plan", count
+        )
     assert not (plain / "labels.csv").exists()
-    assert "none of 48 labels is about this run" in refusal(unfair, "--qrels", path)
+    assert "none of 48 labels is about this run" in run_refused(unfair, "--qrels", path)
 
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return lexical(tmp_path_factory.mktemp("graded"), "graded")
+    return judge_by_lexical_floor(tmp_path_factory.mktemp("graded"), "graded")
 
 
 @pytest.fixture(scope="module")
 def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return lexical(tmp_path_factory.mktemp("binary"), "binary")
+    return judge_by_lexical_floor(tmp_path_factory.mktemp("binary"), "binary")
 
 
-def lexical(folder: Path, scale: str, rows: list[dict[str, Any]] | None = None) -> Path:
-    """A run whose assessor goes by shared words."""
-    judge.run(rows or worded(), model="lexical", scale=scale, out=str(folder / "runs" / "x"))
+def judge_by_lexical_floor(folder: Path, scale: str, rows: list[dict[str, Any]] | None = None) -> Path:
+    """Return a run of the lexical floor, which counts shared words."""
+    judge.run(rows or make_worded_rows(), model="lexical", scale=scale, out=str(folder / "runs" / "x"))
     return folder / "runs" / "x"
 
 
-def worded() -> list[dict[str, Any]]:
-    """Snippets with more or fewer of the query's words."""
+def make_worded_rows() -> list[dict[str, Any]]:
+    """Return rows whose snippets have more or fewer of the query's words."""
     chance = random.Random(1)
     filler = ["anaemia", "puppy", "signs", "gums", "food", "walk", "cat"]
     return [
@@ -296,13 +311,17 @@ def worded() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_grades_and_yes_or_no_meet_at_relevant_or_not(graded: Path, binary: Path, tmp_path: Path) -> None:
-    """The lexical floor says yes from grade 2 on, so each run's grades are labels that the other meets."""
-    as_grades = labels(tmp_path / "grades.csv", judged(graded), lambda each: each["grade"])
-    as_words = labels(tmp_path / "words.csv", judged(binary), lambda each: "是" if each["grade"] else "no")
+def test_grades_and_yes_or_no_are_compared_as_relevant_or_not(
+    graded: Path, binary: Path, tmp_path: Path
+) -> None:
+    """The lexical floor says yes from grade 2 on, so that the grades of each run agree with the other."""
+    as_grades = write_labels(tmp_path / "grades.csv", read_judgments(graded), lambda each: each["grade"])
+    as_words = write_labels(
+        tmp_path / "words.csv", read_judgments(binary), lambda each: "是" if each["grade"] else "no"
+    )
     for run, path, theirs in ((binary, as_grades, "graded"), (graded, as_words, "binary")):
-        output = agree(run, "--qrels", path)
-        result = written(run)
+        output = run_agree(run, "--qrels", path)
+        result = read_agreement(run)
         assert result["people_scale"] == theirs
         assert result["kappa_relevant"]["value"] == result["same_verdict"]["value"] == 1
         for name in ("same_grade", "kappa_quadratic", "alpha", "bias"):
@@ -314,66 +333,68 @@ def test_grades_and_yes_or_no_meet_at_relevant_or_not(graded: Path, binary: Path
 
 
 def test_the_labels_scale_is_the_run_s_unless_said(graded: Path, tmp_path: Path) -> None:
-    """People who found nothing better than grade 1 gave grades, not yes and no."""
-    path = labels(tmp_path / "labels.csv", judged(graded), lambda each: min(each["grade"], 1))
-    text = agree(graded, "--qrels", path)
+    """Labels of 0 and 1 are grades here, not yes and no."""
+    path = write_labels(tmp_path / "labels.csv", read_judgments(graded), lambda each: min(each["grade"], 1))
+    text = run_agree(graded, "--qrels", path)
     assert "no label is above 1; if people said yes or no, add --labels-scale binary" in text
-    result = written(graded)
+    result = read_agreement(graded)
     assert (result["people_scale"], len(result["confusion"])) == ("graded", 4)
     assert result["bias"]["value"] > 0
     assert result["recall"] == {"value": None, "ci95": None, "why": "people call nothing relevant"}
-    told = json.loads(agree(graded, "--qrels", path, "--labels-scale", "binary", "--json"))
+    told = json.loads(run_agree(graded, "--qrels", path, "--labels-scale", "binary", "--json"))
     assert (told["people_scale"], told["bias"]["value"]) == ("binary", None)
 
 
-def test_one_and_the_same_grade_on_both_sides_has_an_answer(tmp_path: Path) -> None:
-    rows = [{**row, "snippet": f"nothing {row['rank']}{row['engine']}"} for row in worded()]
-    run = lexical(tmp_path, "graded", rows)
-    output = agree(run, "--qrels", labels(tmp_path / "labels.csv", judged(run), lambda _: 0))
+def test_a_single_grade_on_both_sides_has_a_result(tmp_path: Path) -> None:
+    rows = [{**row, "snippet": f"nothing {row['rank']}{row['engine']}"} for row in make_worded_rows()]
+    run = judge_by_lexical_floor(tmp_path, "graded", rows)
+    output = run_agree(
+        run, "--qrels", write_labels(tmp_path / "labels.csv", read_judgments(run), lambda _: 0)
+    )
     assert "both sides gave one and the same answer to every pair" in output
     assert "they agree on 100 %" in output
-    assert written(run)["kappa_relevant"]["value"] is None
+    assert read_agreement(run)["kappa_relevant"]["value"] is None
 
 
 def test_a_plan_is_filled_in_and_read_back(plain: Path, tmp_path: Path) -> None:
     path = tmp_path / "plan.csv"
-    rows = planned(plain, path, 5)
+    rows = make_plan(plain, path, 5)
     assert len({row["query_id"] for row in rows}) == 5
     assert len(rows) == 5 * 8
     assert {row["grade"] for row in rows} == {""}
-    assert "holds no label" in refusal(plain, "--qrels", path)
-    agree(plain, "--qrels", fill_in(path))
-    result = written(plain)
+    assert "holds no label" in run_refused(plain, "--qrels", path)
+    run_agree(plain, "--qrels", fill_plan(path))
+    result = read_agreement(plain)
     assert (result["pairs"], result["wholly_labelled_queries"], result["unmatched_labels"]) == (40, 5, 0)
     assert result["kappa"]["value"] == 1
     filled = path.read_bytes()
-    assert "people's labels may be in it" in refusal(plain, "--plan", 5, "--out", path)
+    assert "people's labels may be in it" in run_refused(plain, "--plan", 5, "--out", path)
     assert path.read_bytes() == filled
 
 
 def test_a_plan_lies_in_the_run_s_folder_unless_said(plain: Path, tmp_path: Path) -> None:
     run = tmp_path / "copy"
     shutil.copytree(plain, run)
-    output = agree(run, "--plan", 2)
+    output = run_agree(run, "--plan", 2)
     assert f"judge agree {run} --qrels {run / 'labels.csv'}" in output
-    assert len(table(run / "labels.csv")) == 2 * 8
-    assert "people's labels may be in it" in refusal(run, "--plan", 2)
-    assert "no folder" in refusal(run, "--plan", 2, "--out", tmp_path / "none" / "plan.csv")
+    assert len(read_plan(run / "labels.csv")) == 2 * 8
+    assert "people's labels may be in it" in run_refused(run, "--plan", 2)
+    assert "no folder" in run_refused(run, "--plan", 2, "--out", tmp_path / "none" / "plan.csv")
 
 
-def test_labelling_goes_on_where_it_stopped(unfair: Path, tmp_path: Path) -> None:
-    ten = planned(unfair, tmp_path / "ten.csv", 10)
-    five = planned(unfair, tmp_path / "five.csv", 5)
+def test_a_smaller_plan_is_the_start_of_a_larger_one(unfair: Path, tmp_path: Path) -> None:
+    ten = make_plan(unfair, tmp_path / "ten.csv", 10)
+    five = make_plan(unfair, tmp_path / "five.csv", 5)
     assert five == ten[: len(five)]
-    again = planned(unfair, tmp_path / "again.csv", 10)
+    again = make_plan(unfair, tmp_path / "again.csv", 10)
     assert again == ten
-    others = planned(unfair, tmp_path / "others.csv", 10, "--seed", 1)
+    others = make_plan(unfair, tmp_path / "others.csv", 10, "--seed", 1)
     assert {row["query_id"] for row in others} != {row["query_id"] for row in ten}
 
 
-def test_a_plan_says_nothing_of_engines_ranks_or_verdicts(unfair: Path, tmp_path: Path) -> None:
+def test_a_plan_has_no_engines_ranks_or_verdicts(unfair: Path, tmp_path: Path) -> None:
     path = tmp_path / "plan.csv"
-    rows = planned(unfair, path, 120)
+    rows = make_plan(unfair, path, 120)
     assert list(rows[0]) == [
         "query_id",
         "query",
@@ -388,7 +409,7 @@ def test_a_plan_says_nothing_of_engines_ranks_or_verdicts(unfair: Path, tmp_path
     text = path.read_text(encoding="utf-8-sig")
     for hidden in ("bing", "baidu", "it says", "rank", "http"):
         assert hidden not in text
-    given = {(row["query_id"], row["query"], row["snippet"]) for row in unfair_rows(120)}
+    given = {(row["query_id"], row["query"], row["snippet"]) for row in make_unfair_rows(120)}
     assert {(row["query_id"], row["query"], row["snippet"]) for row in rows} == given
     assert all(re.fullmatch("'?[0-9a-f]{16}", row["snippet_id"]) for row in rows)
     given_by_nobody = "reference", "title", "date", "grade", "comment"
@@ -403,16 +424,16 @@ def test_a_plan_says_nothing_of_engines_ranks_or_verdicts(unfair: Path, tmp_path
     assert 25 <= top_first <= 55
 
 
-def test_an_assessor_that_favours_an_engine_is_found_out_and_corrected(unfair: Path, tmp_path: Path) -> None:
-    planned(unfair, tmp_path / "plan.csv", 60)
-    text = agree(unfair, "--qrels", fill_in(tmp_path / "plan.csv"))
-    result = written(unfair)
+def test_a_bias_for_an_engine_is_detected_and_corrected(unfair: Path, tmp_path: Path) -> None:
+    make_plan(unfair, tmp_path / "plan.csv", 60)
+    text = run_agree(unfair, "--qrels", fill_plan(tmp_path / "plan.csv"))
+    result = read_agreement(unfair)
     assert result["wholly_labelled_queries"] == 60
     assert result["engines"]["bing"]["bias"] == {"value": 0, "ci95": [0, 0]}
     assert result["engines"]["baidu"]["bias"] == {"value": 1, "ci95": [1, 1]}
     assert (result["widest_gap"]["favoured"], result["widest_gap"]["other"]) == ("baidu", "bing")
     assert "The assessor favours baidu over bing" in text
-    summary = json.loads((unfair / "summary.json").read_text())
+    summary = read_summary(unfair)
     (alone,) = [row for row in summary["comparisons"] if row["measure"] == "nDCG@3"]
     assert alone["winner"] == "baidu"
     (pair,) = result["calibration"]["nDCG@3"]["comparisons"]
@@ -423,12 +444,12 @@ def test_an_assessor_that_favours_an_engine_is_found_out_and_corrected(unfair: P
     assert "reversed" in text
     assert "People's labels reverse the assessor's order, it should be: bing > baidu" in text
     assert result["orders"]["nDCG@3"]["swapped"] == [["bing", "baidu"]]
-    text = agree(unfair, "--qrels", tmp_path / "plan.csv", "--measure", "P@3")
+    text = run_agree(unfair, "--qrels", tmp_path / "plan.csv", "--measure", "P@3")
     assert "P@3 as people's grades would give it on all 120 queries" in text
 
 
 def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
-    """On each query one snippet is empty, on half of them both are; nobody can label those."""
+    """On each query one snippet is empty, on half of them both are; they cannot be labelled."""
     rows = [
         {
             "query_id": f"q{query:02}", "query": f"question {query}", "engine": engine,
@@ -438,15 +459,15 @@ def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
     ]  # fmt: skip
     run = tmp_path / "runs" / "x"
     with LoopbackServer(reply_with_grade) as server:
-        done = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
-    assert done.returncode == 0, done.stderr
+        completed = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
+    assert completed.returncode == 0, completed.stderr
     path = tmp_path / "plan.csv"
-    assert "can't be drawn: the run has 10 to label" in refusal(run, "--plan", 11, "--out", path)
-    printed = planned(run, path, 10)
+    assert "can't be drawn: the run has 10 to label" in run_refused(run, "--plan", 11, "--out", path)
+    printed = make_plan(run, path, 10)
     assert len(printed) == 10
     assert all(row["snippet"] for row in printed)
-    output = agree(run, "--qrels", fill_in(path))
-    result = written(run)
+    output = run_agree(run, "--qrels", fill_plan(path))
+    result = read_agreement(run)
     assert (result["pairs"], result["wholly_labelled_queries"], result["unlabelled_pairs"]) == (10, 10, 0)
     assert (result["queries_to_label"], result["queries_without_text"], result["empty_pairs"]) == (10, 10, 20)
     order = result["orders"]["P@5"]
@@ -454,15 +475,15 @@ def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
     assert "ignored: 20 pairs without text, which have grade 0 by rule" in output
 
 
-def test_few_labelled_queries_correct_nothing_or_warn(unfair: Path, tmp_path: Path) -> None:
-    planned(unfair, tmp_path / "ten.csv", 10)
-    text = agree(unfair, "--qrels", fill_in(tmp_path / "ten.csv"))
+def test_few_labelled_queries_give_no_correction_or_a_warning(unfair: Path, tmp_path: Path) -> None:
+    make_plan(unfair, tmp_path / "ten.csv", 10)
+    text = run_agree(unfair, "--qrels", fill_plan(tmp_path / "ten.csv"))
     assert "No correction of nDCG@3" in text
     assert "needs 20" in text
-    assert set(written(unfair)["calibration"]["P@3"]) == {"why"}
-    planned(unfair, tmp_path / "thirty.csv", 30)
-    text = agree(unfair, "--qrels", fill_in(tmp_path / "thirty.csv"))
-    (warning,) = written(unfair)["calibration"]["P@3"]["warnings"]
+    assert set(read_agreement(unfair)["calibration"]["P@3"]) == {"why"}
+    make_plan(unfair, tmp_path / "thirty.csv", 30)
+    text = run_agree(unfair, "--qrels", fill_plan(tmp_path / "thirty.csv"))
+    (warning,) = read_agreement(unfair)["calibration"]["P@3"]["warnings"]
     assert "30 of 30 labelled queries" in warning
     assert "fewer than 50" in text
 
@@ -476,7 +497,7 @@ def write_trec(folder: Path, name: str, *lines: str) -> Path:
 def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     assessor = write_trec(tmp_path, "gpt.qrels", "q1 0 a 3", "q1 0 b 0", "q2 0 a 2", "q2 0 c 0")
     people = write_trec(tmp_path, "human.qrels", "q1 0 a 2", "q1 0 b 0", "q2 0 a 1", "q2 0 c 0", "q3 0 d 1")
-    text = agree(assessor, "--qrels", people)
+    text = run_agree(assessor, "--qrels", people)
     assert "4 pairs of 2 queries have a grade from people (0 to 3) and one from gpt.qrels" in text
     assert "ignored: 1 label matches no pair of this run" in text
     assert "tau-ap" not in text
@@ -487,16 +508,16 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
         write_trec(tmp_path, "two.run", "q1 Q0 b 1 9 two", "q2 Q0 a 1 7 two"),
     ]  # fmt: skip
     words = (assessor, "--qrels", people, "--run", runs[0], "--run", runs[1])
-    content = json.loads(agree(*words, "--measure", "P@1", "--json"))
+    content = json.loads(run_agree(*words, "--measure", "P@1", "--json"))
     assert list(content["orders"]) == ["P@1"]
     assert content["orders"]["P@1"]["people"] == {"one": 0.5, "two": 0}
     assert content["orders"]["P@1"]["assessor"] == {"one": 0.5, "two": 0.5}
-    text = agree(*words)
+    text = run_agree(*words)
     assert "nDCG@10 on 2 queries" in text
-    turned = agree(assessor, "--qrels", people, "--run", runs[1], "--run", runs[0], "--json")
-    assert turned == agree(*words, "--json")
-    assert "no measure 'foo'" in refusal(*words, "--measure", "foo")
-    assert "grade 2; the binary scale ends at 1" in refusal(*words, "--labels-scale", "binary")
+    turned = run_agree(assessor, "--qrels", people, "--run", runs[1], "--run", runs[0], "--json")
+    assert turned == run_agree(*words, "--json")
+    assert "no measure 'foo'" in run_refused(*words, "--measure", "foo")
+    assert "grade 2; the binary scale ends at 1" in run_refused(*words, "--labels-scale", "binary")
 
 
 @check_each(
@@ -516,19 +537,19 @@ def test_a_broken_line_is_named(tmp_path: Path, broken: str, line: str, says: st
         name: write_trec(tmp_path, name, first, *([line] if name == broken else []))
         for name, first in lines.items()
     }
-    assert says in refusal(files["assessor"], "--qrels", files["people"], "--run", files["run"])
+    assert says in run_refused(files["assessor"], "--qrels", files["people"], "--run", files["run"])
 
 
 def test_files_about_different_queries_have_nothing_to_compare(tmp_path: Path) -> None:
     files = [write_trec(tmp_path, "gpt", "q1 0 a 3"), write_trec(tmp_path, "human", "q2 0 a 3")]
-    assert "gpt and human have no query in common" in refusal(files[0], "--qrels", files[1])
+    assert "gpt and human have no query in common" in run_refused(files[0], "--qrels", files[1])
 
 
-def test_names_in_run_files_are_shown_and_never_obeyed(tmp_path: Path) -> None:
+def test_control_sequences_in_run_files_are_escaped(tmp_path: Path) -> None:
     grades = write_trec(tmp_path, "grades", "q1 0 a 3", "q2 0 a 0")
     tags = "\x1b[31mred", "[bold]x[/]", "[/odd]", "\u202eevil"
     runs = [write_trec(tmp_path, f"{at}.run", f"q1 Q0 a 1 1 {tag}") for at, tag in enumerate(tags)]
-    output = agree(grades, "--qrels", grades, *(word for run in runs for word in ("--run", run)))
+    output = run_agree(grades, "--qrels", grades, *(word for run in runs for word in ("--run", run)))
     assert "\x1b" not in output
     assert "\u202e" not in output
     for shown in ("\\x1b[31mred", "[bold]x[/]", "[/odd]", "\\x202eevil"):
@@ -538,14 +559,16 @@ def test_names_in_run_files_are_shown_and_never_obeyed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_the_order_of_rows_and_labels_never_changes_a_byte(graded: Path, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
-    kept = chance.sample(judged(graded), 60)
+    kept = chance.sample(read_judgments(graded), 60)
     people = {each["snippet_id"]: chance.randrange(4) for each in kept}
-    before = labels(tmp_path / "labels.csv", kept, lambda each: people[each["snippet_id"]])
+    before = write_labels(tmp_path / "labels.csv", kept, lambda each: people[each["snippet_id"]])
     judge.agree(graded, before)
     expected = (graded / "agreement.json").read_bytes()
-    rows = worded()
-    run = lexical(tmp_path, "graded", chance.sample(rows, len(rows)))
-    judge.agree(run, labels(before, chance.sample(kept, len(kept)), lambda each: people[each["snippet_id"]]))
+    rows = make_worded_rows()
+    run = judge_by_lexical_floor(tmp_path, "graded", chance.sample(rows, len(rows)))
+    judge.agree(
+        run, write_labels(before, chance.sample(kept, len(kept)), lambda each: people[each["snippet_id"]])
+    )
     assert (run / "agreement.json").read_bytes() == expected
 
 
@@ -558,43 +581,45 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
         for engine in ("bing", "baidu")
     ]  # fmt: skip
     with LoopbackServer(reply_with_grade) as server:
-        done = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", tmp_path / "x")
-    assert done.returncode == 0, done.stderr
-    text = agree(tmp_path / "x", "--plan", 20, "--out", tmp_path / "plan.csv")
+        result = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", tmp_path / "x")
+    assert result.returncode == 0, result.stderr
+    text = run_agree(tmp_path / "x", "--plan", 20, "--out", tmp_path / "plan.csv")
     more = count_reserve_queries(20, 60, 12)
     assert f"plan.csv: 20 queries + {more} in reserve; fill in the column 'grade'" in text
     assert "Fewer than 20" not in text
     assert "by the assessor's grades nDCG@10 has none on 12 of 60, mostly where nothing is relevant" in text
-    drawn = list(dict.fromkeys(row["query_id"] for row in table(tmp_path / "plan.csv")))
+    drawn = list(dict.fromkeys(row["query_id"] for row in read_plan(tmp_path / "plan.csv")))
     assert drawn == list(draw_queries_to_label([f"q{query}" for query in range(60)], 20 + more))
 
 
 def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain: Path, tmp_path: Path) -> None:
-    text = agree(plain, "--plan", 3, "--out", tmp_path / "plan.csv")
+    text = run_agree(plain, "--plan", 3, "--out", tmp_path / "plan.csv")
     assert "plan.csv: 3 queries; fill in" in text
     assert "in reserve" not in text
     assert "Fewer than 20 labelled queries say how far people agree, but correct no engine's scores." in text
 
 
-def label_plan(path: Path, grade: Callable[[dict[str, str]], object]) -> Path:
-    """Labels for a plan, as a file of their own."""
-    rows = [f"{row['query_id']},{row['snippet_id']},{grade(row)}\n" for row in table(path)]
+def write_plan_labels(path: Path, grade: Callable[[dict[str, str]], object]) -> Path:
+    """Write the labels of a plan to a file of their own."""
+    rows = [f"{row['query_id']},{row['snippet_id']},{grade(row)}\n" for row in read_plan(path)]
     target = path.with_name(f"labels-{path.name}")
     target.write_text("query_id,snippet_id,grade\n" + "".join(rows))
     return target
 
 
 def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, tmp_path: Path) -> None:
-    before = contents(unfair)
+    before = read_files(unfair)
     plan, second = tmp_path / "plan.csv", tmp_path / "second.csv"
-    text = agree(unfair, "--plan-pairs", 150, "--engines", "bing", "baidu", "--measure", "P@3", "--out", plan)
+    text = run_agree(
+        unfair, "--plan-pairs", 150, "--engines", "bing", "baidu", "--measure", "P@3", "--out", plan
+    )
     assert "150 pairs of" in text
     assert "to compare baidu with bing by P@3" in text
-    assert len(table(plan)) == 150
-    assert set(table(plan)[0]) == {
+    assert len(read_plan(plan)) == 150
+    assert set(read_plan(plan)[0]) == {
         *("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")
     }
-    queries = [row["query_id"] for row in table(plan)]
+    queries = [row["query_id"] for row in read_plan(plan)]
     changes = sum(one != other for one, other in pairwise(queries))
     assert changes == len(set(queries)) - 1  # people read each query once
     design = json.loads((tmp_path / "plan.json").read_text())
@@ -603,9 +628,12 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     # No list repeats another's snippets: each pair weighs a third, for or against baidu.
     assert {weight for unit in design["units"] for weight in unit["weights"]} == {1 / 3, -1 / 3}
 
-    result = judge.decide_order(unfair, label_plan(plan, lambda row: says(row["snippet"])), plan)
+    result = judge.decide_order(
+        unfair, write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"])), plan
+    )
     truth = [
-        (says(row["snippet"]) >= "2") * (1 if row["engine"] == "baidu" else -1) for row in unfair_rows(120)
+        (read_stated_grade(row["snippet"]) >= "2") * (1 if row["engine"] == "baidu" else -1)
+        for row in make_unfair_rows(120)
     ]
     (pair,) = result.comparisons
     assert (pair.a, pair.b, pair.labelled, pair.unlabelled) == ("baidu", "bing", 150, 0)
@@ -616,15 +644,15 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     assert pair.outcome == "reversed"
     assert result.warnings == ()
 
-    labelled = label_plan(plan, lambda row: says(row["snippet"]))
-    text = agree(unfair, "--qrels", labelled, "--plan", plan)
+    labelled = write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
+    text = run_agree(unfair, "--qrels", labelled, "--plan", plan)
     assert "People's labels reverse the assessor's order, it should be: bing > baidu" in text
-    assert json.loads(agree(unfair, "--qrels", labelled, "--plan", plan, "--json")) == to_json(result)
+    assert json.loads(run_agree(unfair, "--qrels", labelled, "--plan", plan, "--json")) == to_json(result)
 
-    # A second round, drawn on its own, makes the interval narrower; what both drew is labelled once.
+    # A second sample makes the interval narrower; pairs of both samples are labelled once.
     words = ("--engines", "baidu", "bing", "--measure", "P@3", "--seed", 1)
-    agree(unfair, "--half-width", 0.1, *words, "--out", second)
-    more = label_plan(second, lambda row: says(row["snippet"])).read_text().splitlines()
+    run_agree(unfair, "--half-width", 0.1, *words, "--out", second)
+    more = write_plan_labels(second, lambda row: read_stated_grade(row["snippet"])).read_text().splitlines()
     both = tmp_path / "both.csv"
     both.write_text("\n".join(dict.fromkeys([*labelled.read_text().splitlines(), *more])) + "\n")
     later = judge.decide_order(unfair, both, [plan, second])
@@ -633,7 +661,7 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     assert later.comparisons[0].ci95[0] < sum(truth) / 360 < later.comparisons[0].ci95[1]
     assert "each of 2 looks has 2.50% of the 5 %: intervals are 97.50% intervals" in later.warnings[0]
     assert "made for 1 of these 2 rounds" in later.warnings[1]
-    after = contents(unfair)
+    after = read_files(unfair)
     assert json.loads(after.pop("labelled_order.json")) == to_json(later)
     assert "by P@3: −0." in after.pop("report.html").decode()
     assert after.items() <= before.items()
@@ -648,11 +676,13 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
     unfair: Path, tmp_path: Path
 ) -> None:
     plan = tmp_path / "plan.csv"
-    agree(unfair, "--plan-pairs", 60, "--measure", "sDCG@3", "--out", plan)
-    unsure = {row["snippet_id"] for row in table(plan)[:5]}
-    sure = label_plan(plan, lambda row: says(row["snippet"]))
+    run_agree(unfair, "--plan-pairs", 60, "--measure", "sDCG@3", "--out", plan)
+    unsure = {row["snippet_id"] for row in read_plan(plan)[:5]}
+    sure = write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
     full = judge.decide_order(unfair, sure, [plan]).comparisons[0]
-    partly = label_plan(plan, lambda row: "?" if row["snippet_id"] in unsure else says(row["snippet"]))
+    partly = write_plan_labels(
+        plan, lambda row: "?" if row["snippet_id"] in unsure else read_stated_grade(row["snippet"])
+    )
     result = judge.decide_order(unfair, partly, [plan])
     (pair,) = result.comparisons
     assert (pair.labelled, pair.unlabelled) == (55, 5)
@@ -667,41 +697,43 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
     partly.write_text(partly.read_text() + "q1,nothing,1\nq2,nowhere,1\n")
     warnings = judge.decide_order(unfair, partly, [plan]).warnings
     assert any("ignored: 2, the first is 'nothing' of query 'q1'" in warning for warning in warnings)
-    few = label_plan(plan, lambda row: says(row["snippet"]) if row["snippet_id"] in unsure else "")
-    assert "5 of 60 drawn pairs have a label" in refusal(unfair, "--qrels", few, "--plan", plan)
+    few = write_plan_labels(
+        plan, lambda row: read_stated_grade(row["snippet"]) if row["snippet_id"] in unsure else ""
+    )
+    assert "5 of 60 drawn pairs have a label" in run_refused(unfair, "--qrels", few, "--plan", plan)
 
 
 def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair: Path, plain: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.csv"
     for measure in ("nDCG@3", "AP@3", "RR@3", "ERR@3", "Success@3"):
-        text = refusal(unfair, "--plan-pairs", 60, "--measure", measure)
+        text = run_refused(unfair, "--plan-pairs", 60, "--measure", measure)
         assert f"{measure} is no sum over ranks" in text
-    assert "one of --plan N" in refusal(unfair, "--plan-pairs", 60, "--half-width", 0.1)
-    assert "name two or more" in refusal(unfair, "--plan-pairs", 60, "--engines", "bing")
-    assert "name two or more" in refusal(unfair, "--plan-pairs", 60, "--engines", "bing", "yahoo")
-    assert "a plan of 49 pairs is too small" in refusal(unfair, "--plan-pairs", 49, "--measure", "P@3")
-    assert "needs more queries" in refusal(unfair, "--half-width", 0.001, "--measure", "P@3")
-    assert "--engines and --rounds" in refusal(unfair, "--plan", 20, "--engines", "bing", "baidu")
+    assert "one of --plan N" in run_refused(unfair, "--plan-pairs", 60, "--half-width", 0.1)
+    assert "name two or more" in run_refused(unfair, "--plan-pairs", 60, "--engines", "bing")
+    assert "name two or more" in run_refused(unfair, "--plan-pairs", 60, "--engines", "bing", "yahoo")
+    assert "a plan of 49 pairs is too small" in run_refused(unfair, "--plan-pairs", 49, "--measure", "P@3")
+    assert "needs more queries" in run_refused(unfair, "--half-width", 0.001, "--measure", "P@3")
+    assert "--engines and --rounds" in run_refused(unfair, "--plan", 20, "--engines", "bing", "baidu")
     assert not (unfair / "labels.csv").exists()
-    agree(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
-    assert "plan.json: exists" in refusal(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
-    labelled = label_plan(plan, lambda row: says(row["snippet"]))
-    others = labels(tmp_path / "plain.csv", judged(plain), lambda each: each["grade"])
-    assert "plan.json: engines is ('baidu', 'bing'), but it must name" in refusal(
+    run_agree(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
+    assert "plan.json: exists" in run_refused(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
+    labelled = write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
+    others = write_labels(tmp_path / "plain.csv", read_judgments(plain), lambda each: each["grade"])
+    assert "plan.json: engines is ('baidu', 'bing'), but it must name" in run_refused(
         plain, "--qrels", others, "--plan", plan
     )
-    assert "no rounds of one" in refusal(unfair, "--qrels", labelled, "--plan", plan, "--plan", plan)
-    assert "leave out --measure" in refusal(
+    assert "no rounds of one" in run_refused(unfair, "--qrels", labelled, "--plan", plan, "--plan", plan)
+    assert "leave out --measure" in run_refused(
         unfair, "--qrels", labelled, "--plan", plan, "--measure", "sDCG@3"
     )
 
 
 @pytest.fixture(scope="module")
 def design(unfair: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A plan of 60 pairs with all labels beside it."""
+    """Return the folder of a plan of 60 pairs and its labels."""
     plan = tmp_path_factory.mktemp("design") / "plan.csv"
-    agree(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
-    label_plan(plan, lambda row: says(row["snippet"]))
+    run_agree(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
+    write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
     return plan
 
 
@@ -739,7 +771,7 @@ def test_a_damaged_plan_is_refused_by_file_and_field(
         inner = inner[key]
     inner[path[-1]] = value
     plan.with_suffix(".json").write_text(json.dumps(record))
-    result = refusal(unfair, "--qrels", design.with_name("labels-plan.csv"), "--plan", plan)
+    result = run_refused(unfair, "--qrels", design.with_name("labels-plan.csv"), "--plan", plan)
     assert f"plan.json: {expected}" in " ".join(result.split())
 
 
@@ -748,7 +780,7 @@ def test_a_repeated_unit_is_refused(unfair: Path, design: Path, tmp_path: Path) 
     record["units"][4] = record["units"][3]
     (tmp_path / "plan.json").write_text(json.dumps(record))
     words = ("--qrels", design.with_name("labels-plan.csv"), "--plan", tmp_path / "plan.csv")
-    assert "plan.json: units[4] is (" in refusal(unfair, *words)
+    assert "plan.json: units[4] is (" in run_refused(unfair, *words)
 
 
 def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> None:
@@ -774,7 +806,7 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
     outcomes = []
     for seed in range(3):
         plan = tmp_path / f"plan{seed}.csv"
-        agree(
+        run_agree(
             tmp_path / "run",
             "--plan-pairs",
             120 + 60 * seed,
@@ -786,7 +818,7 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
             plan,
         )
         result = judge.decide_order(
-            tmp_path / "run", label_plan(plan, lambda row: says(row["snippet"])), [plan]
+            tmp_path / "run", write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"])), [plan]
         )
         assert result.labels == 120 + 60 * seed
         assert {row.a for row in result.comparisons} == {"best"}
@@ -809,7 +841,7 @@ def run_on_lists(
     *words: object,
     reply: Callable[[ChatRequest], Reply] = reply_with_grade,
 ) -> Path:
-    """A run over 60 queries; `engines` give the text at each query and rank."""
+    """Make a run over 60 queries; `engines` return the text at a query and a rank."""
     rows = list_rows(
         {
             f"q{query}": {name: [text(query, rank) for rank in (1, 2, 3)] for name, text in engines.items()}
@@ -829,8 +861,8 @@ def test_an_engine_with_the_lists_of_the_best_is_open_with_a_difference_of_0(tmp
     poor = {"poor": lambda query, rank: f"poor {query}.{rank} grade={3 * (query % 5 == 0)}"}
     run = run_on_lists(tmp_path, {"best": good, "copy": good, **poor})
     plan = tmp_path / "plan.csv"
-    agree(run, "--plan-pairs", 80, "--measure", "P@3", "--out", plan)
-    labelled = label_plan(plan, lambda row: says(row["snippet"]))
+    run_agree(run, "--plan-pairs", 80, "--measure", "P@3", "--out", plan)
+    labelled = write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
     copy, other = judge.decide_order(run, labelled, [plan]).comparisons
     assert (copy.b, copy.difference, copy.bounds, copy.ci95, copy.outcome) == (
         "copy",
@@ -840,11 +872,11 @@ def test_an_engine_with_the_lists_of_the_best_is_open_with_a_difference_of_0(tmp
         "open",
     )
     assert other.outcome == "confirmed"
-    assert "best - copy" in agree(run, "--qrels", labelled, "--plan", plan)
+    assert "best - copy" in run_agree(run, "--qrels", labelled, "--plan", plan)
 
 
 def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> None:
-    """A yes is 3 by people: with all pairs labelled they say what the assessor says."""
+    """A yes is the label 3: with labels on all pairs, people and the assessor agree."""
     engines = {
         name: lambda query, rank, name=name, share=share: (
             f"{name} {query}.{rank} grade={int((7 * query + rank) % 10 < share)}"
@@ -857,12 +889,12 @@ def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> Non
         "--scale",
         "binary",
         reply=lambda request: Reply(
-            text=json.dumps({"verdict": "yes" if says(fenced(request.prompt)) == "1" else "no"})
+            text=json.dumps({"verdict": "yes" if read_stated_grade(fenced(request.prompt)) == "1" else "no"})
         ),
     )
     plan = tmp_path / "plan.csv"
-    agree(run, "--plan-pairs", 1000, "--measure", "DCG@3", "--out", plan)
-    graded = label_plan(plan, lambda row: 3 * int(says(row["snippet"])))
+    run_agree(run, "--plan-pairs", 1000, "--measure", "DCG@3", "--out", plan)
+    graded = write_plan_labels(plan, lambda row: 3 * int(read_stated_grade(row["snippet"])))
     (pair,) = judge.decide_order(run, graded, [plan], "graded").comparisons
     assert pair.difference == pytest.approx(pair.assessor)
 
@@ -885,7 +917,9 @@ def test_an_open_order_has_a_reason_where_more_labels_do_not_help(
     )
     run, plan = tmp_path / "run", tmp_path / "plan.csv"
     judge.run(rows, "lexical", out=str(run))
-    agree(run, "--plan-pairs", 50, "--measure", "P@1", "--out", plan)
+    run_agree(run, "--plan-pairs", 50, "--measure", "P@1", "--out", plan)
     # People prefer a and b in turn.
-    people = label_plan(plan, lambda row: 3 * ((row["snippet"][0] == "a") == int(row["query_id"][1:]) % 2))
-    assert reason in agree(run, "--qrels", people, "--plan", plan)
+    people = write_plan_labels(
+        plan, lambda row: 3 * ((row["snippet"][0] == "a") == int(row["query_id"][1:]) % 2)
+    )
+    assert reason in run_agree(run, "--qrels", people, "--plan", plan)

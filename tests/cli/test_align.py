@@ -1,4 +1,4 @@
-"""`judge align`: the table, the files and what is refused."""
+"""`judge align`: the table, the files and refused input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.factories import write_rows
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of 12 queries with a relevant and three other snippets."""
+    """Return a run of 12 queries with one relevant and three other snippets."""
     folder = tmp_path_factory.mktemp("align")
     words = ("tea", "rain", "gold", "moss", "iron", "lamp", "rope", "sand", "wool", "milk", "corn", "fish")
     rows = [
@@ -29,16 +29,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for place, word in enumerate(words)
         for at, other in enumerate([word, *(words[(place + step) % 12] for step in (1, 2, 3))])
     ]
-    done = command("run", write_rows(folder / "d.jsonl", rows), "-m", "lexical", "--out", folder / "run")
-    assert done.returncode == 0, done.stderr
+    result = command("run", write_rows(folder / "d.jsonl", rows), "-m", "lexical", "--out", folder / "run")
+    assert result.returncode == 0, result.stderr
     return folder / "run"
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "held-out queries"), ("zh", "未参与训练的查询")])
 def test_the_table_fits_a_terminal_and_the_files_hold_the_map(run: Path, language: str, word: str) -> None:
-    done = command("align", run, "--embeddings", "lsa", "--ui-lang", language)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    result = command("align", run, "--embeddings", "lsa", "--ui-lang", language)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
     table = next(at for at, line in enumerate(lines) if line.startswith(word))
     for line in lines[table : table + 3]:
         assert sum(2 if east_asian_width(each) in "WF" else 1 for each in line.rstrip()) <= 80
@@ -50,9 +50,9 @@ def test_the_table_fits_a_terminal_and_the_files_hold_the_map(run: Path, languag
 
 
 def test_json_is_the_file(run: Path) -> None:
-    done = command("align", run, "--embeddings", "lsa", "--seed", "3", "--json")
-    assert json.loads(done.stdout) == json.loads((run / "alignment.json").read_text())
-    assert json.loads(done.stdout)["seed"] == 3
+    result = command("align", run, "--embeddings", "lsa", "--seed", "3", "--json")
+    assert json.loads(result.stdout) == json.loads((run / "alignment.json").read_text())
+    assert json.loads(result.stdout)["seed"] == 3
 
 
 def test_too_few_queries_and_unknown_embeddings_are_refused(tmp_path: Path, run: Path) -> None:
@@ -61,16 +61,16 @@ def test_too_few_queries_and_unknown_embeddings_are_refused(tmp_path: Path, run:
     ]
     data = write_rows(tmp_path / "d.jsonl", rows)
     assert command("run", data, "-m", "lexical", "--out", tmp_path / "run").returncode == 0
-    done = command("align", tmp_path / "run", "--embeddings", "lsa")
-    assert (done.returncode, "an alignment takes 10" in done.stderr) == (2, True)
-    done = command("align", run, "--embeddings", "word2vec")
-    assert (done.returncode, "there are no embeddings 'word2vec'" in done.stderr) == (2, True)
+    result = command("align", tmp_path / "run", "--embeddings", "lsa")
+    assert (result.returncode, "an alignment takes 10" in result.stderr) == (2, True)
+    result = command("align", run, "--embeddings", "word2vec")
+    assert (result.returncode, "there are no embeddings 'word2vec'" in result.stderr) == (2, True)
 
 
 def test_a_damaged_folder_is_refused(tmp_path: Path, run: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(run, copy)
     (copy / "config.json").write_text('{"options": [1]}')
-    done = command("align", copy, "--embeddings", "lsa")
-    assert done.returncode == 2
-    assert f"{copy}: a file in it is damaged" in done.stderr
+    result = command("align", copy, "--embeddings", "lsa")
+    assert result.returncode == 2
+    assert f"{copy}: a file in it is damaged" in result.stderr

@@ -11,10 +11,10 @@ import scipy
 
 from judge.dimensions.answers import _correlate
 from tests.support.command_line import command, make_words
-from tests.support.factories import fenced, list_rows, write_rows
+from tests.support.factories import fenced, list_rows, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
-#: What the results of x and y say; the reference is "right". z returns nothing.
+#: The texts of the results of x and y; the reference is "right". z returns nothing.
 TEXTS = {
     "q1": ("right", "wrong"),
     "q2": ("half right", "nothing"),
@@ -22,7 +22,7 @@ TEXTS = {
 }
 
 
-def answers_and_grades(request: ChatRequest) -> Reply:
+def reply_with_answer_or_grade(request: ChatRequest) -> Reply:
     shown = fenced(request.prompt)
     if "Answer the query from" in request.prompt:
         assert "Reference" not in request.prompt
@@ -43,14 +43,14 @@ def test_answers_are_graded_by_the_reference(tmp_path: Path) -> None:
     rows.append({"query_id": "q4", "query": "no reference", "engine": "x", "rank": 1, "snippet": "right"})
     rows.append({"query_id": "q1", "query": "what q1", "engine": "w", "error": "500"})
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
-    with LoopbackServer(answers_and_grades) as server:
+    with LoopbackServer(reply_with_answer_or_grade) as server:
         words = (*make_words(data, server), "--answers", "--min-coverage", 0.5)
         assert "answers: at most 12 questions" in command("estimate", *words[1:]).stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
-        # 7 pairs; 6 answers; 5 grades, of them one asked again.
+        # 7 pairs; 6 answers; 5 grades, one of them after a second request.
         assert len(server.requests) == 7 + 6 + 5 + 1
-    dimension = json.loads((out / "summary.json").read_text())["dimensions"]["answers"]
+    dimension = read_summary(out)["dimensions"]["answers"]
     x, y = dimension["engines"]["x"], dimension["engines"]["y"]
     assert (x["answer_score@5"]["mean"], x["answer_score@5"]["queries"]) == (2.5 / 3, 3)
     assert (y["answer_score@5"]["mean"], y["answer_score@5"]["queries"]) == (-0.5, 2)

@@ -1,13 +1,11 @@
-"""`judge run --batch`: the same judgments as in realtime, and nothing is submitted twice."""
+"""`judge run --batch`: the same judgments as in realtime, and no request is submitted twice."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,8 +14,8 @@ import pytest
 
 from tests.support.batch_server import BatchRules, BatchServer
 from tests.support.cases import check_each
-from tests.support.command_line import command
-from tests.support.factories import fenced, make_rows, reply_with_grade, write_rows
+from tests.support.command_line import command, start_process
+from tests.support.factories import fenced, make_rows, read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, Reply
 
 PAIRS = 20
@@ -25,7 +23,7 @@ PAIRS = 20
 USD = 0.00018
 
 
-def words(folder: Path, server: BatchServer, *more: str, out: str = "one") -> tuple[str, ...]:
+def make_batch_words(folder: Path, server: BatchServer, *more: str, out: str = "one") -> tuple[str, ...]:
     data = folder / "d.jsonl"
     if not data.exists():
         write_rows(data, make_rows(2, 2, 5))
@@ -33,30 +31,30 @@ def words(folder: Path, server: BatchServer, *more: str, out: str = "one") -> tu
             "--out", str(folder / out / "run"), "--price", "1,2", *more)  # fmt: skip
 
 
-def results(folder: Path) -> dict[str, Any]:
-    """What results.json holds, without what was paid."""
+def read_unpaid_results(folder: Path) -> dict[str, Any]:
+    """Return the content of results.json without the cost."""
     content: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     del content["summary"]["cost"]
     return content
 
 
-def cost(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["cost"]
+def read_cost(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = read_summary(folder)["cost"]
     return content
 
 
-def in_realtime(server: BatchServer) -> int:
-    """The number of requests that came one by one."""
+def count_realtime_requests(server: BatchServer) -> int:
+    """Return the number of requests outside of batches."""
     return sum(bool(request.headers) for request in server.requests)
 
 
 def assert_equal_to_realtime(folder: Path, server: BatchServer) -> None:
-    """The run in `folder` holds what a run in realtime does, and no request was in two batches."""
+    """Raise AssertionError if the run in `folder` differs from a run in realtime."""
     server.rules = BatchRules()
-    realtime = [word for word in words(folder, server, out="realtime") if word != "--batch"]
-    done = command(*realtime)
-    assert done.returncode in (0, 3), done.stderr
-    assert results(folder / "one/run") == results(folder / "realtime/run")
+    realtime = [word for word in make_batch_words(folder, server, out="realtime") if word != "--batch"]
+    result = command(*realtime)
+    assert result.returncode in (0, 3), result.stderr
+    assert read_unpaid_results(folder / "one/run") == read_unpaid_results(folder / "realtime/run")
     one, other = (folder / name / "run/judgments.jsonl" for name in ("one", "realtime"))
     assert one.read_bytes() == other.read_bytes()
 
@@ -68,13 +66,13 @@ def assert_submitted_once(server: BatchServer) -> None:
 
 def test_a_batch_gives_the_judgments_of_realtime_at_half_the_price(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade) as server:
-        done = command(*words(tmp_path, server))
-        assert done.returncode == 0, done.stderr
+        result = command(*make_batch_words(tmp_path, server))
+        assert result.returncode == 0, result.stderr
         # The first pair shows in realtime that account, model and parameters are right.
         assert [len(batch) for batch in server.batches] == [PAIRS - 1]
-        assert in_realtime(server) == 1
+        assert count_realtime_requests(server) == 1
         assert_equal_to_realtime(tmp_path, server)
-    batch, realtime = cost(tmp_path / "one/run"), cost(tmp_path / "realtime/run")
+    batch, realtime = read_cost(tmp_path / "one/run"), read_cost(tmp_path / "realtime/run")
     assert batch["calls"] == realtime["calls"] == PAIRS
     assert realtime["usd"] == round(PAIRS * USD, 6)
     assert batch["usd"] == round(USD + (PAIRS - 1) * USD / 2, 6)
@@ -86,22 +84,22 @@ def test_a_batch_of_the_native_api_goes_to_the_compatible_address(tmp_path: Path
         for name, batch in (("one", ["--batch"]), ("two", [])):
             row = ["run", tmp_path / "d.jsonl", "-m", "dashscope:fake", "--base-url", server.dashscope_url]
             write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 5))
-            done = command(*row, "--out", tmp_path / name / "run", *batch, DASHSCOPE_API_KEY="sk-x")
-            assert done.returncode == 0, done.stderr
+            result = command(*row, "--out", tmp_path / name / "run", *batch, DASHSCOPE_API_KEY="sk-x")
+            assert result.returncode == 0, result.stderr
     assert [len(batch) for batch in server.batches] == [PAIRS - 1]
-    assert results(tmp_path / "one/run") == results(tmp_path / "two/run")
+    assert read_unpaid_results(tmp_path / "one/run") == read_unpaid_results(tmp_path / "two/run")
 
 
 def test_the_same_command_again_submits_nothing(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade) as server:
-        assert command(*words(tmp_path, server)).returncode == 0
+        assert command(*make_batch_words(tmp_path, server)).returncode == 0
         steps = list(server.steps)
-        assert command(*words(tmp_path, server)).returncode == 0
+        assert command(*make_batch_words(tmp_path, server)).returncode == 0
         assert server.steps == steps
 
 
-def odd(request: ChatRequest) -> Reply:
-    """Grades by the snippet, but one reply cannot be read, one pair is filtered and one is refused."""
+def reply_with_faults(request: ChatRequest) -> Reply:
+    """Reply with the stated grade, except for an unreadable, a filtered and a refused pair."""
     shown = fenced(request.prompt)
     if "0.0.2 " in shown:
         return (
@@ -117,10 +115,12 @@ def odd(request: ChatRequest) -> Reply:
 
 
 def test_failures_are_those_of_realtime(tmp_path: Path) -> None:
-    with BatchServer(odd) as server:
-        done = command(*words(tmp_path, server))
-        assert done.returncode == 3
-        assert in_realtime(server) == 1 + 2  # the re-ask of one pair, and the pair that the server refused
+    with BatchServer(reply_with_faults) as server:
+        result = command(*make_batch_words(tmp_path, server))
+        assert result.returncode == 3
+        assert (
+            count_realtime_requests(server) == 1 + 2
+        )  # the re-ask of one pair, and the pair that the server refused
         assert_equal_to_realtime(tmp_path, server)
 
 
@@ -132,44 +132,44 @@ def test_a_request_that_failed_in_a_batch_is_judged_in_realtime(tmp_path: Path) 
         return name in failed
 
     with BatchServer(reply_with_grade, BatchRules(is_failed=fails)) as server:
-        done = command(*words(tmp_path, server))
-        assert done.returncode == 0, done.stderr
-        assert in_realtime(server) == 1 + 3
+        result = command(*make_batch_words(tmp_path, server))
+        assert result.returncode == 0, result.stderr
+        assert count_realtime_requests(server) == 1 + 3
         assert_equal_to_realtime(tmp_path, server)
     # The three requests that failed in the batch are calls, too.
-    assert cost(tmp_path / "one/run")["calls"] == PAIRS + 3
+    assert read_cost(tmp_path / "one/run")["calls"] == PAIRS + 3
 
 
 def test_a_request_without_a_line_may_be_billed(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade) as server:
         server.rules.is_missing = lambda name: name == server.batches[0][4]
-        done = command(*words(tmp_path, server))
-        assert done.returncode == 0, done.stderr
-        assert in_realtime(server) == 2
-    assert cost(tmp_path / "one/run")["maybe_billed"] == 1
+        result = command(*make_batch_words(tmp_path, server))
+        assert result.returncode == 0, result.stderr
+        assert count_realtime_requests(server) == 2
+    assert read_cost(tmp_path / "one/run")["maybe_billed"] == 1
 
 
 def test_the_rest_of_an_expired_batch_is_submitted_again(tmp_path: Path) -> None:
     ends = {1: "expired", 2: "expired"}
     rules = BatchRules(end_status=lambda number: ends.get(number, "completed"), processed=7)
     with BatchServer(reply_with_grade, rules) as server:
-        done = command(*words(tmp_path, server))
-        assert done.returncode == 0, done.stderr
+        result = command(*make_batch_words(tmp_path, server))
+        assert result.returncode == 0, result.stderr
         assert [len(batch) for batch in server.batches] == [19, 12, 5]
-        assert in_realtime(server) == 1
+        assert count_realtime_requests(server) == 1
         assert_equal_to_realtime(tmp_path, server)
-    assert cost(tmp_path / "one/run")["calls"] == PAIRS
+    assert read_cost(tmp_path / "one/run")["calls"] == PAIRS
 
 
 @pytest.mark.parametrize("status", ["expired", "failed", "cancelled"])
 def test_a_batch_that_ends_without_replies_stops_the_run(status: str, tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(end_status=lambda number: status)) as server:
-        done = command(*words(tmp_path, server))
-        assert done.returncode == 3
-        assert f"ended as '{status}' with 19 of 19 requests not processed" in done.stderr
-        assert "the same command submits these again" in done.stderr
+        result = command(*make_batch_words(tmp_path, server))
+        assert result.returncode == 3
+        assert f"ended as '{status}' with 19 of 19 requests not processed" in result.stderr
+        assert "the same command submits these again" in result.stderr
         server.rules = BatchRules()
-        assert command(*words(tmp_path, server)).returncode == 0
+        assert command(*make_batch_words(tmp_path, server)).returncode == 0
         assert [len(batch) for batch in server.batches] == [19, 18]
         assert_equal_to_realtime(tmp_path, server)
 
@@ -178,38 +178,38 @@ def test_the_replies_of_a_cancelled_batch_are_kept(tmp_path: Path) -> None:
     with BatchServer(
         reply_with_grade, BatchRules(end_status=lambda number: "cancelled", processed=7)
     ) as server:
-        done = command(*words(tmp_path, server))
-        assert done.returncode == 3
-        assert "'cancelled' with 12 of 19 requests not processed" in done.stderr
-        assert "8 of 20 judged" in done.stdout
+        result = command(*make_batch_words(tmp_path, server))
+        assert result.returncode == 3
+        assert "'cancelled' with 12 of 19 requests not processed" in result.stderr
+        assert "8 of 20 judged" in result.stdout
 
 
 def test_requests_that_all_fail_are_not_judged_in_realtime(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(is_failed=lambda name: True)) as server:
-        done = command(*words(tmp_path, server))
-        assert done.returncode == 3
-        assert "all 19 requests of the batch batch_" in done.stderr
-        assert "HTTP 500 server_error: try again" in done.stderr
-        assert in_realtime(server) == 1
+        result = command(*make_batch_words(tmp_path, server))
+        assert result.returncode == 3
+        assert "all 19 requests of the batch batch_" in result.stderr
+        assert "HTTP 500 server_error: try again" in result.stderr
+        assert count_realtime_requests(server) == 1
 
 
 def test_a_server_without_a_batch_api_is_named(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(is_absent=True)) as server:
-        done = command(*words(tmp_path, server))
-    assert done.returncode == 3
-    assert f"{server.openai_url} has no Batch API (not_found: HTTP 404: Not Found" in done.stderr
-    assert "omit --batch" in done.stderr
+        result = command(*make_batch_words(tmp_path, server))
+    assert result.returncode == 3
+    assert f"{server.openai_url} has no Batch API (not_found: HTTP 404: Not Found" in result.stderr
+    assert "omit --batch" in result.stderr
 
 
 def test_a_refused_batch_is_explained_and_submitted_again(tmp_path: Path) -> None:
     refusal = (400, {"code": "invalid_model", "message": "this one is not judged in batches"})
     with BatchServer(reply_with_grade, BatchRules(refusal=refusal)) as server:
-        done = command(*words(tmp_path, server))
-        assert done.returncode == 3
-        assert "refuses the batch" in done.stderr
-        assert "this one is not judged in batches" in done.stderr
+        result = command(*make_batch_words(tmp_path, server))
+        assert result.returncode == 3
+        assert "refuses the batch" in result.stderr
+        assert "this one is not judged in batches" in result.stderr
         server.rules.refusal = None
-        assert command(*words(tmp_path, server)).returncode == 0
+        assert command(*make_batch_words(tmp_path, server)).returncode == 0
         assert_submitted_once(server)
 
 
@@ -224,9 +224,9 @@ def test_a_model_without_a_batch_api_is_named_before_anything_is_paid(
     model: str, more: tuple[str, ...], says: str, tmp_path: Path
 ) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
-    done = command("run", data, "-m", model, "--batch", "--out", tmp_path / "runs/one", *more)
-    assert done.returncode == 2
-    assert says in " ".join(done.stderr.split())
+    result = command("run", data, "-m", model, "--batch", "--out", tmp_path / "runs/one", *more)
+    assert result.returncode == 2
+    assert says in " ".join(result.stderr.split())
     assert not (tmp_path / "runs").exists()
 
 
@@ -235,8 +235,8 @@ def test_a_creation_whose_answer_is_lost_is_found(tmp_path: Path) -> None:
     with BatchServer(
         reply_with_grade, on_step=lambda step: answers.pop() if step == "create" and answers else None
     ) as server:
-        done = command(*words(tmp_path, server))
-        assert done.returncode == 0, done.stderr
+        result = command(*make_batch_words(tmp_path, server))
+        assert result.returncode == 0, result.stderr
         assert server.steps[:4] == ["upload", "create", "list", "retrieve"]
         assert_submitted_once(server)
 
@@ -251,7 +251,7 @@ def test_steps_that_fail_are_tried_again(tmp_path: Path) -> None:
         return Reply(status=503, text="busy")
 
     with BatchServer(reply_with_grade, on_step=fail_once) as server:
-        assert command(*words(tmp_path, server)).returncode == 0
+        assert command(*make_batch_words(tmp_path, server)).returncode == 0
         assert failed == ["before upload", "before retrieve", "before content"]
         assert_submitted_once(server)
 
@@ -261,11 +261,11 @@ def test_steps_that_fail_are_tried_again(tmp_path: Path) -> None:
 
 def test_max_calls_bound_a_batch(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade) as server:
-        done = command(*words(tmp_path, server, "--max-calls", "6"))
-        assert done.returncode == 3
-        assert "does not cover the 14 requests that are left" in done.stderr
+        result = command(*make_batch_words(tmp_path, server, "--max-calls", "6"))
+        assert result.returncode == 3
+        assert "does not cover the 14 requests that are left" in result.stderr
         assert [len(batch) for batch in server.batches] == [5]
-        assert command(*words(tmp_path, server)).returncode == 0
+        assert command(*make_batch_words(tmp_path, server)).returncode == 0
         assert_submitted_once(server)
 
 
@@ -276,29 +276,21 @@ def test_a_budget_is_kept_before_anything_is_submitted(
     # A reply may have 512 tokens, and half of $2 a million is charged for them.
     most = 512 * 1e-6
     with BatchServer(reply_with_grade) as server:
-        done = command(*words(tmp_path, server, "--budget", str(budget)))
-        assert done.returncode == code
-        assert ("does not cover the 18 requests that are left" in done.stderr) == (code == 3)
+        result = command(*make_batch_words(tmp_path, server, "--budget", str(budget)))
+        assert result.returncode == code
+        assert ("does not cover the 18 requests that are left" in result.stderr) == (code == 3)
         assert 1 <= len(server.batches[0]) <= (budget - USD) / most
-        # What the replies really cost leaves room for more.
+        # The actual cost of the replies leaves a part of the budget.
         assert (len(server.batches) > 1) == (code == 0)
         assert_submitted_once(server)
-    assert cost(tmp_path / "one/run")["usd"] == pytest.approx(paid)
+    assert read_cost(tmp_path / "one/run")["usd"] == pytest.approx(paid)
 
 
 # --- the process ends
 
 
-def start(folder: Path, server: BatchServer, *more: str) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-m", "judge", *words(folder, server, *more)]
-    environment = {**os.environ, "OPENAI_API_KEY": "sk-x"}
-    return subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    )
-
-
-class Signalling:
-    """Sends a signal to a process at a step of the Batch API."""
+class SignalSender:
+    """A step that sends a signal to a process."""
 
     def __init__(self, step: str, number: int) -> None:
         self.process: subprocess.Popen[str] | None = None
@@ -311,12 +303,12 @@ class Signalling:
         if self._number == signal.SIGKILL:
             self.process.wait()
         self.process = None
-        # What the server was about to do, it does not do.
+        # The server does not carry out the step.
         return Reply(status=500, text="too late") if step.startswith("before") else None
 
 
 def backdate(folder: Path) -> None:
-    """Let the upload be long ago, so that nothing can be on its way to the server."""
+    """Set the time of the upload far back, so that no request can still be in flight."""
     with closing(sqlite3.connect(folder / "one/verdicts.sqlite")) as store, store:
         store.execute("UPDATE batches SET changed_at = '2026-01-01T00:00:00+00:00'")
 
@@ -333,37 +325,37 @@ def test_a_kill_at_any_step_submits_nothing_twice(step: str, tmp_path: Path) -> 
 
 def assert_survives_kill(step: str, tmp_path: Path) -> None:
     """Kill a run at a step of the Batch API; the same command completes it and submits no request again."""
-    kill = Signalling(step, signal.SIGKILL)
+    kill = SignalSender(step, signal.SIGKILL)
     with BatchServer(reply_with_grade, on_step=kill) as server:
-        kill.process = process = start(tmp_path, server)
+        kill.process = process = start_process(*make_batch_words(tmp_path, server))
         process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL
         backdate(tmp_path)
-        done = command(*words(tmp_path, server))
-        assert done.returncode == 0, done.stderr
+        result = command(*make_batch_words(tmp_path, server))
+        assert result.returncode == 0, result.stderr
         assert_submitted_once(server)
-        assert in_realtime(server) == 1
+        assert count_realtime_requests(server) == 1
         assert_equal_to_realtime(tmp_path, server)
-    assert cost(tmp_path / "one/run")["calls"] == PAIRS
+    assert read_cost(tmp_path / "one/run")["calls"] == PAIRS
 
 
 def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_path: Path) -> None:
-    interrupt = Signalling("retrieve", signal.SIGINT)
+    interrupt = SignalSender("retrieve", signal.SIGINT)
     with BatchServer(reply_with_grade, BatchRules(polls=10**9), on_step=interrupt) as server:
-        interrupt.process = process = start(tmp_path, server)
+        interrupt.process = process = start_process(*make_batch_words(tmp_path, server))
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 130
         assert "1 of 20 judged, $0.0002; 19 are in batches, which go on at the server" in stderr
         assert "the same command goes on from here" in stderr
-        realtime = [word for word in words(tmp_path, server) if word != "--batch"]
-        done = command(*realtime)
-        assert done.returncode == 3
-        assert f"19 pairs are in a batch at {server.openai_url}; add --batch to collect it" in done.stderr
-        estimate = command("estimate", *words(tmp_path, server)[1:])
+        realtime = [word for word in make_batch_words(tmp_path, server) if word != "--batch"]
+        result = command(*realtime)
+        assert result.returncode == 3
+        assert f"19 pairs are in a batch at {server.openai_url}; add --batch to collect it" in result.stderr
+        estimate = command("estimate", *make_batch_words(tmp_path, server)[1:])
         assert "1 known, 0 calls to pay" in estimate.stdout
         assert "19 of them are in batches at the server" in estimate.stdout
         server.rules = BatchRules()
-        assert command(*words(tmp_path, server)).returncode == 0
+        assert command(*make_batch_words(tmp_path, server)).returncode == 0
         assert_submitted_once(server)
-        assert in_realtime(server) == 1
+        assert count_realtime_requests(server) == 1
         assert_equal_to_realtime(tmp_path, server)

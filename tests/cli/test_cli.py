@@ -1,4 +1,4 @@
-"""The other commands, as a user types them."""
+"""The other commands, run as a user types them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,12 @@ from judge import example
 from judge.cli.main import main
 from judge.config.option_checks import options_of
 from judge.config.run import Config
-from tests.support.command_line import command
+from tests.support.command_line import command, make_words
 from tests.support.factories import make_rows, read_results, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shipped example, judged by the lexical floor."""
-    out = tmp_path_factory.mktemp("demo") / "runs" / "demo"
-    done = command("demo", "--out", out)
-    assert done.returncode == 0, done.stderr
-    return out
-
-
-def test_the_demo_judges_both_languages_and_tells_nothing_from_broken(demo: Path) -> None:
+def test_the_demo_judges_both_languages_and_separates_no_results_from_errors(demo: Path) -> None:
     result = read_results(demo)
     assert {query["lang"] for query in result["queries"]} == {"zh", "en"}
     engines = result["summary"]["engines"]
@@ -57,8 +48,8 @@ def test_demo_again_prints_the_same_table(demo: Path) -> None:
 
 def test_score_measures_again_without_a_call_and_keeps_the_rest(demo: Path) -> None:
     before = read_results(demo)
-    done = command("score", demo, "--save", "--measures", "nDCG@5 AP(own)@5 SetP Judged@10")
-    assert done.returncode == 0, done.stderr
+    result = command("score", demo, "--save", "--measures", "nDCG@5 AP(own)@5 SetP Judged@10")
+    assert result.returncode == 0, result.stderr
     after = read_results(demo)
     assert after["summary"]["measures"] == ["nDCG@5", "AP(own)@5", "SetP", "Judged@10"]
     assert after["summary"]["cost"] == before["summary"]["cost"]
@@ -73,10 +64,10 @@ def test_score_prints_and_changes_no_file_unless_told_to(tmp_path: Path) -> None
     out = tmp_path / "runs" / "demo"
     command("demo", "--out", out)
     files = {path.name: path.read_bytes() for path in out.iterdir()}
-    done = command("score", out, "--measures", "P@1")
-    assert done.returncode == 0, done.stderr
-    assert "P@1" in done.stdout
-    assert f"the files in {out} are unchanged; --save writes this to them" in done.stdout
+    result = command("score", out, "--measures", "P@1")
+    assert result.returncode == 0, result.stderr
+    assert "P@1" in result.stdout
+    assert f"the files in {out} are unchanged; --save writes this to them" in result.stdout
     assert {path.name: path.read_bytes() for path in out.iterdir()} == files
 
 
@@ -90,48 +81,48 @@ def test_judgments_that_are_cut_off_are_not_scored(tmp_path: Path, part: float) 
     path.write_text("".join(rest), "utf-8")
     expected = read_results(out)["summary"]["grades"]
     for words in (("score", out), ("score", out, "--save"), ("score", out, "--measures", "P@1")):
-        done = command(*words)
-        assert done.returncode == 2
-        assert done.stderr.count("\n") == 1
-        assert f"{path}: holds {len(rest)} of {len(lines)} judgments" in done.stderr
-        assert f"results.json says 'grades' {expected!r}" in done.stderr
+        result = command(*words)
+        assert result.returncode == 2
+        assert result.stderr.count("\n") == 1
+        assert f"{path}: holds {len(rest)} of {len(lines)} judgments" in result.stderr
+        assert f"results.json says 'grades' {expected!r}" in result.stderr
 
 
 def test_measures_are_taken_as_they_are_listed(tmp_path: Path) -> None:
-    """What `judge measures` prints has spaces and commas inside parentheses; both also separate."""
+    """Names of measures have spaces and commas inside parentheses; both also separate names."""
     measures = "RBP(rel=1, p=0.8)@10, nDCG(own, dcg='exp-log2')@4;AP@10  p@5"
     names = ["RBP(rel=1,p=0.8)@10", "nDCG(own,dcg='exp-log2')@4", "AP@10", "P@5"]
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(3, 2, 3)), tmp_path / "runs" / "x"
-    done = command("run", data, "-m", "lexical", "--out", out, "--measures", measures)
-    assert done.returncode == 0, done.stderr
+    result = command("run", data, "-m", "lexical", "--out", out, "--measures", measures)
+    assert result.returncode == 0, result.stderr
     assert read_results(out)["summary"]["measures"] == names
-    done = command("score", out, "--save", "--measures", measures.replace("AP@10", "AP@5"))
-    assert done.returncode == 0, done.stderr
+    result = command("score", out, "--save", "--measures", measures.replace("AP@10", "AP@5"))
+    assert result.returncode == 0, result.stderr
     assert read_results(out)["summary"]["measures"] == [*names[:2], "AP@5", "P@5"]
-    done = command("compare", out, "--measures", "P@5, RBP(rel=1, p=0.8)@10")
-    assert done.returncode == 0, done.stderr
-    assert "RBP(rel=1,p=0.8)@10" in done.stdout
+    result = command("compare", out, "--measures", "P@5, RBP(rel=1, p=0.8)@10")
+    assert result.returncode == 0, result.stderr
+    assert "RBP(rel=1,p=0.8)@10" in result.stdout
 
 
 def test_scoring_again_with_the_run_s_own_measures_changes_no_byte(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "demo"
     command("demo", "--out", out)
     files = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix}
-    done = command("score", out, "--save")
-    assert done.returncode == 0, done.stderr
+    result = command("score", out, "--save")
+    assert result.returncode == 0, result.stderr
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix} == files
 
 
 def test_show_prints_grades_and_reasons(demo: Path) -> None:
     query = read_results(demo)["queries"][0]
-    done = command("show", demo, "--query", query["query_id"])
-    assert done.returncode == 0, done.stderr
-    assert query["query"] in done.stdout
+    result = command("show", demo, "--query", query["query_id"])
+    assert result.returncode == 0, result.stderr
+    assert query["query"] in result.stdout
     for engine, answer in query["engines"].items():
-        assert engine in done.stdout
+        assert engine in result.stdout
         for snippet in answer["snippets"]:
-            assert snippet["url"] in done.stdout
-    assert "<em>" not in done.stdout
+            assert snippet["url"] in result.stdout
+    assert "<em>" not in result.stdout
     assert command("show", demo, "--query", "nope").returncode == 2
 
 
@@ -160,38 +151,38 @@ def test_wrong_usage_is_one_clear_line_and_exit_code_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[object], expected: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = command(*words)
-    assert done.returncode == 2
-    assert expected in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert "Traceback" not in done.stderr
+    result = command(*words)
+    assert result.returncode == 2
+    assert expected in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
 
 
 def test_a_missing_key_says_which_variable_to_set(tmp_path: Path) -> None:
     for model, variable in (("openai:m", "OPENAI_API_KEY"), ("dashscope:m", "DASHSCOPE_API_KEY")):
-        done = command("run", example.path(), "-m", model, "--out", tmp_path / "r", OPENAI_API_KEY="")
-        assert done.returncode == 2
-        assert variable in done.stderr
+        result = command("run", example.path(), "-m", model, "--out", tmp_path / "r", OPENAI_API_KEY="")
+        assert result.returncode == 2
+        assert variable in result.stderr
 
 
-def test_what_a_server_says_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+def test_control_sequences_of_a_server_are_escaped(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 1))
     refusal = Reply(status=401, body=json.dumps({"error": {"message": "\x1b[2J\u202egone"}}))
     with LoopbackServer(lambda _: refusal) as server:
-        done = command(
+        result = command(
             "run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "r"
         )
-    assert done.returncode == 3
-    assert r"\x1b[2J\x202egone" in done.stderr
-    assert done.stderr.replace("\n", "").isprintable()
+    assert result.returncode == 3
+    assert r"\x1b[2J\x202egone" in result.stderr
+    assert result.stderr.replace("\n", "").isprintable()
 
 
 def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path) -> None:
     toml = tmp_path / "judge.toml"
     toml.write_text('model = "lexical"\nscale = "binary"\nmeasures = ["P@5"]\ndepth = 5\n')
     out = tmp_path / "runs" / "x"
-    done = command("run", example.path(), "--config", toml, "--depth", 6, "--out", out)
-    assert done.returncode == 0, done.stderr
+    result = command("run", example.path(), "--config", toml, "--depth", 6, "--out", out)
+    assert result.returncode == 0, result.stderr
     config = json.loads((out / "config.json").read_text("utf-8"))
     assert (config["options"]["scale"], config["options"]["depth"]) == ("binary", 6)
     assert read_results(out)["summary"]["measures"] == ["P@5"]
@@ -242,9 +233,9 @@ def test_custom_prompts_are_used(tmp_path: Path) -> None:
         )
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 1))
     with LoopbackServer(reply_with_grade) as server:
-        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--prompts", folder,
+        result = command(*make_words(data, server), "--prompts", folder,
                        "--out", tmp_path / "runs" / "x")  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert result.returncode == 0, result.stderr
         assert "House rules apply." in server.requests[0].prompt
 
 
@@ -255,21 +246,21 @@ def test_measures_are_listed_as_they_are_written() -> None:
 
 
 def test_help_lists_every_command() -> None:
-    done = command("--help")
-    assert done.returncode == 0
+    result = command("--help")
+    assert result.returncode == 0
     for name in ("demo", "run", "score", "show", "estimate", "measures"):
-        assert name in done.stdout
+        assert name in result.stdout
 
 
 def test_help_imports_no_library_that_takes_long() -> None:
-    """0.3 s is all that `judge --help` may take, and pydantic alone takes half of that."""
+    """`judge --help` may take 0.3 s, and pydantic alone takes half of that."""
     code = (
         "import sys; from judge.cli.main import app; app(['--help'], standalone_mode=False);"
         " sys.exit(str({'pydantic', 'numpy', 'pandas', 'rich'} & sys.modules.keys() or ''))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.strip() == ""
-    assert "Commands:" in done.stdout
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stderr.strip() == ""
+    assert "Commands:" in result.stdout
 
 
 def test_help_groups_the_options_of_a_run() -> None:
@@ -349,11 +340,11 @@ def test_a_program_runs_a_command_with_streams_and_an_environment_of_its_own(
         ("is_hung_up_on", 70, "BrokenPipeError"),
     ],
 )
-def test_how_a_command_ends_that_no_one_foresaw(what: str, code: int, expected: str) -> None:
-    """A signal may be heard inside a library, and a crash is no regression; neither tells a key."""
-    done = subprocess.run(
+def test_the_exit_codes_of_unexpected_errors(what: str, code: int, expected: str) -> None:
+    """A signal can interrupt a library, and a crash is no regression; no message has a key."""
+    result = subprocess.run(
         [sys.executable, "-c", ENDING.format(what)], capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.returncode == code
-    assert expected in done.stderr
-    assert "canary" not in done.stderr
+    assert result.returncode == code
+    assert expected in result.stderr
+    assert "canary" not in result.stderr

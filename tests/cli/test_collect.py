@@ -1,4 +1,4 @@
-"""`judge collect` as a user types it: from queries to a dataset that `judge run` takes, killed or not."""
+"""`judge collect`: from queries to a dataset that `judge run` reads, with and without kills."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from itertools import count
 from pathlib import Path
@@ -20,7 +17,7 @@ from judge import api
 from judge.cli.render.comparison_tables import print_comparison
 from judge.collect.raw_log import raw_log_path, read_entries
 from judge.messages import ENGLISH
-from tests.support.command_line import command
+from tests.support.command_line import command, start_process, wait_for_requests
 from tests.support.factories import read_results as results_of
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import CANARY, results, three, write_queries
@@ -28,8 +25,8 @@ from tests.unit.collect.engine_calls import CANARY, results, three, write_querie
 QUERIES = [f"question {number}" for number in range(40)]
 
 
-def words(folder: Path, server: EngineServer, *engines: str, rate: float = 500.0) -> list[str]:
-    """The words of a collection of the queries in the folder."""
+def make_collect_words(folder: Path, server: EngineServer, *engines: str, rate: float = 500.0) -> list[str]:
+    """Return the words of a collection of the queries in the folder."""
     requests = [
         word for engine in engines for word in ("--engine", engine, "--base-url", f"{engine}={server.url}")
     ]
@@ -47,21 +44,6 @@ def words(folder: Path, server: EngineServer, *engines: str, rate: float = 500.0
     ]
 
 
-def started(*given: str) -> subprocess.Popen[str]:
-    """The command as a process that can be killed."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "judge", *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def wait_for(server: EngineServer, requests: int) -> None:
-    """Returns when the server has got that many requests."""
-    until = time.monotonic() + 300
-    while len(server.searched) < requests:
-        assert time.monotonic() < until
-        time.sleep(0.005)
-
-
 def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_path: Path) -> None:
     pages = {"brave": 3, "tavily": 2}
     write_queries(tmp_path, "茶 与 健康", "coffee <script>alert(1)</script>")
@@ -70,11 +52,13 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
         return Page(results(request.query, pages[request.engine]))
 
     with EngineServer(page) as server:
-        done = command(*words(tmp_path, server, "brave", "tavily"), BRAVE_SEARCH_API_KEY=CANARY)
-    assert done.returncode == 0, done.stderr
-    assert "brave: answered 2 of 2" in done.stdout
-    assert "collecting 4 answers" in done.stderr
-    assert CANARY not in done.stdout + done.stderr
+        result = command(
+            *make_collect_words(tmp_path, server, "brave", "tavily"), BRAVE_SEARCH_API_KEY=CANARY
+        )
+    assert result.returncode == 0, result.stderr
+    assert "brave: answered 2 of 2" in result.stdout
+    assert "collecting 4 answers" in result.stderr
+    assert CANARY not in result.stdout + result.stderr
     out = tmp_path / "runs" / "first"
     run = command("run", tmp_path / "data.jsonl", "-m", "lexical", "--out", out)
     assert run.returncode == 0, run.stderr
@@ -94,24 +78,24 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix} == files
 
 
-def test_what_failed_is_said_with_how_to_go_on(tmp_path: Path) -> None:
+def test_failed_requests_are_reported_with_the_next_command(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea", "coffee")
     refusal = Page(status=401, body=json.dumps({"error": f"Invalid API key {CANARY}"}))
     with EngineServer(lambda request: refusal if request.engine == "exa" else three(request)) as server:
-        done = command(*words(tmp_path, server, "exa", "searxng"), EXA_API_KEY=CANARY)
-        again = command(*words(tmp_path, server, "searxng"))
-    assert done.returncode == 3, done.stderr
-    assert "exa on 2 of 2 queries" in done.stderr
-    assert "the same command requests only these again" in done.stderr
-    assert "searxng: answered 2 of 2" in done.stdout
+        result = command(*make_collect_words(tmp_path, server, "exa", "searxng"), EXA_API_KEY=CANARY)
+        again = command(*make_collect_words(tmp_path, server, "searxng"))
+    assert result.returncode == 3, result.stderr
+    assert "exa on 2 of 2 queries" in result.stderr
+    assert "the same command requests only these again" in result.stderr
+    assert "searxng: answered 2 of 2" in result.stdout
     assert again.returncode == 0, again.stderr
     assert "0 calls now" in again.stdout
     written = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
     assert CANARY.encode() not in written
-    assert CANARY not in done.stdout + done.stderr
+    assert CANARY not in result.stdout + result.stderr
 
 
-def test_each_engine_has_a_line_that_says_how_it_did_and_why(tmp_path: Path) -> None:
+def test_each_engine_has_a_line_with_its_result_and_errors(tmp_path: Path) -> None:
     pages = {
         "found": Page(results("tea", 2)),
         "bare": Page([("tea", "https://a.example", ""), *results("tea", 1)]),
@@ -127,24 +111,24 @@ def test_each_engine_has_a_line_that_says_how_it_did_and_why(tmp_path: Path) -> 
         return pages["boom" if "boom" in request.query else "found"]
 
     with EngineServer(page) as server:
-        done = command(*words(tmp_path, server, "searxng", "tavily"))
-    assert done.returncode == 3, done.stderr
-    assert done.stdout.splitlines()[:2] == [
+        result = command(*make_collect_words(tmp_path, server, "searxng", "tavily"))
+    assert result.returncode == 3, result.stderr
+    assert result.stdout.splitlines()[:2] == [
         "searxng: answered 3 of 6, 1 of them without results; 1 of 4 results has no text except its title"
         " (looked for in 'content'); failed on 3, 2 of them: server_error: HTTP 500: boom",
         "tavily: answered 4 of 6; failed on 2: server_error: HTTP 500: boom",
     ]
-    assert "searxng on 3, tavily on 2 of 6 queries" in done.stderr
+    assert "searxng on 3, tavily on 2 of 6 queries" in result.stderr
 
 
 @pytest.mark.parametrize(("patience", "least"), [("0", 1), ("1.5", 2)])
-def test_an_engine_that_wants_to_be_left_alone_is_waited_for_as_long_as_one_likes(
+def test_a_retry_after_of_an_engine_is_obeyed_up_to_max_wait(
     patience: str, least: int, tmp_path: Path
 ) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(status=429, body="slow down")) as server:
-        done = command(*words(tmp_path, server, "searxng"), "--patience", patience)
-    assert "failed on 1: rate_limit: HTTP 429: slow down" in done.stdout
+        result = command(*make_collect_words(tmp_path, server, "searxng"), "--patience", patience)
+    assert "failed on 1: rate_limit: HTTP 429: slow down" in result.stdout
     assert least <= len(server.searched) <= 2 * least  # whatever --attempts says, which is 1
 
 
@@ -158,27 +142,27 @@ def test_an_engine_that_wants_to_be_left_alone_is_waited_for_as_long_as_one_like
 )
 def test_what_is_wrong_is_said_before_a_call(given: list[str], expected: str, tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    done = command("collect", *(str(tmp_path / word) if "." in word else word for word in given))
-    assert done.returncode == 2, done.stderr
-    assert expected in done.stderr
+    result = command("collect", *(str(tmp_path / word) if "." in word else word for word in given))
+    assert result.returncode == 2, result.stderr
+    assert expected in result.stderr
     assert not list(tmp_path.glob("d.jsonl*"))
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
-def test_a_collection_that_is_killed_asks_nothing_twice_that_it_knew(kills: int, tmp_path: Path) -> None:
+def test_a_killed_collection_repeats_no_finished_request(kills: int, tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
     journal = raw_log_path(tmp_path / "data.jsonl")
     with EngineServer(lambda request: Page(results(request.query), delay=0.02)) as server:
         for kill in range(1, kills + 1):
-            process = started(*words(tmp_path, server, "searxng", "tavily", rate=100.0))
-            wait_for(server, 12 * kill)
+            process = start_process(*make_collect_words(tmp_path, server, "searxng", "tavily", rate=100.0))
+            wait_for_requests(lambda: len(server.searched), 12 * kill)
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
             assert not (tmp_path / "data.jsonl").exists()
         known = {(each.engine, each.query_id) for each in read_entries(journal)}
         before = len(server.searched)
-        done = command(*words(tmp_path, server, "searxng", "tavily"))
-    assert done.returncode == 0, done.stderr
+        result = command(*make_collect_words(tmp_path, server, "searxng", "tavily"))
+    assert result.returncode == 0, result.stderr
     assert len(server.searched) - before == 80 - len(known)
     counts = Counter((each.engine, each.query_id) for each in read_entries(journal))
     assert set(counts.values()) == {1}
@@ -186,15 +170,15 @@ def test_a_collection_that_is_killed_asks_nothing_twice_that_it_knew(kills: int,
     assert len((tmp_path / "data.jsonl").read_text(encoding="utf-8").splitlines()) == 40
 
 
-def test_ctrl_c_keeps_the_answers_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_answers_and_names_the_next_command(tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
     calls = count()
     # The later answers take long, so that the signal comes before the last one on a slow machine, too.
     with EngineServer(
         lambda request: Page(results(request.query), delay=0.05 if next(calls) < 10 else 2.0)
     ) as server:
-        process = started(*words(tmp_path, server, "searxng", rate=50.0))
-        wait_for(server, 10)
+        process = start_process(*make_collect_words(tmp_path, server, "searxng", rate=50.0))
+        wait_for_requests(lambda: len(server.searched), 10)
         process.send_signal(signal.SIGINT)
         _, output = process.communicate(timeout=120)
         kept = len(list(read_entries(raw_log_path(tmp_path / "data.jsonl"))))

@@ -1,4 +1,4 @@
-"""`judge compare`, and what `judge run` says of engines and repeats, as a user types them."""
+"""`judge compare`, and the lines of `judge run` about engines and repeats."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from rich.console import Console
 from judge.cli.progress_display import ProgressBar
 from judge.records import RepeatProgress
 from tests.support.command_line import command, make_words
-from tests.support.factories import make_rows, read_results, reply_with_grade, write_rows
+from tests.support.factories import make_rows, read_results, read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 Row = dict[str, Any]
 
-#: A finds much; B finds one page that A has in second place, and on the other query one weak result.
+#: A returns many pages; B returns one page that A has at rank 2, and a weak result on the other query.
 TOY = {
     "A": {"q1": [1, 3, 3, 2, 2], "q2": [3, 0, 3, 2, 2]},
     "B": {"q1": [3, 0, 0, 0, 0], "q2": [1]},
 }
 
 
-def toy() -> Iterable[Row]:
+def make_toy_rows() -> Iterable[Row]:
     for engine, queries in TOY.items():
         for query, grades in queries.items():
             for rank, grade in enumerate(grades, start=1):
@@ -43,8 +43,8 @@ def toy() -> Iterable[Row]:
                 }  # fmt: skip
 
 
-def graded(seed: int, engines: Mapping[str, float], queries: int = 10) -> list[Row]:
-    """Engines whose results say a grade around their own, some of them the same page."""
+def make_graded_rows(seed: int, engines: Mapping[str, float], queries: int = 10) -> list[Row]:
+    """Return rows with grades around the mean of each engine; some results are the same page."""
     chance = random.Random(seed)
 
     def result(query: int, engine: str, rank: int) -> Row:
@@ -64,44 +64,41 @@ def graded(seed: int, engines: Mapping[str, float], queries: int = 10) -> list[R
     ]
 
 
-def summary(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / "summary.json").read_text("utf-8"))
-    return content
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two nights, three repeats and two, and night1 as another assessor saw it: night1, night2, other."""
+    """Return a folder with the runs night1 (3 repeats), night2 (2) and other: night1 by another assessor."""
     folder = tmp_path_factory.mktemp("compare")
-    night1 = write_rows(folder / "1.jsonl", graded(1, {"bing": 2.5, "sogou": 1.0, "baidu": 0.8}))
-    night2 = write_rows(folder / "2.jsonl", graded(2, {"bing": 2.5, "sogou": 1.0, "so360": 0.8}, queries=9))
+    night1 = write_rows(folder / "1.jsonl", make_graded_rows(1, {"bing": 2.5, "sogou": 1.0, "baidu": 0.8}))
+    night2 = write_rows(
+        folder / "2.jsonl", make_graded_rows(2, {"bing": 2.5, "sogou": 1.0, "so360": 0.8}, queries=9)
+    )
     with LoopbackServer(reply_with_grade) as server:
         for name, data, repeats in (("night1", night1, 3), ("night2", night2, 2)):
-            done = command(
+            result = command(
                 *make_words(data, server), "--depth", 5, "--repeats", repeats, "--out", folder / name
             )
-            assert done.returncode == 0, done.stderr
+            assert result.returncode == 0, result.stderr
         other = ("run", night1, "-m", "openai:other", "--base-url", server.openai_url)
         assert command(*other, "--depth", 5, "--out", folder / "other").returncode == 0
     return folder
 
 
-def compared(*words: object) -> dict[str, Any]:
-    """What `judge compare --json` prints."""
-    done = command("compare", *words, "--json")
-    assert done.returncode == 0, done.stderr
-    content: dict[str, Any] = json.loads(done.stdout)
+def run_compare(*words: object) -> dict[str, Any]:
+    """Return the output of `judge compare --json`."""
+    result = command("compare", *words, "--json")
+    assert result.returncode == 0, result.stderr
+    content: dict[str, Any] = json.loads(result.stdout)
     return content
 
 
-def refused(*words: object) -> str:
-    """What a wrong command is told: one line."""
-    done = command("compare", *words)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert "Traceback" not in done.stderr
-    return done.stderr
+def run_refused(*words: object) -> str:
+    """Return the line of a refused command."""
+    result = command("compare", *words)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
+    return result.stderr
 
 
 # --- why not by own lists
@@ -110,10 +107,12 @@ def refused(*words: object) -> str:
 def test_the_wrong_winner_of_own_lists_is_explained(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "toy"
     with LoopbackServer(reply_with_grade) as server:
-        words = make_words(write_rows(tmp_path / "toy.jsonl", toy()), server)
-        done = command(*words, "--depth", 5, "--relevant-from", 1, "--measures", "nDCG@5 AP@5", "--out", out)
-    assert done.returncode == 0, done.stderr
-    result = summary(out)
+        words = make_words(write_rows(tmp_path / "toy.jsonl", make_toy_rows()), server)
+        completed = command(
+            *words, "--depth", 5, "--relevant-from", 1, "--measures", "nDCG@5 AP@5", "--out", out
+        )
+    assert completed.returncode == 0, completed.stderr
+    result = read_summary(out)
     within = result["own_list_reversal"]
     assert (within["measure"], within["own"], within["n"]) == ("nDCG@5", "nDCG(own)@5", 2)
     assert (within["better"], within["worse"]) == ("A", "B")
@@ -122,24 +121,24 @@ def test_the_wrong_winner_of_own_lists_is_explained(tmp_path: Path) -> None:
     assert within["relevant"] == pytest.approx([4.5, 1.0])
     map_of = {engine: row["measures"]["AP@5"]["mean"] for engine, row in result["engines"].items()}
     assert map_of == pytest.approx({"A": 0.822, "B": 0.200}, abs=5e-4)
-    for text in (done.stdout, command("compare", out).stdout):
+    for text in (completed.stdout, command("compare", out).stdout):
         (why,) = (line for line in text.splitlines() if "B would come first" in line)
         assert "(nDCG(own)@5: B 1.000, A 0.876)" in why
         assert "A shows 4.5 relevant results a query and B 1.0" in why
         assert "A is ahead, 0.852 to 0.280" in why
-    # What it takes to know this is not printed as if it had been asked for.
+    # Measures that only this check needs are not printed.
     assert result["measures"] == ["nDCG@5", "AP@5"]
-    assert "own" not in done.stdout.splitlines()[2]
+    assert "own" not in completed.stdout.splitlines()[2]
     assert read_results(out)["summary"] == result
 
 
 def test_by_relevance_own_lists_say_the_same(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "toy"
     with LoopbackServer(reply_with_grade) as server:
-        words = make_words(write_rows(tmp_path / "toy.jsonl", toy()), server)
-        done = command(*words, "--depth", 5, "--relevant-from", 1, "--measures", "AP@5", "--out", out)
-    assert done.returncode == 0, done.stderr
-    within = summary(out)["own_list_reversal"]
+        words = make_words(write_rows(tmp_path / "toy.jsonl", make_toy_rows()), server)
+        result = command(*words, "--depth", 5, "--relevant-from", 1, "--measures", "AP@5", "--out", out)
+    assert result.returncode == 0, result.stderr
+    within = read_summary(out)["own_list_reversal"]
     assert within["own"] == "AP(own)@5"
     assert within["alone"] == pytest.approx([0.902, 1.0], abs=5e-4)
     assert within["pooled"] == pytest.approx([0.822, 0.200], abs=5e-4)
@@ -148,19 +147,21 @@ def test_by_relevance_own_lists_say_the_same(tmp_path: Path) -> None:
 # --- one run
 
 
-def test_one_run_is_told_as_its_summary_has_it(runs: Path) -> None:
-    done = command("compare", runs / "night1")
-    assert done.returncode == 0, done.stderr
-    assert "bing is best by nDCG@5: its leads over the 2 others are statistically significant." in done.stdout
-    assert "bing > sogou" in done.stdout
-    assert "\nlang zh (5 queries), nDCG@5: bing " in done.stdout
-    assert "\ntopic a (4 queries), nDCG@5: bing " in done.stdout
-    assert "judged again, 0.0% of the verdicts" in done.stdout
-    assert compared(runs / "night1") == summary(runs / "night1")
+def test_the_comparison_of_one_run_is_that_of_its_summary(runs: Path) -> None:
+    result = command("compare", runs / "night1")
+    assert result.returncode == 0, result.stderr
+    assert (
+        "bing is best by nDCG@5: its leads over the 2 others are statistically significant." in result.stdout
+    )
+    assert "bing > sogou" in result.stdout
+    assert "\nlang zh (5 queries), nDCG@5: bing " in result.stdout
+    assert "\ntopic a (4 queries), nDCG@5: bing " in result.stdout
+    assert "judged again, 0.0% of the verdicts" in result.stdout
+    assert run_compare(runs / "night1") == read_summary(runs / "night1")
 
 
 def test_json_has_every_pair_by_every_measure_slices_and_stability(runs: Path) -> None:
-    result = compared(runs / "night1")
+    result = run_compare(runs / "night1")
     assert len(result["comparisons"]) == 3 * 5
     assert {row["measure"] for row in result["comparisons"]} == set(result["measures"])
     assert {column: sorted(values) for column, values in result["segments"].items()} == {
@@ -174,26 +175,26 @@ def test_json_has_every_pair_by_every_measure_slices_and_stability(runs: Path) -
 
 
 def test_measures_and_pairs_are_chosen_by_name_and_number(runs: Path) -> None:
-    done = command("compare", runs / "night1", "--measures", "AP@5 p@5", "--pairs", 1)
-    assert done.returncode == 0, done.stderr
-    assert re.findall(r"^by (\S+) ", done.stdout, re.MULTILINE) == ["MAP@5", "P@5"]
-    assert len(re.findall(r"^\w+ (?:>|=\?) \w+ ", done.stdout, re.MULTILINE)) == 2
-    assert re.findall(r"^by \S+ \(descriptive\)", done.stdout, re.MULTILINE) == [
+    result = command("compare", runs / "night1", "--measures", "AP@5 p@5", "--pairs", 1)
+    assert result.returncode == 0, result.stderr
+    assert re.findall(r"^by (\S+) ", result.stdout, re.MULTILINE) == ["MAP@5", "P@5"]
+    assert len(re.findall(r"^\w+ (?:>|=\?) \w+ ", result.stdout, re.MULTILINE)) == 2
+    assert re.findall(r"^by \S+ \(descriptive\)", result.stdout, re.MULTILINE) == [
         "by MAP@5 (descriptive)",
         "by P@5 (descriptive)",
     ]
-    assert done.stdout.count("… and 2 more pairs") == 2
+    assert result.stdout.count("… and 2 more pairs") == 2
 
 
-def test_what_can_not_be_compared_by_is_refused(runs: Path) -> None:
-    assert "did you mean nDCG" in refused(runs / "night1", "--measures", "nDGC@5")
-    assert "not compared by P@3; they were by nDCG@5" in refused(runs / "night1", "--measures", "P@3")
+def test_an_unknown_measure_or_pair_is_refused(runs: Path) -> None:
+    assert "did you mean nDCG" in run_refused(runs / "night1", "--measures", "nDGC@5")
+    assert "not compared by P@3; they were by nDCG@5" in run_refused(runs / "night1", "--measures", "P@3")
 
 
-def test_what_is_no_run_is_refused(runs: Path, tmp_path: Path) -> None:
-    assert "absent" in refused(tmp_path / "absent")
-    assert "the folder of a finished run?" in refused(tmp_path)
-    assert "the folder of a finished run?" in refused(runs / "night1", tmp_path)
+def test_a_folder_without_a_run_is_refused(runs: Path, tmp_path: Path) -> None:
+    assert "absent" in run_refused(tmp_path / "absent")
+    assert "the folder of a finished run?" in run_refused(tmp_path)
+    assert "the folder of a finished run?" in run_refused(runs / "night1", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -202,27 +203,27 @@ def test_a_summary_of_an_earlier_version_is_made_anew_and_not_written(runs: Path
     old.mkdir()
     for name in ("results.json", "judgments.jsonl"):
         (old / name).write_bytes((runs / "night1" / name).read_bytes())
-    result = summary(runs / "night1")
+    result = read_summary(runs / "night1")
     for name in ("deciding_queries", "stability", "schema"):
         del result[name]
     for row in result["comparisons"]:
         row["p_holm"] = row.pop("p_adjusted")
     (old / "summary.json").write_text(json.dumps(result))
-    assert compared(old) == summary(runs / "night1")
+    assert run_compare(old) == read_summary(runs / "night1")
     assert command("report", old).returncode == 0
-    assert json.loads((old / "summary.json").read_text()) == result
+    assert read_summary(old) == result
 
 
 # --- runs side by side
 
 
-def test_two_runs_meet_on_one_pool(runs: Path) -> None:
-    result = compared(runs / "night1", runs / "night2")
+def test_two_runs_are_compared_on_one_pool(runs: Path) -> None:
+    result = run_compare(runs / "night1", runs / "night2")
     assert result["runs"] == [str(runs / "night1"), str(runs / "night2")]
     assert sorted(result["engines"]) == [
         "baidu", "bing (night1)", "bing (night2)", "so360", "sogou (night1)", "sogou (night2)",
     ]  # fmt: skip
-    # What people ask is whether an engine changed, and how what only one run has stands to the other's.
+    # First engines of both runs, then engines of one run.
     met = {frozenset((row["a"].split(" ")[0], row["b"].split(" ")[0])) for row in result["comparisons"]}
     assert met == {frozenset({"bing"}), frozenset({"sogou"}), frozenset({"baidu", "so360"})}
     assert len(result["comparisons"]) == 3 * 5
@@ -232,7 +233,7 @@ def test_two_runs_meet_on_one_pool(runs: Path) -> None:
     assert queries == "compared on the 9 queries that all runs have (night1 10, night2 9)"
     assert repeats == "compared on as many repeats as every run has: 2"
     assert pool.startswith("all runs are measured on one frozen pool")
-    alone = summary(runs / "night1")["engines"]["bing"]["measures"]
+    alone = read_summary(runs / "night1")["engines"]["bing"]["measures"]
     both = result["engines"]["bing (night1)"]["measures"]
     assert both["nDCG@5"]["mean"] < alone["nDCG@5"]["mean"]
     assert both["nDCG@5"]["n"] == 9
@@ -242,14 +243,14 @@ def test_two_runs_meet_on_one_pool(runs: Path) -> None:
 
 def test_the_order_of_the_runs_never_changes_a_number(runs: Path) -> None:
     for one, two in (("night1", "night2"), ("night1", "other")):
-        first, second = compared(runs / one, runs / two), compared(runs / two, runs / one)
+        first, second = run_compare(runs / one, runs / two), run_compare(runs / two, runs / one)
         for each in (first, second):
             del each["runs"], each["remarks"]
         assert first == second
 
 
 def test_another_assessor_leaves_only_what_no_pool_divides(runs: Path) -> None:
-    result = compared(runs / "night1", runs / "other")
+    result = run_compare(runs / "night1", runs / "other")
     assert result["measures"] == ["P@5", "RR@5", "sDCG@5"]
     assert result["assessor"] == "openai:fake/graded and openai:other/graded"
     assert any("judged by different assessors" in remark for remark in result["remarks"])
@@ -261,12 +262,12 @@ def test_another_assessor_leaves_only_what_no_pool_divides(runs: Path) -> None:
     ("options", "expected"),
     [(("--depth", 4), "depth is 4 in one and 5"), (("--depth", 5, "--scale", "binary"), "scale is binary")],
 )
-def test_runs_that_were_judged_otherwise_are_refused_by_name(
+def test_runs_with_other_options_are_refused_by_name(
     runs: Path, tmp_path: Path, options: tuple[object, ...], expected: str
 ) -> None:
-    rows = write_rows(tmp_path / "d.jsonl", graded(1, {"bing": 2}, queries=1))
+    rows = write_rows(tmp_path / "d.jsonl", make_graded_rows(1, {"bing": 2}, queries=1))
     assert command("run", rows, "-m", "lexical", *options, "--out", tmp_path / "mine").returncode == 0
-    message = refused(runs / "night1", tmp_path / "mine")
+    message = run_refused(runs / "night1", tmp_path / "mine")
     assert "mine and night1 can't be compared" in message
     assert expected in message
 
@@ -276,21 +277,21 @@ def test_runs_of_other_queries_are_refused(runs: Path, tmp_path: Path) -> None:
         ("elsewhere", {"query_id": "p"}, "share no query_id"),
         ("renamed", {"query_id": "q1", "query": "something else"}, "query_id 'q1' is 'question 1' in night1"),
     ):
-        rows = [{**row, **change} for row in graded(1, {"bing": 2}, queries=1)]
+        rows = [{**row, **change} for row in make_graded_rows(1, {"bing": 2}, queries=1)]
         data = write_rows(tmp_path / f"{name}.jsonl", rows)
         assert command("run", data, "-m", "lexical", "--depth", 5, "--out", tmp_path / name).returncode == 0
-        assert line in refused(runs / "night1", tmp_path / name)
+        assert line in run_refused(runs / "night1", tmp_path / name)
 
 
 def test_a_run_is_not_compared_with_itself(runs: Path) -> None:
-    assert "named twice" in refused(runs / "night1", runs / "night1")
+    assert "named twice" in run_refused(runs / "night1", runs / "night1")
 
 
 # --- the same whatever the order
 
 
-def run_with_seed(seed: int | None, *commands: Sequence[object]) -> str:
-    """Run the commands, with `seed` in a process with that seed of hashes; return the last output."""
+def run_with_hash_seed(seed: int | None, *commands: Sequence[object]) -> str:
+    """Run the commands, in a process with this hash seed unless it is None; return the last output."""
     if seed is None:
         return [command(*words) for words in commands][-1].stdout
     script = (
@@ -301,16 +302,18 @@ def run_with_seed(seed: int | None, *commands: Sequence[object]) -> str:
         "sys.exit(any(codes) or main(last))"
     )
     words = json.dumps([list(map(str, command)) for command in commands])
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script, words],
         capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": str(seed)},
     )  # fmt: skip
-    return done.stdout
+    return result.stdout
 
 
 def test_neither_the_order_of_the_input_nor_of_hashes_changes_a_byte(tmp_path: Path) -> None:
-    """Queries keep their order in the file: what people read comes in that one."""
-    rows = [{**row, "engine": f"[{row['engine']}]"} for row in graded(3, {"b": 1.5, "a": 1.0, "c": 2.0})]
+    """Only the order of queries in the file changes the output."""
+    rows = [
+        {**row, "engine": f"[{row['engine']}]"} for row in make_graded_rows(3, {"b": 1.5, "a": 1.0, "c": 2.0})
+    ]
     data = tmp_path / "d.jsonl"
     result = set()
     for order, seed in enumerate((None, None, 1)):  # the seed of this process is random
@@ -320,24 +323,24 @@ def test_neither_the_order_of_the_input_nor_of_hashes_changes_a_byte(tmp_path: P
         write_rows(data, rows)
         out = tmp_path / f"store{order}" / "run"
         words = ("run", data, "-m", "lexical", "--depth", 5, "--repeats", 2, "--out", out)
-        result.add(run_with_seed(seed, words, ("compare", out)).encode())
+        result.add(run_with_hash_seed(seed, words, ("compare", out)).encode())
         result.add((out / "summary.json").read_bytes())
     assert len(result) == 2
 
 
 def test_hashes_change_no_byte_of_a_comparison_of_runs(runs: Path) -> None:
     words = ("compare", runs / "night1", runs / "night2", "--json")
-    assert run_with_seed(None, words) == run_with_seed(1, words)
+    assert run_with_hash_seed(None, words) == run_with_hash_seed(1, words)
 
 
 # --- repeats
 
 
-def told(stderr: str) -> list[str]:
+def list_repeat_lines(stderr: str) -> list[str]:
     return re.findall(r"^repeat .*$", stderr, re.MULTILINE)
 
 
-def test_every_repeat_is_told_when_it_is_finished_and_from_the_store_too(tmp_path: Path) -> None:
+def test_every_finished_repeat_has_a_line_also_from_the_store(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 6))
     with LoopbackServer(reply_with_grade) as server:
         words = (
@@ -349,15 +352,15 @@ def test_every_repeat_is_told_when_it_is_finished_and_from_the_store_too(tmp_pat
             "--concurrency",
             1,
         )
-        done = command(*words)
-        assert done.returncode == 0, done.stderr
+        result = command(*words)
+        assert result.returncode == 0, result.stderr
         assert len(server.requests) == 36
         # Grades 2 0 2 0 2 0 and 3 1 3 1 3 1 of the twelve pairs: six are 2 or more.
         expected = [f"repeat {n} of 3: 12 pairs judged; 50.0% of the judged are relevant" for n in (1, 2, 3)]
-        assert told(done.stderr) == expected
+        assert list_repeat_lines(result.stderr) == expected
         again = command(*words)
         assert len(server.requests) == 36
-        assert told(again.stderr) == expected
+        assert list_repeat_lines(again.stderr) == expected
 
 
 def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) -> None:
@@ -377,17 +380,17 @@ def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) 
             "--concurrency",
             1,
         )
-        done = command(*words, "--attempts", 1)
-    assert done.returncode == 3
-    assert told(done.stderr) == [
+        result = command(*words, "--attempts", 1)
+    assert result.returncode == 3
+    assert list_repeat_lines(result.stderr) == [
         "repeat 1 of 3: 4 pairs judged; 50.0% of the judged are relevant",
         "repeat 2 of 3: 3 pairs judged, 1 failed; 33.3% of the judged are relevant",
         "repeat 3 of 3: 4 pairs judged; 50.0% of the judged are relevant",
     ]
-    assert "judged again, 0.0% of the verdicts" in done.stdout
+    assert "judged again, 0.0% of the verdicts" in result.stdout
 
 
-def test_a_repeat_that_was_not_finished_is_not_told(tmp_path: Path) -> None:
+def test_an_unfinished_repeat_has_no_line(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 4))
     with LoopbackServer(reply_with_grade) as server:
         words = (
@@ -399,22 +402,22 @@ def test_a_repeat_that_was_not_finished_is_not_told(tmp_path: Path) -> None:
             "--concurrency",
             1,
         )
-        done = command(*words, "--max-calls", 7)
-    assert done.returncode == 3
-    assert [line[:13] for line in told(done.stderr)] == ["repeat 1 of 3"]
+        result = command(*words, "--max-calls", 7)
+    assert result.returncode == 3
+    assert [line[:13] for line in list_repeat_lines(result.stderr)] == ["repeat 1 of 3"]
 
 
 def test_snippets_without_text_belong_to_every_repeat(tmp_path: Path) -> None:
     rows = [{"query": "q", "engine": "a", "snippet": snippet} for snippet in ("", "text grade=3")]
     with LoopbackServer(reply_with_grade) as server:
         words = make_words(write_rows(tmp_path / "d.jsonl", rows), server)
-        done = command(*words, "--repeats", 2, "--out", tmp_path / "runs" / "x")
-    assert sorted(told(done.stderr)) == [
+        result = command(*words, "--repeats", 2, "--out", tmp_path / "runs" / "x")
+    assert sorted(list_repeat_lines(result.stderr)) == [
         f"repeat {number} of 2: 2 pairs judged; 50.0% of the judged are relevant" for number in (1, 2)
     ]
 
 
-def test_on_a_terminal_a_finished_repeat_is_told_above_the_bar() -> None:
+def test_on_a_terminal_the_line_of_a_repeat_is_above_the_bar() -> None:
     stream = io.StringIO()
     bar = ProgressBar(Console(file=stream, force_terminal=True, width=80))
     bar.begin(total=4, done=0)
@@ -425,15 +428,15 @@ def test_on_a_terminal_a_finished_repeat_is_told_above_the_bar() -> None:
     )
 
 
-def test_a_single_repeat_needs_no_word(tmp_path: Path) -> None:
+def test_a_single_repeat_has_no_line(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
-    done = command("run", data, "-m", "lexical", "--out", tmp_path / "runs" / "x")
-    assert told(done.stderr) == []
-    assert "judged again" not in done.stdout
+    result = command("run", data, "-m", "lexical", "--out", tmp_path / "runs" / "x")
+    assert list_repeat_lines(result.stderr) == []
+    assert "judged again" not in result.stdout
 
 
 def test_repeats_that_never_succeeded_twice_say_so(tmp_path: Path) -> None:
-    """The second repeat fails throughout: nothing is known of stability, and nothing breaks."""
+    """All calls of the second repeat fail: stability is unknown."""
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 2))
 
     def once(request: ChatRequest) -> Reply:
@@ -443,8 +446,8 @@ def test_repeats_that_never_succeeded_twice_say_so(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "x"
     with LoopbackServer(once) as server:
         words = (*make_words(data, server), "--repeats", 2, "--out", out, "--attempts", 1, "--concurrency", 1)
-        done = command(*words)
-    assert done.returncode == 3
-    assert "Traceback" not in done.stderr
-    assert "stability is unknown: no pair was judged twice" in done.stdout
-    assert summary(out)["stability"]["pairs"] == 0
+        result = command(*words)
+    assert result.returncode == 3
+    assert "Traceback" not in result.stderr
+    assert "stability is unknown: no pair was judged twice" in result.stdout
+    assert read_summary(out)["stability"]["pairs"] == 0

@@ -1,4 +1,4 @@
-"""`judge run --controls`: snippets of other queries are judged beside the pool, and change no score."""
+"""`judge run --controls`: snippets of other queries are judged with the pool, and change no score."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from judge.dataset.pool import build_pool
 from judge.dataset.read import read_dataset
 from judge.pair_selection import draw_mismatched_pairs
 from tests.support.command_line import command, make_words
-from tests.support.factories import reply_with_grade, write_rows
+from tests.support.factories import read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 TOPICS = ("apple", "bridge", "copper", "desert", "engine", "forest", "garden", "harbour")
 
 
-def rows(good: int) -> list[dict[str, Any]]:
-    """Two engines; each snippet says the grade it always gets, 3 at the first `good` of 4 ranks."""
+def make_control_rows(good: int) -> list[dict[str, Any]]:
+    """Return rows of two engines; each snippet states its grade, 3 at the first `good` of 4 ranks."""
     return [
         {
             "query_id": topic,
@@ -35,21 +35,21 @@ def rows(good: int) -> list[dict[str, Any]]:
     ]
 
 
-def run(folder: Path, server: LoopbackServer, good: int, *words: object) -> dict[str, Any]:
-    """The summary of a run over `rows`, and what was printed."""
-    data = write_rows(folder / "d.jsonl", rows(good))
-    done = command(*make_words(data, server), "--out", folder / "run", *words)
-    assert done.returncode == 0, done.stderr
-    summary: dict[str, Any] = json.loads((folder / "run" / "summary.json").read_text())
-    return {**summary, "printed": done.stdout}
+def judge_rows(folder: Path, server: LoopbackServer, good: int, *words: object) -> dict[str, Any]:
+    """Run judge over these rows and return the summary, with the output."""
+    data = write_rows(folder / "d.jsonl", make_control_rows(good))
+    result = command(*make_words(data, server), "--out", folder / "run", *words)
+    assert result.returncode == 0, result.stderr
+    summary: dict[str, Any] = read_summary(folder / "run")
+    return {**summary, "printed": result.stdout}
 
 
 def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path) -> None:
     from statsmodels.stats.proportion import proportion_confint
 
     with LoopbackServer(reply_with_grade) as server:
-        words = make_words(write_rows(tmp_path / "d.jsonl", rows(2)), server)
-        plain = run(tmp_path, server, 2)
+        words = make_words(write_rows(tmp_path / "d.jsonl", make_control_rows(2)), server)
+        plain = judge_rows(tmp_path, server, 2)
         calls = len(server.requests)
         assert calls == 64
         forecast = command(
@@ -57,13 +57,13 @@ def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path)
         )
         assert "30 of the pairs are controls" in forecast.stdout
         assert "94 judgments: 64 known, 30 calls to pay" in forecast.stdout
-        result = run(tmp_path, server, 2, "--controls", "--control-pairs", 30)
+        result = judge_rows(tmp_path, server, 2, "--controls", "--control-pairs", 30)
         requests = server.requests[calls:]
         assert len(requests) == 30
-        again = run(tmp_path, server, 2, "--controls", "--control-pairs", 30)
+        again = judge_rows(tmp_path, server, 2, "--controls", "--control-pairs", 30)
         assert len(server.requests) == calls + 30
         assert again["controls"] == result["controls"]
-    # Half of all snippets say that they are relevant to anything.
+    # Half of all snippets state a relevant grade for any query.
     relevant = sum("grade=3" in each.prompt for each in requests)
     share = result["controls"]["false_positives"]
     assert (share["count"], share["of"]) == (relevant, 30)
@@ -94,14 +94,14 @@ def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path)
 def test_a_panel_with_repeats_and_labels_keeps_controls_out_of_its_judgments(tmp_path: Path) -> None:
     qrels = tmp_path / "people.qrels"
     with LoopbackServer(reply_with_grade) as server:
-        run(tmp_path, server, 0)
+        judge_rows(tmp_path, server, 0)
         lines = (tmp_path / "run" / "judgments.jsonl").read_text().splitlines()
         first = json.loads(lines[0])
         qrels.write_text(f"{first['query_id']} 0 {first['snippet_id']} 2\n")
         words = ("-m", "openai:other", "--repeats", 2, "--qrels", qrels, "--controls", "--control-pairs", 10)
         folder = tmp_path / "panel"
         folder.mkdir()
-        result = run(folder, server, 0, *words)
+        result = judge_rows(folder, server, 0, *words)
     assert result["controls"]["false_positives"]["of"] == 10
     assert result["controls"]["false_positives"]["count"] == 0
     assert result["judged"] == result["judgments"] == 128
@@ -111,7 +111,7 @@ def test_a_panel_with_repeats_and_labels_keeps_controls_out_of_its_judgments(tmp
 
 def test_mismatched_pairs_share_no_term_and_a_larger_draw_contains_a_smaller_one() -> None:
     mixed = [
-        *rows(1),
+        *make_control_rows(1),
         {"query": "苹果 手机", "engine": "a", "snippet": "苹果手机的价格"},
         {"query": "桥梁 设计", "engine": "a", "snippet": "桥梁设计规范"},
         {"query": "apple pie", "engine": "a", "snippet": "A pie with apples"},
@@ -134,14 +134,14 @@ def test_mismatched_pairs_share_no_term_and_a_larger_draw_contains_a_smaller_one
 
 
 def test_the_interval_of_the_ideal_order_ends_at_the_largest_value(tmp_path: Path) -> None:
-    some = [row for row in rows(4) if row["query_id"] != "apple" or row["rank"] == 1]
+    some = [row for row in make_control_rows(4) if row["query_id"] != "apple" or row["rank"] == 1]
     data = write_rows(tmp_path / "d.jsonl", some)
     with LoopbackServer(reply_with_grade) as server:
         words = (*make_words(data, server), "--out", tmp_path / "run", "--controls", "--control-pairs", 10)
         # Judged and a measure of a list alone compare no engines, and have no ideal order.
-        done = command(*words, "--measures", "nDCG@10 Judged@5 AP(own)@10 P@5 DCG@2")
-    assert done.returncode == 0, done.stderr
-    ideal = json.loads((tmp_path / "run" / "summary.json").read_text())["controls"]["ideal"]
+        result = command(*words, "--measures", "nDCG@10 Judged@5 AP(own)@10 P@5 DCG@2")
+    assert result.returncode == 0, result.stderr
+    ideal = read_summary(tmp_path / "run")["controls"]["ideal"]
     assert list(ideal) == ["nDCG@10", "P@5", "DCG@2"]
     # 2 of 5 on one query and 1.0 on seven: 0.925 ± 2.365 * 0.2121 / sqrt(8) is cut at 1.
     assert ideal["P@5"]["mean"] == pytest.approx(0.925)
@@ -150,27 +150,27 @@ def test_the_interval_of_the_ideal_order_ends_at_the_largest_value(tmp_path: Pat
 
 
 def test_one_query_has_no_mismatched_pair(tmp_path: Path) -> None:
-    done = command(
+    result = command(
         "run",
-        write_rows(tmp_path / "d.jsonl", rows(1)[:8]),
+        write_rows(tmp_path / "d.jsonl", make_control_rows(1)[:8]),
         "-m",
         "lexical",
         "--controls",
         "--out",
         tmp_path / "x",
     )
-    assert done.returncode == 0, done.stderr
-    assert "control:mismatched: no snippet of another query was judged." in done.stdout
+    assert result.returncode == 0, result.stderr
+    assert "control:mismatched: no snippet of another query was judged." in result.stdout
 
 
 def test_a_run_whose_controls_are_not_all_judged_says_so(tmp_path: Path) -> None:
     with LoopbackServer(reply_with_grade) as server:
-        words = make_words(write_rows(tmp_path / "d.jsonl", rows(2)), server)
-        run(tmp_path, server, 2)
+        words = make_words(write_rows(tmp_path / "d.jsonl", make_control_rows(2)), server)
+        judge_rows(tmp_path, server, 2)
         more = ("--controls", "--control-pairs", 10, "--max-calls", 4, "--out", tmp_path / "run")
-        done = command(*words, *more)
-    assert done.returncode == 3
-    assert "stopped before all pairs of --controls were judged: " in " ".join(done.stderr.split())
+        result = command(*words, *more)
+    assert result.returncode == 3
+    assert "stopped before all pairs of --controls were judged: " in " ".join(result.stderr.split())
 
 
 def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None:
@@ -184,11 +184,11 @@ def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None
         )
 
     with LoopbackServer(knows_seven) as server:
-        data = write_rows(tmp_path / "d.jsonl", rows(2))
-        done = command(
+        data = write_rows(tmp_path / "d.jsonl", make_control_rows(2))
+        result = command(
             *make_words(data, server), "--controls", "--control-pairs", 5, "--out", tmp_path / "run"
         )
-    assert "control:ideal is not a ceiling" in " ".join(done.stdout.split())
-    ideal = json.loads((tmp_path / "run" / "summary.json").read_text())["controls"]["ideal"]
+    assert "control:ideal is not a ceiling" in " ".join(result.stdout.split())
+    ideal = read_summary(tmp_path / "run")["controls"]["ideal"]
     # 4 relevant pairs on each of the other seven queries.
     assert (ideal["P@5"]["mean"], ideal["P@5"]["queries"]) == (pytest.approx(0.8), 7)

@@ -1,4 +1,4 @@
-"""`judge run -m decision:…`: the grade is the most probable one, and the probabilities are kept."""
+"""`judge run -m decision:…`: the grade is the most probable one, and the probabilities are stored."""
 
 from __future__ import annotations
 
@@ -15,14 +15,22 @@ from judge.records import Judgment
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
 from tests.support.command_line import command
-from tests.support.factories import fenced, list_rows, make_rows, read_results, write_rows
+from tests.support.factories import (
+    fenced,
+    list_rows,
+    make_rows,
+    read_judgments,
+    read_results,
+    read_summary,
+    write_rows,
+)
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, reply_with_token_shares
 
 #: Other tokens of a reply, by the grade that the snippet states.
 SHARES = {"0": 0.1, "1": 0.1, "2": 0.1, "3": 0.1, "The": 0.05}
 
 
-def graded(request: ChatRequest) -> Reply:
+def reply_with_shares(request: ChatRequest) -> Reply:
     """Give the stated grade a share of 0.5, of which its full-width form has a part."""
     stated = re.search(r"grade=(\d)", fenced(request.prompt))
     assert stated
@@ -32,11 +40,11 @@ def graded(request: ChatRequest) -> Reply:
 @pytest.mark.parametrize("form", ["openai", "dashscope"])
 def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 3))
-    with LoopbackServer(graded) as server:
+    with LoopbackServer(reply_with_shares) as server:
         url = server.openai_url if form == "openai" else server.dashscope_url
         words = ("-m", f"decision:{form}:m", "--base-url", url, "--out", tmp_path / "run")
-        done = command("run", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
-        assert done.returncode == 0, done.stderr
+        result = command("run", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
+        assert result.returncode == 0, result.stderr
         request = server.requests[0]
         calls = len(server.requests)
         estimated = command("estimate", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
@@ -55,7 +63,7 @@ def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
                 expected = [5 / 8 if at == judgment["grade"] else 1 / 8 for at in range(4)]
                 assert judgment["probabilities"] == pytest.approx(expected)
                 assert "a decision model gives no reason" in judgment["reason"]
-    assert "never self-tested" not in done.stdout
+    assert "never self-tested" not in result.stdout
     assert command("score", tmp_path / "run", "--save").returncode == 0
     again = read_results(tmp_path / "run")["queries"][0]["engines"]["engine0"]["snippets"][0]["judgments"][0]
     assert len(again["probabilities"]) == 4
@@ -65,10 +73,10 @@ def test_a_binary_verdict_is_yes_or_no(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     with LoopbackServer(lambda request: reply_with_token_shares(request, {" Yes": 0.6, "no": 0.2})) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--scale", "binary")
-        done = command("run", data, *words, "--out", tmp_path / "run")
-        assert done.returncode == 0, done.stderr
+        result = command("run", data, *words, "--out", tmp_path / "run")
+        assert result.returncode == 0, result.stderr
         assert "Reply with yes or no alone." in server.requests[0].prompt
-    lines = [json.loads(line) for line in (tmp_path / "run" / "judgments.jsonl").read_text().splitlines()]
+    lines = read_judgments(tmp_path / "run")
     assert [line["grade"] for line in lines] == [1, 1]
     assert json.loads(lines[0]["reply"])["probabilities"] == pytest.approx([0.25, 0.75])
 
@@ -76,11 +84,11 @@ def test_a_binary_verdict_is_yes_or_no(tmp_path: Path) -> None:
 def test_expected_gains_are_means_over_the_possible_grades(tmp_path: Path) -> None:
     rows = list_rows({"q": {"a": ("a grade=3", "a grade=0"), "b": ("b grade=0", "b grade=3")}})
     data = write_rows(tmp_path / "d.jsonl", rows)
-    with LoopbackServer(graded) as server:
+    with LoopbackServer(reply_with_shares) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
-        done = command("run", data, *words, "--measures", "nDCG@10 sDCG@10 P@5 AP@10", "--expected-gains")
-    assert done.returncode == 0, done.stderr
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+        result = command("run", data, *words, "--measures", "nDCG@10 sDCG@10 P@5 AP@10", "--expected-gains")
+    assert result.returncode == 0, result.stderr
+    summary = read_summary(tmp_path / "run")
     means = {
         engine: {name: row["mean"] for name, row in of_engine.items()}
         for engine, of_engine in summary["dimensions"]["expected_gains"]["engines"].items()
@@ -106,11 +114,11 @@ def test_expected_gains_are_means_over_the_possible_grades(tmp_path: Path) -> No
 def test_a_query_without_a_relevant_result_has_no_expected_ndcg(tmp_path: Path) -> None:
     rows = list_rows({"q": {"a": ("a grade=0",)}, "r": {"a": ("b grade=0", "c grade=3")}})
     data = write_rows(tmp_path / "d.jsonl", rows)
-    with LoopbackServer(graded) as server:
+    with LoopbackServer(reply_with_shares) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
-        done = command("run", data, *words, "--measures", "nDCG@10 P@5", "--expected-gains")
-    assert done.returncode == 0, done.stderr
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+        result = command("run", data, *words, "--measures", "nDCG@10 P@5", "--expected-gains")
+    assert result.returncode == 0, result.stderr
+    summary = read_summary(tmp_path / "run")
     means = summary["dimensions"]["expected_gains"]["engines"]["a"]
     # As nDCG of the run; 6/8 and 18/8 are the expected gains of the two results of r.
     assert summary["engines"]["a"]["measures"]["nDCG@10"]["n"] == 1
@@ -130,9 +138,9 @@ def test_probabilities_of_another_person_are_probabilities_or_none(shares: str) 
 
 def test_certain_grades_have_the_gains_of_the_run_and_no_probability(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(3, 2, 4))
-    done = command("run", data, "-m", "lexical", "--out", tmp_path / "run", "--expected-gains")
-    assert done.returncode == 0, done.stderr
-    assert "no grade of this run has probabilities" in done.stdout
+    result = command("run", data, "-m", "lexical", "--out", tmp_path / "run", "--expected-gains")
+    assert result.returncode == 0, result.stderr
+    assert "no grade of this run has probabilities" in result.stdout
     qrels = (tmp_path / "run" / "qrels.txt").read_text().splitlines()
     (tmp_path / "labels.txt").write_text("\n".join(qrels[1:]))
     with LoopbackServer(lambda request: reply_with_token_shares(request, {"2": 1.0})) as server:
@@ -144,9 +152,9 @@ def test_certain_grades_have_the_gains_of_the_run_and_no_probability(tmp_path: P
             "--qrels",
             tmp_path / "labels.txt",
         )
-        done = command("run", data, *words, "--out", tmp_path / "labelled", "--expected-gains")
-    assert done.returncode == 0, done.stderr
-    summary = json.loads((tmp_path / "labelled" / "summary.json").read_text())
+        result = command("run", data, *words, "--out", tmp_path / "labelled", "--expected-gains")
+    assert result.returncode == 0, result.stderr
+    summary = read_summary(tmp_path / "labelled")
     for engine, of_engine in summary["dimensions"]["expected_gains"]["engines"].items():
         for measure in ("nDCG@10", "P@5"):
             own = summary["engines"][engine]["measures"][measure]["mean"]
@@ -155,9 +163,9 @@ def test_certain_grades_have_the_gains_of_the_run_and_no_probability(tmp_path: P
 
 def test_a_model_without_reasons_cannot_think(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
-    done = command("run", data, "-m", "decision:openai:m", "--thinking")
-    assert done.returncode == 2
-    assert "omit --thinking" in done.stderr
+    result = command("run", data, "-m", "decision:openai:m", "--thinking")
+    assert result.returncode == 2
+    assert "omit --thinking" in result.stderr
 
 
 def test_a_server_without_log_probabilities_is_named_as_the_reason(tmp_path: Path) -> None:
@@ -174,9 +182,9 @@ def test_another_token_is_an_error_and_no_grade(shares: dict[str, float], tmp_pa
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     with LoopbackServer(lambda request: reply_with_token_shares(request, shares)) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
-        done = command("run", data, *words)
-    assert done.returncode == 3
-    lines = [json.loads(line) for line in (tmp_path / "run" / "judgments.jsonl").read_text().splitlines()]
+        result = command("run", data, *words)
+    assert result.returncode == 3
+    lines = read_judgments(tmp_path / "run")
     assert [(line["grade"], line["error"]) for line in lines] == [(None, "bad_request")] * 2
     assert "is no grade with a log-probability" in lines[0]["detail"]
 

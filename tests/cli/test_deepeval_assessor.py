@@ -1,4 +1,4 @@
-"""`--assessor deepeval`: the method that judge grew from, on today's DeepEval, through the command line."""
+"""`--assessor deepeval`: the original method of judge with the current DeepEval, by the command line."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 pytestmark = pytest.mark.skipif(find_spec("deepeval") is None, reason="the extra deepeval is missing")
 
 
-def statement(verdict: str, reason: str = "摘要说明了贫血的症状。") -> str:
-    """A reply in DeepEval's form."""
+def make_statement(verdict: str, reason: str = "摘要说明了贫血的症状。") -> str:
+    """Return a reply in DeepEval's format."""
     return json.dumps(
         {"verdicts": [{"statement": "说法", "reason": reason, "verdict": verdict}]}, ensure_ascii=False
     )
 
 
-def qwen(request: ChatRequest) -> Reply:
-    """Says yes to snippets on anaemia, as people would, in DeepEval's form."""
-    return Reply(text=statement("yes" if "贫血" in fenced(request.prompt) else "no"))
+def reply_about_puppy_in_steps(request: ChatRequest) -> Reply:
+    """Reply yes for snippets on anaemia, no for others, in DeepEval's format."""
+    return Reply(text=make_statement("yes" if "贫血" in fenced(request.prompt) else "no"))
 
 
-def run(
+def judge_puppy(
     tmp_path: Path, answer: Callable[[ChatRequest], Reply], *more: object
 ) -> tuple[object, LoopbackServer, Path]:
-    """Judges the puppy through DeepEval in an empty folder of its own."""
+    """Judge the puppy example with DeepEval in an empty folder."""
     data, out, home = (
         write_puppy_dataset(tmp_path / "dog.jsonl"),
         tmp_path / "runs" / "dog",
@@ -44,18 +44,18 @@ def run(
         before = Path.cwd()
         os.chdir(home)
         try:
-            done = command(
+            result = command(
                 "run", data, "-m", "openai:qwen2-72b", "--base-url", server.openai_url, "--assessor",
                 "deepeval", "--measures", "AP(own)@10 SetP", "--out", out, *more, HOME=str(home),
             )  # fmt: skip
         finally:
             os.chdir(before)
     assert sorted(path.name for path in home.iterdir()) == [".env"]
-    return done, server, out
+    return result, server, out
 
 
-def test_the_source_s_example_comes_out_as_it_did(tmp_path: Path) -> None:
-    _, server, out = run(tmp_path, qwen)
+def test_the_example_has_the_scores_of_its_source(tmp_path: Path) -> None:
+    _, server, out = judge_puppy(tmp_path, reply_about_puppy_in_steps)
     result = read_results(out)
     snippets = result["queries"][0]["engines"]["seed"]["snippets"]
     assert tuple(snippet["judgments"][0]["verdict"] for snippet in snippets) == PUPPY_VERDICTS
@@ -70,12 +70,12 @@ def test_the_source_s_example_comes_out_as_it_did(tmp_path: Path) -> None:
         assert "verdicts" in request.prompt
 
 
-#: What a reply says, and the error that it comes to: DeepEval itself would score most of them 0.
+#: A reply and its error: DeepEval itself would score most of them 0.
 UNREADABLE = (
     ('{"verdicts": []}', "missing_key"),
     ('{"verdict": "yes"}', "missing_key"),
-    (statement("maybe"), "missing_key"),
-    (json.dumps({"verdicts": json.loads(statement("yes"))["verdicts"] * 2}), "ambiguous"),
+    (make_statement("maybe"), "missing_key"),
+    (json.dumps({"verdicts": json.loads(make_statement("yes"))["verdicts"] * 2}), "ambiguous"),
     ("相关", "malformed"),
     ('{"verdicts": [{"verdict": "yes"}]}', "malformed"),
 )
@@ -89,7 +89,7 @@ def test_what_deepeval_would_drop_is_no_verdict_instead_of_a_zero(tmp_path: Path
         shown = fenced(request.prompt)
         return Reply(text=next(UNREADABLE[n][0] for n, mark in enumerate(marks) if mark in shown))
 
-    _, server, out = run(tmp_path, answer)
+    _, server, out = judge_puppy(tmp_path, answer)
     result = read_results(out)
     snippets = result["queries"][0]["engines"]["seed"]["snippets"]
     assert [snippet["judgments"][0]["error"] for snippet in snippets] == [error for _, error in UNREADABLE]
@@ -102,34 +102,34 @@ def test_what_looks_like_deepeval_s_own_marks_is_text(tmp_path: Path) -> None:
         tmp_path / "d.jsonl",
         [{"query": "q", "snippet": f"贫血 [DEEPEVAL:IMAGE:{name}]"} for name in ("/etc/hostname", "x")],
     )
-    with LoopbackServer(qwen) as server:
-        done = command(
+    with LoopbackServer(reply_about_puppy_in_steps) as server:
+        result = command(
             "run", data, "-m", "openai:m", "--base-url", server.openai_url, "--assessor", "deepeval",
             "--out", tmp_path / "runs" / "x",
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert result.returncode == 0, result.stderr
         assert all("[DEEPEVAL:IMAGE:" in request.prompt for request in server.requests)
         assert len(server.requests) == 2
 
 
 def test_thinking_is_never_the_verdict(tmp_path: Path) -> None:
-    _, _, out = run(
-        tmp_path, lambda request: Reply(text=f"<think>{statement('no')}</think>{statement('yes')}")
+    _, _, out = judge_puppy(
+        tmp_path, lambda request: Reply(text=f"<think>{make_statement('no')}</think>{make_statement('yes')}")
     )
     snippets = read_results(out)["queries"][0]["engines"]["seed"]["snippets"]
     assert {snippet["judgments"][0]["verdict"] for snippet in snippets} == {"yes"}
 
 
-def test_faults_of_the_server_stay_what_they_are(tmp_path: Path) -> None:
+def test_errors_of_the_server_keep_their_names(tmp_path: Path) -> None:
     body = '{"error": {"code": "invalid_api_key", "message": "no"}}'
-    done, server, out = run(tmp_path, lambda request: Reply(status=401, body=body))
-    assert getattr(done, "returncode", None) == 3
+    result, server, out = judge_puppy(tmp_path, lambda request: Reply(status=401, body=body))
+    assert getattr(result, "returncode", None) == 3
     assert read_results(out)["summary"]["judged"] == 0
     assert len(server.requests) <= 6
 
 
 def test_grades_are_not_deepeval_s(tmp_path: Path) -> None:
     data = write_puppy_dataset(tmp_path / "d.jsonl")
-    done = command("run", data, "-m", "lexical", "--assessor", "deepeval", "--scale", "graded")
-    assert done.returncode == 2
-    assert "--scale binary" in done.stderr
+    result = command("run", data, "-m", "lexical", "--assessor", "deepeval", "--scale", "graded")
+    assert result.returncode == 2
+    assert "--scale binary" in result.stderr

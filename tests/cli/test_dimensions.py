@@ -12,13 +12,13 @@ import judge
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
 from tests.support.command_line import command, make_words
-from tests.support.factories import fenced, write_rows
+from tests.support.factories import fenced, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 TEXTS = {"a": ("pale gums", "pale gums", "fast pulse"), "b": ("pale gums", "hungry puppies")}
 
 
-def dataset(folder: Path) -> Path:
+def write_dataset(folder: Path) -> Path:
     rows = [
         {
             "query_id": query,
@@ -39,20 +39,20 @@ def dataset(folder: Path) -> Path:
 
 def test_diversity_is_in_every_place_and_is_kept(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    words = ("run", dataset(tmp_path), "-m", "lexical", "--out", out)
+    words = ("run", write_dataset(tmp_path), "-m", "lexical", "--out", out)
     assert command(*words).returncode == 0
-    assert "dimensions" not in json.loads((out / "summary.json").read_text())
+    assert "dimensions" not in read_summary(out)
     scored = command("score", out, "--diversity")
     assert "diversity  sites@10" in scored.stdout
     chinese = command("score", out, "--diversity", "--ui-lang", "zh")
     assert re.search("多样性 +站点数@10 .*近似重复@10 +相似度@10 +MMR nDCG@10", chinese.stdout)
     [of_b] = [line for line in scored.stdout.split("diversity  sites@10")[1].splitlines() if line[:2] == "b "]
     assert "0.0000 (3)" in of_b  # its sites are known in 2 queries
-    assert "dimensions" not in json.loads((out / "summary.json").read_text())
+    assert "dimensions" not in read_summary(out)
     run = command(*words, "--diversity")  # resumes in the same folder
     assert run.returncode == 0, run.stderr
     assert "diversity  sites@10" in run.stdout
-    summary = json.loads((out / "summary.json").read_text())
+    summary = read_summary(out)
     engines = summary["dimensions"]["diversity"]["engines"]
     assert engines["a"]["sites@10"] == {"mean": 2.0, "ci95": None, "queries": 2}
     assert engines["a"]["near-duplicates@10"]["mean"] == 1 / 3
@@ -77,7 +77,7 @@ def test_diversity_is_in_every_place_and_is_kept(tmp_path: Path) -> None:
 VECTORS = {"pale gums": [2.0, 0.0], "pale gums too": [0.8, 0.6], "fast pulse": [0.0, 1.0]}
 
 
-def embeds(request: ChatRequest) -> Reply:
+def reply_with_vectors(request: ChatRequest) -> Reply:
     """Give the vectors of the texts above; grade those without "too" as relevant."""
     if request.body and request.path.endswith("/embeddings"):
         rows = [{"index": at, "embedding": VECTORS[text]} for at, text in enumerate(request.body["input"])]
@@ -88,7 +88,7 @@ def embeds(request: ChatRequest) -> Reply:
 def test_similarity_and_mmr_by_embeddings_equal_a_worked_example(tmp_path: Path) -> None:
     rows = [{"query": "signs", "engine": "a", "snippet": text} for text in VECTORS]
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "out"
-    with LoopbackServer(embeds) as server:
+    with LoopbackServer(reply_with_vectors) as server:
         words = (*make_words(data, server), "--diversity-embeddings", "openai:vectors")
         estimate = command("estimate", *words[1:])
         assert "openai:vectors embeds up to 3 texts" in estimate.stdout + estimate.stderr
@@ -96,9 +96,7 @@ def test_similarity_and_mmr_by_embeddings_equal_a_worked_example(tmp_path: Path)
             run = command(*words, "--out", out)
             assert run.returncode == 0, run.stderr
         assert sum(request.path.endswith("/embeddings") for request in server.requests) == 1
-    means = json.loads((out / "summary.json").read_text())["dimensions"]["diversity_embeddings"]["engines"][
-        "a"
-    ]
+    means = read_summary(out)["dimensions"]["diversity_embeddings"]["engines"]["a"]
     # The cosines are 0.8, 0 and 0.6.
     assert means["similarity@10"]["mean"] == pytest.approx(1.4 / 3)
     # After the first: 2/3 - 0.8 of the second is less than 1/3 - 0 of the third. The order is 1, 3, 2.
@@ -110,20 +108,20 @@ def test_embeddings_of_another_provider_have_a_server_of_their_own(tmp_path: Pat
     texts = ("pale gums", "pale gums too", "")
     rows = [{"query": "signs", "engine": "a", "snippet": text} for text in texts]
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "out"
-    with LoopbackServer(embeds) as server, LoopbackServer(embeds) as other:
+    with LoopbackServer(reply_with_vectors) as server, LoopbackServer(reply_with_vectors) as other:
         words = (*make_words(data, server), "--diversity-embeddings", "dashscope:vectors", "--out", out)
         run = command(*words, DASHSCOPE_BASE_URL=other.openai_url)
         assert run.returncode == 0, run.stderr
         assert [requests.path for requests in server.requests if "embeddings" in requests.path] == []
         assert [request.path for request in other.requests] == ["/v1/embeddings"]
-    means = json.loads((out / "summary.json").read_text())["dimensions"]["diversity_embeddings"]["engines"]
+    means = read_summary(out)["dimensions"]["diversity_embeddings"]["engines"]
     # A result without text enters no similarity.
     assert means["a"]["similarity@10"]["mean"] == pytest.approx(0.8)
 
 
 def test_embeddings_without_a_key_end_the_run_before_a_call(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", [{"query": "x", "engine": "a", "snippet": "x"}])
-    with LoopbackServer(embeds) as server:
+    with LoopbackServer(reply_with_vectors) as server:
         words = (
             *make_words(data, server),
             "--diversity-embeddings",
@@ -139,7 +137,7 @@ def test_embeddings_without_a_key_end_the_run_before_a_call(tmp_path: Path) -> N
 def test_lsa_needs_no_server_and_two_texts(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("-m", "lexical", "--diversity-embeddings", "lsa")
-    assert command("run", dataset(tmp_path), *words, "--out", out).returncode == 0
+    assert command("run", write_dataset(tmp_path), *words, "--out", out).returncode == 0
     engines = judge.score(out, embeddings="lsa").summary.dimensions["diversity_embeddings"].engines
     # The first list repeats a text.
     assert 1 / 3 <= (engines["a"]["similarity@10"].mean or 0) < 1
@@ -147,8 +145,8 @@ def test_lsa_needs_no_server_and_two_texts(tmp_path: Path) -> None:
     run = command("run", write_rows(tmp_path / "lone.jsonl", lone), *words, "--out", tmp_path / "lone")
     assert run.returncode == 0
     assert "2 texts have too few letters in common for lsa" in run.stdout
-    done = command("score", out, "--diversity-embeddings", "word2vec")
-    assert (done.returncode, "there are no embeddings 'word2vec'" in done.stderr) == (2, True)
+    result = command("score", out, "--diversity-embeddings", "word2vec")
+    assert (result.returncode, "there are no embeddings 'word2vec'" in result.stderr) == (2, True)
 
 
 def test_a_run_of_failures_alone_has_no_table(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What leaves a run can be opened by others: spreadsheets, line readers, trec_eval, whatever names hold."""
+"""Spreadsheets, line readers and trec_eval can read the files of a run, whatever its names contain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from judge.runs.folder import dump_json
 from tests.support.cases import check_each
 from tests.support.command_line import command
 
-#: Names that a spreadsheet, a path, a column or a file system would take for something else.
+#: Names with a special meaning for a spreadsheet, a path, a column or a file system.
 ENGINES = (
     *(
         "=HYPERLINK(1)",
@@ -36,16 +36,16 @@ ENGINES = (
     *(".hidden", 'a,b "x"', "$(id)", "Straße", "STRASSE", "長" * 66, "n" * 200, "n" * 199 + "N", "007"),
 )
 QUERIES = ("=cmd|'C calc'!A0", "-2+3", "日本 語", "007")
-#: What some reader takes for the end of a line or a file, and half a character.
+#: Characters that end a line or a file for some reader, and a lone surrogate.
 ODD = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei \x00 \x1a \ud83d half, =1+1"
 TEXTS = ("signs of anaemia: pale gums", "a walk in the park", "anaemia in a puppy, signs of it")
-#: Where a spreadsheet begins to calculate.
+#: First characters of a formula.
 FORMULA = tuple("=+-@\t\r\n＝＋－＠﹢﹣﹦﹫")
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run whose engines and queries are called so, and whose texts are odd."""
+    """Return the folder of a run with these names of engines and queries, and such texts."""
     dataset = tmp_path_factory.mktemp("exports")
     rows = (
         {
@@ -65,21 +65,21 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     data = dataset / "data.jsonl"
     data.write_text("".join(dump_json(row) + "\n" for row in rows), encoding="utf-8")
-    ran = command("run", data, "-m", "lexical", "--out", dataset / "runs" / "x")
-    assert ran.returncode == 0, ran.stderr
+    result = command("run", data, "-m", "lexical", "--out", dataset / "runs" / "x")
+    assert result.returncode == 0, result.stderr
     planned = command("agree", dataset / "runs" / "x", "--plan", len(QUERIES))
     assert planned.returncode == 0, planned.stderr
     return dataset / "runs" / "x"
 
 
-def sheet(path: Path) -> list[list[str]]:
-    """The records of a CSV as Python's own reader gives them."""
+def read_cells(path: Path) -> list[list[str]]:
+    """Return the records of a CSV by Python's own reader."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.reader(file))
 
 
-def unmarked(text: str) -> str:
-    """The text that a cell was made from."""
+def remove_apostrophe(text: str) -> str:
+    """Return the text of a cell without the apostrophe before a formula."""
     return unescape_candidates(text)[0]
 
 
@@ -98,19 +98,19 @@ def test_every_file_stays_in_the_run_s_folder_under_a_name_of_its_own(run: Path)
 def test_no_cell_is_a_formula_and_all_read_back_as_they_were(run: Path, name: str) -> None:
     import pandas as pd
 
-    table = sheet(run / name)
+    table = read_cells(run / name)
     assert len({len(row) for row in table}) == 1
     assert [each for row in table for each in row if each.lstrip(" \ufeff").startswith(FORMULA)] == []
     by_pandas = pd.read_csv(run / name, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     assert [list(by_pandas.columns), *by_pandas.to_numpy().tolist()] == table
-    queries = {unmarked(row[table[0].index("query_id")]) for row in table[1:]}
+    queries = {remove_apostrophe(row[table[0].index("query_id")]) for row in table[1:]}
     assert queries == set(QUERIES)
     if "engine" in table[0]:
-        assert {unmarked(row[table[0].index("engine")]) for row in table[1:]} == set(ENGINES)
+        assert {remove_apostrophe(row[table[0].index("engine")]) for row in table[1:]} == set(ENGINES)
 
 
 def test_labels_come_back_to_the_queries_they_were_planned_for(run: Path, tmp_path: Path) -> None:
-    header, *rows = sheet(run / "labels.csv")
+    header, *rows = read_cells(run / "labels.csv")
     place, filled = header.index("grade"), tmp_path / "filled.csv"
     with filled.open("w", encoding="utf-8-sig", newline="") as file:
         csv.writer(file).writerows([header, *([*row[:place], "1", *row[place + 1 :]] for row in rows)])
@@ -159,9 +159,7 @@ UNBEARABLE = ("../../x", "a/b", "a\\b", "nul\x00", "x" * 300, "", ".", "..", "a\
 
 
 @pytest.mark.parametrize("field", ["engine", "query_id"])
-def test_a_name_that_no_file_could_bear_is_refused_before_anything_is_paid(
-    field: str, tmp_path: Path
-) -> None:
+def test_a_name_that_is_no_file_name_is_refused_before_anything_is_paid(field: str, tmp_path: Path) -> None:
     out = tmp_path / "runs" / "x"
     for name in UNBEARABLE:
         row = {"query": "q", "engine": "e", "snippet": "s", field: name}
@@ -169,13 +167,13 @@ def test_a_name_that_no_file_could_bear_is_refused_before_anything_is_paid(
             judge.run([row], model="lexical", out=str(out))
     data = tmp_path / "data.jsonl"
     data.write_text(dump_json(row) + "\n", encoding="utf-8")
-    ran = command("run", data, "-m", "lexical", "--out", out)
-    assert ran.returncode == 2
-    assert f"data.jsonl:1: field {field!r}" in ran.stderr.replace("\n", " ")
+    result = command("run", data, "-m", "lexical", "--out", out)
+    assert result.returncode == 2
+    assert f"data.jsonl:1: field {field!r}" in result.stderr.replace("\n", " ")
     assert not out.exists()
 
 
 @check_each("text", ["\t=1", "\r=1", "\tplain", "﹦1", "﹢1", "﹣1", "﹫a", "\u3000＝1"])
-def test_what_may_begin_a_formula_somewhere_gets_an_apostrophe(text: str) -> None:
+def test_a_cell_that_may_be_a_formula_gets_an_apostrophe(text: str) -> None:
     assert protect_cell(text) == "'" + text
     assert unescape_candidates(protect_cell(text))[0] == text

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 from tests.support.command_line import command, make_words
-from tests.support.factories import fenced, list_rows, write_rows
+from tests.support.factories import fenced, list_rows, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 TEXTS = {"q1": {"x": ("good", "stale"), "y": ("else", "stale")}, "q2": {"x": ("good", "good too")}}
 
 
-def sorts_reasons(request: ChatRequest) -> Reply:
+def reply_with_class(request: ChatRequest) -> Reply:
     """Give a reason that is the text; sort reasons by their words, and none of the query with "hard"."""
     shown = fenced(request.prompt)
     if "Sort a grader's reasons" in request.prompt:
@@ -24,13 +24,13 @@ def sorts_reasons(request: ChatRequest) -> Reply:
 def test_shares_counts_and_examples(tmp_path: Path) -> None:
     rows = list_rows({**TEXTS, "q3": {"y": ("hard", "stale")}})
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
-    with LoopbackServer(sorts_reasons) as server:
+    with LoopbackServer(reply_with_class) as server:
         words = (*make_words(data, server), "--failures", "--min-coverage", 0.5)
         assert "failures: at most 3 questions" in command("estimate", *words[1:]).stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         assert len(server.requests) == 7 + 1 + 2  # 7 pairs; q1 once; q3 twice
-    dimension = json.loads((out / "summary.json").read_text())["dimensions"]["failures"]
+    dimension = read_summary(out)["dimensions"]["failures"]
     x, y = dimension["engines"]["x"], dimension["engines"]["y"]
     assert (x["outdated"]["mean"], x["outdated"]["queries"]) == (0.25, 2)
     assert (x["off_topic"]["mean"], y["off_topic"]["mean"], y["off_topic"]["queries"]) == (0.0, 0.5, 1)
@@ -44,7 +44,7 @@ def test_results_that_people_labelled_are_said_to_have_no_reason(tmp_path: Path)
         tmp_path / "out",
         tmp_path / "l.csv",
     )
-    with LoopbackServer(sorts_reasons) as server:
+    with LoopbackServer(reply_with_class) as server:
         assert command(*make_words(data, server), "--out", tmp_path / "plain").returncode == 0
         lines = (tmp_path / "plain" / "qrels.txt").read_text().splitlines()
         stale = next(line for line in lines if line.startswith("q1") and line.endswith(" 1"))
@@ -60,11 +60,11 @@ def test_after_questions_that_stop_the_next_dimensions_are_left_out(tmp_path: Pa
 
     def answer(request: ChatRequest) -> Reply:
         is_grade = "grade" in request.prompt and "information point" not in request.prompt
-        return sorts_reasons(request) if is_grade else Reply(text="no object")
+        return reply_with_class(request) if is_grade else Reply(text="no object")
 
     with LoopbackServer(answer) as server:
         run = command(*make_words(data, server), "--points", "--failures", "--out", out)
     assert run.returncode == 3
     assert "not all questions of the dimensions are answered" in run.stderr
-    dimensions = json.loads((out / "summary.json").read_text())["dimensions"]
+    dimensions = read_summary(out)["dimensions"]
     assert list(dimensions) == ["points"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from judge.dataset.labels import Label, read_feedback
 from judge.errors import InputError
 from tests.support.cases import check_each
 from tests.support.command_line import command
-from tests.support.factories import write_rows
+from tests.support.factories import read_summary, write_rows
 
 EVENTS = """query_id,document,feedback
 q,d1,up
@@ -72,7 +71,7 @@ def test_other_files_are_refused(text: str, message: str, tmp_path: Path) -> Non
     assert message in str(error.value)
 
 
-def test_feedback_stands_beside_the_verdicts_and_is_no_label(tmp_path: Path, events: Path) -> None:
+def test_feedback_is_beside_the_verdicts_and_is_no_label(tmp_path: Path, events: Path) -> None:
     lists = {"a": ("d1", "d2", "d3"), "b": ("d2", "d4")}
     rows = [
         {"query_id": "q", "query": "x", "engine": e, "docno": d, "snippet": d, "expected": ["d1", "d2"]}
@@ -83,7 +82,7 @@ def test_feedback_stands_beside_the_verdicts_and_is_no_label(tmp_path: Path, eve
     data = write_rows(tmp_path / "data.jsonl", rows)
     run = command("run", data, "-m", "expected", "--out", out, "--feedback", events)
     assert run.returncode == 0, run.stderr
-    summary = json.loads((out / "summary.json").read_text())
+    summary = read_summary(out)
     means = {
         engine: {name: mean["mean"] for name, mean in values.items()}
         for engine, values in summary["dimensions"]["feedback"]["engines"].items()
@@ -114,9 +113,9 @@ def test_feedback_stands_beside_the_verdicts_and_is_no_label(tmp_path: Path, eve
     assert "100.0%, kappa 1.00; 1 more are about no result" in text
     dimension = judge.score(out, feedback=events).summary.dimensions["feedback"]
     assert dimension.find_mean("b", "with thumbs@10").mean == 1
-    done = command("run", data, "-m", "lexical", "--qrels", events)
-    assert done.returncode == 2
-    assert "feedback of users is no label of people" in done.stderr
+    result = command("run", data, "-m", "lexical", "--qrels", events)
+    assert result.returncode == 2
+    assert "feedback of users is no label of people" in result.stderr
 
 
 def test_a_bad_file_ends_the_run_before_a_call(tmp_path: Path) -> None:

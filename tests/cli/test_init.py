@@ -19,9 +19,9 @@ from tests.support.command_line import command
 def write_options(folder: Path, *words: str) -> str:
     """Return the file that `judge init` writes into `folder`."""
     file = folder / "judge.toml"
-    done = command("init", "--out", file, *words)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == f"  judge run --config {file}"
+    result = command("init", "--out", file, *words)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[-1] == f"  judge run --config {file}"
     return file.read_text(encoding="utf-8")
 
 
@@ -48,7 +48,7 @@ def test_the_file_has_every_option_with_its_default(tmp_path: Path, language: st
 
 def test_the_examples_and_the_tables_are_valid(tmp_path: Path) -> None:
     file = tmp_path / "judge.toml"
-    # The example of ray_address belongs to another value of `on` than the default.
+    # The example of ray_address needs another value of `on` than the default.
     text = uncomment(write_options(tmp_path)).replace('on = "local"', 'on = "ray"')
     file.write_text(text, encoding="utf-8")
     config = Config.load(file)
@@ -74,22 +74,22 @@ def test_comments_have_the_language_of_messages(tmp_path: Path) -> None:
 def test_a_run_works_after_data_and_model_are_set(tmp_path: Path) -> None:
     text = write_options(tmp_path).replace("results.jsonl", str(example())).replace("openai:NAME", "lexical")
     (tmp_path / "judge.toml").write_text(text, encoding="utf-8")
-    done = command("run", "--config", tmp_path / "judge.toml", "--out", tmp_path / "run")
-    assert (done.returncode, done.stderr.count("judge:")) == (0, 0)
+    result = command("run", "--config", tmp_path / "judge.toml", "--out", tmp_path / "run")
+    assert (result.returncode, result.stderr.count("judge:")) == (0, 0)
     assert (tmp_path / "run" / "results.json").exists()
 
 
-def test_an_existing_file_stays(tmp_path: Path) -> None:
+def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "judge.toml"
     file.write_text("depth = 5\n", encoding="utf-8")
     link = tmp_path / "link.toml"
     link.symlink_to(tmp_path / "absent.toml")
     for path in (file, link, tmp_path):
-        done = command("init", "--out", path)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == f"judge: {path} exists and stays as it is; remove it, or name another --out\n"
+        result = command("init", "--out", path)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert result.stderr == f"judge: {path} exists and stays as it is; remove it, or name another --out\n"
     assert file.read_text(encoding="utf-8") == "depth = 5\n"
     assert not (tmp_path / "absent.toml").exists()
-    done = command("init", "--out", tmp_path / "none" / "judge.toml")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"judge: {tmp_path}/none/judge.toml: its folder does not exist; make it first\n"
+    result = command("init", "--out", tmp_path / "none" / "judge.toml")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == f"judge: {tmp_path}/none/judge.toml: its folder does not exist; make it first\n"

@@ -78,35 +78,35 @@ def test_an_unknown_language_is_a_mistake_in_the_arguments(arguments: str, value
 
 
 def test_commands_take_the_option(tmp_path: Path) -> None:
-    done = command("--ui-lang", "xx", "measures")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "judge: --ui-lang is 'xx'; it is en or zh\n"
+    result = command("--ui-lang", "xx", "measures")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "judge: --ui-lang is 'xx'; it is en or zh\n"
     assert command("report", tmp_path / "none", "--ui-lang", "en").returncode == 2
     for words in ((), ("run",), ("baseline",), ("baseline", "set")):
         assert "--ui-lang <en|zh>" in command(*words, "--help").stdout
 
 
-def commands(group: TyperGroup, *names: str) -> Iterator[tuple[str, ...]]:
+def yield_commands(group: TyperGroup, *names: str) -> Iterator[tuple[str, ...]]:
     """Yield the words of every command and group."""
     yield names
     for name, each in group.commands.items():
         if isinstance(each, TyperGroup):
-            yield from commands(each, *names, name)
+            yield from yield_commands(each, *names, name)
         else:
             yield (*names, name)
 
 
-def app_group() -> TyperGroup:
+def find_app_group() -> TyperGroup:
     group = get_command(app)
     assert isinstance(group, TyperGroup)
     return group
 
 
-@check_each("words", [*commands(app_group())])
+@check_each("words", [*yield_commands(find_app_group())])
 def test_help_is_in_chinese_and_80_columns_wide(words: tuple[str, ...]) -> None:
-    done = command(*words, "--help", "--ui-lang", "zh")
-    assert (done.returncode, done.stderr) == (0, "")
-    lines = done.stdout.splitlines()
+    result = command(*words, "--help", "--ui-lang", "zh")
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
     assert lines[0].startswith(f"用法：{' '.join(('judge', *words))} [OPTIONS]")
     assert max(map(cell_len, lines)) <= 80
     headings = [line for line in lines[1:] if line and not line.startswith(" ")]
@@ -114,7 +114,7 @@ def test_help_is_in_chinese_and_80_columns_wide(words: tuple[str, ...]) -> None:
     assert all(heading.endswith("：") and not heading.isascii() for heading in headings)
     rows = [line for line in lines if line.startswith("  --")]
     assert any("显示本帮助。" in row for row in rows)
-    # No line begins with what closes a phrase.
+    # No line begins with closing punctuation.
     assert not [line for line in lines if line.lstrip().startswith(tuple("，。；：、）”"))]
 
 
@@ -138,9 +138,9 @@ def test_an_option_in_chinese_names_its_default_and_range() -> None:
     ],
 )
 def test_an_error_of_the_arguments_is_in_chinese(arguments: str, line: str) -> None:
-    done = command(*arguments.split(), "--ui-lang", "zh")
-    assert (done.returncode, done.stdout) == (2, "")
-    lines = done.stderr.splitlines()
+    result = command(*arguments.split(), "--ui-lang", "zh")
+    assert (result.returncode, result.stdout) == (2, "")
+    lines = result.stderr.splitlines()
     assert lines[-1] == line or not line
     if not arguments.endswith("--port"):
         assert lines[0].startswith(f"用法：judge {arguments.split()[0]}".removesuffix(" rnu"))
@@ -162,6 +162,6 @@ def test_an_error_of_the_arguments_is_in_english_as_typer_has_it() -> None:
 
 
 def test_an_error_of_the_system_is_in_chinese(tmp_path: Path) -> None:
-    done = command("run", "--config", tmp_path / "none.toml", "--ui-lang", "zh")
-    assert done.returncode == 2
-    assert done.stderr == f"judge: {tmp_path}/none.toml：无法读取：文件或目录不存在\n"
+    result = command("run", "--config", tmp_path / "none.toml", "--ui-lang", "zh")
+    assert result.returncode == 2
+    assert result.stderr == f"judge: {tmp_path}/none.toml：无法读取：文件或目录不存在\n"

@@ -1,4 +1,4 @@
-"""Money, through `judge` and a provider that keeps books: prices, estimates, ceilings, caps, the ledger."""
+"""Prices, estimates, limits, caps of replies and the ledger, with a provider that counts its charges."""
 
 from __future__ import annotations
 
@@ -80,15 +80,15 @@ def test_a_budget_needs_a_price_and_a_table_is_enough(tmp_path: Path) -> None:
         assert "openai:fake at http://127.0.0.1" in refused.stderr
         assert not (tmp_path / "r").exists()
         assert server.requests == []
-        done = command(*words, "--prices", tmp_path / "mine.toml")
-    assert done.returncode == 0
-    assert "$0.0007 at prices of 2026-11-01" in done.stdout
+        result = command(*words, "--prices", tmp_path / "mine.toml")
+    assert result.returncode == 0
+    assert "$0.0007 at prices of 2026-11-01" in result.stdout
 
 
 # --- estimates ----------------------------------------------------------------------------------------
 
 
-def snippets(pairs: int, seed: int) -> Iterator[dict[str, Any]]:
+def yield_snippet_rows(pairs: int, seed: int) -> Iterator[dict[str, Any]]:
     """Rows in Chinese and English by turns: the shipped example's sentences, put together anew."""
     rng = random.Random(seed)
     by_lang: dict[str, list[dict[str, Any]]] = {"zh": [], "en": []}
@@ -111,10 +111,10 @@ def snippets(pairs: int, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> None:
-    write_rows(tmp_path / "first.jsonl", snippets(80, seed=1))
-    write_rows(tmp_path / "next.jsonl", snippets(120, seed=2))
-    till = BillingServer(reply_with_reasons, load_qwen_tokenizer())
-    with LoopbackServer(till) as server:
+    write_rows(tmp_path / "first.jsonl", yield_snippet_rows(80, seed=1))
+    write_rows(tmp_path / "next.jsonl", yield_snippet_rows(120, seed=2))
+    billing = BillingServer(reply_with_reasons, load_qwen_tokenizer())
+    with LoopbackServer(billing) as server:
 
         def ask(data: str) -> Config:
             return Config(data=str(tmp_path / data), model="openai:fake", base_url=server.openai_url,
@@ -138,22 +138,22 @@ def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> No
     assert spent["prompt_tokens"] + fresh.prompt_tokens > 70_000  # not close for want of tokens
 
 
-# --- ceilings -----------------------------------------------------------------------------------------
+# --- limits -------------------------------------------------------------------------------------------
 
 
-def spending(server: LoopbackServer, out: Path, concurrency: int, **ceiling: Any) -> RunResult:
-    """A run of 200 pairs at 1 and 2 dollars a million tokens, in and out, under a ceiling."""
+def run_within_limit(server: LoopbackServer, out: Path, concurrency: int, **ceiling: Any) -> RunResult:
+    """Run 200 pairs at $1 and $2 for a million prompt and completion tokens, with a limit."""
     return judge.run(make_rows(20, 1, 10), "openai:fake", base_url=server.openai_url, price=(1.0, 2.0),
                      concurrency=concurrency, measures=("P@5",), out=str(out), **ceiling)  # fmt: skip
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
-def test_ceilings_hold_however_many_calls_are_in_flight(tmp_path: Path, concurrency: int) -> None:
+def test_limits_hold_for_any_number_of_calls_in_flight(tmp_path: Path, concurrency: int) -> None:
     with LoopbackServer(delay_reply(reply_with_grade, 0.005)) as server:  # 120 in, 30 out: 0.00018 USD a call
-        outcome = spending(server, tmp_path / "a" / "x", concurrency, max_calls=20)
+        outcome = run_within_limit(server, tmp_path / "a" / "x", concurrency, max_calls=20)
         assert "--max-calls 20 is used up" in str(outcome.incomplete)
         assert len(server.requests) == 20
-        outcome = spending(server, tmp_path / "b" / "x", concurrency, budget=0.0072)
+        outcome = run_within_limit(server, tmp_path / "b" / "x", concurrency, budget=0.0072)
         assert re.search(r"--budget 0\.0072 USD (is used up|would be exceeded)", str(outcome.incomplete))
         assert len(server.requests) == 20 + 40
         assert to_json(outcome.summary)["cost"]["usd"] == pytest.approx(0.0072)
@@ -168,20 +168,20 @@ def test_a_budget_over_uneven_calls_is_overshot_by_less_than_the_calls_in_flight
         return Reply(text=reply_with_grade(request).text, usage=usage, delay=0.005)
 
     with LoopbackServer(answer) as server:
-        spent = to_json(spending(server, tmp_path / "r" / "x", concurrency, budget=0.03).summary)["cost"][
-            "usd"
-        ]
+        spent = to_json(run_within_limit(server, tmp_path / "r" / "x", concurrency, budget=0.03).summary)[
+            "cost"
+        ]["usd"]
     dearest = 0.0011
     assert 0.03 - (concurrency + 1) * dearest <= spent <= 0.03 + concurrency * dearest
 
 
-def test_a_ceiling_ends_the_command_with_what_to_do(tmp_path: Path) -> None:
+def test_a_limit_ends_the_command_with_what_to_do(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(3, 1, 10))
     with LoopbackServer(reply_with_grade) as server:
-        done = command(*make_words(data, server), "--max-calls", 7, "--out", tmp_path / "r" / "x")
+        result = command(*make_words(data, server), "--max-calls", 7, "--out", tmp_path / "r" / "x")
         assert len(server.requests) == 7
-    assert done.returncode == 3
-    assert "23 of 30 unjudged: --max-calls 7 is used up; raise it and run again" in done.stderr
+    assert result.returncode == 3
+    assert "23 of 30 unjudged: --max-calls 7 is used up; raise it and run again" in result.stderr
 
 
 # --- caps ---------------------------------------------------------------------------------------------
@@ -189,8 +189,8 @@ def test_a_ceiling_ends_the_command_with_what_to_do(tmp_path: Path) -> None:
 WIRES = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
 
 
-def caps(request: ChatRequest) -> tuple[object, object]:
-    """The most tokens and the thinking switch that a request carries, on whatever wire it came."""
+def read_caps(request: ChatRequest) -> tuple[object, object]:
+    """Return the token limit and the thinking option of a request on either wire."""
     body = request.body or {}
     sent = {**body, **body.get("parameters", {})}
     most = {sent[name] for name in ("max_tokens", "max_completion_tokens") if name in sent}
@@ -200,7 +200,7 @@ def caps(request: ChatRequest) -> tuple[object, object]:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_every_request_caps_its_reply_and_turns_thinking_off(tmp_path: Path, wire: str) -> None:
-    # Unreadable at first, so that re-asks are seen too.
+    # The first reply is unreadable, so that second requests are checked too.
     with LoopbackServer(
         lambda requests: Reply(text="?") if requests.number % 2 else reply_with_grade(requests)
     ) as server:
@@ -208,10 +208,10 @@ def test_every_request_caps_its_reply_and_turns_thinking_off(tmp_path: Path, wir
         judge.run(make_rows(1, 1, 4), f"{wire}:m", base_url=url, max_tokens=77, out=str(tmp_path / "r" / "x"),
                   concurrency=1)  # fmt: skip
     assert len(server.requests) >= 8
-    assert {caps(request) for request in server.requests} == {(77, False)}
+    assert {read_caps(request) for request in server.requests} == {(77, False)}
 
 
-def test_a_cap_outlives_what_a_server_makes_us_give_up(tmp_path: Path) -> None:
+def test_the_cap_stays_when_a_server_rejects_other_parameters(tmp_path: Path) -> None:
     refusals = {
         "response_format": "response_format json_schema is not supported",
         "max_tokens": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
@@ -225,14 +225,14 @@ def test_a_cap_outlives_what_a_server_makes_us_give_up(tmp_path: Path) -> None:
         error = {"message": refusals[refused], "param": refused, "code": "unsupported_parameter"}
         return Reply(status=400, body=json.dumps({"error": error}))
 
-    till = BillingServer(choosy)
-    with LoopbackServer(till) as server:
+    billing = BillingServer(choosy)
+    with LoopbackServer(billing) as server:
         outcome = judge.run(make_rows(1, 1, 6), "openai:m", base_url=server.openai_url,
                             out=str(tmp_path / "r" / "x"))  # fmt: skip
     assert outcome.summary.judged == 6
-    assert {caps(request)[0] for request in server.requests} == {512}
-    assert to_json(outcome.summary)["cost"]["calls"] == till.calls
-    assert to_json(outcome.summary)["cost"]["prompt_tokens"] == till.usage.prompt_tokens
+    assert {read_caps(request)[0] for request in server.requests} == {512}
+    assert to_json(outcome.summary)["cost"]["calls"] == billing.calls
+    assert to_json(outcome.summary)["cost"]["prompt_tokens"] == billing.usage.prompt_tokens
 
 
 def test_a_snippet_that_makes_a_model_think_for_ever_costs_no_more_than_the_cap(tmp_path: Path) -> None:
@@ -241,25 +241,25 @@ def test_a_snippet_that_makes_a_model_think_for_ever_costs_no_more_than_the_cap(
     assert len(cases) >= 2
 
     def thinker(request: ChatRequest) -> Reply:
-        """Thinks 100,000 tokens unless it is told not to, and always as long as it may."""
-        most, thinking = caps(request)
+        """Reply after 100,000 tokens of thinking, or as many as the request allows."""
+        most, thinking = read_caps(request)
         assert isinstance(most, int)
         return Reply(text="w" * min(most, 100_000 if thinking is not False else 400), finish_reason="length")
 
-    till = BillingServer(thinker)
+    billing = BillingServer(thinker)
     rows = [{"query": case["query"], "engine": "e", "snippet": case["snippet"]} for case in cases]
-    with LoopbackServer(till) as server:
+    with LoopbackServer(billing) as server:
         outcome = judge.run(rows, "openai:m", base_url=server.openai_url, max_tokens=256,
                             out=str(tmp_path / "r" / "x"))  # fmt: skip
-    assert till.largest_reply == 256
-    assert till.calls == 2 * len(cases)  # asked, and asked again for the verdict alone
-    assert to_json(outcome.summary)["cost"]["completion_tokens"] == 256 * till.calls
+    assert billing.largest_reply == 256
+    assert billing.calls == 2 * len(cases)  # asked, and asked again for the verdict alone
+    assert to_json(outcome.summary)["cost"]["completion_tokens"] == 256 * billing.calls
 
 
 # --- the ledger ---------------------------------------------------------------------------------------
 
 
-def stormy(request: ChatRequest) -> Reply:
+def reply_with_faults(request: ChatRequest) -> Reply:
     """Fails first attempts in every way that there is, a tenth of the prompts each; then it answers."""
     kind = hash_prompt(request) % 12
     good = reply_with_grade(request)
@@ -282,26 +282,28 @@ def stormy(request: ChatRequest) -> Reply:
 
 
 @pytest.mark.parametrize("wire", ["openai", "dashscope"])
-def test_the_summary_says_what_the_server_counted_failed_calls_included(tmp_path: Path, wire: str) -> None:
-    till = BillingServer(stormy)
-    with LoopbackServer(till) as server:
+def test_the_summary_has_the_counts_of_the_server_with_failed_calls(tmp_path: Path, wire: str) -> None:
+    billing = BillingServer(reply_with_faults)
+    with LoopbackServer(billing) as server:
         url = server.openai_url if wire == "openai" else server.dashscope_url
         outcome = judge.run(make_rows(6, 2, 10), f"{wire}:m", base_url=url, price=(1.0, 2.0), concurrency=16,
                             attempts=20, out=str(tmp_path / "r" / "x"))  # fmt: skip
     result = to_json(outcome.summary)["cost"]
-    assert len(set(till.requests) & {"500", "429", "400", "lost", "uncounted", "answered"}) == 6
-    assert result["calls"] == till.calls == len(server.requests)
-    assert result["prompt_tokens"] == till.usage.prompt_tokens
-    assert result["completion_tokens"] == till.usage.completion_tokens
-    assert result["usd"] == pytest.approx((till.usage.prompt_tokens + 2 * till.usage.completion_tokens) / 1e6)
-    assert result["uncounted"] == till.requests["uncounted"]
-    assert result["maybe_billed"] == till.requests["lost"]
+    assert len(set(billing.requests) & {"500", "429", "400", "lost", "uncounted", "answered"}) == 6
+    assert result["calls"] == billing.calls == len(server.requests)
+    assert result["prompt_tokens"] == billing.usage.prompt_tokens
+    assert result["completion_tokens"] == billing.usage.completion_tokens
+    assert result["usd"] == pytest.approx(
+        (billing.usage.prompt_tokens + 2 * billing.usage.completion_tokens) / 1e6
+    )
+    assert result["uncounted"] == billing.requests["uncounted"]
+    assert result["maybe_billed"] == billing.requests["lost"]
     assert {"content_filter", "refusal"} <= outcome.summary.failures.keys()
 
 
 def test_a_second_run_adds_to_the_ledger_what_it_paid(tmp_path: Path) -> None:
-    till = BillingServer(reply_with_grade)
-    with LoopbackServer(till) as server:
+    billing = BillingServer(reply_with_grade)
+    with LoopbackServer(billing) as server:
         for most, calls in ((7, 7), (None, 20)):
             outcome = judge.run(
                 make_rows(2, 1, 10),
@@ -311,4 +313,4 @@ def test_a_second_run_adds_to_the_ledger_what_it_paid(tmp_path: Path) -> None:
                 out=str(tmp_path / "r" / "x"),
             )
             result = to_json(outcome.summary)["cost"]
-            assert (result["calls"], result["prompt_tokens"]) == (calls, till.usage.prompt_tokens)
+            assert (result["calls"], result["prompt_tokens"]) == (calls, billing.usage.prompt_tokens)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.support.command_line import command, make_words
-from tests.support.factories import reply_with_grade, write_rows
+from tests.support.factories import read_judgments, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer
 
 TEXT = "Pale gums are a sign of anaemia in puppies, and so is a fast pulse at rest, grade=3."
@@ -37,7 +37,7 @@ def test_a_near_duplicate_costs_no_call_and_names_the_judged_snippet(tmp_path: P
         assert other.returncode == 2
         assert "near_duplicates" in other.stderr
         assert len(server.requests) == 4
-    lines = [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
+    lines = read_judgments(out)
     assert len(lines) == 6
     taken = [line for line in lines if "judged_snippet_id" in line]
     assert [line["repeat"] for line in taken] == [1, 2]

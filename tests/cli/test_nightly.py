@@ -26,7 +26,7 @@ from tests.unit.nightly.projects import RULES, Judge, NightlyProject, freeze, ni
 
 @pytest.fixture(scope="module")
 def wired(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
-    """A project of nights whose first night is the baseline, with a judge that other processes reach."""
+    """Return a project whose first night is the baseline, with a model on a real server."""
     with nightly_project(tmp_path_factory.mktemp("nights"), RULES, wire=True) as here:
         freeze(here)
         yield here
@@ -34,7 +34,7 @@ def wired(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
 
 @pytest.fixture(scope="module")
 def frozen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
-    """A project of nights whose first night is the baseline."""
+    """Return a project whose first night is the baseline."""
     with nightly_project(tmp_path_factory.mktemp("nights"), RULES) as here:
         first = here.night(here.dawn())
         assert (first["status"], first["exit"], first["regression_test"], first["baseline"]) == (
@@ -50,7 +50,7 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]
 
 @pytest.fixture(autouse=True)
 def _sound_judge(frozen: NightlyProject) -> Iterator[None]:
-    """Each test leaves the judge and its options as they were."""
+    """Restore the model and its options after each test."""
     yield
     vars(frozen.judge).update(vars(Judge()))
     frozen.configure(RULES)
@@ -60,27 +60,27 @@ def test_a_night_like_the_baseline_is_fine_and_doing_it_again_costs_and_changes_
     frozen: NightlyProject,
 ) -> None:
     day = frozen.dawn()
-    done = frozen.night(day)
-    assert (done["status"], done["exit"], done["reasons"]) == ("fine", 0, [])
-    assert {(row["engine"], row["measure"]) for row in done["regression_test"]["rows"]} == {
+    result = frozen.night(day)
+    assert (result["status"], result["exit"], result["reasons"]) == ("fine", 0, [])
+    assert {(row["engine"], row["measure"]) for row in result["regression_test"]["rows"]} == {
         (engine, measure) for engine in ("amber", "birch", "cedar") for measure in ("AP@10", "sDCG@10")
     }
-    assert done["canaries"]["compared"] == done["canaries"]["pairs"] == 64
-    assert done["cost"]["calls"] >= 128
+    assert result["canaries"]["compared"] == result["canaries"]["pairs"] == 64
+    assert result["cost"]["calls"] >= 128
     before = {path: path.read_bytes() for path in (frozen.nights / day).glob("*.*")}
     calls = frozen.calls
-    assert frozen.night(day) == done
+    assert frozen.night(day) == result
     assert frozen.calls == calls
     assert {path: path.read_bytes() for path in (frozen.nights / day).glob("*.*")} == before
 
 
-def test_an_engine_that_became_worse_is_blamed_and_no_other(frozen: NightlyProject) -> None:
-    done = frozen.night(frozen.dawn(worse=4.0))
-    assert (done["status"], done["exit"]) == ("regression", 1)
-    blamed = {row["engine"] for row in done["regression_test"]["rows"] if row["verdict"] == "regression"}
+def test_only_the_engine_that_became_worse_has_a_regression(frozen: NightlyProject) -> None:
+    result = frozen.night(frozen.dawn(worse=4.0))
+    assert (result["status"], result["exit"]) == ("regression", 1)
+    blamed = {row["engine"] for row in result["regression_test"]["rows"] if row["verdict"] == "regression"}
     assert blamed == {"amber"}
-    assert done["reasons"][0].startswith("amber: AP@10 fell by ")
-    again = command("nightly", frozen.toml, "--date", done["date"])
+    assert result["reasons"][0].startswith("amber: AP@10 fell by ")
+    again = command("nightly", frozen.toml, "--date", result["date"])
     assert again.returncode == 1
     assert "amber" in again.stdout
 
@@ -90,15 +90,15 @@ def test_a_swapped_judge_is_drift_and_its_verdicts_are_kept_apart(frozen: Nightl
     shared = frozen.nights / "verdicts.sqlite"
     known = verdicts(shared)
     day = frozen.dawn(worse=4.0)
-    done = frozen.night(day)
-    assert (done["status"], done["exit"]) == ("assessor drift", 3)
-    assert (done["regression_test"]["ran"], done["regression_test"]["rows"]) == (False, [])
-    assert "canaries have another grade" in done["reasons"][0]
+    result = frozen.night(day)
+    assert (result["status"], result["exit"]) == ("assessor drift", 3)
+    assert (result["regression_test"]["ran"], result["regression_test"]["rows"]) == (False, [])
+    assert "canaries have another grade" in result["reasons"][0]
     assert verdicts(shared) == known
-    apart = frozen.nights / day / done["quarantined_store"]
+    apart = frozen.nights / day / result["quarantined_store"]
     assert apart.parent.resolve() == frozen.nights
-    # Nothing that the judge before it said is among what this one said.
-    assert verdicts(apart) == done["judged"]
+    # No verdict of the earlier model is among those of this one.
+    assert verdicts(apart) == result["judged"]
     later = frozen.night(frozen.dawn())
     assert (frozen.nights / later["date"] / later["quarantined_store"]).resolve() == apart.resolve()
     frozen.judge.swapped = 0.0
@@ -108,26 +108,26 @@ def test_a_swapped_judge_is_drift_and_its_verdicts_are_kept_apart(frozen: Nightl
 
 def test_a_judge_that_is_served_by_another_name_is_drift(frozen: NightlyProject) -> None:
     frozen.judge.served = "fake-2"
-    done = frozen.night(frozen.dawn())
-    assert done["status"] == "assessor drift"
-    assert "fake-2" in done["reasons"][0]
-    assert done["served"] == ["fake-2"]
+    result = frozen.night(frozen.dawn())
+    assert result["status"] == "assessor drift"
+    assert "fake-2" in result["reasons"][0]
+    assert result["served"] == ["fake-2"]
 
 
 @pytest.mark.slow
-def test_a_judge_that_mumbles_is_drift(frozen: NightlyProject) -> None:
+def test_an_assessor_with_unreadable_replies_is_drift(frozen: NightlyProject) -> None:
     frozen.judge.mumbles = True
-    done = frozen.night(frozen.dawn())
-    assert done["status"] == "assessor drift"
-    assert "replies have no verdict" in done["reasons"][0]
+    result = frozen.night(frozen.dawn())
+    assert result["status"] == "assessor drift"
+    assert "replies have no verdict" in result["reasons"][0]
 
 
 def test_another_judge_in_the_options_is_drift_that_says_how_to_go_on(frozen: NightlyProject) -> None:
     frozen.configure(RULES, "temperature = 0.7")
-    done = frozen.night(frozen.dawn())
-    assert done["status"] == "assessor drift"
-    assert "temperature was 0.0, now 0.7" in done["reasons"][0]
-    assert "judge baseline set" in done["reasons"][0]
+    result = frozen.night(frozen.dawn())
+    assert result["status"] == "assessor drift"
+    assert "temperature was 0.0, now 0.7" in result["reasons"][0]
+    assert "judge baseline set" in result["reasons"][0]
 
 
 def test_an_engine_that_broke_is_incomplete_and_not_worse(frozen: NightlyProject) -> None:
@@ -136,17 +136,19 @@ def test_an_engine_that_broke_is_incomplete_and_not_worse(frozen: NightlyProject
             row["engines"]["amber"] = {"error": "HTTP 503"}
 
     day = frozen.dawn(edit=break_amber)
-    done = frozen.night(day)
-    assert (done["status"], done["exit"]) == ("incomplete", 3)
-    assert done["reasons"][0].startswith("amber: answered 8% of the queries, 100% at the baseline (11 errors")
-    verdicts_of = {row["verdict"] for row in done["regression_test"]["rows"] if row["engine"] == "amber"}
+    result = frozen.night(day)
+    assert (result["status"], result["exit"]) == ("incomplete", 3)
+    assert result["reasons"][0].startswith(
+        "amber: answered 8% of the queries, 100% at the baseline (11 errors"
+    )
+    verdicts_of = {row["verdict"] for row in result["regression_test"]["rows"] if row["engine"] == "amber"}
     assert verdicts_of == {"incomplete"}
-    assert not any(row["verdict"] == "regression" for row in done["regression_test"]["rows"])
+    assert not any(row["verdict"] == "regression" for row in result["regression_test"]["rows"])
     calls = frozen.calls
-    assert (frozen.night(day), frozen.calls) == (done, calls)
+    assert (frozen.night(day), frozen.calls) == (result, calls)
 
 
-def test_the_exit_code_is_the_nights_when_nobody_reads_its_lines(wired: NightlyProject) -> None:
+def test_the_exit_code_is_that_of_the_night_when_the_output_is_a_closed_pipe(wired: NightlyProject) -> None:
     day = "2026-05-01"
     ours, theirs = os.pipe()
     os.close(ours)
@@ -160,19 +162,19 @@ def test_other_queries_are_not_compared(frozen: NightlyProject) -> None:
         if row["query_id"] not in ("q0", "q1", "q2"):
             row["query"] += " in another way"
 
-    done = frozen.night(frozen.dawn(worse=4.0, edit=ask_otherwise))
-    assert (done["status"], done["exit"]) == ("queries changed", 3)
-    assert (done["query_drift"]["shared"], done["query_drift"]["new"], done["query_drift"]["gone"]) == (
+    result = frozen.night(frozen.dawn(worse=4.0, edit=ask_otherwise))
+    assert (result["status"], result["exit"]) == ("queries changed", 3)
+    assert (result["query_drift"]["shared"], result["query_drift"]["new"], result["query_drift"]["gone"]) == (
         3,
         9,
         9,
     )
-    assert done["regression_test"]["rows"] == []
+    assert result["regression_test"]["rows"] == []
     # Reworded queries are similar to those of the baseline.
-    assert (done["query_drift"]["coverage"], done["query_drift"]["uncovered"]) == (1.0, [])
+    assert (result["query_drift"]["coverage"], result["query_drift"]["uncovered"]) == (1.0, [])
 
 
-def test_a_judge_that_is_away_leaves_the_night_to_be_gone_on_with(frozen: NightlyProject) -> None:
+def test_a_night_whose_model_is_unreachable_can_be_continued(frozen: NightlyProject) -> None:
     frozen.judge.down = True
     day = frozen.dawn()
     away = frozen.night(day)
@@ -183,7 +185,7 @@ def test_a_judge_that_is_away_leaves_the_night_to_be_gone_on_with(frozen: Nightl
     assert frozen.night(day)["status"] == "fine"
 
 
-def test_the_baseline_stays_when_its_run_goes_and_changes_only_when_told(
+def test_the_baseline_outlasts_its_run_and_changes_only_by_command(
     frozen: NightlyProject, tmp_path: Path
 ) -> None:
     before = job.show_baseline(frozen.nights)
@@ -241,7 +243,7 @@ def test_a_night_collects_what_it_judges_once(frozen: NightlyProject, tmp_path: 
     assert (tmp_path / "nights" / "2026-05-01" / "data.jsonl").exists()
 
 
-def test_a_second_process_is_told_who_is_at_work(wired: NightlyProject) -> None:
+def test_a_second_process_gets_the_id_of_the_running_one(wired: NightlyProject) -> None:
     day = wired.dawn()
     wired.judge.delay = 0.3
     with subprocess.Popen(**nightly(wired, day)) as first:
@@ -273,24 +275,24 @@ def test_a_night_that_is_killed_ends_as_one_night(wired: NightlyProject, kills: 
             child.kill()
         assert not (wired.nights / day / "night.json").exists()
     wired.judge.delay = 0.0
-    done = command("nightly", wired.toml, "--date", day)
-    assert done.returncode == 0, done.stderr
+    result = command("nightly", wired.toml, "--date", day)
+    assert result.returncode == 0, result.stderr
     record = json.loads(wired.file(day))
     assert record["status"] == "fine"
     assert record["canaries"]["judged"] == 128
-    # What a kill can lose is what was leased: at most twice the concurrency, which is 64.
-    # Each time canaries were asked anew, for another judge may go on with a night than began it.
+    # A kill can lose the leases: at most twice the concurrency, which is 64.
+    # Canaries are judged again after each kill, because another model may continue the night.
     asked_for = 128 * len(list((wired.nights / day).glob("canaries*"))) + record["judgments"]
     asked_for += 128 * len(kills)
     paid = record["cost_total"]
     assert wired.calls - before <= paid["calls"] <= asked_for
-    # What was answered is known; the rest was under way and may not have been sent.
+    # Answered calls are known; the others were in flight or not sent yet.
     assert paid["calls"] - paid["lost"] <= wired.calls - before
     assert 0 <= paid["lost"] <= 128 * len(kills)
 
 
 def nightly(here: NightlyProject, day: str) -> dict[str, Any]:
-    """How `judge nightly` is started as a process of its own."""
+    """Return the arguments of a process that runs `judge nightly`."""
     return {
         "args": [sys.executable, "-m", "judge", "nightly", str(here.toml), "--date", day],
         "env": {**os.environ, "OPENAI_API_KEY": "sk-canary-5b1d9f"},

@@ -1,4 +1,4 @@
-"""`judge run -m A -m B`: second opinions, each kept apart, through the command line."""
+"""`judge run -m A -m B`: a panel whose members' verdicts are stored apart."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_run import contents
+from tests.cli.test_run import read_files
 from tests.support.command_line import command
 from tests.support.factories import (
     fenced,
     make_rows,
+    read_judgments,
     read_results,
     reply_with_grade,
     write_puppy_dataset,
@@ -21,8 +22,8 @@ from tests.support.factories import (
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 
-def two_minds(request: ChatRequest) -> Reply:
-    """Model `kind` grades one higher than the snippet says, model `deaf` fails on snippets of grade 0."""
+def reply_by_model(request: ChatRequest) -> Reply:
+    """Reply with the stated grade; `kind` adds one to it, `deaf` fails on snippets of grade 0."""
     output = json.loads(reply_with_grade(request).text or "")
     model = (request.body or {})["model"]
     if model == "kind":
@@ -33,19 +34,19 @@ def two_minds(request: ChatRequest) -> Reply:
     return Reply(text=json.dumps(output))
 
 
-def test_each_pair_s_verdicts_are_kept_apart_and_the_middle_counts(tmp_path: Path) -> None:
+def test_each_member_s_verdicts_are_kept_and_the_median_counts(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(6, 2, 4)), tmp_path / "runs" / "two"
-    with LoopbackServer(two_minds) as server:
+    with LoopbackServer(reply_by_model) as server:
         words = ("run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url,
                  "--out", out)  # fmt: skip
-        done = command(*words)
-        assert done.returncode == 0, done.stderr
+        completed = command(*words)
+        assert completed.returncode == 0, completed.stderr
         assert len(server.requests) == 2 * 48
-        first = contents(out)
+        first = read_files(out)
         again = command(*words)
         assert again.returncode == 0
         assert len(server.requests) == 2 * 48
-    assert contents(out) == first
+    assert read_files(out) == first
     result = read_results(out)
     summary = result["summary"]
     assert summary["assessor"] == "panel(openai:plain/graded, openai:kind/graded)"
@@ -64,47 +65,47 @@ def test_each_pair_s_verdicts_are_kept_apart_and_the_middle_counts(tmp_path: Pat
     assert [member["name"] for member in panel["members"]] == ["openai:plain/graded", "openai:kind/graded"]
     assert (panel["judged"], panel["ties"], panel["split"]) == (48, 36, 36)
     assert panel["pairs"][0]["same"] == pytest.approx(12 / 48)
-    assert "give the same grade to 25.0% of 48 pairs" in done.stdout
-    assert "36 are ties" in done.stdout
+    assert "give the same grade to 25.0% of 48 pairs" in completed.stdout
+    assert "36 are ties" in completed.stdout
 
 
 def test_scoring_again_keeps_the_members(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(3, 2, 3)), tmp_path / "runs" / "two"
-    with LoopbackServer(two_minds) as server:
+    with LoopbackServer(reply_by_model) as server:
         words = ("run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url)
         assert command(*words, "--out", out).returncode == 0
-    first = contents(out)
+    first = read_files(out)
     assert command("score", out, "--save").returncode == 0
-    assert contents(out) == first
+    assert read_files(out) == first
     shown = command("show", out, "--query", "q0").stdout
     assert "openai:kind/graded: " in shown
 
 
-def test_half_of_the_members_is_a_quorum_and_it_is_said(tmp_path: Path) -> None:
+def test_half_of_the_members_is_a_quorum_and_is_reported(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 4)), tmp_path / "runs" / "two"
-    with LoopbackServer(two_minds) as server:
-        done = command(
+    with LoopbackServer(reply_by_model) as server:
+        result = command(
             "run", data, "-m", "openai:plain", "-m", "openai:deaf", "--base-url", server.openai_url,
             "--out", out,
         )  # fmt: skip
-    assert done.returncode == 3
-    assert "openai:deaf/graded judged 6 of 8 pairs, less than --min-coverage 99%" in done.stderr
-    assert "openai:deaf/graded judged only 6 of the 8 pairs that it was asked about" in done.stdout
+    assert result.returncode == 3
+    assert "openai:deaf/graded judged 6 of 8 pairs, less than --min-coverage 99%" in result.stderr
+    assert "openai:deaf/graded judged only 6 of the 8 pairs that it was asked about" in result.stdout
     members = read_results(out)["summary"]["panel"]["members"]
     assert [(each["judged"], each["failed"]) for each in members] == [(8, 0), (6, 2)]
-    rows = [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
+    rows = read_judgments(out)
     assert sum("panel_short" in row["flags"] for row in rows) == 2
     assert all(row["grade"] is not None for row in rows)
 
 
-def test_members_may_live_on_servers_of_their_own(tmp_path: Path) -> None:
+def test_members_can_have_servers_of_their_own(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 3))
-    with LoopbackServer(reply_with_grade) as one, LoopbackServer(two_minds) as other:
-        done = command(
+    with LoopbackServer(reply_with_grade) as one, LoopbackServer(reply_by_model) as other:
+        result = command(
             "run", data, "-m", f"openai:a@{one.openai_url}", "-m", f"openai:kind@{other.openai_url}",
             "--out", tmp_path / "runs" / "two",
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert result.returncode == 0, result.stderr
         assert (len(one.requests), len(other.requests)) == (6, 6)
 
 
@@ -112,8 +113,8 @@ def test_one_model_at_two_servers_is_two_members(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 3)), tmp_path / "runs" / "two"
     with LoopbackServer(reply_with_grade) as one, LoopbackServer(reply_with_grade) as other:
         first, second = f"openai:m@{one.openai_url}", f"openai:m@{other.openai_url}"
-        done = command("run", data, "-m", first, "-m", second, "--out", out)
-        assert done.returncode == 0, done.stderr
+        result = command("run", data, "-m", first, "-m", second, "--out", out)
+        assert result.returncode == 0, result.stderr
         assert (len(one.requests), len(other.requests)) == (6, 6)
         summary = read_results(out)["summary"]
         assert summary["cost"]["calls"] == 12
@@ -125,14 +126,14 @@ def test_one_model_at_two_servers_is_two_members(tmp_path: Path) -> None:
         assert "twice" in again.stderr
 
 
-def test_a_member_that_was_never_reached_is_no_opinion(tmp_path: Path) -> None:
+def test_an_unreachable_member_gives_no_verdict(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(4, 2, 3)), tmp_path / "runs" / "three"
-    with LoopbackServer(two_minds) as server:
+    with LoopbackServer(reply_by_model) as server:
         models = [word for name in ("plain", "kind", "third") for word in ("-m", f"openai:{name}")]
         words = ("run", data, *models, "--base-url", server.openai_url, "--out", out, "--concurrency", 1)
-        done = command(*words, "--max-calls", 30)
-        assert done.returncode == 3
-        assert "Traceback" not in done.stderr
+        result = command(*words, "--max-calls", 30)
+        assert result.returncode == 3
+        assert "Traceback" not in result.stderr
         panel = read_results(out)["summary"]["panel"]
         assert panel["responded"] == ["openai:plain/graded", "openai:kind/graded"]
         assert command(*words).returncode == 0
@@ -152,46 +153,48 @@ def test_the_command_line_s_models_replace_a_file_s_panel(tmp_path: Path) -> Non
 def test_a_key_in_a_member_s_address_is_refused(tmp_path: Path) -> None:
     data = write_puppy_dataset(tmp_path / "d.jsonl")
     out = tmp_path / "runs" / "one"
-    done = command("run", data, "-m", "openai:a@http://127.0.0.1:9/v1?api_key=sk-canary-5b1d9f", "--out", out)
-    assert done.returncode == 2
-    assert "canary" not in done.stdout + done.stderr
+    result = command(
+        "run", data, "-m", "openai:a@http://127.0.0.1:9/v1?api_key=sk-canary-5b1d9f", "--out", out
+    )
+    assert result.returncode == 2
+    assert "canary" not in result.stdout + result.stderr
     assert not out.exists()
 
 
-def test_a_member_that_another_model_answers_for_is_said(tmp_path: Path) -> None:
+def test_another_model_in_the_replies_of_a_member_is_reported(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 3)), tmp_path / "runs" / "two"
 
     def swapped(request: ChatRequest) -> Reply:
         return Reply(text=reply_with_grade(request).text, model=f"m-{request.number % 2}")
 
     with LoopbackServer(reply_with_grade) as one, LoopbackServer(swapped) as other:
-        done = command(
+        result = command(
             "run", data, "-m", f"openai:a@{one.openai_url}", "-m", f"openai:b@{other.openai_url}",
             "--out", out, "--concurrency", 1,
         )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "openai:b/graded was answered by 2 models: m-0 (3) and m-1 (3)" in done.stdout
+    assert result.returncode == 0, result.stderr
+    assert "openai:b/graded was answered by 2 models: m-0 (3) and m-1 (3)" in result.stdout
 
 
-def test_a_ceiling_is_for_the_whole_panel(tmp_path: Path) -> None:
+def test_a_limit_is_for_the_whole_panel(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 5))
-    with LoopbackServer(two_minds) as server:
-        done = command(
+    with LoopbackServer(reply_by_model) as server:
+        result = command(
             "run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url,
             "--out", tmp_path / "runs" / "two", "--max-calls", 13, "--concurrency", 1,
         )  # fmt: skip
-        assert done.returncode == 3
+        assert result.returncode == 3
         assert len(server.requests) == 13
 
 
-def test_who_grades_its_own_house_is_said(tmp_path: Path) -> None:
+def test_a_member_of_the_same_vendor_as_an_engine_is_reported(tmp_path: Path) -> None:
     rows = [
         {**row, "engine": "quark" if row["engine"] == "engine0" else "brave"} for row in make_rows(2, 2, 3)
     ]
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "own"
-    with LoopbackServer(two_minds) as server:
-        done = command("run", data, "-m", "openai:qwen-plus", "--base-url", server.openai_url, "--out", out)
-    assert "By their names openai:qwen-plus/graded and quark are both from Alibaba" in done.stdout
+    with LoopbackServer(reply_by_model) as server:
+        result = command("run", data, "-m", "openai:qwen-plus", "--base-url", server.openai_url, "--out", out)
+    assert "By their names openai:qwen-plus/graded and quark are both from Alibaba" in result.stdout
     assert read_results(out)["summary"]["self_preference"] == [
         {"assessor": "openai:qwen-plus/graded", "other": "quark", "vendor": "Alibaba"}
     ]
@@ -199,36 +202,36 @@ def test_who_grades_its_own_house_is_said(tmp_path: Path) -> None:
 
 
 def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
-    done = command("run", write_puppy_dataset(tmp_path / "d.jsonl"), "-m", "lexical", "-m", "lexical")
-    assert done.returncode == 2
-    assert "named twice" in done.stderr
+    result = command("run", write_puppy_dataset(tmp_path / "d.jsonl"), "-m", "lexical", "-m", "lexical")
+    assert result.returncode == 2
+    assert "named twice" in result.stderr
 
 
 def test_the_prompt_is_the_same_for_all_members(tmp_path: Path) -> None:
     data = write_puppy_dataset(tmp_path / "d.jsonl")
     with LoopbackServer(lambda request: Reply(text='{"reason": "r", "grade": 2}')) as server:
-        done = command(
+        result = command(
             "run", data, "-m", "openai:a", "-m", "openai:b", "--base-url", server.openai_url,
             "--out", tmp_path / "runs" / "two",
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert result.returncode == 0, result.stderr
         prompts: dict[str, set[str]] = {}
         for requests in server.requests:
             prompts.setdefault((requests.body or {})["model"], set()).add(fenced(requests.prompt))
         assert prompts["a"] == prompts["b"]
 
 
-def test_members_that_judged_nothing_order_nothing(tmp_path: Path) -> None:
+def test_members_without_verdicts_give_no_order(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 3)), tmp_path / "runs" / "two"
 
     def mute(request: ChatRequest) -> Reply:
         return Reply(text="") if (request.body or {})["model"] == "mute" else reply_with_grade(request)
 
     with LoopbackServer(mute) as server:
-        done = command(
+        result = command(
             "run", data, "-m", "openai:a", "-m", "openai:mute", "--base-url", server.openai_url, "--out", out
         )
-    assert done.returncode == 3
-    assert "openai:mute/graded judged only 0 of the 12 pairs" in done.stdout
-    assert "same order" not in done.stdout
-    assert "openai:mute/graded judged 0 of 12 pairs, less than --min-coverage" in done.stderr
+    assert result.returncode == 3
+    assert "openai:mute/graded judged only 0 of the 12 pairs" in result.stdout
+    assert "same order" not in result.stdout
+    assert "openai:mute/graded judged 0 of 12 pairs, less than --min-coverage" in result.stderr

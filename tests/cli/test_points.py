@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import command, make_words
-from tests.support.factories import fenced, list_rows, write_rows
+from tests.support.factories import fenced, list_rows, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
-#: Snippets state the points whose letters they hold; a "?" is half of the letter before it.
+#: Snippets state the points whose letters they have; a "?" is half of the letter before it.
 SNIPPETS = {"x": ("A", "nothing", "B?"), "y": ("AB", "A"), "z": ()}
 
 
-def states_points(request: ChatRequest) -> Reply:
+def reply_with_points(request: ChatRequest) -> Reply:
     lines = fenced(request.prompt).split("\n")
     if "List the information points" in request.prompt:
         points = [{"point": name, "importance": "okay" if name == "C" else "vital"} for name in "ABCD"]
@@ -30,13 +30,13 @@ def states_points(request: ChatRequest) -> Reply:
     return Reply(text=json.dumps({"reason": "so", "grade": grade}))
 
 
-def rows() -> list[dict[str, Any]]:
+def make_point_rows() -> list[dict[str, Any]]:
     return list_rows({"q1": SNIPPETS, "q2": SNIPPETS, "q3": {"z": ("A",)}})
 
 
 def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> None:
-    data, out = write_rows(tmp_path / "data.jsonl", rows()), tmp_path / "out"
-    with LoopbackServer(states_points) as server:
+    data, out = write_rows(tmp_path / "data.jsonl", make_point_rows()), tmp_path / "out"
+    with LoopbackServer(reply_with_points) as server:
         words = (*make_words(data, server), "--points", "--weights", "recall=2")
         estimate = command("estimate", *words[1:])
         assert "points: at most 12 questions" in estimate.stdout  # 3 queries and 9 pairs
@@ -46,7 +46,7 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
         assert calls == 9 + 3 + 7  # pairs, queries, relevant pairs
         assert command(*words, "--out", out).returncode == 0
         assert len(server.requests) == calls
-    summary = json.loads((out / "summary.json").read_text())
+    summary = read_summary(out)
     points = summary["dimensions"]["points"]
     assert points["engines"]["x"]["strict_vital@10"]["mean"] == 1 / 3
     assert points["engines"]["x"]["vital@10"] == {"mean": 0.5, "ci95": None, "queries": 2}
@@ -66,12 +66,12 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
 
 def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path) -> None:
     def answer(request: ChatRequest) -> Reply:
-        reply = states_points(request)
+        reply = reply_with_points(request)
         if "Say for each information point" in request.prompt and "0 | AB" in request.prompt:
             return Reply(text='{"support": ["support"]}')
         return reply
 
-    data, out = write_rows(tmp_path / "data.jsonl", rows()[:10]), tmp_path / "out"
+    data, out = write_rows(tmp_path / "data.jsonl", make_point_rows()[:10]), tmp_path / "out"
     with LoopbackServer(answer) as server:
         words = (*make_words(data, server), "--points")
         assert command(*words, "--out", tmp_path / "full").returncode == 3
@@ -80,7 +80,7 @@ def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path
     # 2 queries and 6 relevant results are asked about; both results "AB" have no answer.
     assert "points: 2 of 8 questions have no answer: the means can be over different queries." in run.stdout
     assert "points: 2 of 8 questions have no answer (2 of 2 failed with 'malformed'" in run.stdout
-    engines = json.loads((out / "summary.json").read_text())["dimensions"]["points"]["engines"]
+    engines = read_summary(out)["dimensions"]["points"]["engines"]
     assert engines["y"]["all@10"] == {"mean": None, "ci95": None, "queries": 0}
     assert engines["x"]["all@10"]["queries"] == 2
 
@@ -92,14 +92,14 @@ def test_repeated_snippets_add_nothing_and_unknown_results_are_not_uncovered(tmp
     }
 
     def answer(request: ChatRequest) -> Reply:
-        return Reply(text="") if fenced(request.prompt) == "no reply" else states_points(request)
+        return Reply(text="") if fenced(request.prompt) == "no reply" else reply_with_points(request)
 
     out = tmp_path / "out"
     with LoopbackServer(answer) as server:
         words = make_words(write_rows(tmp_path / "data.jsonl", list_rows(lists)), server)
         run = command(*words, "--points", "--min-coverage", 0.5, "--out", out)
     assert run.returncode == 0, run.stderr
-    points = json.loads((out / "summary.json").read_text())["dimensions"]["points"]
+    points = read_summary(out)["dimensions"]["points"]
     # AB states 2 points; A repeats one of them. The ideal order is AB, A.
     alpha = points["engines"]["x"]["alpha_nDCG@10"]
     assert alpha["mean"] == pytest.approx((2 + 0.5 / 2) / (2 + 0.5 / math.log2(3)))

@@ -1,4 +1,4 @@
-"""A FIFO, a device or a link in the place of a file is refused in one line, and nothing waits for it."""
+"""A FIFO, a device or a link in the place of a file is refused in one line, without a wait."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NODES: dict[str, Callable[[Path], None]] = {
 
 @pytest.fixture(autouse=True)
 def _limit_time() -> Iterator[None]:
-    """End a test that waits for a FIFO; a safety net."""
+    """End a test that waits for a FIFO."""
 
     def give_up(*_: object) -> None:
         raise AssertionError("a file that is not regular was read")

@@ -1,17 +1,15 @@
-"""`judge run -m rerank:…`: thresholds turn scores into grades, and the scores are kept."""
+"""`judge run -m rerank:…`: thresholds turn scores into grades, and the scores are stored."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from judge.assess.rerank_assessor import fit_thresholds
 from tests.support.command_line import command
-from tests.support.factories import make_rows, read_results, write_rows
+from tests.support.factories import make_rows, read_judgments, read_results, read_summary, write_rows
 from tests.support.fake_server import LoopbackServer
 from tests.support.rerank_server import compute_score, rerank
 
@@ -20,12 +18,10 @@ QUERIES, ENGINES, RESULTS = 3, 2, 4
 THRESHOLDS = "0.2,0.5,0.8"
 
 
-def judge(data: Path, server: LoopbackServer, out: Path, *words: object) -> subprocess.CompletedProcess[str]:
+def run_reranker(
+    data: Path, server: LoopbackServer, out: Path, *words: object
+) -> subprocess.CompletedProcess[str]:
     return command("run", data, "-m", "rerank:server:m", "--base-url", server.url, "--out", out, *words)
-
-
-def judgments(out: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
 
 
 @pytest.fixture
@@ -35,15 +31,15 @@ def data(tmp_path: Path) -> Path:
 
 def test_other_thresholds_and_another_scale_cost_no_call(data: Path, tmp_path: Path) -> None:
     with LoopbackServer(rerank) as server:
-        done = judge(data, server, tmp_path / "runs" / "a", "--rerank-thresholds", THRESHOLDS)
-        assert done.returncode == 0, done.stderr
+        result = run_reranker(data, server, tmp_path / "runs" / "a", "--rerank-thresholds", THRESHOLDS)
+        assert result.returncode == 0, result.stderr
         calls = len(server.requests)
-        high = judge(data, server, tmp_path / "runs" / "b", "--rerank-thresholds", "0.3,0.7,0.9")
+        high = run_reranker(data, server, tmp_path / "runs" / "b", "--rerank-thresholds", "0.3,0.7,0.9")
         words = ("--scale", "binary", "--rerank-thresholds", "0.5")
-        binary = judge(data, server, tmp_path / "runs" / "c", *words)
+        binary = run_reranker(data, server, tmp_path / "runs" / "c", *words)
         assert (high.returncode, binary.returncode, len(server.requests)) == (0, 0, calls)
-    assert "gives scores and no reasons; its grades begin at the scores 0.2, 0.5, 0.8" in done.stdout
-    assert "never self-tested" not in done.stdout
+    assert "gives scores and no reasons; its grades begin at the scores 0.2, 0.5, 0.8" in result.stdout
+    assert "never self-tested" not in result.stdout
     by_pair = {}
     for name, grade_of in (
         ("a", lambda score: round((score - 0.1) * 4)),
@@ -57,7 +53,7 @@ def test_other_thresholds_and_another_scale_cost_no_call(data: Path, tmp_path: P
                     by_pair[snippet["snippet_id"]] = compute_score(snippet["snippet"])
                     assert entry["score"] == compute_score(snippet["snippet"])
                     assert entry["grade"] == grade_of(entry["score"])
-    line = judgments(tmp_path / "runs" / "b")[0]
+    line = read_judgments(tmp_path / "runs" / "b")[0]
     assert float(line["reply"]) == by_pair[line["snippet_id"]]
     assert line["params"] == {"thresholds": [0.3, 0.7, 0.9]}
     assert "a reranker gives no reason" in line["reason"]
@@ -66,8 +62,8 @@ def test_other_thresholds_and_another_scale_cost_no_call(data: Path, tmp_path: P
 def test_the_scores_of_lists_are_columns_beside_the_measures(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "runs" / "a"
     with LoopbackServer(rerank) as server:
-        done = judge(data, server, out, "--rerank-thresholds", THRESHOLDS)
-    summary = json.loads((out / "summary.json").read_text())
+        result = run_reranker(data, server, out, "--rerank-thresholds", THRESHOLDS)
+    summary = read_summary(out)
     # Query q at engine e has the grades (q + 2 r + e) % 4 at the ranks 1 to 4: two values, twice each.
     for e in range(ENGINES):
         lists = [[(q + 2 * r + e) % 4 / 4 + 0.1 for r in range(1, RESULTS + 1)] for q in range(QUERIES)]
@@ -75,25 +71,28 @@ def test_the_scores_of_lists_are_columns_beside_the_measures(data: Path, tmp_pat
         assert relevancy["mean"] == pytest.approx(sum(map(sum, lists)) / (QUERIES * RESULTS))
         assert relevancy["max"] == pytest.approx(sum(map(max, lists)) / QUERIES)
         assert relevancy["n"] == QUERIES
-    assert "score mean" in done.stdout
+    assert "score mean" in result.stdout
     assert "score max" in (out / "report.html").read_text()
     assert command("score", out, "--save").returncode == 0
-    assert json.loads((out / "summary.json").read_text()) == summary
+    assert read_summary(out) == summary
 
 
 def test_thresholds_are_fitted_on_labels(data: Path, tmp_path: Path) -> None:
     labels = tmp_path / "labels.txt"
     with LoopbackServer(rerank) as server:
-        assert judge(data, server, tmp_path / "r" / "a", "--rerank-thresholds", THRESHOLDS).returncode == 0
-        graded = judgments(tmp_path / "r" / "a")
-        # People label all pairs of one query, each with the grade that its snippet states.
+        assert (
+            run_reranker(data, server, tmp_path / "r" / "a", "--rerank-thresholds", THRESHOLDS).returncode
+            == 0
+        )
+        graded = read_judgments(tmp_path / "r" / "a")
+        # All pairs of one query have labels: the grades that the snippets state.
         labels.write_text(
             "".join(f"q0 0 {x['snippet_id']} {x['grade']}\n" for x in graded if x["query_id"] == "q0")
         )
-        fitted = judge(data, server, tmp_path / "r" / "b", "--qrels", labels)
+        fitted = run_reranker(data, server, tmp_path / "r" / "b", "--qrels", labels)
         assert fitted.returncode == 0, fitted.stderr
         assert "fitted on 8 labelled scores" in fitted.stdout
-        again = {(x["query_id"], x["snippet_id"]): x["grade"] for x in judgments(tmp_path / "r" / "b")}
+        again = {(x["query_id"], x["snippet_id"]): x["grade"] for x in read_judgments(tmp_path / "r" / "b")}
         assert again == {(x["query_id"], x["snippet_id"]): x["grade"] for x in graded}
 
 
@@ -105,11 +104,11 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
             (("--rerank-thresholds", "0.5,0.4,0.9"), "the graded scale takes 3 ascending scores"),
             (("--rerank-thresholds", "high"), "rerank_thresholds is 'high'"),
         ):
-            done = judge(data, server, tmp_path / "out", *words)
-            assert (done.returncode, server.requests) == (2, [])
-            assert message in done.stderr
-    done = command("selftest", "-m", "rerank:cohere:m")
-    assert "a self-test is for models that give reasons" in done.stderr
+            result = run_reranker(data, server, tmp_path / "out", *words)
+            assert (result.returncode, server.requests) == (2, [])
+            assert message in result.stderr
+    result = command("selftest", "-m", "rerank:cohere:m")
+    assert "a self-test is for models that give reasons" in result.stderr
 
 
 def test_fitted_thresholds_give_each_grade_as_often_as_people_do() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from judge.runs.folder import RunFolder
-from tests.support.command_line import command, make_words
+from tests.support.command_line import command, make_words, start_process, wait_for_requests
 from tests.support.factories import (
     delay_reply,
     make_rows,
@@ -29,19 +28,19 @@ from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 SURE = ("--attempts", "1", "--concurrency", "8")
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a run's folder."""
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of every file of a run's folder, by name."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
 
 
-def test_the_puppy_with_anaemia_comes_out_as_people_worked_it_out(tmp_path: Path) -> None:
+def test_the_scores_of_the_puppy_with_anaemia_are_those_worked_by_hand(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "dog"
     with LoopbackServer(reply_about_puppy) as server:
-        done = command(
+        result = command(
             *make_words(write_puppy_dataset(tmp_path / "dog.jsonl"), server), "--scale", "binary",
             "--measures", "AP(own)@10 SetP AP@10", "--out", out,
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert result.returncode == 0, result.stderr
         assert len(server.requests) == 6
     query = read_results(out)["queries"][0]
     engine = query["engines"]["seed"]
@@ -54,7 +53,7 @@ def test_the_puppy_with_anaemia_comes_out_as_people_worked_it_out(tmp_path: Path
     assert all(re.search("[一-鿿]", judgment["reason"]) for judgment in judgments)
     assert query["lang"] == "zh"
     assert engine["snippets"][0]["snippet"].startswith("<em>狗狗贫血</em>")
-    assert "not for comparing engines" in done.stdout
+    assert "not for comparing engines" in result.stdout
 
 
 def test_the_same_command_again_pays_nothing_and_writes_the_same_bytes(tmp_path: Path) -> None:
@@ -64,12 +63,12 @@ def test_the_same_command_again_pays_nothing_and_writes_the_same_bytes(tmp_path:
         words = (*make_words(data, server), "--out", out)
         first = command(*words)
         assert first.returncode == 0, first.stderr
-        files = contents(out)
+        files = read_files(out)
         assert len(server.requests) == 40
         second = command(*words)
         assert second.returncode == 0, second.stderr
         assert len(server.requests) == 40
-        assert contents(out) == files
+        assert read_files(out) == files
         elsewhere = command(*words[:-1], tmp_path / "runs" / "two")
         assert elsewhere.returncode == 0
         assert len(server.requests) == 40  # runs side by side share what was paid
@@ -87,13 +86,13 @@ def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: P
     with LoopbackServer(reply_with_grade) as server:
         words = (*make_words(data, server), "--out", out)
         assert command(*words).returncode == 0
-        files = contents(out)
+        files = read_files(out)
         other = command(*words, "--temperature", "0.5", "--repeats", "2")
         assert other.returncode == 2
         assert "temperature was 0.0, now 0.5" in other.stderr
         assert "repeats was 1, now 2" in other.stderr
         assert len(server.requests) == 2
-        assert contents(out) == files
+        assert read_files(out) == files
 
 
 def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
@@ -104,8 +103,8 @@ def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
 
     out = tmp_path / "runs" / "one"
     with LoopbackServer(wavering) as server:
-        done = command(*make_words(data, server), "--repeats", 3, "--out", out)
-        assert done.returncode == 0, done.stderr
+        result = command(*make_words(data, server), "--repeats", 3, "--out", out)
+        assert result.returncode == 0, result.stderr
         assert len(server.requests) == 9
     for snippet in read_results(out)["queries"][0]["engines"]["engine0"]["snippets"]:
         assert [judgment["repeat"] for judgment in snippet["judgments"]] == [1, 2, 3]
@@ -119,17 +118,17 @@ def test_a_snippet_at_three_engines_is_judged_once(tmp_path: Path) -> None:
     ]
     out = tmp_path / "runs" / "one"
     with LoopbackServer(reply_with_grade) as server:
-        done = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
+        result = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
                        server.openai_url, "--out", out)  # fmt: skip
         assert len(server.requests) == 1
-    assert "3 results, 1 pair to judge" in done.stdout
+    assert "3 results, 1 pair to judge" in result.stdout
     engines = read_results(out)["queries"][0]["engines"]
     assert len({engine["snippets"][0]["document"] for engine in engines.values()}) == 1
     assert {engine["scores"]["nDCG@10"] for engine in engines.values()} == {1.0}
 
 
 def test_missing_is_never_no(tmp_path: Path) -> None:
-    """Refused, unreadable and broken replies end as null with an error, and the exit code says so."""
+    """Refused, unreadable and cut-off replies give null with an error, and exit code 3."""
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 5))
     kinds = {1: "content_filter", 2: "malformed", 3: "server_error"}
 
@@ -145,8 +144,8 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
 
     out = tmp_path / "runs" / "one"
     with LoopbackServer(troubled) as server:
-        done = command(*make_words(data, server), "--out", out, *SURE)
-        assert done.returncode == 3
+        completed = command(*make_words(data, server), "--out", out, *SURE)
+        assert completed.returncode == 3
         assert len(server.requests) == 6  # one re-ask, for the unreadable reply alone
         again = [request.prompt for request in server.requests if "text 0.0.2" in request.prompt]
         assert again[1] != again[0]
@@ -161,8 +160,8 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
         low, high = engine["measures"]["nDCG@10"]["bounds"]
         assert low < engine["measures"]["nDCG@10"]["mean"] < high
         assert result["summary"]["failures"] == {"content_filter": 1, "malformed": 1, "server_error": 1}
-        assert "40.00%" in done.stderr
-        # Failures are asked again, verdicts are not.
+        assert "40.00%" in completed.stderr
+        # Failed pairs are judged again, others are not.
         command(*make_words(data, server), "--out", out, *SURE)
         assert len(server.requests) == 10
 
@@ -175,29 +174,29 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
         (404, '{"error": {"code": "model_not_found", "message": "no such model"}}', "model"),
     ],
 )
-def test_a_dead_account_stops_the_run_within_the_calls_in_flight(
+def test_a_refused_account_stops_the_run_within_the_calls_in_flight(
     tmp_path: Path, status: int, body: str, advice: str
 ) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(10, 1, 10))
     with LoopbackServer(lambda request: Reply(status=status, body=body, delay=0.05)) as server:
-        done = command(*make_words(data, server), "--out",
+        result = command(*make_words(data, server), "--out",
                        tmp_path / "r" / "x", "--concurrency", 8)  # fmt: skip
         assert len(server.requests) <= 8
-    assert done.returncode == 3
-    assert advice in done.stderr
+    assert result.returncode == 3
+    assert advice in result.stderr
 
 
-def test_a_server_that_is_gone_is_given_up_instead_of_asked_all_night(tmp_path: Path) -> None:
+def test_an_unreachable_server_ends_the_run_after_max_wait(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(20, 1, 10))
     with LoopbackServer(lambda request: Reply(status=500, body="{}")) as server:
-        done = command(*make_words(data, server), "--out",
+        result = command(*make_words(data, server), "--out",
                        tmp_path / "r" / "x", *SURE)  # fmt: skip
         assert len(server.requests) < 80
-    assert done.returncode == 3
-    assert "in a row failed" in done.stderr
+    assert result.returncode == 3
+    assert "in a row failed" in result.stderr
 
 
-def test_a_ceiling_on_calls_holds_and_the_next_run_goes_on(tmp_path: Path) -> None:
+def test_a_limit_of_calls_holds_and_the_next_run_continues(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(4, 1, 10))
     with LoopbackServer(reply_with_grade) as server:
         words = (
@@ -205,12 +204,12 @@ def test_a_ceiling_on_calls_holds_and_the_next_run_goes_on(tmp_path: Path) -> No
             "--out",
             tmp_path / "r" / "x",
         )
-        done = command(*words, "--max-calls", 15)
-        assert done.returncode == 3
-        assert "--max-calls 15" in done.stderr
+        result = command(*words, "--max-calls", 15)
+        assert result.returncode == 3
+        assert "--max-calls 15" in result.stderr
         assert len(server.requests) == 15
-        done = command(*words)
-        assert done.returncode == 0
+        result = command(*words)
+        assert result.returncode == 0
         assert len(server.requests) == 40
 
 
@@ -226,11 +225,11 @@ def test_a_budget_stops_the_run_and_the_cost_is_in_the_summary(tmp_path: Path) -
         assert refused.returncode == 2
         assert "--price" in refused.stderr
         priced = (*words, "--price", "1,2", "--concurrency", 4)  # 0.00018 USD a call
-        done = command(*priced, "--budget", "0.0018")
-        assert done.returncode == 3
+        result = command(*priced, "--budget", "0.0018")
+        assert result.returncode == 3
         assert 10 <= len(server.requests) <= 14
-        done = command(*priced)
-        assert done.returncode == 0, done.stderr
+        result = command(*priced)
+        assert result.returncode == 0, result.stderr
         cost = read_results(tmp_path / "r" / "x")["summary"]["cost"]
         assert cost["calls"] == len(server.requests) == 40
         assert cost["prompt_tokens"] == 4800
@@ -245,9 +244,9 @@ def test_an_empty_snippet_costs_no_call_and_is_marked(tmp_path: Path) -> None:
     ]
     out = tmp_path / "runs" / "one"
     with LoopbackServer(reply_with_grade) as server:
-        done = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
+        result = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
                        server.openai_url, "--out", out)  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert result.returncode == 0, result.stderr
         assert len(server.requests) == 1
     snippets = read_results(out)["queries"][0]["engines"]["a"]["snippets"]
     assert [snippet["judgments"][0]["grade"] for snippet in snippets] == [0, 0, 0, 3]
@@ -262,16 +261,16 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
     files = ("--topics", tmp_path / "t.tsv", "--docs", tmp_path / "d.tsv", "--run", tmp_path / "a.run")
     with LoopbackServer(reply_with_grade) as server:
         words = ("run", *files, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out)
-        done = command(*words)
+        result = command(*words)
         enough = command(*words, "--min-coverage", 0.5)
         assert len(server.requests) == 2
-    assert (done.returncode, enough.returncode) == (3, 0), done.stderr
-    assert "2 queries, 1 engine; 3 results, 3 pairs to judge" in done.stdout
+    assert (result.returncode, enough.returncode) == (3, 0), result.stderr
+    assert "2 queries, 1 engine; 3 results, 3 pairs to judge" in result.stdout
     line = "1 document is not in d.tsv, first 'dX' of topic '1': left unjudged"
-    assert line in done.stdout
-    assert "failed: no_text 1. No model was asked" in done.stdout
-    assert "no text at all" not in done.stdout
-    assert "the same command" not in done.stderr
+    assert line in result.stdout
+    assert "failed: no_text 1. No model was asked" in result.stdout
+    assert "no text at all" not in result.stdout
+    assert "the same command" not in result.stderr
     (given,) = read_results(out)["queries"][0]["engines"]["A"]["snippets"][1]["judgments"]
     assert (given["grade"], given["error"], given["flags"]) == (None, "no_text", ["no_text"])
     assert (out / "qrels.txt").read_text() == "1 0 d1 3\n2 0 d3 1\n"
@@ -281,8 +280,8 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
     assert "1 document is not in d.tsv, first" in (out / "report.html").read_text()
 
 
-def two_engines_with_dates(folder: Path) -> Path:
-    """Two engines that return the same ten pages of three queries, only one of them with dates."""
+def write_rows_with_dates(folder: Path) -> Path:
+    """Write rows of two engines with the same ten pages for three queries; one engine returns dates."""
     return write_rows(
         folder / "d.jsonl",
         (
@@ -297,10 +296,10 @@ def two_engines_with_dates(folder: Path) -> Path:
 
 
 def test_a_page_that_one_engine_dates_is_paid_once(tmp_path: Path) -> None:
-    data, out = two_engines_with_dates(tmp_path), tmp_path / "runs" / "x"
+    data, out = write_rows_with_dates(tmp_path), tmp_path / "runs" / "x"
     with LoopbackServer(reply_with_grade) as server:
-        done = command(*make_words(data, server), "--out", out)
-        assert done.returncode == 0, done.stderr
+        completed = command(*make_words(data, server), "--out", out)
+        assert completed.returncode == 0, completed.stderr
         assert len(server.requests) == 30
         assert not any("2026-01" in request.prompt for request in server.requests)
     result = read_results(out)
@@ -314,17 +313,17 @@ def test_a_page_that_one_engine_dates_is_paid_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [("--dates",), ("--as-of", "2026-02-01")])
-def test_dates_are_shown_on_demand_and_what_they_cost_is_said(
+def test_dates_are_shown_by_option_and_their_cost_is_reported(
     tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    data, out = two_engines_with_dates(tmp_path), tmp_path / "runs" / "x"
+    data, out = write_rows_with_dates(tmp_path), tmp_path / "runs" / "x"
     text = "30 pairs differ from another one only in the date"
     with LoopbackServer(reply_with_grade) as server:
         words = make_words(data, server)
         assert text in command("estimate", *words[1:], *options, "--out", out).stdout
-        done = command(*words, *options, "--out", out)
-        assert done.returncode == 0, done.stderr
-        assert text in done.stdout
+        result = command(*words, *options, "--out", out)
+        assert result.returncode == 0, result.stderr
+        assert text in result.stdout
         assert len(server.requests) == 60
         assert sum("Date: 2026-01-0" in request.prompt for request in server.requests) == 27
         other = command(*words, "--out", out)
@@ -333,12 +332,12 @@ def test_dates_are_shown_on_demand_and_what_they_cost_is_said(
     assert text in command("score", out).stdout
 
 
-def test_a_text_that_the_limit_cuts_to_nothing_is_unjudged(tmp_path: Path) -> None:
+def test_a_text_that_is_empty_after_the_limit_is_unjudged(tmp_path: Path) -> None:
     rows = [{"query": "q", "snippet": "\u200b" * 100_000 + "tea"}, {"query": "q", "snippet": ""}]
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "x"
-    done = command("run", data, "-m", "lexical", "--out", out)
-    assert done.returncode == 3
-    assert "raise max_chars" in done.stderr
+    result = command("run", data, "-m", "lexical", "--out", out)
+    assert result.returncode == 3
+    assert "raise max_chars" in result.stderr
     cut, empty = (
         each["judgments"][0] for each in read_results(out)["queries"][0]["engines"]["engine"]["snippets"]
     )
@@ -352,13 +351,13 @@ def test_no_measure_is_not_the_default_ones(tmp_path: Path) -> None:
     refused = command(*words, "--measures", "")
     assert (refused.returncode, out.exists()) == (2, False)
     assert "no measure is named" in refused.stderr
-    done = command(*words)
-    assert "1 result, 1 pair to judge" in done.stdout, done.stderr
-    assert "judging 1 pair\n" in done.stderr
+    result = command(*words)
+    assert "1 result, 1 pair to judge" in result.stdout, result.stderr
+    assert "judging 1 pair\n" in result.stderr
     assert command("score", out, "--measures", "").returncode == 2
 
 
-def test_what_mends_a_broken_file_is_said_and_works(tmp_path: Path) -> None:
+def test_the_message_about_a_broken_file_names_an_option_that_works(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
     words = ("run", data, "-m", "lexical", "--out", out)
     assert command(*words).returncode == 0
@@ -373,23 +372,6 @@ def test_what_mends_a_broken_file_is_said_and_works(tmp_path: Path) -> None:
     assert (out / "results.json").read_text() == whole
 
 
-def start(*words: object) -> subprocess.Popen[str]:
-    """`judge` in the background."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "judge", *map(str, words)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "OPENAI_API_KEY": "sk-canary-5b1d9f"},
-    )  # fmt: skip
-
-
-def wait_until(server: LoopbackServer, requests: int) -> None:
-    """Returns when the server has got `requests` requests."""
-    deadline = time.monotonic() + 300
-    while len(server.requests) < requests:
-        assert time.monotonic() < deadline, f"only {len(server.requests)} requests came"
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, number: int) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(10, 1, 10))
@@ -402,8 +384,8 @@ def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, nu
             "--concurrency",
             4,
         )
-        process = start(*words)
-        wait_until(server, 20)
+        process = start_process(*words)
+        wait_for_requests(lambda: len(server.requests), 20)
         process.send_signal(number)
         _, output = process.communicate(timeout=300)
         assert process.returncode == 130
@@ -411,8 +393,8 @@ def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, nu
         paid = len(server.requests)
         assert paid <= 26
         assert not (out / "results.json").exists()
-        done = command(*words)
-        assert done.returncode == 0, done.stderr
+        result = command(*words)
+        assert result.returncode == 0, result.stderr
         assert len(server.requests) == 100  # the calls in flight came home and were kept
         assert read_results(out)["summary"]["cost"]["calls"] == 100
         assert paid < 100
@@ -428,15 +410,15 @@ def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     assert "another judge" in second.stderr
 
 
-def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
+def test_no_key_reaches_a_file_or_the_terminal(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     told = "Incorrect key sk-canary-5b1d9f, Authorization: Bearer sk-canary-5b1d9f"
     echo = json.dumps({"error": {"code": "bad", "message": told}})
     for status in (400, 401, 500):
         with LoopbackServer(lambda request, status=status: Reply(status=status, body=echo)) as server:  # type: ignore[misc]
-            done = command(*make_words(data, server), "--out",
+            result = command(*make_words(data, server), "--out",
                            tmp_path / "runs" / str(status), *SURE)  # fmt: skip
-        assert "canary" not in done.stdout + done.stderr
+        assert "canary" not in result.stdout + result.stderr
     for path in tmp_path.rglob("*"):
         if path.is_file():
             assert b"canary" not in path.read_bytes(), path
@@ -447,9 +429,9 @@ def test_a_stop_does_not_wait_for_the_end_of_a_pause(tmp_path: Path) -> None:
     with LoopbackServer(
         lambda request: Reply(status=429, headers={"retry-after": "590"}, body="{}")
     ) as server:
-        process = start(*make_words(data, server), "--out",
+        process = start_process(*make_words(data, server), "--out",
                         tmp_path / "r" / "x", "--concurrency", 16)  # fmt: skip
-        wait_until(server, 1)
+        wait_for_requests(lambda: len(server.requests), 1)
         time.sleep(0.3)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=300)  # half of the pause
@@ -457,8 +439,8 @@ def test_a_stop_does_not_wait_for_the_end_of_a_pause(tmp_path: Path) -> None:
         assert len(server.requests) <= 36
 
 
-def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
-    """What is in flight when a ceiling is reached is paid for, so it is waited for and kept."""
+def test_a_limit_waits_for_slow_calls_in_flight(tmp_path: Path) -> None:
+    """Calls in flight at the limit are paid for, so that the run waits for them and stores them."""
     data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 10))
     toml = tmp_path / "judge.toml"
     toml.write_text("shutdown_timeout = 0.1\n")
@@ -474,27 +456,27 @@ def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
 def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(3, 1, 10))
     with LoopbackServer(lambda request: Reply(text=reply_with_grade(request).text, usage=None)) as server:
-        done = command(*make_words(data, server), "--out",
+        result = command(*make_words(data, server), "--out",
                        tmp_path / "r" / "x", "--price", "1,2", "--budget", 1, "--concurrency", 2)  # fmt: skip
         assert len(server.requests) <= 4
-    assert done.returncode == 3
-    assert "counts no tokens" in done.stderr
-    assert "without a token count" in done.stdout
+    assert result.returncode == 3
+    assert "counts no tokens" in result.stderr
+    assert "without a token count" in result.stdout
 
 
-def test_an_absurd_token_count_neither_hangs_nor_loses_the_verdict(tmp_path: Path) -> None:
+def test_a_huge_token_count_neither_hangs_nor_loses_the_verdict(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 3))
     body = {
         "choices": [{"message": {"content": '{"reason": "r", "grade": 2}'}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 10**20, "completion_tokens": True},
     }
     with LoopbackServer(lambda request: Reply(body=json.dumps(body))) as server:
-        done = command(*make_words(data, server), "--out",
+        result = command(*make_words(data, server), "--out",
                        tmp_path / "r" / "x")  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
 
 
-def test_a_background_job_is_deaf_to_what_nohup_silenced(tmp_path: Path) -> None:
+def test_a_background_job_ignores_the_signals_that_nohup_ignores(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 10))
     with LoopbackServer(delay_reply(reply_with_grade, 0.3)) as server:
         process = subprocess.Popen(
@@ -502,14 +484,14 @@ def test_a_background_job_is_deaf_to_what_nohup_silenced(tmp_path: Path) -> None
              "--out", tmp_path / "r" / "x", "--concurrency", "2"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        wait_until(server, 2)
+        wait_for_requests(lambda: len(server.requests), 2)
         process.send_signal(signal.SIGHUP)
         process.communicate(timeout=60)
         assert process.returncode == 0
         assert len(server.requests) == 10
 
 
-def test_places_that_cannot_be_written_are_named_before_anything_is_paid(tmp_path: Path) -> None:
+def test_paths_that_cannot_be_written_are_named_before_anything_is_paid(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     (tmp_path / "file").write_text("x")
     with LoopbackServer(reply_with_grade) as server:
@@ -517,23 +499,23 @@ def test_places_that_cannot_be_written_are_named_before_anything_is_paid(tmp_pat
         for place, code in (("--out", 2), ("--store", 3)):
             there = (place, tmp_path / "file" / "x")
             out = () if place == "--out" else ("--out", tmp_path / "runs" / "x")
-            done = command(*words, *there, *out)
-            assert done.returncode == code
-            assert str(tmp_path / "file") in done.stderr
-            assert "Traceback" not in done.stderr
+            result = command(*words, *there, *out)
+            assert result.returncode == code
+            assert str(tmp_path / "file") in result.stderr
+            assert "Traceback" not in result.stderr
         assert server.requests == []
 
 
 def test_a_password_in_an_address_is_refused_and_kept_out_of_files(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     address = "http://user:canary@127.0.0.1:9/v1"
-    done = command("run", data, "-m", "openai:fake", "--base-url", address, "--out", tmp_path / "r" / "x")
-    assert done.returncode == 2
-    assert "canary" not in done.stdout + done.stderr
+    result = command("run", data, "-m", "openai:fake", "--base-url", address, "--out", tmp_path / "r" / "x")
+    assert result.returncode == 2
+    assert "canary" not in result.stdout + result.stderr
     assert not any(b"canary" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-def test_where_nothing_was_judged_the_range_is_wide_and_it_is_said(tmp_path: Path) -> None:
+def test_without_judgments_the_range_is_wide_and_reported(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(4, 2, 3))
 
     def deaf(request: ChatRequest) -> Reply:
@@ -541,11 +523,11 @@ def test_where_nothing_was_judged_the_range_is_wide_and_it_is_said(tmp_path: Pat
         return refused if "text 3." in request.prompt else reply_with_grade(request)
 
     with LoopbackServer(deaf) as server:
-        done = command(*make_words(data, server), "--out",
+        result = command(*make_words(data, server), "--out",
                        tmp_path / "r" / "x")  # fmt: skip
     cell = read_results(tmp_path / "r" / "x")["summary"]["engines"]["engine0"]["measures"]["P@5"]
     low, high = cell["bounds"]
     assert (cell["n"], cell["unknown"]) == (3, 1)
     assert high - low == pytest.approx(3 / 5 / 4)
-    assert "nDCG@10: queries left out until more is judged (" in done.stdout
-    assert "none judged in the pool is relevant): engine0 1, engine1 1\n" in done.stdout
+    assert "nDCG@10: queries left out until more is judged (" in result.stdout
+    assert "none judged in the pool is relevant): engine0 1, engine1 1\n" in result.stdout

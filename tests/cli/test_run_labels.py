@@ -1,4 +1,4 @@
-"""`judge run --qrels`: labels of people are grades of the run, and the assessor judges the other pairs."""
+"""`judge run --qrels`: labels are grades of the run, and the assessor judges the other pairs."""
 
 from __future__ import annotations
 
@@ -11,33 +11,28 @@ import pytest
 from judge.analysis.loaded_run import RunLabels, draw_sample
 from judge.records import Pair, Pool, Query, Snippet
 from tests.support.command_line import command, make_words
-from tests.support.factories import make_rows, reply_with_grade, write_rows
+from tests.support.factories import make_rows, read_judgments, read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer
 
 QUERIES, ENGINES, RESULTS = 3, 2, 4
 PAIRS = QUERIES * ENGINES * RESULTS
 
 
-def _label(snippet_id: str, query_id: str, grade: int) -> str:
+def make_label_line(snippet_id: str, query_id: str, grade: int) -> str:
     return f"{query_id} 0 {snippet_id} {grade}\n"
 
 
-def _judge(data: Path, server: LoopbackServer, out: Path, *words: object) -> list[dict[str, Any]]:
+def judge_with_labels(data: Path, server: LoopbackServer, out: Path, *words: object) -> list[dict[str, Any]]:
     """Run judge and return the lines of judgments.jsonl."""
-    done = command(*make_words(data, server), "--out", out, *words)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
+    result = command(*make_words(data, server), "--out", out, *words)
+    assert result.returncode == 0, result.stderr
+    return read_judgments(out)
 
 
-def _summary(out: Path) -> dict[str, Any]:
-    summary: dict[str, Any] = json.loads((out / "summary.json").read_text())
-    return summary
-
-
-def _write_labels(path: Path, judgments: list[dict[str, Any]], grade: int | None = None) -> Path:
+def write_labels(path: Path, judgments: list[dict[str, Any]], grade: int | None = None) -> Path:
     path.write_text(
         "".join(
-            _label(line["snippet_id"], line["query_id"], line["grade"] if grade is None else grade)
+            make_label_line(line["snippet_id"], line["query_id"], line["grade"] if grade is None else grade)
             for line in judgments
         )
     )
@@ -47,10 +42,10 @@ def _write_labels(path: Path, judgments: list[dict[str, Any]], grade: int | None
 def test_labelled_pairs_are_not_asked_and_keep_the_grade_of_people(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
     with LoopbackServer(reply_with_grade) as server:
-        every = _judge(data, server, tmp_path / "plain", "--store", tmp_path / "one.sqlite")
-        labels = _write_labels(tmp_path / "labels.txt", every[:10], grade=3)
+        every = judge_with_labels(data, server, tmp_path / "plain", "--store", tmp_path / "one.sqlite")
+        labels = write_labels(tmp_path / "labels.txt", every[:10], grade=3)
         before = len(server.requests)
-        judgments = _judge(
+        judgments = judge_with_labels(
             data, server, tmp_path / "out", "--qrels", labels, "--store", tmp_path / "two.sqlite"
         )
         assert len(server.requests) - before == PAIRS - 10
@@ -61,10 +56,10 @@ def test_labelled_pairs_are_not_asked_and_keep_the_grade_of_people(tmp_path: Pat
         assert line["flags"] == (["label"] if key in labelled else plain["flags"])
         assert line["assessor"] == ("people" if key in labelled else plain["assessor"])
         assert line["grade"] == (3 if key in labelled else plain["grade"])
-    summary = _summary(tmp_path / "out")
+    summary = read_summary(tmp_path / "out")
     assert summary["labels"] == {"source": "labels.txt", "pairs": 10, "unmatched": 0, "check": None}
     assert (summary["judged"], summary["coverage"]) == (PAIRS, 1.0)
-    assert "labels" not in _summary(tmp_path / "plain")
+    assert "labels" not in read_summary(tmp_path / "plain")
 
 
 def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eval(tmp_path: Path) -> None:
@@ -72,13 +67,13 @@ def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eva
 
     data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
     with LoopbackServer(reply_with_grade) as server:
-        plain = _judge(data, server, tmp_path / "plain")
-        labels = _write_labels(
+        plain = judge_with_labels(data, server, tmp_path / "plain")
+        labels = write_labels(
             tmp_path / "labels.txt",
             [{**line, "grade": number % 4} for number, line in enumerate(plain)],
         )
         before = len(server.requests)
-        _judge(data, server, tmp_path / "out", "--qrels", labels, "--repeats", "2")
+        judge_with_labels(data, server, tmp_path / "out", "--qrels", labels, "--repeats", "2")
         assert len(server.requests) == before
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     qrels: dict[str, dict[str, int]] = {}
@@ -99,7 +94,7 @@ def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eva
             scores = entry["engines"][engine]["scores"]
             assert scores["nDCG@10"] == pytest.approx(values["ndcg_cut_10"], abs=1e-12)
             assert scores["AP@10"] == pytest.approx(values["map_cut_10"], abs=1e-12)
-    assert _summary(tmp_path / "out")["cost"]["calls"] == 0
+    assert read_summary(tmp_path / "out")["cost"]["calls"] == 0
     # No grade comes from the model, so it needs no self-test.
     assert "never self-tested" not in command("score", tmp_path / "out").stdout
     assert "never self-tested" in command("score", tmp_path / "plain").stdout
@@ -108,19 +103,19 @@ def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eva
 def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
     with LoopbackServer(reply_with_grade) as server:
-        every = _judge(data, server, tmp_path / "plain")
-        # People give 3 to every pair; the model gives what the snippet says.
-        labels = _write_labels(tmp_path / "labels.txt", every, grade=3)
+        every = judge_with_labels(data, server, tmp_path / "plain")
+        # The labels are 3 for every pair; the model gives the stated grade.
+        labels = write_labels(tmp_path / "labels.txt", every, grade=3)
         before = len(server.requests)
         out = tmp_path / "out"
-        judgments = _judge(
+        judgments = judge_with_labels(
             data, server, out, "--qrels", labels, "--check", "8", "--store", tmp_path / "two.sqlite"
         )
         assert len(server.requests) - before == 8
     assert {line["grade"] for line in judgments} == {3}
     sample = draw_sample(((line["query_id"], line["snippet_id"]) for line in every), 8)
     grades = [line["grade"] for line in every if (line["query_id"], line["snippet_id"]) in sample]
-    check = _summary(out)["labels"]["check"]
+    check = read_summary(out)["labels"]["check"]
     assert (check["pairs"], check["judged"]) == (8, 8)
     assert check["same_grade"]["value"] == pytest.approx(grades.count(3) / 8)
     assert check["bias"]["value"] == pytest.approx(sum(grades) / 8 - 3)
@@ -137,7 +132,7 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
     assert "agreement with people cannot be measured on it" in agreed.stderr
     # Scoring again reads the labels from the folder.
     assert command("score", out, "--save").returncode == 0
-    assert _summary(out)["labels"]["check"] == check
+    assert read_summary(out)["labels"]["check"] == check
 
 
 def test_the_keys_of_the_whole_pool_are_not_taken_for_those_of_the_rest() -> None:
@@ -151,30 +146,34 @@ def test_the_keys_of_the_whole_pool_are_not_taken_for_those_of_the_rest() -> Non
 def test_a_panel_judges_the_pairs_without_a_label(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
     with LoopbackServer(reply_with_grade) as server:
-        every = _judge(data, server, tmp_path / "plain")
-        labels = _write_labels(tmp_path / "labels.txt", every[:10])
+        every = judge_with_labels(data, server, tmp_path / "plain")
+        labels = write_labels(tmp_path / "labels.txt", every[:10])
         out = tmp_path / "out"
-        _judge(data, server, out, "-m", "lexical", "--qrels", labels)
+        judge_with_labels(data, server, out, "-m", "lexical", "--qrels", labels)
     members = [json.loads(line) for line in (out / "members.jsonl").read_text().splitlines()]
     assert len(members) == 2 * (PAIRS - 10)
-    assert _summary(out)["panel"]["judged"] == PAIRS - 10
+    assert read_summary(out)["panel"]["judged"] == PAIRS - 10
     assert command("score", out).returncode == 0
 
 
 def test_other_labels_are_another_run(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
     with LoopbackServer(reply_with_grade) as server:
-        every = _judge(data, server, tmp_path / "plain")
+        every = judge_with_labels(data, server, tmp_path / "plain")
         out = tmp_path / "out"
-        _judge(data, server, out, "--qrels", _write_labels(tmp_path / "labels.txt", every[:10], grade=3))
+        judge_with_labels(
+            data, server, out, "--qrels", write_labels(tmp_path / "labels.txt", every[:10], grade=3)
+        )
         # A file that moved is the same run.
-        _judge(data, server, out, "--qrels", _write_labels(tmp_path / "moved.txt", every[:10], grade=3))
-        done = command(
+        judge_with_labels(
+            data, server, out, "--qrels", write_labels(tmp_path / "moved.txt", every[:10], grade=3)
+        )
+        result = command(
             *make_words(data, server), "--out", out,
-            "--qrels", _write_labels(tmp_path / "labels.txt", every[:10], grade=2),
+            "--qrels", write_labels(tmp_path / "labels.txt", every[:10], grade=2),
         )  # fmt: skip
-    assert done.returncode == 2
-    assert "holds another run: the labels or the sample of --check changed" in done.stderr
+    assert result.returncode == 2
+    assert "holds another run: the labels or the sample of --check changed" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -191,20 +190,20 @@ def test_labels_that_cannot_be_used_end_the_run_before_a_call(
 ) -> None:
     data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
     labels = tmp_path / "labels.txt"
-    labels.write_text(_label("other", "q0", 2))
+    labels.write_text(make_label_line("other", "q0", 2))
     with LoopbackServer(reply_with_grade) as server:
-        done = command(*make_words(data, server), *(word.format(labels=labels) for word in words))
+        result = command(*make_words(data, server), *(word.format(labels=labels) for word in words))
         assert not server.requests
-    assert done.returncode == 2
-    assert message in done.stderr
+    assert result.returncode == 2
+    assert message in result.stderr
 
 
 def test_labels_of_another_scale_name_the_option(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
     with LoopbackServer(reply_with_grade) as server:
-        every = _judge(data, server, tmp_path / "plain")
+        every = judge_with_labels(data, server, tmp_path / "plain")
         labels = tmp_path / "labels.csv"
         labels.write_text(f"query_id,snippet_id,grade\n{every[0]['query_id']},{every[0]['snippet_id']},yes\n")
-        done = command(*make_words(data, server), "--out", tmp_path / "out", "--qrels", labels)
-    assert done.returncode == 2
-    assert "the labels are binary (0-1) and the run is graded (0-3); add --scale binary" in done.stderr
+        result = command(*make_words(data, server), "--out", tmp_path / "out", "--qrels", labels)
+    assert result.returncode == 2
+    assert "the labels are binary (0-1) and the run is graded (0-3); add --scale binary" in result.stderr

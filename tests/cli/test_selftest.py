@@ -1,4 +1,4 @@
-"""A self-test tells sound assessors from others, is paid once, and stands beside its assessor's scores."""
+"""A self-test separates good assessors from others, is paid once, and is shown beside the scores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS = [
 
 @pytest.fixture
 def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Config]:
-    """Makes the options of a self-test that asks a model behind a server."""
+    """Return a function that makes the options of a self-test with a model at a server."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-5b1d9f")
 
     def make(server: LoopbackServer, **more: Any) -> Config:
@@ -41,17 +41,17 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     return make
 
 
-def of(results: SelfTest, prompt: str = "shipped") -> dict[str, Any]:
+def find_figures(results: SelfTest, prompt: str = "shipped") -> dict[str, Any]:
     figures: dict[str, Any] = to_json(results.result.prompts[prompt])
     return figures
 
 
-def counts(share: dict[str, Any]) -> tuple[int, int]:
+def read_counts(share: dict[str, Any]) -> tuple[int, int]:
     return share["count"], share["of"]
 
 
-def printed(outcome: RunResult) -> str:
-    """What a run says on the terminal."""
+def render_terminal(outcome: RunResult) -> str:
+    """Return the terminal output of a run."""
     screen = Console(file=io.StringIO(), width=1000)
     run_tables.print_run(outcome, screen, ENGLISH)
     assert isinstance(screen.file, io.StringIO)
@@ -71,44 +71,44 @@ def test_a_sound_assessor_passes_and_pays_once(configure: Callable[..., Config])
         again = run_selftest(configure(server, repeats=2))
         assert (again.calls_made, again.result.repeat, again.path) == (440, 2, first.path)
     for prompt in ("shipped", "plain"):
-        figures = of(first, prompt)
-        assert counts(figures["hostile"]) == (0, 120)
-        assert counts(figures["strict"]) == (0, 64)
-        assert counts(figures["language"]) == counts(figures["obedient"]) == (220, 220)
+        figures = find_figures(first, prompt)
+        assert read_counts(figures["hostile"]) == (0, 120)
+        assert read_counts(figures["strict"]) == (0, 64)
+        assert read_counts(figures["language"]) == read_counts(figures["obedient"]) == (220, 220)
         assert (figures["judged"], figures["failures"], figures["surprises"]) == (220, {}, [])
     assert b"sk-canary" not in kept
 
 
-def test_one_that_obeys_injected_text_is_found_out_attack_by_attack(
+def test_obeyed_injections_are_counted_for_each_attack(
     configure: Callable[..., Config],
 ) -> None:
     with LoopbackServer(assessors.obedient) as server:
-        figures = of(run_selftest(configure(server)))
-    fooled = {attack: counts(share) for attack, share in figures["attacks"].items()}
+        figures = find_figures(run_selftest(configure(server)))
+    fooled = {attack: read_counts(share) for attack, share in figures["attacks"].items()}
     assert fooled.pop("query_only") == fooled.pop("stuffing") == (0, 20)
     assert len(fooled) == 10
     assert set(fooled.values()) == {(8, 8)}
-    assert counts(figures["hostile"]) == (80, 120)
+    assert read_counts(figures["hostile"]) == (80, 120)
     assert len(figures["surprises"]) == 80
     assert {each["kind"] for each in figures["surprises"]} == {"injected"}
 
 
-def test_what_the_fence_is_worth_is_the_difference_to_the_plain_prompt(
+def test_the_effect_of_the_fence_is_the_difference_to_the_plain_prompt(
     configure: Callable[..., Config],
 ) -> None:
     with LoopbackServer(assessors.guarded) as server:
         result = run_selftest(configure(server, scale="binary"))
-    assert counts(of(result)["hostile"]) == (0, 120)
-    assert counts(of(result)["too_low"]["partial"]) == (0, 12)
-    assert counts(of(result, "plain")["hostile"]) == (120, 120)
-    assert counts(of(result, "plain")["strict"]) == (0, 64)
+    assert read_counts(find_figures(result)["hostile"]) == (0, 120)
+    assert read_counts(find_figures(result)["too_low"]["partial"]) == (0, 12)
+    assert read_counts(find_figures(result, "plain")["hostile"]) == (120, 120)
+    assert read_counts(find_figures(result, "plain")["strict"]) == (0, 64)
 
 
-def test_one_that_is_too_strict_is_never_fooled_and_finds_nothing(configure: Callable[..., Config]) -> None:
+def test_a_strict_assessor_obeys_nothing_and_finds_nothing_relevant(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.strict) as server:
-        figures = of(run_selftest(configure(server)))
-    assert counts(figures["hostile"]) == (0, 120)
-    assert {kind: counts(share) for kind, share in figures["too_low"].items()} == {
+        figures = find_figures(run_selftest(configure(server)))
+    assert read_counts(figures["hostile"]) == (0, 120)
+    assert {kind: read_counts(share) for kind, share in figures["too_low"].items()} == {
         "relevant": (28, 28),
         "ambiguous": (28, 28),
         "lookalike": (8, 8),
@@ -118,15 +118,15 @@ def test_one_that_is_too_strict_is_never_fooled_and_finds_nothing(configure: Cal
 
 def test_reasons_in_another_language_are_counted(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.foreign) as server:
-        figures = of(run_selftest(configure(server)))
-    assert counts(figures["language"]) == (0, 220)
-    assert counts(figures["hostile"]) == (0, 120)
+        figures = find_figures(run_selftest(configure(server)))
+    assert read_counts(figures["language"]) == (0, 220)
+    assert read_counts(figures["hostile"]) == (0, 120)
 
 
 def test_replies_that_need_repair_or_cannot_be_read_are_counted(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.sloppy) as server:
-        figures = of(run_selftest(configure(server)))
-    assert counts(figures["obedient"]) == (104, 220)
+        figures = find_figures(run_selftest(configure(server)))
+    assert read_counts(figures["obedient"]) == (104, 220)
     assert (figures["judged"], sum(figures["failures"].values())) == (214, 6)
 
 
@@ -143,27 +143,27 @@ def test_a_server_that_fails_leaves_no_result(configure: Callable[..., Config], 
         assert not list(tmp_path.glob("runs/selftests/*.json"))
 
 
-def test_what_is_not_one_assessor_is_refused(configure: Callable[..., Config]) -> None:
+def test_several_assessors_are_refused(configure: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.sound) as server, pytest.raises(InputError, match="one -m"):
         run_selftest(configure(server, panel=("lexical",)))
 
 
-def test_the_result_stands_beside_the_scores_of_the_assessor(tmp_path: Path) -> None:
+def test_the_result_is_beside_the_scores_of_the_assessor(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "mine"
     before = judge.run(ROWS, "lexical", out=str(out))
     (name, row), *_ = to_json(before.summary)["selftest"].items()
     assert (name, row["figures"]) == ("lexical/graded", None)
-    assert "lexical/graded was never self-tested" in printed(before)
+    assert "lexical/graded was never self-tested" in render_terminal(before)
     assert "judge selftest -m lexical" in (out / "report.html").read_text(encoding="utf-8")
 
     tested = run_selftest(Config.load(model="lexical", out=str(out)))
     assert tested.path == tmp_path / "runs" / "selftests" / f"lexical_graded-{row['id']}.json"
     after = judge.score(out, save=True)
     figures = to_json(after.summary)["selftest"]["lexical/graded"]["figures"]
-    # Shared terms are all that the floor looks at: what repeats the query's words fools it.
-    assert counts(figures["too_high"]) == counts(of(tested)["hostile"])
+    # The floor counts shared terms only, so that repeated words of the query mislead it.
+    assert read_counts(figures["too_high"]) == read_counts(find_figures(tested)["hostile"])
     assert figures["too_high"]["count"] > 10
-    assert f"Self-test of lexical/graded: {figures['too_high']['count']} of 120" in printed(after)
+    assert f"Self-test of lexical/graded: {figures['too_high']['count']} of 120" in render_terminal(after)
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "Self-test of lexical/graded" in page
     assert "lexical/graded 的自测" in page
@@ -172,7 +172,7 @@ def test_the_result_stands_beside_the_scores_of_the_assessor(tmp_path: Path) -> 
     assert (out / "results.json").read_bytes() == content
 
 
-def test_another_way_of_asking_is_another_assessor_and_the_day_is_not(tmp_path: Path) -> None:
+def test_other_parameters_are_another_assessor_and_another_day_is_not(tmp_path: Path) -> None:
     def identity(**options: Any) -> str:
         out = tmp_path / "runs" / f"{len(list(tmp_path.glob('runs/*')))}"
         result = to_json(judge.run(ROWS, "lexical", out=str(out), **options).summary)["selftest"]
@@ -183,12 +183,12 @@ def test_another_way_of_asking_is_another_assessor_and_the_day_is_not(tmp_path: 
     assert len({usual, identity(scale="binary"), identity(lang="zh")}) == 3
 
 
-def test_the_command_says_what_it_costs_and_what_it_found(tmp_path: Path) -> None:
+def test_the_command_prints_its_cost_and_its_result(tmp_path: Path) -> None:
     words = ("selftest", "-m", "lexical", "--out", tmp_path / "runs" / "any")
-    done = command(*words)
-    assert done.returncode == 0, done.stderr
-    assert "440 calls" in done.stdout
-    assert "all hostile or empty snippets" in done.stdout
+    result = command(*words)
+    assert result.returncode == 0, result.stderr
+    assert "440 calls" in result.stdout
+    assert "all hostile or empty snippets" in result.stdout
     (kept,) = tmp_path.glob("runs/selftests/*.json")
     assert json.loads(kept.read_text(encoding="utf-8"))["assessor"] == "lexical/graded"
     assert "440 of them known already" in command(*words).stdout

@@ -10,7 +10,7 @@ import pytest
 
 from judge import api
 from tests.support.command_line import command
-from tests.support.factories import fenced, list_rows, write_rows
+from tests.support.factories import fenced, list_rows, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: The results of x and y: x is better on 5 queries, y on one; one pair of lists is equal, one undecided.
@@ -24,8 +24,8 @@ LISTS = (
 )
 
 
-def prefers_good(request: ChatRequest) -> Reply:
-    """Prefer the list that says it is good; else the list that is shown first."""
+def reply_with_preference(request: ChatRequest) -> Reply:
+    """Prefer the list with the word "good"; else the list that is shown first."""
     assert "result lists, A or B" in request.prompt
     lines = fenced(request.prompt).split("\n")
     good = [line[0] for line in lines if "good" in line]
@@ -47,7 +47,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer(prefers_good) as opened:
+    with LoopbackServer(reply_with_preference) as opened:
         yield opened
 
 
@@ -75,7 +75,7 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
         "sidebyside: not separated; 5 queries prefer x, 1 prefer y, 2 are ties, of them 1 equal lists"
         " and 1 where the two orders contradict each other; 0 have no answer." in first.stdout
     )
-    dimension = json.loads((run / "summary.json").read_text())["dimensions"]["sidebyside: x, y"]
+    dimension = read_summary(run)["dimensions"]["sidebyside: x, y"]
     x, y = (dimension["engines"][engine]["win_rate"] for engine in "xy")
     # Of 7 queries with two answers, one prefers the list that is shown first: (6 * 0.5 + 1) / 7.
     [first_list] = dimension["pairs"]
@@ -93,7 +93,7 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     summary = api.compare_lists(run, "y", "x", "openai:fake", base_url=server.openai_url)
     assert summary.engines["y"]["win_rate"].mean == 2 / 8
     assert len(server.requests) == 14  # the same questions in the other order
-    names = json.loads((run / "summary.json").read_text())["dimensions"]
+    names = read_summary(run)["dimensions"]
     assert list(names) == ["sidebyside: x, y"]
 
 
@@ -104,9 +104,9 @@ def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: Loo
         ("x", "x", *model): "engine 'x' is named twice",
         ("x", "y"): "sidebyside asks a language model, and lexical gives no texts",
     }.items():
-        done = command("sidebyside", run, *words)
-        assert done.returncode == 2
-        assert message in done.stderr
+        result = command("sidebyside", run, *words)
+        assert result.returncode == 2
+        assert message in result.stderr
     assert not server.requests
 
 
@@ -130,32 +130,32 @@ def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: Loopb
     assert (run / "summary.json").read_bytes() == before
 
     def answer(request: ChatRequest) -> Reply:
-        return Reply(text="") if "what q1" in request.prompt else prefers_good(request)
+        return Reply(text="") if "what q1" in request.prompt else reply_with_preference(request)
 
     with LoopbackServer(answer) as half:
-        done = command(*words, half.openai_url, "--min-coverage", 0.5)
-    assert done.returncode == 0, done.stderr
-    assert "sidebyside: 2 of 14 questions have no answer (2 of 2 failed with" in done.stdout
+        result = command(*words, half.openai_url, "--min-coverage", 0.5)
+    assert result.returncode == 0, result.stderr
+    assert "sidebyside: 2 of 14 questions have no answer (2 of 2 failed with" in result.stdout
     assert command(*words, server.openai_url).returncode == 0
 
 
 def test_a_run_in_the_same_folder_keeps_the_comparison_of_the_same_grades(
     run: Path, server: LoopbackServer
 ) -> None:
-    done = command("sidebyside", run, "y", "x", "-m", "openai:fake", "--base-url", server.openai_url)
-    assert "sidebyside: The questions took 14 calls and " in done.stdout
+    result = command("sidebyside", run, "y", "x", "-m", "openai:fake", "--base-url", server.openai_url)
+    assert "sidebyside: The questions took 14 calls and " in result.stdout
     before = (run / "results.json").read_text()
     again = ("run", run.parents[1] / "d.jsonl", "-m", "lexical", "--out", run)
     resumed = command(*again, "--sites")
     assert resumed.returncode == 0, resumed.stderr
     assert "The questions took 14 calls" in resumed.stdout
-    assert json.loads((run / "summary.json").read_text())["cost"]["calls"] == 16 + 14
-    dimensions = json.loads((run / "summary.json").read_text())["dimensions"]
+    assert read_summary(run)["cost"]["calls"] == 16 + 14
+    dimensions = read_summary(run)["dimensions"]
     assert list(dimensions) == ["sidebyside: x, y", "sites"]
     grades = json.loads(before)["summary"]["grades"]
     (run / "results.json").write_text(before.replace(grades, 16 * "0"))
     assert command(*again, "--sites").returncode == 0
-    assert list(json.loads((run / "summary.json").read_text())["dimensions"]) == ["sites"]
+    assert list(read_summary(run)["dimensions"]) == ["sites"]
 
 
 def test_a_model_in_the_file_of_options_is_used_before_that_of_the_run(
@@ -163,8 +163,8 @@ def test_a_model_in_the_file_of_options_is_used_before_that_of_the_run(
 ) -> None:
     options = tmp_path / "judge.toml"
     options.write_text(f'model = "openai:fake"\nbase_url = "{server.openai_url}"\n')
-    done = command("sidebyside", run, "x", "y", "--config", options)
-    assert done.returncode == 0, done.stderr
+    result = command("sidebyside", run, "x", "y", "--config", options)
+    assert result.returncode == 0, result.stderr
     assert len(server.requests) == 14
 
 
@@ -181,15 +181,15 @@ def test_a_folder_of_another_person_chooses_no_server_and_no_new_store(
     }.items():
         changed = {**config["options"], **dict(options), "store": str(store)}
         (run / "config.json").write_text(json.dumps({**config, "options": changed}))
-        done = command("sidebyside", run, "x", "y")
-        assert done.returncode == 2, done
-        assert message in done.stderr
+        result = command("sidebyside", run, "x", "y")
+        assert result.returncode == 2, result
+        assert message in result.stderr
     assert not server.requests
     (run / "config.json").write_text(json.dumps({**config, "options": {**changed, "model": "openai:fake"}}))
-    done = command("sidebyside", run, "x", "y", "--base-url", server.openai_url)
-    assert done.returncode == 0, done.stderr
+    result = command("sidebyside", run, "x", "y", "--base-url", server.openai_url)
+    assert result.returncode == 0, result.stderr
     assert not store.parent.exists()
     (run / "config.json").write_text(json.dumps({**config, "options": []}))
-    done = command("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
+    result = command("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1

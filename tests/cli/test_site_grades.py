@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import command, make_words
-from tests.support.factories import write_rows
+from tests.support.factories import read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 GRADES: dict[str, tuple[str, list[int | None], bool]] = {
@@ -19,7 +19,7 @@ GRADES: dict[str, tuple[str, list[int | None], bool]] = {
 COLUMNS = ("authority", "freshness", "clarity", "objectivity")
 
 
-def grades_sites(request: ChatRequest) -> Reply:
+def reply_with_site_grade(request: ChatRequest) -> Reply:
     """Grade the sites of the table above; give no JSON for others."""
     if "Grade a web site" not in request.prompt:
         return Reply(text='{"reason": "r", "grade": 2}')
@@ -31,7 +31,7 @@ def grades_sites(request: ChatRequest) -> Reply:
     return Reply(text=json.dumps(answer))
 
 
-def rows(lists: dict[str, list[str]], text: str) -> list[dict[str, object]]:
+def make_site_rows(lists: dict[str, list[str]], text: str) -> list[dict[str, object]]:
     return [
         {
             "query_id": query,
@@ -52,18 +52,20 @@ def test_grades_are_averaged_by_list_and_paid_for_once(tmp_path: Path) -> None:
         "q2": ["bad.example"],
         "q3": ["strange.example"],
     }
-    data, out = write_rows(tmp_path / "data.jsonl", rows(lists, "a text")), tmp_path / "out"
+    data, out = write_rows(tmp_path / "data.jsonl", make_site_rows(lists, "a text")), tmp_path / "out"
     store = ("--store", tmp_path / "verdicts.sqlite", "--site-grades", "--min-coverage", 0.5)
-    with LoopbackServer(grades_sites) as server:
+    with LoopbackServer(reply_with_site_grade) as server:
         words = (*make_words(data, server), *store)
         assert "site_grades: at most 4 questions" in command("estimate", *words[1:]).stdout
         run = command(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         assert len(server.requests) == 5 + 3 + 2  # 5 pairs; 3 sites once, the strange one twice
-        other = write_rows(tmp_path / "other.jsonl", rows({"q1": ["cdc.gov", "bad.example"]}, "other"))
+        other = write_rows(
+            tmp_path / "other.jsonl", make_site_rows({"q1": ["cdc.gov", "bad.example"]}, "other")
+        )
         assert command(*make_words(other, server), *store, "--out", tmp_path / "second").returncode == 0
         assert len(server.requests) == 10 + 2  # the pairs: other results of a site are no other question
-    means = json.loads((out / "summary.json").read_text())["dimensions"]["site_grades"]["engines"]["e"]
+    means = read_summary(out)["dimensions"]["site_grades"]["engines"]["e"]
     # The quality of the sites is 2.5, 4.5 and 1; q3 has no answer.
     assert means["quality@1"]["mean"] == pytest.approx((2.5 + 1) / 2)
     assert means["quality@3"]["mean"] == pytest.approx(((2.5 + 4.5 + 1) / 3 + 1) / 2)
@@ -83,18 +85,18 @@ def test_grades_are_averaged_by_list_and_paid_for_once(tmp_path: Path) -> None:
 def test_a_result_without_a_url_keeps_its_rank_and_a_site_has_one_question_in_both_languages(
     tmp_path: Path,
 ) -> None:
-    english = rows({"q1": ["", "good.example", "bad.example"]}, "a text")
+    english = make_site_rows({"q1": ["", "good.example", "bad.example"]}, "a text")
     english[0]["url"] = ""
     chinese = [{**row, "query": "小狗贫血", "snippet": f"狗狗牙龈发白 {row['rank']}"} for row in english]
     store = ("--store", tmp_path / "verdicts.sqlite", "--site-grades", "--depth", 2)
-    with LoopbackServer(grades_sites) as server:
+    with LoopbackServer(reply_with_site_grade) as server:
         for name, of_run in (("en", english), ("zh", chinese)):
             data = write_rows(tmp_path / f"{name}.jsonl", of_run)
             run = command(*make_words(data, server), *store, "--out", tmp_path / name)
             assert run.returncode == 0, run.stderr
         assert sum("Grade a web site" in request.prompt for request in server.requests) == 1
         assert len(server.requests) == 2 + 1 + 2  # the pairs of each run, and the one site
-    means = json.loads((tmp_path / "zh" / "summary.json").read_text())["dimensions"]["site_grades"]["engines"]
+    means = read_summary(tmp_path / "zh")["dimensions"]["site_grades"]["engines"]
     assert means["e"]["quality@1"]["mean"] is None
     assert means["e"]["quality@2"]["mean"] == 2.5
     assert "quality@3" not in means["e"]

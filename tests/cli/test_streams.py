@@ -1,4 +1,4 @@
-"""A reader that goes away, a disk that is full behind `>`: what becomes of a command, over real pipes."""
+"""The end of a command with a closed pipe or a full disk as its output, over real pipes."""
 
 from __future__ import annotations
 
@@ -15,24 +15,15 @@ import pytest
 from judge import example
 from judge.cli.main import main
 from tests.support.cases import check_each
-from tests.support.command_line import command
 from tests.support.factories import make_rows, read_results, write_rows
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no device here that is always full")
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shipped example, judged by the lexical floor."""
-    out = tmp_path_factory.mktemp("demo") / "runs" / "demo"
-    assert command("demo", "--out", out).returncode == 0
-    return out
-
-
 @contextmanager
-def unread() -> Iterator[int]:
-    """The end to write to of a pipe that nobody reads any more."""
+def open_unread_pipe() -> Iterator[int]:
+    """Yield the write end of a pipe whose read end is closed."""
     ours, theirs = os.pipe()
     os.close(ours)
     try:
@@ -41,8 +32,8 @@ def unread() -> Iterator[int]:
         os.close(theirs)
 
 
-def judge(*words: object, stdout: int, stderr: int | None = None) -> tuple[int, str]:
-    """Run `judge` in this process on these files; return its exit code and what went to stderr."""
+def run_on_streams(*words: object, stdout: int, stderr: int | None = None) -> tuple[int, str]:
+    """Run `judge` in this process on these files; return its exit code and its standard error."""
     errors = io.TextIOWrapper(io.BytesIO(), encoding="utf-8") if stderr is None else open_for_text(stderr)
     out = open_for_text(stdout)
     code = main(list(map(str, words)), stdout=out, stderr=errors)
@@ -61,84 +52,84 @@ def open_for_text(descriptor: int) -> io.TextIOWrapper:
     return os.fdopen(os.dup(descriptor), "w", encoding="utf-8")
 
 
-def start(*words: object, stdout: int) -> tuple[int, str]:
-    """Run `python -m judge` with `stdout` as its output; return its exit code and what went to stderr."""
-    done = subprocess.run(
+def run_process_on_stream(*words: object, stdout: int) -> tuple[int, str]:
+    """Run `python -m judge` with `stdout` as its output; return its exit code and its standard error."""
+    result = subprocess.run(
         [sys.executable, "-m", "judge", *map(str, words)],
         stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
     )  # fmt: skip
-    return done.returncode, done.stderr
+    return result.returncode, result.stderr
 
 
-def filled(words: Iterable[str], run: Path) -> list[object]:
-    """The words of a command, with a run for RUN and one of its queries for `?`."""
+def fill_words(words: Iterable[str], run: Path) -> list[object]:
+    """Return the words of a command with the run for RUN and one of its queries for `?`."""
     query = read_results(run)["queries"][0]["query_id"]
     return [{"RUN": run, "?": query}.get(word, word) for word in words]
 
 
 @check_each("words", [("--help",), ("show", "RUN", "--query", "?"), ("compare", "RUN", "--json")])
-def test_a_command_that_nobody_reads_to_the_end_is_fine(demo: Path, words: tuple[str, ...]) -> None:
-    with unread() as pipe:
-        assert judge(*filled(words, demo), stdout=pipe) == (0, "")
+def test_a_command_whose_reader_closes_the_pipe_succeeds(demo: Path, words: tuple[str, ...]) -> None:
+    with open_unread_pipe() as pipe:
+        assert run_on_streams(*fill_words(words, demo), stdout=pipe) == (0, "")
 
 
-def test_a_process_that_nobody_reads_to_the_end_is_fine(demo: Path) -> None:
-    with unread() as pipe:
-        assert start("compare", demo, "--json", stdout=pipe) == (0, "")
+def test_a_process_whose_reader_closes_the_pipe_succeeds(demo: Path) -> None:
+    with open_unread_pipe() as pipe:
+        assert run_process_on_stream("compare", demo, "--json", stdout=pipe) == (0, "")
 
 
-def test_a_run_that_nobody_listens_to_is_done_to_its_end(tmp_path: Path) -> None:
+def test_a_run_with_a_closed_output_finishes(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 3))
     out = tmp_path / "runs" / "x"
-    with unread() as pipe:
-        assert judge("run", data, "-m", "lexical", "--out", out, stdout=pipe, stderr=pipe)[0] == 0
+    with open_unread_pipe() as pipe:
+        assert run_on_streams("run", data, "-m", "lexical", "--out", out, stdout=pipe, stderr=pipe)[0] == 0
     assert (out / "report.html").exists()
 
 
-def test_what_went_wrong_keeps_its_code_when_nobody_listens(tmp_path: Path) -> None:
-    with unread() as pipe:
-        assert judge("run", tmp_path / "absent", "-m", "lexical", stdout=pipe, stderr=pipe)[0] == 2
-        assert judge("no-such-command", stdout=pipe, stderr=pipe)[0] == 2
+def test_an_error_keeps_its_exit_code_with_a_closed_output(tmp_path: Path) -> None:
+    with open_unread_pipe() as pipe:
+        assert run_on_streams("run", tmp_path / "absent", "-m", "lexical", stdout=pipe, stderr=pipe)[0] == 2
+        assert run_on_streams("no-such-command", stdout=pipe, stderr=pipe)[0] == 2
 
 
 @needs_full
 @check_each(
     ("run", "words"),
     [
-        (judge, ("compare", "RUN", "--json")),
-        (judge, ("show", "RUN", "--query", "?")),
-        (start, ("show", "RUN", "--query", "?")),
+        (run_on_streams, ("compare", "RUN", "--json")),
+        (run_on_streams, ("show", "RUN", "--query", "?")),
+        (run_process_on_stream, ("show", "RUN", "--query", "?")),
     ],
 )
 def test_a_full_disk_behind_the_output_is_one_line_and_code_3(
     demo: Path, run: Callable[..., tuple[int, str]], words: tuple[str, ...]
 ) -> None:
     with FULL.open("wb") as full:
-        done = run(*filled(words, demo), stdout=full.fileno())
-    assert done == (3, "judge: standard output: No space left on device\n")
+        result = run(*fill_words(words, demo), stdout=full.fileno())
+    assert result == (3, "judge: standard output: No space left on device\n")
 
 
 @needs_full
-def test_a_run_is_whole_when_its_words_find_no_place(tmp_path: Path) -> None:
+def test_a_run_is_complete_when_its_output_cannot_be_written(tmp_path: Path) -> None:
     words = ("run", example.path(), "-m", "lexical", "--out", tmp_path / "runs" / "x")
     printed = tmp_path / "printed"
     with FULL.open("wb") as full, printed.open("w") as file:
-        assert judge(*words, stdout=full.fileno())[0] == 3
+        assert run_on_streams(*words, stdout=full.fileno())[0] == 3
         assert (tmp_path / "runs" / "x" / "report.html").exists()
-        assert judge(*words, stdout=file.fileno(), stderr=full.fileno())[0] == 0
+        assert run_on_streams(*words, stdout=file.fileno(), stderr=full.fileno())[0] == 0
     assert "MAP@10" in printed.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("closed", ["1", "2"])
-def test_a_stream_that_was_never_open_is_like_one_that_nobody_reads(demo: Path, closed: str) -> None:
-    done = subprocess.run(
+def test_a_stream_that_was_never_open_is_like_a_closed_pipe(demo: Path, closed: str) -> None:
+    result = subprocess.run(
         ["sh", "-c", f'exec "$0" -m judge compare "$1" {closed}>&-', sys.executable, str(demo)],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "gbk", "ascii:strict"])

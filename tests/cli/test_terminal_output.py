@@ -1,4 +1,4 @@
-"""What a run from another person says on a terminal: nothing that the terminal or a build's runner obeys."""
+"""The terminal output for an untrusted run has no control sequences and no commands of build runners."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OBEYED = re.compile(
     r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b\x0c\x0e-\x1a\x7f-\x9f]|##\w*\[|^(?:\s|\x1b\[[0-9;]*m)*::",
     re.MULTILINE,
 )
-#: Texts that must be what they are for the commands to read the run at all.
+#: Texts without which the commands refuse the run.
 KEPT = {"query_id", "snippet_id", "scale", "measure", "measures", "lang"}
 
 
@@ -44,29 +44,31 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return runs
 
 
-def poisoned(value: Any, name: str = "") -> Any:
-    """`value` with something to obey at the end of each text that may be any."""
+def poison_value(value: Any, name: str = "") -> Any:
+    """Return `value` with control sequences at the end of each text that may have any content."""
     if name == "comparisons":  # words that are no texts, but outcomes
         return value
     if isinstance(value, dict):
-        return {key: poisoned(each, key) for key, each in value.items()}
+        return {key: poison_value(each, key) for key, each in value.items()}
     if isinstance(value, list):
-        return [poisoned(each, name) for each in value]
+        return [poison_value(each, name) for each in value]
     if value is None and name in ("error", "reference"):
         return POISON
     return value + POISON if isinstance(value, str) and name not in KEPT else value
 
 
-def poison(run: Path, target: Path, names: tuple[str, ...]) -> Path:
-    """A copy of `run` whose files `names` hold something to obey in every text."""
+def poison_run(run: Path, target: Path, names: tuple[str, ...]) -> Path:
+    """Copy `run` with control sequences in every text of the files `names`, and return the path."""
     shutil.copytree(run, target)
     for name in names:
         path = target / name
         if name.endswith(".jsonl"):
-            lines = [json.dumps(poisoned(json.loads(line))) for line in path.read_text("utf-8").splitlines()]
+            lines = [
+                json.dumps(poison_value(json.loads(line))) for line in path.read_text("utf-8").splitlines()
+            ]
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         else:
-            path.write_text(json.dumps(poisoned(json.loads(path.read_text("utf-8")))), encoding="utf-8")
+            path.write_text(json.dumps(poison_value(json.loads(path.read_text("utf-8")))), encoding="utf-8")
     return target
 
 
@@ -85,27 +87,29 @@ def poison(run: Path, target: Path, names: tuple[str, ...]) -> Path:
     ],
     ids=" ".join,
 )
-def test_nothing_that_a_received_run_says_is_obeyed(
+def test_control_sequences_of_a_received_run_are_escaped(
     words: tuple[str, ...], names: tuple[str, ...], runs: list[Path], tmp_path: Path
 ) -> None:
-    run = poison(runs[0], tmp_path / "run", names)
+    run = poison_run(runs[0], tmp_path / "run", names)
     filled = {"RUN": run, "OTHER": runs[1], "LABELS": runs[1] / "qrels.txt"}
-    done = command(*(filled.get(word, word) for word in words), FORCE_COLOR="1", GITHUB_ACTIONS="true")
-    assert done.returncode in (0, 2, 3), done.stderr
-    assert [each[0] for each in OBEYED.finditer(done.stdout + done.stderr)] == []
-    if "--json" in words and done.returncode == 0:
-        assert json.loads(done.stdout)
+    result = command(*(filled.get(word, word) for word in words), FORCE_COLOR="1", GITHUB_ACTIONS="true")
+    assert result.returncode in (0, 2, 3), result.stderr
+    assert [each[0] for each in OBEYED.finditer(result.stdout + result.stderr)] == []
+    if "--json" in words and result.returncode == 0:
+        assert json.loads(result.stdout)
 
 
 def test_a_verdict_that_judge_never_writes_is_refused_with_escapes(runs: list[Path], tmp_path: Path) -> None:
-    run = poison(runs[0], tmp_path / "run", ("results.json", "judgments.jsonl"))
-    done = command("show", run, "--query", "q0")
-    assert done.returncode == 2
+    run = poison_run(runs[0], tmp_path / "run", ("results.json", "judgments.jsonl"))
+    result = command("show", run, "--query", "q0")
+    assert result.returncode == 2
     assert (
-        ".verdict' is 'yes" in done.stderr or ".verdict' is 'no" in done.stderr or ".lang' is" in done.stderr
+        ".verdict' is 'yes" in result.stderr
+        or ".verdict' is 'no" in result.stderr
+        or ".lang' is" in result.stderr
     )
-    assert "\\x1b]0;owned" in done.stderr
-    assert not any(ord(char) < 32 for char in done.stderr if char != "\n")
+    assert "\\x1b]0;owned" in result.stderr
+    assert not any(ord(char) < 32 for char in result.stderr if char != "\n")
 
 
 def test_a_console_shows_controls_of_texts_and_keeps_its_own() -> None:
@@ -129,7 +133,7 @@ def test_a_console_shows_controls_of_texts_and_keeps_its_own() -> None:
         (["x\n", "", "::y"], "x\n: :y"),
     ],
 )
-def test_a_runner_of_a_build_takes_nothing_for_a_command(pieces: list[str], printed: str) -> None:
+def test_a_build_runner_finds_no_command_in_the_output(pieces: list[str], printed: str) -> None:
     raw = io.BytesIO()
     stream = _Printed(raw, encoding="utf-8", newline="\n")
     assert [stream.write(piece) for piece in pieces] == [len(piece) for piece in pieces]
@@ -139,11 +143,11 @@ def test_a_runner_of_a_build_takes_nothing_for_a_command(pieces: list[str], prin
     assert raw.getvalue().decode() == f"{printed}\n::warning::ours\n"
 
 
-def test_streams_of_a_command_are_such() -> None:
+def test_streams_of_a_command_escape_control_sequences() -> None:
     script = (
         "from judge.cli.main import app, main\n"
         "app.command('prints')(lambda: print('::a\\n##[b'))\n"
         "raise SystemExit(main(['prints']))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == ": :a\n# #[b\n"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout == ": :a\n# #[b\n"

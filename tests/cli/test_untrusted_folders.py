@@ -1,4 +1,4 @@
-"""Folders from another person: links where judge writes, stores with objects of others, odd names."""
+"""Untrusted folders: links where judge writes, stores with other objects, unusual names."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ TEXT = "do not touch\n"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links need a privilege on Windows")
 
 
-def judged(folder: Path) -> Path:
-    """A run with everything that commands write into it."""
+def make_run(folder: Path) -> Path:
+    """Make a run with all files that commands write into it."""
     folder.mkdir(exist_ok=True)
     data = write_rows(folder / "data.jsonl", make_rows(3, 2, 2))
     out = folder / "runs" / "x"
@@ -59,19 +59,19 @@ def judged(folder: Path) -> Path:
     return out
 
 
-def files(folder: Path) -> list[Path]:
-    """The files below `folder`, relative to it."""
+def list_files(folder: Path) -> list[Path]:
+    """Return the files below `folder`, relative to it."""
     return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
 
 
-def plant(path: Path, victim: Path) -> None:
-    """Puts a link to `victim` in the place of `path`."""
+def plant_link(path: Path, victim: Path) -> None:
+    """Put a link to `victim` in the place of `path`."""
     path.unlink(missing_ok=True)
     path.symlink_to(victim)
 
 
 def test_no_command_on_a_run_writes_through_a_link(tmp_path: Path) -> None:
-    names = files(judged(tmp_path / "first").parent)
+    names = list_files(make_run(tmp_path / "first").parent)
     assert {"report.html", "agreement.json", "labels.csv", "me.jsonl", ".lock"} <= {
         each.name for each in names
     }
@@ -79,14 +79,14 @@ def test_no_command_on_a_run_writes_through_a_link(tmp_path: Path) -> None:
     lone = [Path(f"verdicts.sqlite-{each}") for each in ("wal", "shm", "journal")]
     victim = tmp_path / "victim"
     victim.write_text(TEXT, encoding="utf-8")
-    # A link may end a command, so each stands alone; those beside a file end none.
+    # A link may end a command, so that each is tested alone; those beside a file end none.
     for number, links in enumerate([beside, *([name] for name in (*names, *lone))]):
         folder = tmp_path / str(number)
         for link in links:
             (folder / "runs" / link).parent.mkdir(parents=True, exist_ok=True)
-            plant(folder / "runs" / link, victim)
+            plant_link(folder / "runs" / link, victim)
         with nullcontext() if links == beside else suppress(JudgeError):
-            judged(folder)
+            make_run(folder)
         assert victim.read_text(encoding="utf-8") == TEXT, links
 
 
@@ -96,7 +96,7 @@ def test_a_file_is_written_beside_a_planted_part_file(tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
     for name in (".report.html.part", "report.html"):
-        plant(run / name, victim)
+        plant_link(run / name, victim)
     RunFolder(run).write("report.html", ["new"])
     assert victim.read_text(encoding="utf-8") == TEXT
     assert not (run / "report.html").is_symlink()
@@ -114,7 +114,7 @@ def test_a_file_that_fails_leaves_the_old_one_and_nothing_beside_it(tmp_path: Pa
     with pytest.raises(OSError, match="no more"):
         write_file(path, broken())
     assert path.read_text(encoding="utf-8") == "old"
-    assert files(tmp_path) == [Path("scores.csv")]
+    assert list_files(tmp_path) == [Path("scores.csv")]
 
 
 def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path: Path) ->
 def test_appending_refuses_links_devices_and_files_of_others(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text(TEXT, encoding="utf-8")
-    plant(tmp_path / "link", victim)
+    plant_link(tmp_path / "link", victim)
     with pytest.raises(OSError, match="symbolic link"):
         open_for_append(tmp_path / "link")
     os.mkfifo(tmp_path / "pipe")
@@ -176,7 +176,7 @@ def test_a_log_is_written_below_a_folder_that_cannot_be_read() -> None:
 
 def test_a_run_names_no_store_in_another_folder(tmp_path: Path) -> None:
     before = fill_elsewhere(tmp_path / "elsewhere")
-    folder = RunFolder(judged(tmp_path / "mine"))
+    folder = RunFolder(make_run(tmp_path / "mine"))
     assert folder.find_store() == folder.own_store
     other = folder.path.parent / "other.sqlite"
     VerdictStore(other).close()
@@ -222,7 +222,7 @@ def test_collecting_writes_through_no_link(tmp_path: Path) -> None:
         first.mkdir()
         write_queries(first, "tea")
         collected(first, server, "brave")
-        names = [each for each in files(first) if each.name != "queries.jsonl"]
+        names = [each for each in list_files(first) if each.name != "queries.jsonl"]
         assert any(each.name.endswith(".raw.jsonl") for each in names)
         for number, name in enumerate([*names, *(each.with_name(f".{each.name}.part") for each in names)]):
             folder, victim = tmp_path / f"dataset{number}", tmp_path / f"victim{number}"
@@ -230,7 +230,7 @@ def test_collecting_writes_through_no_link(tmp_path: Path) -> None:
             victim.write_text(TEXT, encoding="utf-8")
             write_queries(folder, "tea")
             if not (folder / name).exists():
-                plant(folder / name, victim)
+                plant_link(folder / name, victim)
             with suppress(JudgeError):
                 collected(folder, server, "brave")
             assert victim.read_text(encoding="utf-8") == TEXT, name
@@ -242,7 +242,7 @@ def test_a_night_writes_through_no_link(tmp_path: Path) -> None:
     with nightly_project(tmp_path / "first", RULES, queries=4) as here:
         freeze(here)
         here.night(here.dawn())
-        names = files(here.nights)
+        names = list_files(here.nights)
     assert {"night.json", "paid.json", "junit.xml", "baseline.json", "trend.html"} <= {
         each.name for each in names
     }
@@ -250,12 +250,12 @@ def test_a_night_writes_through_no_link(tmp_path: Path) -> None:
     with nightly_project(tmp_path / "second", RULES, queries=4) as here:
         for number, name in enumerate(names):
             for path in (here.nights / name.with_name(f".{name.name}.part"), here.nights / name):
-                # What is renamed into place; locks and stores are refused one by one below.
+                # Files that are renamed into place; the tests below refuse locks and stores one by one.
                 if path.name.endswith(".part") or path.suffix in (".html", ".xml", ".md", ".csv", ".trec"):
                     victim = victims[path] = tmp_path / f"victim{number}{path.suffix}"
                     victim.write_text(TEXT, encoding="utf-8")
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    plant(path, victim)
+                    plant_link(path, victim)
         freeze(here)
         here.night(here.dawn())
     assert len(victims) > len(names)
@@ -275,10 +275,10 @@ def test_a_night_follows_no_link_for_locks_stores_and_folders(name: str, tmp_pat
         path = here.nights / name
         path.parent.mkdir(parents=True)
         is_folder = not path.suffix and path.name != ".lock"
-        plant(path, elsewhere if is_folder else elsewhere / "victim")
+        plant_link(path, elsewhere if is_folder else elsewhere / "victim")
         with suppress(JudgeError):  # a store of the night is renamed into the place of the link
             job.run_nightly(here.toml, day)
-    assert files(elsewhere) == []
+    assert list_files(elsewhere) == []
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_a_night_follows_no_link_for_locks_stores_and_folders(name: str, tmp_pat
         '{"id": "../../etc"}',
     ],
 )
-def test_a_baseline_that_leads_out_of_its_folder_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_baseline_outside_of_its_folder_is_refused(text: str, tmp_path: Path) -> None:
     with nightly_project(tmp_path, RULES, queries=4) as here:
         freeze(here)
         path = here.nights / "baseline" / "baseline.json"
@@ -302,13 +302,13 @@ def test_a_baseline_that_leads_out_of_its_folder_is_refused(text: str, tmp_path:
 
 def contents(folder: Path) -> dict[Path, bytes]:
     """Return the bytes of each file below `folder`."""
-    return {name: (folder / name).read_bytes() for name in files(folder)}
+    return {name: (folder / name).read_bytes() for name in list_files(folder)}
 
 
 def fill_elsewhere(folder: Path) -> dict[Path, bytes]:
     """Make `folder` with a store that has a lease, and return its contents."""
     folder.mkdir()
-    claimed(folder / "verdicts.sqlite", "0123456789ab")
+    make_store_with_lease(folder / "verdicts.sqlite", "0123456789ab")
     return contents(folder)
 
 
@@ -395,10 +395,10 @@ def test_a_store_of_no_day_is_no_drifted_store(tmp_path: Path) -> None:
 def test_labels_are_private_and_a_run_is_not(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
-        run = judged(tmp_path)
+        run = make_run(tmp_path)
     finally:
         os.umask(before)
-    modes = {name: stat.S_IMODE((run / name).stat().st_mode) for name in map(str, files(run))}
+    modes = {name: stat.S_IMODE((run / name).stat().st_mode) for name in map(str, list_files(run))}
     assert {modes["labels/me.jsonl"], modes["labels/me.csv"]} == {0o600}
     assert {modes["results.json"], modes["report.html"], modes["scores.csv"]} == {0o644}
 
@@ -406,27 +406,27 @@ def test_labels_are_private_and_a_run_is_not(tmp_path: Path) -> None:
 def test_labels_in_a_folder_that_is_a_link_are_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "run").mkdir()
-    plant(tmp_path / "run" / "labels", tmp_path / "elsewhere")
+    plant_link(tmp_path / "run" / "labels", tmp_path / "elsewhere")
     with pytest.raises(InputError, match="symbolic link"), label_log.open_labels(tmp_path / "run", "me"):
         pass
-    assert files(tmp_path / "elsewhere") == []
+    assert list_files(tmp_path / "elsewhere") == []
 
 
-def claimed(path: Path, owner: str) -> None:
-    """A store in which `owner` claims a key."""
+def make_store_with_lease(path: Path, owner: str) -> None:
+    """Make a store in which `owner` has a lease."""
     VerdictStore(path).close()
     with closing(sqlite3.connect(path)) as store, store:
         store.execute("INSERT INTO claims VALUES ('k', ?)", (owner,))
 
 
 @check_each("owner", ["../../notes", "../x", "/etc/x", "", "a" * 12 + "\n", "0" * 11])
-def test_an_owner_that_judge_does_not_name_leads_to_no_file(owner: str, tmp_path: Path) -> None:
+def test_an_owner_with_a_path_opens_no_file(owner: str, tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     notes = [tmp_path / "notes.lock", tmp_path / "a" / "notes.lock", folder / "x.lock", folder / "notes.lock"]
     folder.mkdir(parents=True)
     for path in notes:
         path.write_text(TEXT, encoding="utf-8")
-    claimed(folder / "v.sqlite", owner)
+    make_store_with_lease(folder / "v.sqlite", owner)
     with VerdictStore(folder / "v.sqlite") as store:
         assert asyncio.run(store.acquire(["k"])) == [Lease("k")]
     assert all(path.read_text(encoding="utf-8") == TEXT for path in notes)
@@ -435,8 +435,8 @@ def test_an_owner_that_judge_does_not_name_leads_to_no_file(owner: str, tmp_path
 def test_an_owner_file_that_is_a_link_harms_nothing(tmp_path: Path) -> None:
     victim, owner = tmp_path / "victim", "0123456789ab"
     victim.write_text(TEXT, encoding="utf-8")
-    claimed(tmp_path / "v.sqlite", owner)
-    plant(tmp_path / "v.sqlite.locks" / f"{owner}.lock", victim)
+    make_store_with_lease(tmp_path / "v.sqlite", owner)
+    plant_link(tmp_path / "v.sqlite.locks" / f"{owner}.lock", victim)
     with VerdictStore(tmp_path / "v.sqlite") as store:
         assert asyncio.run(store.acquire(["k"])) == [Lease("k")]
     assert victim.read_text(encoding="utf-8") == TEXT
@@ -450,7 +450,7 @@ def test_owners_in_a_folder_that_is_a_link_are_refused(tmp_path: Path) -> None:
     (tmp_path / "v.sqlite.locks").symlink_to(elsewhere)
     with pytest.raises(StoreError, match="symbolic link"):
         VerdictStore(tmp_path / "v.sqlite")
-    assert files(elsewhere) == [Path("mine.lock")]
+    assert list_files(elsewhere) == [Path("mine.lock")]
 
 
 SCHEMAS = {
@@ -478,7 +478,7 @@ def test_a_store_with_another_schema_is_refused_and_left_as_it_is(statements: st
 
 def test_a_store_that_was_analysed_is_still_ours(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
-    claimed(path, "0" * 12)
+    make_store_with_lease(path, "0" * 12)
     with closing(sqlite3.connect(path)) as analysed, analysed:
         analysed.execute("ANALYZE")
     VerdictStore(path).close()

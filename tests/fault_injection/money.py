@@ -21,7 +21,7 @@ from judge.assess.progress import NullProgress
 from judge.records import Usage
 from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
-from tests.cli.test_money import snippets, stormy
+from tests.cli.test_money import reply_with_faults, yield_snippet_rows
 from tests.fault_injection.table import Figure, make_parser, print_figures
 from tests.support.billing_server import BillingServer, hash_prompt, load_qwen_tokenizer, reply_with_reasons
 from tests.support.factories import make_rows, write_rows
@@ -58,7 +58,7 @@ def measure_estimates(folder: Path, pairs: int) -> Iterator[Figure]:
     """Compare estimates with the runs that follow: one by default values, one by earlier calls."""
     folder.mkdir()
     datasets = [
-        write_rows(folder / f"{name}.jsonl", snippets(size, seed=seed))
+        write_rows(folder / f"{name}.jsonl", yield_snippet_rows(size, seed=seed))
         for seed, (name, size) in enumerate((("first", pairs // 2), ("next", pairs)))
     ]
     billing = BillingServer(_answer_slowly(reply_with_reasons), load_qwen_tokenizer())
@@ -127,7 +127,7 @@ def measure_ledger(folder: Path, pairs: int) -> Iterator[Figure]:
     folder.mkdir()
     data = write_rows(folder / "d.jsonl", make_rows(pairs // 10, 1, 10))
     for wire in ("openai", "dashscope"):
-        billing = BillingServer(stormy)
+        billing = BillingServer(reply_with_faults)
         with LoopbackServer(billing, record=False) as server:
             url = server.openai_url if wire == "openai" else server.dashscope_url
             result = to_json(_run(folder / wire / "x", data, url, model=f"{wire}:m", attempts=20).summary)[

@@ -8,8 +8,6 @@ judged half of the pairs.
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,33 +19,18 @@ from tests.fault_injection import killing, table
 from tests.fault_injection.killing import Child, RunSetup
 from tests.fault_injection.provider import Provider, reply_with_pair, start_provider
 from tests.fault_injection.table import Figure, print_figures
+from tests.support.command_line import start_process, wait_for_requests
 from tests.support.factories import delay_reply
 
 answer = delay_reply(reply_with_pair, 0.05)
 
 
-def start_process(setup: RunSetup) -> subprocess.Popen[str]:
-    """Start the real command in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "judge", *setup.words],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ),
-    )  # fmt: skip
-
-
-def wait_for_requests(provider: Provider, requests: int) -> None:
-    """Return as soon as the provider has so many requests."""
-    deadline = time.monotonic() + 300
-    while provider.count < requests:
-        assert time.monotonic() < deadline, f"only {provider.count} requests came"
-        time.sleep(0.01)
-
-
 def measure_second_run(provider: Provider, setup: RunSetup, within: float) -> Figure:
     """Return the seconds after which a second run in the folder of a running one is refused."""
-    before, first = provider.count, start_process(setup)
-    wait_for_requests(provider, before + 1)
-    started, second = time.monotonic(), start_process(setup)
-    text, _ = second.communicate(timeout=60)
+    before, first = provider.count, start_process(*setup.words)
+    wait_for_requests(lambda: provider.count, before + 1)
+    started, second = time.monotonic(), start_process(*setup.words)
+    _, text = second.communicate(timeout=60)
     seconds = time.monotonic() - started
     first.communicate(timeout=900)
     right = first.returncode == 0 and second.returncode == 2 and "another judge" in text
@@ -76,7 +59,7 @@ def measure_runs(provider: Provider, first: RunSetup, pairs: int, processes: int
     folders = [first.out.with_name(f"run{number}") for number in range(processes + 1)]
     setups = [replace(first, out=out) for out in folders]
     runs = [killing.start_command(setup) for setup in setups[:-1]]
-    wait_for_requests(provider, pairs // 2)
+    wait_for_requests(lambda: provider.count, pairs // 2)
     runs.append(killing.start_command(setups[-1]))
     codes = sorted({run.wait(900) for run in runs})
     output = [run.output for run in runs]

@@ -6,6 +6,8 @@ import io
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -45,6 +47,25 @@ def run_process(*words: object, timeout: float = 120, **environment: str) -> sub
         check=False,
         env={**os.environ, **_KEYS, **environment},
     )
+
+
+def start_process(*words: object) -> subprocess.Popen[str]:
+    """Start `python -m judge` in a process of its own, with pipes for its output."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "judge", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **_KEYS},
+    )
+
+
+def wait_for_requests(count: Callable[[], int], least: int) -> None:
+    """Return as soon as `count` is at least `least`; raise AssertionError after five minutes."""
+    deadline = time.monotonic() + 300
+    while count() < least:
+        assert time.monotonic() < deadline, f"only {count()} requests came"
+        time.sleep(0.005)
 
 
 def inject_faults(name: str, *words: object) -> None:

@@ -97,3 +97,16 @@ def read_results(folder: Path) -> dict[str, Any]:
     """Return the content of results.json of a run."""
     content: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     return content
+
+
+def read_summary(folder: Path) -> dict[str, Any]:
+    """Return the content of summary.json of a run."""
+    content: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return content
+
+
+def read_judgments(folder: Path) -> list[dict[str, Any]]:
+    """Return the lines of judgments.jsonl of a run."""
+    return [
+        json.loads(line) for line in (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
+    ]

@@ -1,0 +1,18 @@
+"""Runs that several tests of commands read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import command
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run of the shipped example by the lexical floor."""
+    out = tmp_path_factory.mktemp("demo") / "runs" / "demo"
+    result = command("demo", "--out", out)
+    assert result.returncode == 0, result.stderr
+    return out
