@@ -127,11 +127,11 @@ def test_failures_are_those_of_realtime(tmp_path: Path) -> None:
 def test_a_request_that_failed_in_a_batch_is_judged_in_realtime(tmp_path: Path) -> None:
     failed: list[str] = []
 
-    def fails(name: str) -> bool:
+    def fail_three(name: str) -> bool:
         failed.extend([name] * (len(failed) < 3))
         return name in failed
 
-    with BatchServer(reply_with_grade, BatchRules(is_failed=fails)) as server:
+    with BatchServer(reply_with_grade, BatchRules(is_failed=fail_three)) as server:
         result = command(*make_batch_words(tmp_path, server))
         assert result.returncode == 0, result.stderr
         assert count_realtime_requests(server) == 1 + 3

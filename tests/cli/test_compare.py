@@ -364,13 +364,13 @@ def test_every_finished_repeat_has_a_line_also_from_the_store(tmp_path: Path) ->
 
 
 def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) -> None:
-    def refuses_once(request: ChatRequest) -> Reply:
+    def reject_one_repeat(request: ChatRequest) -> Reply:
         if request.attempt == 2 and "text 0.0.1 " in request.prompt:
             return Reply(status=400, body='{"error": {"code": "content_filter", "message": "filtered"}}')
         return reply_with_grade(request)
 
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 4))
-    with LoopbackServer(refuses_once) as server:
+    with LoopbackServer(reject_one_repeat) as server:
         words = (
             *make_words(data, server),
             "--repeats",
@@ -439,12 +439,12 @@ def test_repeats_that_never_succeeded_twice_say_so(tmp_path: Path) -> None:
     """All calls of the second repeat fail: stability is unknown."""
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 2))
 
-    def once(request: ChatRequest) -> Reply:
+    def reject_repeats(request: ChatRequest) -> Reply:
         refusal = '{"error": {"code": "content_filter", "message": "filtered"}}'
         return reply_with_grade(request) if request.attempt == 1 else Reply(status=400, body=refusal)
 
     out = tmp_path / "runs" / "x"
-    with LoopbackServer(once) as server:
+    with LoopbackServer(reject_repeats) as server:
         words = (*make_words(data, server), "--repeats", 2, "--out", out, "--attempts", 1, "--concurrency", 1)
         result = command(*words)
     assert result.returncode == 3

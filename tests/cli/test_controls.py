@@ -176,14 +176,14 @@ def test_a_run_whose_controls_are_not_all_judged_says_so(tmp_path: Path) -> None
 def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None:
     """The snippets of one query get no grade."""
 
-    def knows_seven(request: ChatRequest) -> Reply:
+    def reply_without_one_query(request: ChatRequest) -> Reply:
         return (
             Reply(text="no grade")
             if "apple a" in request.prompt or "apple b" in request.prompt
             else reply_with_grade(request)
         )
 
-    with LoopbackServer(knows_seven) as server:
+    with LoopbackServer(reply_without_one_query) as server:
         data = write_rows(tmp_path / "d.jsonl", make_control_rows(2))
         result = command(
             *make_words(data, server), "--controls", "--control-pairs", 5, "--out", tmp_path / "run"

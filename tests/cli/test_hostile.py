@@ -45,7 +45,7 @@ def read_fence(user: str) -> tuple[str, str]:
 
 
 def list_sent_messages(rows: list[dict[str, object]], out: Path, **options: Any) -> list[list[str]]:
-    """The messages of every request that a run makes; no flag may keep a grade from being what was said."""
+    """Return the messages of every request of a run, whose grades must all be the one of the reply."""
     with LoopbackServer(reply_with_best_grade) as server:
         result = judge.run(rows, "openai:fake", base_url=server.openai_url, out=str(out), **options)
         assert len({judgment.grade for judgment in result.judgments}) == 1

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +12,17 @@ import pytest
 import judge
 from judge import Config, pipeline
 from judge.errors import InputError
-from judge.example import path as example
 from judge.records import Usage
 from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
-from tests.support.billing_server import BillingServer, hash_prompt, load_qwen_tokenizer, reply_with_reasons
+from tests.support.billing_server import (
+    BillingServer,
+    fail_first_attempts,
+    hash_prompt,
+    load_qwen_tokenizer,
+    reply_with_reasons,
+    yield_snippet_rows,
+)
 from tests.support.command_line import command, make_words
 from tests.support.factories import delay_reply, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -44,30 +48,30 @@ def test_a_price_comes_from_the_option_then_the_file_and_is_in_the_summary(tmp_p
     toml.write_text(PRICES.replace("input = 1", "input = 3"))
     with LoopbackServer(reply_with_grade) as server:  # 120 tokens in, 30 out a call
 
-        def paid(**options: Any) -> dict[str, Any]:
+        def read_cost(**options: Any) -> dict[str, Any]:
             outcome = judge.run(make_rows(1, 1, 4), "openai:fake", base_url=server.openai_url,
                                 out=str(tmp_path / "r" / "x"), **options)  # fmt: skip
             result: dict[str, Any] = to_json(outcome.summary)["cost"]
             return result
 
-        assert (paid()["usd"], paid()["price"]) == (None, None)
-        by_table = paid(prices=table)
+        assert (read_cost()["usd"], read_cost()["price"]) == (None, None)
+        by_table = read_cost(prices=table)
         assert by_table["price"] == {
             "input": 1.0, "output": 2.0, "cached": 0.1, "as_of": "2026-11-01", "source": "the contract"
         }  # fmt: skip
         assert by_table["usd"] == pytest.approx(4 * (120 + 60) / 1e6)
-        assert paid(config=toml)["price"]["input"] == 3.0
-        assert paid(config=toml, prices=table)["price"]["input"] == 1.0
-        assert paid(config=toml, prices=table, price=(5, 6))["price"] == {
+        assert read_cost(config=toml)["price"]["input"] == 3.0
+        assert read_cost(config=toml, prices=table)["price"]["input"] == 1.0
+        assert read_cost(config=toml, prices=table, price=(5, 6))["price"] == {
             "input": 5.0, "output": 6.0, "cached": 5.0, "as_of": None, "source": "--price"
         }  # fmt: skip
         assert len(server.requests) == 4
         table.write_text(PRICES.replace("= 2\n", '= "two"\n'))
         with pytest.raises(InputError, match=r"mine.toml: \[\[prices\]\] row 1: output is 'two'"):
-            paid(prices=table)
+            read_cost(prices=table)
         table.write_text("currency = 'USD'")
         with pytest.raises(InputError, match=r"mine.toml: has no rows \[\[prices\]\]"):
-            paid(prices=table)
+            read_cost(prices=table)
 
 
 def test_a_budget_needs_a_price_and_a_table_is_enough(tmp_path: Path) -> None:
@@ -88,46 +92,24 @@ def test_a_budget_needs_a_price_and_a_table_is_enough(tmp_path: Path) -> None:
 # --- estimates ----------------------------------------------------------------------------------------
 
 
-def yield_snippet_rows(pairs: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Rows in Chinese and English by turns: the shipped example's sentences, put together anew."""
-    rng = random.Random(seed)
-    by_lang: dict[str, list[dict[str, Any]]] = {"zh": [], "en": []}
-    for line in Path(example()).read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        results = [
-            result for engine in record["engines"].values() if isinstance(engine, list) for result in engine
-        ]
-        by_lang["zh" if re.search("[一-鿿]", record["query"]) else "en"].append({**record, "found": results})
-    for number in range(pairs):
-        record = rng.choice(by_lang["zh" if number % 2 else "en"])
-        texts = [rng.choice(record["found"])["snippet"] for _ in range(rng.randint(1, 4))]
-        yield {
-            "query": record["query"],
-            "engine": "e",
-            "rank": number + 1,
-            "title": rng.choice(record["found"])["title"],
-            "snippet": f"{' '.join(texts)} {number}",
-        }
-
-
 def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> None:
     write_rows(tmp_path / "first.jsonl", yield_snippet_rows(80, seed=1))
     write_rows(tmp_path / "next.jsonl", yield_snippet_rows(120, seed=2))
     billing = BillingServer(reply_with_reasons, load_qwen_tokenizer())
     with LoopbackServer(billing) as server:
 
-        def ask(data: str) -> Config:
+        def configure(data: str) -> Config:
             return Config(data=str(tmp_path / data), model="openai:fake", base_url=server.openai_url,
                           depth=200, measures=("P@5",), price=(1.0, 10.0),
                           out=str(tmp_path / "r" / data))  # fmt: skip
 
-        [fresh] = pipeline.estimate(ask("first.jsonl")).assessors.values()
+        [fresh] = pipeline.estimate(configure("first.jsonl")).assessors.values()
         assert server.requests == []
-        spent = to_json(pipeline.run(ask("first.jsonl")).summary)["cost"]
+        spent = to_json(pipeline.run(configure("first.jsonl")).summary)["cost"]
         assert (fresh.calls, fresh.by_rule) == (spent["calls"], spent["calls"])
         assert fresh.prompt_tokens == pytest.approx(spent["prompt_tokens"], rel=0.05)
-        [learned] = pipeline.estimate(ask("next.jsonl")).assessors.values()
-        spent = to_json(pipeline.run(ask("next.jsonl")).summary)["cost"]
+        [learned] = pipeline.estimate(configure("next.jsonl")).assessors.values()
+        spent = to_json(pipeline.run(configure("next.jsonl")).summary)["cost"]
     assert (learned.calls, learned.by_rule, learned.learned_from) == (
         spent["calls"],
         0,
@@ -218,14 +200,14 @@ def test_the_cap_stays_when_a_server_rejects_other_parameters(tmp_path: Path) ->
         "chat_template_kwargs": "Unrecognized request argument supplied: chat_template_kwargs",
     }
 
-    def choosy(chat_request: ChatRequest) -> Reply:
+    def reject_parameters(chat_request: ChatRequest) -> Reply:
         refused = next((name for name in refusals if name in (chat_request.body or {})), None)
         if refused is None:
             return reply_with_grade(chat_request)
         error = {"message": refusals[refused], "param": refused, "code": "unsupported_parameter"}
         return Reply(status=400, body=json.dumps({"error": error}))
 
-    billing = BillingServer(choosy)
+    billing = BillingServer(reject_parameters)
     with LoopbackServer(billing) as server:
         outcome = judge.run(make_rows(1, 1, 6), "openai:m", base_url=server.openai_url,
                             out=str(tmp_path / "r" / "x"))  # fmt: skip
@@ -240,13 +222,13 @@ def test_a_snippet_that_makes_a_model_think_for_ever_costs_no_more_than_the_cap(
     cases = [case for case in map(json.loads, lines) if case["attack_type"] == "overthink"]
     assert len(cases) >= 2
 
-    def thinker(request: ChatRequest) -> Reply:
+    def think_to_the_limit(request: ChatRequest) -> Reply:
         """Reply after 100,000 tokens of thinking, or as many as the request allows."""
         most, thinking = read_caps(request)
         assert isinstance(most, int)
         return Reply(text="w" * min(most, 100_000 if thinking is not False else 400), finish_reason="length")
 
-    billing = BillingServer(thinker)
+    billing = BillingServer(think_to_the_limit)
     rows = [{"query": case["query"], "engine": "e", "snippet": case["snippet"]} for case in cases]
     with LoopbackServer(billing) as server:
         outcome = judge.run(rows, "openai:m", base_url=server.openai_url, max_tokens=256,
@@ -259,31 +241,9 @@ def test_a_snippet_that_makes_a_model_think_for_ever_costs_no_more_than_the_cap(
 # --- the ledger ---------------------------------------------------------------------------------------
 
 
-def reply_with_faults(request: ChatRequest) -> Reply:
-    """Fails first attempts in every way that there is, a tenth of the prompts each; then it answers."""
-    kind = hash_prompt(request) % 12
-    good = reply_with_grade(request)
-    if kind == 4:
-        return Reply(text='{"reason": "unfin', finish_reason="content_filter")
-    if kind == 5:
-        return Reply(text="I can't", message={"role": "assistant", "content": None, "refusal": "I can't"})
-    if request.attempt > 1:
-        return good
-    failures = {
-        0: Reply(status=500, body="{}"),
-        1: Reply(status=429, headers={"retry-after": "0.05"}, body='{"error": {"message": "slow down"}}'),
-        2: Reply(text=good.text, cut=True),
-        3: Reply(text=good.text, reset=True),
-        6: Reply(text="no verdict here"),
-        7: Reply(text=good.text, usage=None),
-        8: Reply(status=400, body='{"error": {"code": "data_inspection_failed", "message": "no"}}'),
-    }
-    return failures.get(kind, good)
-
-
 @pytest.mark.parametrize("wire", ["openai", "dashscope"])
 def test_the_summary_has_the_counts_of_the_server_with_failed_calls(tmp_path: Path, wire: str) -> None:
-    billing = BillingServer(reply_with_faults)
+    billing = BillingServer(fail_first_attempts)
     with LoopbackServer(billing) as server:
         url = server.openai_url if wire == "openai" else server.dashscope_url
         outcome = judge.run(make_rows(6, 2, 10), f"{wire}:m", base_url=url, price=(1.0, 2.0), concurrency=16,

@@ -158,11 +158,11 @@ def test_the_exit_code_is_that_of_the_night_when_the_output_is_a_closed_pipe(wir
 
 
 def test_other_queries_are_not_compared(frozen: NightlyProject) -> None:
-    def ask_otherwise(row: dict[str, Any]) -> None:
+    def reword_query(row: dict[str, Any]) -> None:
         if row["query_id"] not in ("q0", "q1", "q2"):
             row["query"] += " in another way"
 
-    result = frozen.night(frozen.dawn(worse=4.0, edit=ask_otherwise))
+    result = frozen.night(frozen.dawn(worse=4.0, edit=reword_query))
     assert (result["status"], result["exit"]) == ("queries changed", 3)
     assert (result["query_drift"]["shared"], result["query_drift"]["new"], result["query_drift"]["gone"]) == (
         3,

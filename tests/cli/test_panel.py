@@ -164,10 +164,10 @@ def test_a_key_in_a_member_s_address_is_refused(tmp_path: Path) -> None:
 def test_another_model_in_the_replies_of_a_member_is_reported(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 3)), tmp_path / "runs" / "two"
 
-    def swapped(request: ChatRequest) -> Reply:
+    def reply_with_two_models(request: ChatRequest) -> Reply:
         return Reply(text=reply_with_grade(request).text, model=f"m-{request.number % 2}")
 
-    with LoopbackServer(reply_with_grade) as one, LoopbackServer(swapped) as other:
+    with LoopbackServer(reply_with_grade) as one, LoopbackServer(reply_with_two_models) as other:
         result = command(
             "run", data, "-m", f"openai:a@{one.openai_url}", "-m", f"openai:b@{other.openai_url}",
             "--out", out, "--concurrency", 1,
@@ -224,10 +224,10 @@ def test_the_prompt_is_the_same_for_all_members(tmp_path: Path) -> None:
 def test_members_without_verdicts_give_no_order(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 3)), tmp_path / "runs" / "two"
 
-    def mute(request: ChatRequest) -> Reply:
+    def reply_unless_mute(request: ChatRequest) -> Reply:
         return Reply(text="") if (request.body or {})["model"] == "mute" else reply_with_grade(request)
 
-    with LoopbackServer(mute) as server:
+    with LoopbackServer(reply_unless_mute) as server:
         result = command(
             "run", data, "-m", "openai:a", "-m", "openai:mute", "--base-url", server.openai_url, "--out", out
         )

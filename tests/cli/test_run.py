@@ -98,11 +98,11 @@ def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: P
 def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 3))
 
-    def wavering(request: ChatRequest) -> Reply:
+    def reply_with_attempt(request: ChatRequest) -> Reply:
         return Reply(text=json.dumps({"reason": "r", "grade": request.attempt}))
 
     out = tmp_path / "runs" / "one"
-    with LoopbackServer(wavering) as server:
+    with LoopbackServer(reply_with_attempt) as server:
         result = command(*make_words(data, server), "--repeats", 3, "--out", out)
         assert result.returncode == 0, result.stderr
         assert len(server.requests) == 9
@@ -132,7 +132,7 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 5))
     kinds = {1: "content_filter", 2: "malformed", 3: "server_error"}
 
-    def troubled(chat_request: ChatRequest) -> Reply:
+    def reply_with_faults(chat_request: ChatRequest) -> Reply:
         rank = int(re.search(r"text 0\.0\.(\d)", chat_request.prompt)[1])  # type: ignore[index]
         if rank == 1:
             return Reply(status=400, body='{"error": {"code": "content_filter", "message": "filtered"}}')
@@ -143,7 +143,7 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
         return reply_with_grade(chat_request)
 
     out = tmp_path / "runs" / "one"
-    with LoopbackServer(troubled) as server:
+    with LoopbackServer(reply_with_faults) as server:
         completed = command(*make_words(data, server), "--out", out, *SURE)
         assert completed.returncode == 3
         assert len(server.requests) == 6  # one re-ask, for the unreadable reply alone
@@ -518,11 +518,11 @@ def test_a_password_in_an_address_is_refused_and_kept_out_of_files(tmp_path: Pat
 def test_without_judgments_the_range_is_wide_and_reported(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(4, 2, 3))
 
-    def deaf(request: ChatRequest) -> Reply:
+    def reject_one_query(request: ChatRequest) -> Reply:
         refused = Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
         return refused if "text 3." in request.prompt else reply_with_grade(request)
 
-    with LoopbackServer(deaf) as server:
+    with LoopbackServer(reject_one_query) as server:
         result = command(*make_words(data, server), "--out",
                        tmp_path / "r" / "x")  # fmt: skip
     cell = read_results(tmp_path / "r" / "x")["summary"]["engines"]["engine0"]["measures"]["P@5"]

@@ -131,13 +131,13 @@ def test_replies_that_need_repair_or_cannot_be_read_are_counted(configure: Calla
 
 
 def test_a_server_that_fails_leaves_no_result(configure: Callable[..., Config], tmp_path: Path) -> None:
-    def failing(request: ChatRequest) -> Reply:
+    def fail_each_tenth(request: ChatRequest) -> Reply:
         return Reply(status=500, body="{}") if request.number % 10 == 0 else assessors.sound(request)
 
-    def refusing(_: ChatRequest) -> Reply:
+    def refuse_account(_: ChatRequest) -> Reply:
         return Reply(status=401, body='{"error": {"message": "no"}}')
 
-    for answer in (failing, refusing):
+    for answer in (fail_each_tenth, refuse_account):
         with LoopbackServer(answer) as server, pytest.raises(RunIncomplete, match="the same command"):
             run_selftest(configure(server))
         assert not list(tmp_path.glob("runs/selftests/*.json"))
@@ -173,14 +173,14 @@ def test_the_result_is_beside_the_scores_of_the_assessor(tmp_path: Path) -> None
 
 
 def test_other_parameters_are_another_assessor_and_another_day_is_not(tmp_path: Path) -> None:
-    def identity(**options: Any) -> str:
+    def find_assessor_id(**options: Any) -> str:
         out = tmp_path / "runs" / f"{len(list(tmp_path.glob('runs/*')))}"
         result = to_json(judge.run(ROWS, "lexical", out=str(out), **options).summary)["selftest"]
         return str(next(iter(result.values()))["id"])
 
-    usual = identity()
-    assert identity(as_of="2026-05-01") == identity(concurrency=3) == usual
-    assert len({usual, identity(scale="binary"), identity(lang="zh")}) == 3
+    usual = find_assessor_id()
+    assert find_assessor_id(as_of="2026-05-01") == find_assessor_id(concurrency=3) == usual
+    assert len({usual, find_assessor_id(scale="binary"), find_assessor_id(lang="zh")}) == 3
 
 
 def test_the_command_prints_its_cost_and_its_result(tmp_path: Path) -> None:

@@ -112,12 +112,12 @@ def test_a_full_disk_behind_the_output_is_one_line_and_code_3(
 @needs_full
 def test_a_run_is_complete_when_its_output_cannot_be_written(tmp_path: Path) -> None:
     words = ("run", example.path(), "-m", "lexical", "--out", tmp_path / "runs" / "x")
-    printed = tmp_path / "printed"
-    with FULL.open("wb") as full, printed.open("w") as file:
+    print_encoded = tmp_path / "printed"
+    with FULL.open("wb") as full, print_encoded.open("w") as file:
         assert run_on_streams(*words, stdout=full.fileno())[0] == 3
         assert (tmp_path / "runs" / "x" / "report.html").exists()
         assert run_on_streams(*words, stdout=file.fileno(), stderr=full.fileno())[0] == 0
-    assert "MAP@10" in printed.read_text(encoding="utf-8")
+    assert "MAP@10" in print_encoded.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("closed", ["1", "2"])
@@ -137,7 +137,7 @@ def test_letters_that_the_output_does_not_have_are_escaped(encoding: str, tmp_pa
     rows = [{**row, "engine": "bing🙂", "query_id": "🙂"} for row in make_rows(1, 1, 2)]
     data = write_rows(tmp_path / "d.jsonl", rows)
 
-    def printed(*words: object) -> tuple[int, str, str]:
+    def print_encoded(*words: object) -> tuple[int, str, str]:
         """Run the command line on streams as Python opens them for PYTHONIOENCODING."""
         name, _, errors = encoding.partition(":")
         out = io.TextIOWrapper(io.BytesIO(), name, errors or "strict")
@@ -147,10 +147,10 @@ def test_letters_that_the_output_does_not_have_are_escaped(encoding: str, tmp_pa
             stream.seek(0)
         return code, out.read(), err.read()
 
-    code, stdout, stderr = printed("run", data, "-m", "lexical", "--out", tmp_path / "r" / "x")
+    code, stdout, stderr = print_encoded("run", data, "-m", "lexical", "--out", tmp_path / "r" / "x")
     assert (code, "\\U0001f642" in stdout) == (0, True), stderr
-    code, stdout, stderr = printed("show", tmp_path / "r" / "x", "--query", "🙂")
+    code, stdout, stderr = print_encoded("show", tmp_path / "r" / "x", "--query", "🙂")
     assert (code, "\\U0001f642" in stdout) == (0, True), stderr
-    code, stdout, stderr = printed("show", tmp_path / "r" / "x", "--query", "🙂🙂")
+    code, stdout, stderr = print_encoded("show", tmp_path / "r" / "x", "--query", "🙂🙂")
     assert code == 2
     assert "has no query '\\U0001f642\\U0001f642'" in stderr

@@ -115,11 +115,11 @@ def test_the_error_of_most_pairs_is_reported_and_stored(tmp_path: Path) -> None:
 
 
 def test_a_few_failures_are_reported_of_a_run_with_enough_grades(tmp_path: Path) -> None:
-    def picky(request: ChatRequest) -> Reply:
+    def reject_one_pair(request: ChatRequest) -> Reply:
         body = json.dumps({"error": {"message": "an odd pair"}})
         return Reply(status=400, body=body) if "text 0.0.1 " in request.prompt else reply_with_grade(request)
 
-    with LoopbackServer(picky) as server:
+    with LoopbackServer(reject_one_pair) as server:
         result = run_with_short_wait(tmp_path, server.openai_url, "--min-coverage", 0.9)
     assert result.returncode == 0, result.stderr
     told = "not every pair has a grade (1 of 1 failed with 'bad_request': HTTP 400: an odd pair)"

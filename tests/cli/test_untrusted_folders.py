@@ -107,12 +107,12 @@ def test_a_file_that_fails_leaves_the_old_one_and_nothing_beside_it(tmp_path: Pa
     path = tmp_path / "scores.csv"
     path.write_text("old", encoding="utf-8")
 
-    def broken() -> Iterator[str]:
+    def yield_and_fail() -> Iterator[str]:
         yield "new"
         raise OSError("no more")
 
     with pytest.raises(OSError, match="no more"):
-        write_file(path, broken())
+        write_file(path, yield_and_fail())
     assert path.read_text(encoding="utf-8") == "old"
     assert list_files(tmp_path) == [Path("scores.csv")]
 

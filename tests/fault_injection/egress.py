@@ -100,13 +100,19 @@ def _make_arguments(root: Path, wire: str, url: str) -> tuple[str, ...]:
 
 def _environment(root: Path) -> dict[str, str]:
     # No opt-outs: the run itself has to turn telemetry off. The keys would let the libraries send it.
-    kept = {
+    environment = {
         name: value for name, value in os.environ.items() if not re.search("OPT_OUT|TRACING|TELEMETRY", name)
     }
     keys = dict.fromkeys(
         ("OPENAI_API_KEY", "DASHSCOPE_API_KEY", "LANGSMITH_API_KEY", "CONFIDENT_API_KEY"), "key"
     )
-    return {**kept, **keys, "HOME": str(root), "LANGSMITH_TRACING": "true", "PYTHONPATH": str(Path.cwd())}
+    return {
+        **environment,
+        **keys,
+        "HOME": str(root),
+        "LANGSMITH_TRACING": "true",
+        "PYTHONPATH": str(Path.cwd()),
+    }
 
 
 def main() -> int:

@@ -21,9 +21,15 @@ from judge.assess.progress import NullProgress
 from judge.records import Usage
 from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
-from tests.cli.test_money import reply_with_faults, yield_snippet_rows
 from tests.fault_injection.table import Figure, make_parser, print_figures
-from tests.support.billing_server import BillingServer, hash_prompt, load_qwen_tokenizer, reply_with_reasons
+from tests.support.billing_server import (
+    BillingServer,
+    fail_first_attempts,
+    hash_prompt,
+    load_qwen_tokenizer,
+    reply_with_reasons,
+    yield_snippet_rows,
+)
 from tests.support.factories import make_rows, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -127,7 +133,7 @@ def measure_ledger(folder: Path, pairs: int) -> Iterator[Figure]:
     folder.mkdir()
     data = write_rows(folder / "d.jsonl", make_rows(pairs // 10, 1, 10))
     for wire in ("openai", "dashscope"):
-        billing = BillingServer(reply_with_faults)
+        billing = BillingServer(fail_first_attempts)
         with LoopbackServer(billing, record=False) as server:
             url = server.openai_url if wire == "openai" else server.dashscope_url
             result = to_json(_run(folder / wire / "x", data, url, model=f"{wire}:m", attempts=20).summary)[

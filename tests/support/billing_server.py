@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from judge.example import path as example
 from judge.records import Usage
+from tests.support.factories import reply_with_grade
 from tests.support.fake_server import ChatRequest, Reply
 
 #: Tokens that Qwen's chat template adds to each message, and before the answer.
@@ -101,3 +106,49 @@ def _add_usage(one: Usage, other: Usage) -> Usage:
         prompt_tokens=one.prompt_tokens + other.prompt_tokens,
         completion_tokens=one.completion_tokens + other.completion_tokens,
     )
+
+
+def fail_first_attempts(request: ChatRequest) -> Reply:
+    """Fail by the hash of the prompt: in seven ways the first request, in two ways every request."""
+    kind = hash_prompt(request) % 12
+    good = reply_with_grade(request)
+    if kind == 4:
+        return Reply(text='{"reason": "unfin', finish_reason="content_filter")
+    if kind == 5:
+        return Reply(text="I can't", message={"role": "assistant", "content": None, "refusal": "I can't"})
+    if request.attempt > 1:
+        return good
+    failures = {
+        0: Reply(status=500, body="{}"),
+        1: Reply(status=429, headers={"retry-after": "0.05"}, body='{"error": {"message": "slow down"}}'),
+        2: Reply(text=good.text, cut=True),
+        3: Reply(text=good.text, reset=True),
+        6: Reply(text="no verdict here"),
+        7: Reply(text=good.text, usage=None),
+        8: Reply(status=400, body='{"error": {"code": "data_inspection_failed", "message": "no"}}'),
+    }
+    return failures.get(kind, good)
+
+
+def yield_snippet_rows(pairs: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield rows in Chinese and English by turns, with random snippets of the shipped example."""
+    rng = random.Random(seed)
+    by_lang: dict[str, list[dict[str, Any]]] = {"zh": [], "en": []}
+    for line in Path(example()).read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        results = [
+            result for engine in record["engines"].values() if isinstance(engine, list) for result in engine
+        ]
+        by_lang["zh" if re.search("[一-鿿]", record["query"]) else "en"].append(
+            {**record, "results": results}
+        )
+    for number in range(pairs):
+        record = rng.choice(by_lang["zh" if number % 2 else "en"])
+        texts = [rng.choice(record["results"])["snippet"] for _ in range(rng.randint(1, 4))]
+        yield {
+            "query": record["query"],
+            "engine": "e",
+            "rank": number + 1,
+            "title": rng.choice(record["results"])["title"],
+            "snippet": f"{' '.join(texts)} {number}",
+        }
