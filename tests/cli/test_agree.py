@@ -37,14 +37,14 @@ Judged = Mapping[str, Any]
 
 def make_unfair_rows(queries: int) -> list[dict[str, Any]]:
     """Return rows whose snippets state the grade of people: baidu's are warm, and worse than they seem."""
-    chance = random.Random(0)
+    rng = random.Random(0)
     return [
         {
             "query_id": f"q{query}",
             "query": f"question {query}",
             "engine": engine,
             "rank": rank,
-            "snippet": f"text {query}.{rank} grade={chance.choice(grades)}{tone}",
+            "snippet": f"text {query}.{rank} grade={rng.choice(grades)}{tone}",
         }
         for query in range(queries)
         for engine, grades, tone in (("bing", (0, 1, 2, 3), ""), ("baidu", (0, 1, 2), " and warm"))
@@ -66,7 +66,7 @@ def read_stated_grade(snippet: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def unfair(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def unfair_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run of 120 queries whose model favours baidu."""
     folder = tmp_path_factory.mktemp("unfair")
     out = folder / "runs" / "x"
@@ -78,7 +78,7 @@ def unfair(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run of six queries, two engines and four results each, with the stated grades."""
     folder = tmp_path_factory.mktemp("plain")
     out = folder / "runs" / "x"
@@ -136,10 +136,10 @@ def run_refused(*words: object) -> str:
     return result.stderr.removeprefix("judge: ").removesuffix("\n")
 
 
-def test_a_run_s_own_grades_agree_with_it_wholly(plain: Path) -> None:
-    text = run_agree(plain, "--qrels", plain / "qrels.txt")
+def test_a_run_s_own_grades_agree_with_it_wholly(plain_run: Path) -> None:
+    text = run_agree(plain_run, "--qrels", plain_run / "qrels.txt")
     assert "they agree very well: the same on 100.0% of the pairs, kappa 1.000" in text
-    result = read_agreement(plain)
+    result = read_agreement(plain_run)
     for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
         assert result[name] == {"value": 1, "ci95": [1, 1]}
     # Six queries without a difference do not exclude one on other queries.
@@ -152,25 +152,25 @@ def test_a_run_s_own_grades_agree_with_it_wholly(plain: Path) -> None:
         assert order["people"] == order["assessor"]
 
 
-def test_documents_and_snippets_are_two_names_of_one_label(plain: Path, tmp_path: Path) -> None:
-    by_document = judge.agree(plain, plain / "qrels.txt")
-    path = write_labels(tmp_path / "qrels.txt", read_judgments(plain), lambda each: each["grade"])
-    assert judge.agree(plain, path) == by_document
+def test_documents_and_snippets_are_two_names_of_one_label(plain_run: Path, tmp_path: Path) -> None:
+    by_document = judge.agree(plain_run, plain_run / "qrels.txt")
+    path = write_labels(tmp_path / "qrels.txt", read_judgments(plain_run), lambda each: each["grade"])
+    assert judge.agree(plain_run, path) == by_document
 
 
-def test_the_file_holds_what_is_printed(plain: Path, tmp_path: Path) -> None:
+def test_the_file_holds_what_is_printed(plain_run: Path, tmp_path: Path) -> None:
     path = write_labels(
-        tmp_path / "labels.csv", read_judgments(plain)[::2], lambda each: (each["grade"] + 1) // 2 + 1
+        tmp_path / "labels.csv", read_judgments(plain_run)[::2], lambda each: (each["grade"] + 1) // 2 + 1
     )
-    text = run_agree(plain, "--qrels", path)
-    result = read_agreement(plain)
+    text = run_agree(plain_run, "--qrels", path)
+    result = read_agreement(plain_run)
     assert f"{result['kappa_relevant']['value']:.3f}" in text
     for name in ("kappa", "alpha", "bias", "precision"):
         assert f"{result[name]['value']:.4f}" in text
     assert f"{result['orders']['nDCG@10']['tau']['value']:.4f}" in text
     assert f"24 pairs of {result['queries']} queries" in text
-    assert json.loads(run_agree(plain, "--qrels", path, "--json")) == result
-    assert to_json(judge.agree(plain, path)) == result
+    assert json.loads(run_agree(plain_run, "--qrels", path, "--json")) == result
+    assert to_json(judge.agree(plain_run, path)) == result
 
 
 def test_a_table_by_hand(tmp_path: Path) -> None:
@@ -203,8 +203,8 @@ def test_a_table_by_hand(tmp_path: Path) -> None:
     assert result["same_verdict"]["value"] == pytest.approx(5 / 6)
     assert result["bias"]["value"] == pytest.approx(-3 / 6)
     # Agreement by chance on the grades: people 1 1 1 3, the assessor 2 1 1 2 of 6.
-    chance = (1 * 2 + 1 * 1 + 1 * 1 + 3 * 2) / 36
-    assert result["kappa"]["value"] == pytest.approx((1 / 2 - chance) / (1 - chance))
+    rng = (1 * 2 + 1 * 1 + 1 * 1 + 3 * 2) / 36
+    assert result["kappa"]["value"] == pytest.approx((1 / 2 - rng) / (1 - rng))
 
 
 def list_first_words(run: Path) -> list[str]:
@@ -219,14 +219,14 @@ def list_first_words(run: Path) -> list[str]:
     return [shown[each["snippet_id"]] for each in read_judgments(run)]
 
 
-def test_labels_about_nothing_are_counted(plain: Path, tmp_path: Path) -> None:
-    path = write_labels(tmp_path / "labels.csv", read_judgments(plain), lambda each: each["grade"])
+def test_labels_about_nothing_are_counted(plain_run: Path, tmp_path: Path) -> None:
+    path = write_labels(tmp_path / "labels.csv", read_judgments(plain_run), lambda each: each["grade"])
     with path.open("a") as file:
         file.write("q0,nothing,1\nelsewhere,nothing,2\n")
-    text = run_agree(plain, "--qrels", path)
+    text = run_agree(plain_run, "--qrels", path)
     assert "ignored: 2 labels match no pair of this run" in text
-    assert read_agreement(plain)["unmatched_labels"] == 2
-    assert read_agreement(plain)["kappa"]["value"] == 1
+    assert read_agreement(plain_run)["unmatched_labels"] == 2
+    assert read_agreement(plain_run)["kappa"]["value"] == 1
 
 
 @pytest.mark.parametrize(
@@ -241,54 +241,54 @@ def test_labels_about_nothing_are_counted(plain: Path, tmp_path: Path) -> None:
     ],
 )
 def test_labels_that_can_t_be_used_are_refused_by_line(
-    plain: Path, tmp_path: Path, content: str, says: str
+    plain_run: Path, tmp_path: Path, content: str, says: str
 ) -> None:
-    before = read_files(plain)
+    before = read_files(plain_run)
     path = tmp_path / "labels"
     path.write_text(content)
-    text = run_refused(plain, "--qrels", path)
+    text = run_refused(plain_run, "--qrels", path)
     assert says in text
     assert "\x1b" not in text
-    assert read_files(plain) == before
+    assert read_files(plain_run) == before
 
 
 def read_files(run: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
 
 
-def test_invalid_options_are_refused(plain: Path, unfair: Path, tmp_path: Path) -> None:
-    path = write_labels(tmp_path / "labels.csv", read_judgments(plain), lambda each: each["grade"])
-    high = write_labels(tmp_path / "high.csv", read_judgments(plain), lambda each: each["grade"] + 1)
-    assert "--qrels FILE" in run_refused(plain)
-    assert "5.json: no such file" in run_refused(plain, "--qrels", path, "--plan", 5)
-    assert "--plan is 'x y'" in run_refused(plain, "--plan", "x", "--plan", "y")
-    top = next(at for at, each in enumerate(read_judgments(plain), start=2) if each["grade"] == 3)
-    text = run_refused(plain, "--qrels", high)
+def test_invalid_options_are_refused(plain_run: Path, unfair_run: Path, tmp_path: Path) -> None:
+    path = write_labels(tmp_path / "labels.csv", read_judgments(plain_run), lambda each: each["grade"])
+    high = write_labels(tmp_path / "high.csv", read_judgments(plain_run), lambda each: each["grade"] + 1)
+    assert "--qrels FILE" in run_refused(plain_run)
+    assert "5.json: no such file" in run_refused(plain_run, "--qrels", path, "--plan", 5)
+    assert "--plan is 'x y'" in run_refused(plain_run, "--plan", "x", "--plan", "y")
+    top = next(at for at, each in enumerate(read_judgments(plain_run), start=2) if each["grade"] == 3)
+    text = run_refused(plain_run, "--qrels", high)
     assert text == f"{high}:{top}: has grade 4; the graded scale ends at 3"
-    text = run_refused(plain, "--qrels", path, "--labels-scale", "binary")
+    text = run_refused(plain_run, "--qrels", path, "--labels-scale", "binary")
     assert "has grade 2; the binary scale ends at 1" in text
-    assert "--labels-scale is 'odd'" in run_refused(plain, "--qrels", path, "--labels-scale", "odd")
-    assert "no measure 'foo'" in run_refused(plain, "--qrels", path, "--measure", "foo")
-    assert "measures that do: nDCG@10" in run_refused(plain, "--qrels", path, "--measure", "nDCG@7")
+    assert "--labels-scale is 'odd'" in run_refused(plain_run, "--qrels", path, "--labels-scale", "odd")
+    assert "no measure 'foo'" in run_refused(plain_run, "--qrels", path, "--measure", "foo")
+    assert "measures that do: nDCG@10" in run_refused(plain_run, "--qrels", path, "--measure", "nDCG@7")
     assert "finished run" in run_refused(tmp_path / "none", "--qrels", path)
-    text = run_refused(plain, "--qrels", path, "--qrels", high)
+    text = run_refused(plain_run, "--qrels", path, "--qrels", high)
     assert text == "--qrels takes one file, and there are 2; put all labels in one"
-    assert run_refused(plain, "--qrels", tmp_path / "none") == f"{tmp_path / 'none'}: no such file"
+    assert run_refused(plain_run, "--qrels", tmp_path / "none") == f"{tmp_path / 'none'}: no such file"
     for count in (0, -1, 7):
         assert f"a plan of {count} queries can't be drawn: the run has 6" in run_refused(
-            plain, "--plan", count
+            plain_run, "--plan", count
         )
-    assert not (plain / "labels.csv").exists()
-    assert "none of 48 labels is about this run" in run_refused(unfair, "--qrels", path)
+    assert not (plain_run / "labels.csv").exists()
+    assert "none of 48 labels is about this run" in run_refused(unfair_run, "--qrels", path)
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def graded_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return judge_by_lexical_floor(tmp_path_factory.mktemp("graded"), "graded")
 
 
 @pytest.fixture(scope="module")
-def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def binary_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return judge_by_lexical_floor(tmp_path_factory.mktemp("binary"), "binary")
 
 
@@ -300,26 +300,26 @@ def judge_by_lexical_floor(folder: Path, scale: str, rows: list[dict[str, Any]] 
 
 def make_worded_rows() -> list[dict[str, Any]]:
     """Return rows whose snippets have more or fewer of the query's words."""
-    chance = random.Random(1)
+    rng = random.Random(1)
     filler = ["anaemia", "puppy", "signs", "gums", "food", "walk", "cat"]
     return [
         {
             "query_id": f"q{query}", "query": "signs of anaemia in a puppy", "engine": engine, "rank": rank,
-            "snippet": " ".join(chance.choices(filler, k=7)),
+            "snippet": " ".join(rng.choices(filler, k=7)),
         }
         for query in range(8) for engine in ("a", "b", "c") for rank in (1, 2, 3, 4)
     ]  # fmt: skip
 
 
 def test_grades_and_yes_or_no_are_compared_as_relevant_or_not(
-    graded: Path, binary: Path, tmp_path: Path
+    graded_run: Path, binary_run: Path, tmp_path: Path
 ) -> None:
     """The lexical floor says yes from grade 2 on, so that the grades of each run agree with the other."""
-    as_grades = write_labels(tmp_path / "grades.csv", read_judgments(graded), lambda each: each["grade"])
+    as_grades = write_labels(tmp_path / "grades.csv", read_judgments(graded_run), lambda each: each["grade"])
     as_words = write_labels(
-        tmp_path / "words.csv", read_judgments(binary), lambda each: "是" if each["grade"] else "no"
+        tmp_path / "words.csv", read_judgments(binary_run), lambda each: "是" if each["grade"] else "no"
     )
-    for run, path, theirs in ((binary, as_grades, "graded"), (graded, as_words, "binary")):
+    for run, path, theirs in ((binary_run, as_grades, "graded"), (graded_run, as_words, "binary")):
         output = run_agree(run, "--qrels", path)
         result = read_agreement(run)
         assert result["people_scale"] == theirs
@@ -332,17 +332,19 @@ def test_grades_and_yes_or_no_are_compared_as_relevant_or_not(
             assert each["bias"]["value"] == 0
 
 
-def test_the_labels_scale_is_the_run_s_unless_said(graded: Path, tmp_path: Path) -> None:
+def test_the_labels_scale_is_the_run_s_unless_said(graded_run: Path, tmp_path: Path) -> None:
     """Labels of 0 and 1 are grades here, not yes and no."""
-    path = write_labels(tmp_path / "labels.csv", read_judgments(graded), lambda each: min(each["grade"], 1))
-    text = run_agree(graded, "--qrels", path)
+    path = write_labels(
+        tmp_path / "labels.csv", read_judgments(graded_run), lambda each: min(each["grade"], 1)
+    )
+    text = run_agree(graded_run, "--qrels", path)
     assert "no label is above 1; if people said yes or no, add --labels-scale binary" in text
-    result = read_agreement(graded)
+    result = read_agreement(graded_run)
     assert (result["people_scale"], len(result["confusion"])) == ("graded", 4)
     assert result["bias"]["value"] > 0
     assert result["recall"] == {"value": None, "ci95": None, "why": "people call nothing relevant"}
-    told = json.loads(run_agree(graded, "--qrels", path, "--labels-scale", "binary", "--json"))
-    assert (told["people_scale"], told["bias"]["value"]) == ("binary", None)
+    agreement = json.loads(run_agree(graded_run, "--qrels", path, "--labels-scale", "binary", "--json"))
+    assert (agreement["people_scale"], agreement["bias"]["value"]) == ("binary", None)
 
 
 def test_a_single_grade_on_both_sides_has_a_result(tmp_path: Path) -> None:
@@ -356,25 +358,25 @@ def test_a_single_grade_on_both_sides_has_a_result(tmp_path: Path) -> None:
     assert read_agreement(run)["kappa_relevant"]["value"] is None
 
 
-def test_a_plan_is_filled_in_and_read_back(plain: Path, tmp_path: Path) -> None:
+def test_a_plan_is_filled_in_and_read_back(plain_run: Path, tmp_path: Path) -> None:
     path = tmp_path / "plan.csv"
-    rows = make_plan(plain, path, 5)
+    rows = make_plan(plain_run, path, 5)
     assert len({row["query_id"] for row in rows}) == 5
     assert len(rows) == 5 * 8
     assert {row["grade"] for row in rows} == {""}
-    assert "holds no label" in run_refused(plain, "--qrels", path)
-    run_agree(plain, "--qrels", fill_plan(path))
-    result = read_agreement(plain)
+    assert "holds no label" in run_refused(plain_run, "--qrels", path)
+    run_agree(plain_run, "--qrels", fill_plan(path))
+    result = read_agreement(plain_run)
     assert (result["pairs"], result["wholly_labelled_queries"], result["unmatched_labels"]) == (40, 5, 0)
     assert result["kappa"]["value"] == 1
     filled = path.read_bytes()
-    assert "people's labels may be in it" in run_refused(plain, "--plan", 5, "--out", path)
+    assert "people's labels may be in it" in run_refused(plain_run, "--plan", 5, "--out", path)
     assert path.read_bytes() == filled
 
 
-def test_a_plan_lies_in_the_run_s_folder_unless_said(plain: Path, tmp_path: Path) -> None:
+def test_a_plan_lies_in_the_run_s_folder_unless_said(plain_run: Path, tmp_path: Path) -> None:
     run = tmp_path / "copy"
-    shutil.copytree(plain, run)
+    shutil.copytree(plain_run, run)
     output = run_agree(run, "--plan", 2)
     assert f"judge agree {run} --qrels {run / 'labels.csv'}" in output
     assert len(read_plan(run / "labels.csv")) == 2 * 8
@@ -382,19 +384,19 @@ def test_a_plan_lies_in_the_run_s_folder_unless_said(plain: Path, tmp_path: Path
     assert "no folder" in run_refused(run, "--plan", 2, "--out", tmp_path / "none" / "plan.csv")
 
 
-def test_a_smaller_plan_is_the_start_of_a_larger_one(unfair: Path, tmp_path: Path) -> None:
-    ten = make_plan(unfair, tmp_path / "ten.csv", 10)
-    five = make_plan(unfair, tmp_path / "five.csv", 5)
+def test_a_smaller_plan_is_the_start_of_a_larger_one(unfair_run: Path, tmp_path: Path) -> None:
+    ten = make_plan(unfair_run, tmp_path / "ten.csv", 10)
+    five = make_plan(unfair_run, tmp_path / "five.csv", 5)
     assert five == ten[: len(five)]
-    again = make_plan(unfair, tmp_path / "again.csv", 10)
+    again = make_plan(unfair_run, tmp_path / "again.csv", 10)
     assert again == ten
-    others = make_plan(unfair, tmp_path / "others.csv", 10, "--seed", 1)
+    others = make_plan(unfair_run, tmp_path / "others.csv", 10, "--seed", 1)
     assert {row["query_id"] for row in others} != {row["query_id"] for row in ten}
 
 
-def test_a_plan_has_no_engines_ranks_or_verdicts(unfair: Path, tmp_path: Path) -> None:
+def test_a_plan_has_no_engines_ranks_or_verdicts(unfair_run: Path, tmp_path: Path) -> None:
     path = tmp_path / "plan.csv"
-    rows = make_plan(unfair, path, 120)
+    rows = make_plan(unfair_run, path, 120)
     assert list(rows[0]) == [
         "query_id",
         "query",
@@ -424,16 +426,16 @@ def test_a_plan_has_no_engines_ranks_or_verdicts(unfair: Path, tmp_path: Path) -
     assert 25 <= top_first <= 55
 
 
-def test_a_bias_for_an_engine_is_detected_and_corrected(unfair: Path, tmp_path: Path) -> None:
-    make_plan(unfair, tmp_path / "plan.csv", 60)
-    text = run_agree(unfair, "--qrels", fill_plan(tmp_path / "plan.csv"))
-    result = read_agreement(unfair)
+def test_a_bias_for_an_engine_is_detected_and_corrected(unfair_run: Path, tmp_path: Path) -> None:
+    make_plan(unfair_run, tmp_path / "plan.csv", 60)
+    text = run_agree(unfair_run, "--qrels", fill_plan(tmp_path / "plan.csv"))
+    result = read_agreement(unfair_run)
     assert result["wholly_labelled_queries"] == 60
     assert result["engines"]["bing"]["bias"] == {"value": 0, "ci95": [0, 0]}
     assert result["engines"]["baidu"]["bias"] == {"value": 1, "ci95": [1, 1]}
     assert (result["widest_gap"]["favoured"], result["widest_gap"]["other"]) == ("baidu", "bing")
     assert "The assessor favours baidu over bing" in text
-    summary = read_summary(unfair)
+    summary = read_summary(unfair_run)
     (alone,) = [row for row in summary["comparisons"] if row["measure"] == "nDCG@3"]
     assert alone["winner"] == "baidu"
     (pair,) = result["calibration"]["nDCG@3"]["comparisons"]
@@ -444,7 +446,7 @@ def test_a_bias_for_an_engine_is_detected_and_corrected(unfair: Path, tmp_path: 
     assert "reversed" in text
     assert "People's labels reverse the assessor's order, it should be: bing > baidu" in text
     assert result["orders"]["nDCG@3"]["swapped"] == [["bing", "baidu"]]
-    text = run_agree(unfair, "--qrels", tmp_path / "plan.csv", "--measure", "P@3")
+    text = run_agree(unfair_run, "--qrels", tmp_path / "plan.csv", "--measure", "P@3")
     assert "P@3 as people's grades would give it on all 120 queries" in text
 
 
@@ -475,15 +477,15 @@ def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
     assert "ignored: 20 pairs without text, which have grade 0 by rule" in output
 
 
-def test_few_labelled_queries_give_no_correction_or_a_warning(unfair: Path, tmp_path: Path) -> None:
-    make_plan(unfair, tmp_path / "ten.csv", 10)
-    text = run_agree(unfair, "--qrels", fill_plan(tmp_path / "ten.csv"))
+def test_few_labelled_queries_give_no_correction_or_a_warning(unfair_run: Path, tmp_path: Path) -> None:
+    make_plan(unfair_run, tmp_path / "ten.csv", 10)
+    text = run_agree(unfair_run, "--qrels", fill_plan(tmp_path / "ten.csv"))
     assert "No correction of nDCG@3" in text
     assert "needs 20" in text
-    assert set(read_agreement(unfair)["calibration"]["P@3"]) == {"why"}
-    make_plan(unfair, tmp_path / "thirty.csv", 30)
-    text = run_agree(unfair, "--qrels", fill_plan(tmp_path / "thirty.csv"))
-    (warning,) = read_agreement(unfair)["calibration"]["P@3"]["warnings"]
+    assert set(read_agreement(unfair_run)["calibration"]["P@3"]) == {"why"}
+    make_plan(unfair_run, tmp_path / "thirty.csv", 30)
+    text = run_agree(unfair_run, "--qrels", fill_plan(tmp_path / "thirty.csv"))
+    (warning,) = read_agreement(unfair_run)["calibration"]["P@3"]["warnings"]
     assert "30 of 30 labelled queries" in warning
     assert "fewer than 50" in text
 
@@ -557,17 +559,19 @@ def test_control_sequences_in_run_files_are_escaped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_the_order_of_rows_and_labels_never_changes_a_byte(graded: Path, tmp_path: Path, seed: int) -> None:
-    chance = random.Random(seed)
-    kept = chance.sample(read_judgments(graded), 60)
-    people = {each["snippet_id"]: chance.randrange(4) for each in kept}
+def test_the_order_of_rows_and_labels_never_changes_a_byte(
+    graded_run: Path, tmp_path: Path, seed: int
+) -> None:
+    rng = random.Random(seed)
+    kept = rng.sample(read_judgments(graded_run), 60)
+    people = {each["snippet_id"]: rng.randrange(4) for each in kept}
     before = write_labels(tmp_path / "labels.csv", kept, lambda each: people[each["snippet_id"]])
-    judge.agree(graded, before)
-    expected = (graded / "agreement.json").read_bytes()
+    judge.agree(graded_run, before)
+    expected = (graded_run / "agreement.json").read_bytes()
     rows = make_worded_rows()
-    run = judge_by_lexical_floor(tmp_path, "graded", chance.sample(rows, len(rows)))
+    run = judge_by_lexical_floor(tmp_path, "graded", rng.sample(rows, len(rows)))
     judge.agree(
-        run, write_labels(before, chance.sample(kept, len(kept)), lambda each: people[each["snippet_id"]])
+        run, write_labels(before, rng.sample(kept, len(kept)), lambda each: people[each["snippet_id"]])
     )
     assert (run / "agreement.json").read_bytes() == expected
 
@@ -592,8 +596,8 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
     assert drawn == list(draw_queries_to_label([f"q{query}" for query in range(60)], 20 + more))
 
 
-def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain: Path, tmp_path: Path) -> None:
-    text = run_agree(plain, "--plan", 3, "--out", tmp_path / "plan.csv")
+def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain_run: Path, tmp_path: Path) -> None:
+    text = run_agree(plain_run, "--plan", 3, "--out", tmp_path / "plan.csv")
     assert "plan.csv: 3 queries; fill in" in text
     assert "in reserve" not in text
     assert "Fewer than 20 labelled queries say how far people agree, but correct no engine's scores." in text
@@ -607,11 +611,11 @@ def write_plan_labels(path: Path, grade: Callable[[dict[str, str]], object]) -> 
     return target
 
 
-def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, tmp_path: Path) -> None:
-    before = read_files(unfair)
+def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair_run: Path, tmp_path: Path) -> None:
+    before = read_files(unfair_run)
     plan, second = tmp_path / "plan.csv", tmp_path / "second.csv"
     text = run_agree(
-        unfair, "--plan-pairs", 150, "--engines", "bing", "baidu", "--measure", "P@3", "--out", plan
+        unfair_run, "--plan-pairs", 150, "--engines", "bing", "baidu", "--measure", "P@3", "--out", plan
     )
     assert "150 pairs of" in text
     assert "to compare baidu with bing by P@3" in text
@@ -629,7 +633,7 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     assert {weight for unit in design["units"] for weight in unit["weights"]} == {1 / 3, -1 / 3}
 
     result = judge.decide_order(
-        unfair, write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"])), plan
+        unfair_run, write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"])), plan
     )
     truth = [
         (read_stated_grade(row["snippet"]) >= "2") * (1 if row["engine"] == "baidu" else -1)
@@ -645,45 +649,45 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair: Path, t
     assert result.warnings == ()
 
     labelled = write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
-    text = run_agree(unfair, "--qrels", labelled, "--plan", plan)
+    text = run_agree(unfair_run, "--qrels", labelled, "--plan", plan)
     assert "People's labels reverse the assessor's order, it should be: bing > baidu" in text
-    assert json.loads(run_agree(unfair, "--qrels", labelled, "--plan", plan, "--json")) == to_json(result)
+    assert json.loads(run_agree(unfair_run, "--qrels", labelled, "--plan", plan, "--json")) == to_json(result)
 
     # A second sample makes the interval narrower; pairs of both samples are labelled once.
     words = ("--engines", "baidu", "bing", "--measure", "P@3", "--seed", 1)
-    run_agree(unfair, "--half-width", 0.1, *words, "--out", second)
+    run_agree(unfair_run, "--half-width", 0.1, *words, "--out", second)
     more = write_plan_labels(second, lambda row: read_stated_grade(row["snippet"])).read_text().splitlines()
     both = tmp_path / "both.csv"
     both.write_text("\n".join(dict.fromkeys([*labelled.read_text().splitlines(), *more])) + "\n")
-    later = judge.decide_order(unfair, both, [plan, second])
+    later = judge.decide_order(unfair_run, both, [plan, second])
     assert later.comparisons[0].labelled > 150
     assert later.comparisons[0].ci95
     assert later.comparisons[0].ci95[0] < sum(truth) / 360 < later.comparisons[0].ci95[1]
     assert "each of 2 looks has 2.50% of the 5 %: intervals are 97.50% intervals" in later.warnings[0]
     assert "made for 1 of these 2 rounds" in later.warnings[1]
-    after = read_files(unfair)
+    after = read_files(unfair_run)
     assert json.loads(after.pop("labelled_order.json")) == to_json(later)
     assert "by P@3: −0." in after.pop("report.html").decode()
     assert after.items() <= before.items()
-    (unfair / "labelled_order.json").write_text('{"schema": 2, "measure": 7}')
+    (unfair_run / "labelled_order.json").write_text('{"schema": 2, "measure": 7}')
     with pytest.raises(InputError, match="field 'measure' is 7"):
-        judge.api.rewrite_report(unfair)
-    (unfair / "labelled_order.json").unlink()
-    judge.api.rewrite_report(unfair)
+        judge.api.rewrite_report(unfair_run)
+    (unfair_run / "labelled_order.json").unlink()
+    judge.api.rewrite_report(unfair_run)
 
 
 def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
-    unfair: Path, tmp_path: Path
+    unfair_run: Path, tmp_path: Path
 ) -> None:
     plan = tmp_path / "plan.csv"
-    run_agree(unfair, "--plan-pairs", 60, "--measure", "sDCG@3", "--out", plan)
+    run_agree(unfair_run, "--plan-pairs", 60, "--measure", "sDCG@3", "--out", plan)
     unsure = {row["snippet_id"] for row in read_plan(plan)[:5]}
     sure = write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
-    full = judge.decide_order(unfair, sure, [plan]).comparisons[0]
+    full = judge.decide_order(unfair_run, sure, [plan]).comparisons[0]
     partly = write_plan_labels(
         plan, lambda row: "?" if row["snippet_id"] in unsure else read_stated_grade(row["snippet"])
     )
-    result = judge.decide_order(unfair, partly, [plan])
+    result = judge.decide_order(unfair_run, partly, [plan])
     (pair,) = result.comparisons
     assert (pair.labelled, pair.unlabelled) == (55, 5)
     assert pair.difference is not None
@@ -695,44 +699,48 @@ def test_drawn_pairs_without_a_label_are_bounded_and_too_few_are_refused(
     assert pair.ci95[1] - pair.ci95[0] > full.ci95[1] - full.ci95[0]
     assert "5 drawn pairs have no label" in result.warnings[1]
     partly.write_text(partly.read_text() + "q1,nothing,1\nq2,nowhere,1\n")
-    warnings = judge.decide_order(unfair, partly, [plan]).warnings
+    warnings = judge.decide_order(unfair_run, partly, [plan]).warnings
     assert any("ignored: 2, the first is 'nothing' of query 'q1'" in warning for warning in warnings)
     few = write_plan_labels(
         plan, lambda row: read_stated_grade(row["snippet"]) if row["snippet_id"] in unsure else ""
     )
-    assert "5 of 60 drawn pairs have a label" in run_refused(unfair, "--qrels", few, "--plan", plan)
+    assert "5 of 60 drawn pairs have a label" in run_refused(unfair_run, "--qrels", few, "--plan", plan)
 
 
-def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair: Path, plain: Path, tmp_path: Path) -> None:
+def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair_run: Path, plain_run: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.csv"
     for measure in ("nDCG@3", "AP@3", "RR@3", "ERR@3", "Success@3"):
-        text = run_refused(unfair, "--plan-pairs", 60, "--measure", measure)
+        text = run_refused(unfair_run, "--plan-pairs", 60, "--measure", measure)
         assert f"{measure} is no sum over ranks" in text
-    assert "one of --plan N" in run_refused(unfair, "--plan-pairs", 60, "--half-width", 0.1)
-    assert "name two or more" in run_refused(unfair, "--plan-pairs", 60, "--engines", "bing")
-    assert "name two or more" in run_refused(unfair, "--plan-pairs", 60, "--engines", "bing", "yahoo")
-    assert "a plan of 49 pairs is too small" in run_refused(unfair, "--plan-pairs", 49, "--measure", "P@3")
-    assert "needs more queries" in run_refused(unfair, "--half-width", 0.001, "--measure", "P@3")
-    assert "--engines and --rounds" in run_refused(unfair, "--plan", 20, "--engines", "bing", "baidu")
-    assert not (unfair / "labels.csv").exists()
-    run_agree(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
-    assert "plan.json: exists" in run_refused(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
-    labelled = write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
-    others = write_labels(tmp_path / "plain.csv", read_judgments(plain), lambda each: each["grade"])
-    assert "plan.json: engines is ('baidu', 'bing'), but it must name" in run_refused(
-        plain, "--qrels", others, "--plan", plan
+    assert "one of --plan N" in run_refused(unfair_run, "--plan-pairs", 60, "--half-width", 0.1)
+    assert "name two or more" in run_refused(unfair_run, "--plan-pairs", 60, "--engines", "bing")
+    assert "name two or more" in run_refused(unfair_run, "--plan-pairs", 60, "--engines", "bing", "yahoo")
+    assert "a plan of 49 pairs is too small" in run_refused(
+        unfair_run, "--plan-pairs", 49, "--measure", "P@3"
     )
-    assert "no rounds of one" in run_refused(unfair, "--qrels", labelled, "--plan", plan, "--plan", plan)
+    assert "needs more queries" in run_refused(unfair_run, "--half-width", 0.001, "--measure", "P@3")
+    assert "--engines and --rounds" in run_refused(unfair_run, "--plan", 20, "--engines", "bing", "baidu")
+    assert not (unfair_run / "labels.csv").exists()
+    run_agree(unfair_run, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
+    assert "plan.json: exists" in run_refused(
+        unfair_run, "--plan-pairs", 60, "--measure", "P@3", "--out", plan
+    )
+    labelled = write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
+    others = write_labels(tmp_path / "plain.csv", read_judgments(plain_run), lambda each: each["grade"])
+    assert "plan.json: engines is ('baidu', 'bing'), but it must name" in run_refused(
+        plain_run, "--qrels", others, "--plan", plan
+    )
+    assert "no rounds of one" in run_refused(unfair_run, "--qrels", labelled, "--plan", plan, "--plan", plan)
     assert "leave out --measure" in run_refused(
-        unfair, "--qrels", labelled, "--plan", plan, "--measure", "sDCG@3"
+        unfair_run, "--qrels", labelled, "--plan", plan, "--measure", "sDCG@3"
     )
 
 
 @pytest.fixture(scope="module")
-def design(unfair: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def design(unfair_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a plan of 60 pairs and its labels."""
     plan = tmp_path_factory.mktemp("design") / "plan.csv"
-    run_agree(unfair, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
+    run_agree(unfair_run, "--plan-pairs", 60, "--measure", "P@3", "--out", plan)
     write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
     return plan
 
@@ -762,7 +770,7 @@ def design(unfair: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_damaged_plan_is_refused_by_file_and_field(
-    unfair: Path, design: Path, tmp_path: Path, path: list[Any], value: object, expected: str
+    unfair_run: Path, design: Path, tmp_path: Path, path: list[Any], value: object, expected: str
 ) -> None:
     plan = tmp_path / "plan.csv"
     record = json.loads(design.with_suffix(".json").read_text())
@@ -771,29 +779,28 @@ def test_a_damaged_plan_is_refused_by_file_and_field(
         inner = inner[key]
     inner[path[-1]] = value
     plan.with_suffix(".json").write_text(json.dumps(record))
-    result = run_refused(unfair, "--qrels", design.with_name("labels-plan.csv"), "--plan", plan)
+    result = run_refused(unfair_run, "--qrels", design.with_name("labels-plan.csv"), "--plan", plan)
     assert f"plan.json: {expected}" in " ".join(result.split())
 
 
-def test_a_repeated_unit_is_refused(unfair: Path, design: Path, tmp_path: Path) -> None:
+def test_a_repeated_unit_is_refused(unfair_run: Path, design: Path, tmp_path: Path) -> None:
     record = json.loads(design.with_suffix(".json").read_text())
     record["units"][4] = record["units"][3]
     (tmp_path / "plan.json").write_text(json.dumps(record))
     words = ("--qrels", design.with_name("labels-plan.csv"), "--plan", tmp_path / "plan.csv")
-    assert "plan.json: units[4] is (" in run_refused(unfair, *words)
+    assert "plan.json: units[4] is (" in run_refused(unfair_run, *words)
 
 
 def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> None:
     from statsmodels.stats.multitest import multipletests
 
     shares = {"best": 0.7, "good": 0.65, "fair": 0.55, "poor": 0.3}
-    chance = random.Random(3)
+    rng = random.Random(3)
     rows = list_rows(
         {
             f"q{query}": {
                 engine: [
-                    f"text {query}.{engine}.{rank} grade={3 * (chance.random() < share)}"
-                    for rank in (1, 2, 3)
+                    f"text {query}.{engine}.{rank} grade={3 * (rng.random() < share)}" for rank in (1, 2, 3)
                 ]
                 for engine, share in shares.items()
             }
@@ -894,8 +901,8 @@ def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> Non
     )
     plan = tmp_path / "plan.csv"
     run_agree(run, "--plan-pairs", 1000, "--measure", "DCG@3", "--out", plan)
-    graded = write_plan_labels(plan, lambda row: 3 * int(read_stated_grade(row["snippet"])))
-    (pair,) = judge.decide_order(run, graded, [plan], "graded").comparisons
+    graded_run = write_plan_labels(plan, lambda row: 3 * int(read_stated_grade(row["snippet"])))
+    (pair,) = judge.decide_order(run, graded_run, [plan], "graded").comparisons
     assert pair.difference == pytest.approx(pair.assessor)
 
 

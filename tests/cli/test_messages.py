@@ -43,7 +43,7 @@ def test_a_closed_connection_at_an_http_address_points_to_tls(tmp_path: Path) ->
 
 
 @pytest.fixture(scope="module")
-def unjudged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_without_grades(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("unjudged")
     body = json.dumps({"error": {"message": "an odd pair"}})
     with LoopbackServer(lambda _: Reply(status=400, body=body)) as server:
@@ -52,8 +52,8 @@ def unjudged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["score", "compare"])
-def test_a_run_without_a_grade_is_one_line(name: str, unjudged: Path) -> None:
-    result = command(name, unjudged)
+def test_a_run_without_a_grade_is_one_line(name: str, run_without_grades: Path) -> None:
+    result = command(name, run_without_grades)
     assert result.returncode == 0, result.stderr
     (line,) = result.stdout.splitlines()
     assert line.startswith("nothing is judged (0 of 6), so no engine has a value; ")

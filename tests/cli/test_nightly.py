@@ -25,7 +25,7 @@ from tests.unit.nightly.projects import RULES, Judge, NightlyProject, freeze, ni
 
 
 @pytest.fixture(scope="module")
-def wired(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
+def server_project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
     """Return a project whose first night is the baseline, with a model on a real server."""
     with nightly_project(tmp_path_factory.mktemp("nights"), RULES, wire=True) as here:
         freeze(here)
@@ -33,7 +33,7 @@ def wired(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
 
 
 @pytest.fixture(scope="module")
-def frozen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
     """Return a project whose first night is the baseline."""
     with nightly_project(tmp_path_factory.mktemp("nights"), RULES) as here:
         first = here.night(here.dawn())
@@ -49,94 +49,94 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]
 
 
 @pytest.fixture(autouse=True)
-def _sound_judge(frozen: NightlyProject) -> Iterator[None]:
+def _sound_judge(project: NightlyProject) -> Iterator[None]:
     """Restore the model and its options after each test."""
     yield
-    vars(frozen.judge).update(vars(Judge()))
-    frozen.configure(RULES)
+    vars(project.judge).update(vars(Judge()))
+    project.configure(RULES)
 
 
 def test_a_night_like_the_baseline_is_fine_and_doing_it_again_costs_and_changes_nothing(
-    frozen: NightlyProject,
+    project: NightlyProject,
 ) -> None:
-    day = frozen.dawn()
-    result = frozen.night(day)
+    day = project.dawn()
+    result = project.night(day)
     assert (result["status"], result["exit"], result["reasons"]) == ("fine", 0, [])
     assert {(row["engine"], row["measure"]) for row in result["regression_test"]["rows"]} == {
         (engine, measure) for engine in ("amber", "birch", "cedar") for measure in ("AP@10", "sDCG@10")
     }
     assert result["canaries"]["compared"] == result["canaries"]["pairs"] == 64
     assert result["cost"]["calls"] >= 128
-    before = {path: path.read_bytes() for path in (frozen.nights / day).glob("*.*")}
-    calls = frozen.calls
-    assert frozen.night(day) == result
-    assert frozen.calls == calls
-    assert {path: path.read_bytes() for path in (frozen.nights / day).glob("*.*")} == before
+    before = {path: path.read_bytes() for path in (project.nights / day).glob("*.*")}
+    calls = project.calls
+    assert project.night(day) == result
+    assert project.calls == calls
+    assert {path: path.read_bytes() for path in (project.nights / day).glob("*.*")} == before
 
 
-def test_only_the_engine_that_became_worse_has_a_regression(frozen: NightlyProject) -> None:
-    result = frozen.night(frozen.dawn(worse=4.0))
+def test_only_the_engine_that_became_worse_has_a_regression(project: NightlyProject) -> None:
+    result = project.night(project.dawn(worse=4.0))
     assert (result["status"], result["exit"]) == ("regression", 1)
     blamed = {row["engine"] for row in result["regression_test"]["rows"] if row["verdict"] == "regression"}
     assert blamed == {"amber"}
     assert result["reasons"][0].startswith("amber: AP@10 fell by ")
-    again = command("nightly", frozen.toml, "--date", result["date"])
+    again = command("nightly", project.toml, "--date", result["date"])
     assert again.returncode == 1
     assert "amber" in again.stdout
 
 
-def test_a_swapped_judge_is_drift_and_its_verdicts_are_kept_apart(frozen: NightlyProject) -> None:
-    frozen.judge.swapped = 0.4
-    shared = frozen.nights / "verdicts.sqlite"
+def test_a_swapped_judge_is_drift_and_its_verdicts_are_kept_apart(project: NightlyProject) -> None:
+    project.judge.swapped = 0.4
+    shared = project.nights / "verdicts.sqlite"
     known = verdicts(shared)
-    day = frozen.dawn(worse=4.0)
-    result = frozen.night(day)
+    day = project.dawn(worse=4.0)
+    result = project.night(day)
     assert (result["status"], result["exit"]) == ("assessor drift", 3)
     assert (result["regression_test"]["ran"], result["regression_test"]["rows"]) == (False, [])
     assert "canaries have another grade" in result["reasons"][0]
     assert verdicts(shared) == known
-    apart = frozen.nights / day / result["quarantined_store"]
-    assert apart.parent.resolve() == frozen.nights
+    apart = project.nights / day / result["quarantined_store"]
+    assert apart.parent.resolve() == project.nights
     # No verdict of the earlier model is among those of this one.
     assert verdicts(apart) == result["judged"]
-    later = frozen.night(frozen.dawn())
-    assert (frozen.nights / later["date"] / later["quarantined_store"]).resolve() == apart.resolve()
-    frozen.judge.swapped = 0.0
-    back = frozen.night(frozen.dawn())
+    later = project.night(project.dawn())
+    assert (project.nights / later["date"] / later["quarantined_store"]).resolve() == apart.resolve()
+    project.judge.swapped = 0.0
+    back = project.night(project.dawn())
     assert (back["status"], back["quarantined_store"], apart.exists()) == ("fine", None, True)
 
 
-def test_a_judge_that_is_served_by_another_name_is_drift(frozen: NightlyProject) -> None:
-    frozen.judge.served = "fake-2"
-    result = frozen.night(frozen.dawn())
+def test_a_judge_that_is_served_by_another_name_is_drift(project: NightlyProject) -> None:
+    project.judge.served = "fake-2"
+    result = project.night(project.dawn())
     assert result["status"] == "assessor drift"
     assert "fake-2" in result["reasons"][0]
     assert result["served"] == ["fake-2"]
 
 
 @pytest.mark.slow
-def test_an_assessor_with_unreadable_replies_is_drift(frozen: NightlyProject) -> None:
-    frozen.judge.mumbles = True
-    result = frozen.night(frozen.dawn())
+def test_an_assessor_with_unreadable_replies_is_drift(project: NightlyProject) -> None:
+    project.judge.mumbles = True
+    result = project.night(project.dawn())
     assert result["status"] == "assessor drift"
     assert "replies have no verdict" in result["reasons"][0]
 
 
-def test_another_judge_in_the_options_is_drift_that_says_how_to_go_on(frozen: NightlyProject) -> None:
-    frozen.configure(RULES, "temperature = 0.7")
-    result = frozen.night(frozen.dawn())
+def test_another_judge_in_the_options_is_drift_that_says_how_to_go_on(project: NightlyProject) -> None:
+    project.configure(RULES, "temperature = 0.7")
+    result = project.night(project.dawn())
     assert result["status"] == "assessor drift"
     assert "temperature was 0.0, now 0.7" in result["reasons"][0]
     assert "judge baseline set" in result["reasons"][0]
 
 
-def test_an_engine_that_broke_is_incomplete_and_not_worse(frozen: NightlyProject) -> None:
+def test_an_engine_that_broke_is_incomplete_and_not_worse(project: NightlyProject) -> None:
     def break_amber(row: dict[str, Any]) -> None:
         if row["query_id"] != "q0":
             row["engines"]["amber"] = {"error": "HTTP 503"}
 
-    day = frozen.dawn(edit=break_amber)
-    result = frozen.night(day)
+    day = project.dawn(edit=break_amber)
+    result = project.night(day)
     assert (result["status"], result["exit"]) == ("incomplete", 3)
     assert result["reasons"][0].startswith(
         "amber: answered 8% of the queries, 100% at the baseline (11 errors"
@@ -144,25 +144,27 @@ def test_an_engine_that_broke_is_incomplete_and_not_worse(frozen: NightlyProject
     verdicts_of = {row["verdict"] for row in result["regression_test"]["rows"] if row["engine"] == "amber"}
     assert verdicts_of == {"incomplete"}
     assert not any(row["verdict"] == "regression" for row in result["regression_test"]["rows"])
-    calls = frozen.calls
-    assert (frozen.night(day), frozen.calls) == (result, calls)
+    calls = project.calls
+    assert (project.night(day), project.calls) == (result, calls)
 
 
-def test_the_exit_code_is_that_of_the_night_when_the_output_is_a_closed_pipe(wired: NightlyProject) -> None:
+def test_the_exit_code_is_that_of_the_night_when_the_output_is_a_closed_pipe(
+    server_project: NightlyProject,
+) -> None:
     day = "2026-05-01"
     ours, theirs = os.pipe()
     os.close(ours)
-    with subprocess.Popen(**{**nightly(wired, day), "stdout": theirs}) as child:
+    with subprocess.Popen(**{**nightly(server_project, day), "stdout": theirs}) as child:
         os.close(theirs)
-        assert child.wait() == json.loads(wired.file(day))["exit"] == 0
+        assert child.wait() == json.loads(server_project.file(day))["exit"] == 0
 
 
-def test_other_queries_are_not_compared(frozen: NightlyProject) -> None:
+def test_other_queries_are_not_compared(project: NightlyProject) -> None:
     def reword_query(row: dict[str, Any]) -> None:
         if row["query_id"] not in ("q0", "q1", "q2"):
             row["query"] += " in another way"
 
-    result = frozen.night(frozen.dawn(worse=4.0, edit=reword_query))
+    result = project.night(project.dawn(worse=4.0, edit=reword_query))
     assert (result["status"], result["exit"]) == ("queries changed", 3)
     assert (result["query_drift"]["shared"], result["query_drift"]["new"], result["query_drift"]["gone"]) == (
         3,
@@ -174,48 +176,48 @@ def test_other_queries_are_not_compared(frozen: NightlyProject) -> None:
     assert (result["query_drift"]["coverage"], result["query_drift"]["uncovered"]) == (1.0, [])
 
 
-def test_a_night_whose_model_is_unreachable_can_be_continued(frozen: NightlyProject) -> None:
-    frozen.judge.down = True
-    day = frozen.dawn()
-    away = frozen.night(day)
+def test_a_night_whose_model_is_unreachable_can_be_continued(project: NightlyProject) -> None:
+    project.judge.down = True
+    day = project.dawn()
+    away = project.night(day)
     assert (away["status"], away["exit"], away["coverage"]) == ("incomplete", 3, None)
     with pytest.raises(InputError, match=day):
-        job.set_baseline(frozen.nights / day, frozen.nights)
-    frozen.judge.down = False
-    assert frozen.night(day)["status"] == "fine"
+        job.set_baseline(project.nights / day, project.nights)
+    project.judge.down = False
+    assert project.night(day)["status"] == "fine"
 
 
 def test_the_baseline_outlasts_its_run_and_changes_only_by_command(
-    frozen: NightlyProject, tmp_path: Path
+    project: NightlyProject, tmp_path: Path
 ) -> None:
-    before = job.show_baseline(frozen.nights)
+    before = job.show_baseline(project.nights)
     kept = tmp_path / "kept"
-    shutil.move(frozen.nights / "2026-05-01", kept)
+    shutil.move(project.nights / "2026-05-01", kept)
     try:
-        assert frozen.night(frozen.dawn())["status"] == "fine"
+        assert project.night(project.dawn())["status"] == "fine"
     finally:
-        shutil.move(kept, frozen.nights / "2026-05-01")
-    assert job.show_baseline(frozen.nights) == before
+        shutil.move(kept, project.nights / "2026-05-01")
+    assert job.show_baseline(project.nights) == before
 
 
-def test_bad_input_costs_nothing(frozen: NightlyProject) -> None:
-    day = frozen.dawn(edit=lambda row: row.pop("query"))
-    calls = frozen.calls
+def test_bad_input_costs_nothing(project: NightlyProject) -> None:
+    day = project.dawn(edit=lambda row: row.pop("query"))
+    calls = project.calls
     with pytest.raises(InputError, match="query"):
-        frozen.night(day)
+        project.night(day)
     with pytest.raises(InputError, match="2026-5-1"):
-        frozen.night("2026-5-1")
-    frozen.configure({"min_drop": "much"})
+        project.night("2026-5-1")
+    project.configure({"min_drop": "much"})
     with pytest.raises(InputError, match=r"min_drop is 'much'"):
-        frozen.night(day)
-    frozen.configure({"measures": ["AP@10"]})
+        project.night(day)
+    project.configure({"measures": ["AP@10"]})
     with pytest.raises(InputError, match="does not depend on the pool"):
-        frozen.night(day)
-    assert frozen.calls == calls
-    assert not (frozen.nights / day / "night.json").exists()
+        project.night(day)
+    assert project.calls == calls
+    assert not (project.nights / day / "night.json").exists()
 
 
-def test_a_night_collects_what_it_judges_once(frozen: NightlyProject, tmp_path: Path) -> None:
+def test_a_night_collects_what_it_judges_once(project: NightlyProject, tmp_path: Path) -> None:
     def find(request: SearchRequest) -> Page:
         shown = [
             ("title", f"https://x.example/{rank}", f"{request.query} {rank} grade={rank}") for rank in (3, 1)
@@ -228,7 +230,7 @@ def test_a_night_collects_what_it_judges_once(frozen: NightlyProject, tmp_path: 
         lines = [f"{name} = {json.dumps(value)}" for name, value in collect.items()]
         lines = ["[collect]", *lines, "[collect.base_urls]", f'searxng = "{engines.url}"', "[nightly]"]
         options = [
-            line for line in frozen.toml.read_text().split("[nightly]")[0].splitlines() if "data" not in line
+            line for line in project.toml.read_text().split("[nightly]")[0].splitlines() if "data" not in line
         ]
         rules = [f'folder = "{tmp_path / "nights"}"', "canary_repeats = 0"]
         toml = tmp_path / "judge.toml"
@@ -243,51 +245,53 @@ def test_a_night_collects_what_it_judges_once(frozen: NightlyProject, tmp_path: 
     assert (tmp_path / "nights" / "2026-05-01" / "data.jsonl").exists()
 
 
-def test_a_second_process_gets_the_id_of_the_running_one(wired: NightlyProject) -> None:
-    day = wired.dawn()
-    wired.judge.delay = 0.3
-    with subprocess.Popen(**nightly(wired, day)) as first:
-        while not (wired.nights / ".lock-owner").exists():
+def test_a_second_process_gets_the_id_of_the_running_one(server_project: NightlyProject) -> None:
+    day = server_project.dawn()
+    server_project.judge.delay = 0.3
+    with subprocess.Popen(**nightly(server_project, day)) as first:
+        while not (server_project.nights / ".lock-owner").exists():
             assert first.poll() is None
             time.sleep(0.02)
         with pytest.raises(InputError, match=rf"judge nightly --date {day} \(process {first.pid} on "):
-            wired.night(day)
+            server_project.night(day)
         assert first.poll() is None
         first.kill()
-    wired.judge.delay = 0.0
+    server_project.judge.delay = 0.0
 
 
 @pytest.mark.parametrize(
     "kills",
     [pytest.param((140,), id="once"), pytest.param((20, 140, 180), marks=pytest.mark.slow, id="thrice")],
 )
-def test_a_night_that_is_killed_ends_as_one_night(wired: NightlyProject, kills: tuple[int, ...]) -> None:
-    day = wired.dawn(edit=reworded)
-    before = wired.calls
-    wired.judge.delay = 0.1
+def test_a_night_that_is_killed_ends_as_one_night(
+    server_project: NightlyProject, kills: tuple[int, ...]
+) -> None:
+    day = server_project.dawn(edit=reworded)
+    before = server_project.calls
+    server_project.judge.delay = 0.1
     for requests in kills:
-        with subprocess.Popen(**nightly(wired, day)) as child:
+        with subprocess.Popen(**nightly(server_project, day)) as child:
             deadline = time.monotonic() + 300
-            while wired.calls < before + requests:
+            while server_project.calls < before + requests:
                 assert child.poll() is None
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
             child.kill()
-        assert not (wired.nights / day / "night.json").exists()
-    wired.judge.delay = 0.0
-    result = command("nightly", wired.toml, "--date", day)
+        assert not (server_project.nights / day / "night.json").exists()
+    server_project.judge.delay = 0.0
+    result = command("nightly", server_project.toml, "--date", day)
     assert result.returncode == 0, result.stderr
-    record = json.loads(wired.file(day))
+    record = json.loads(server_project.file(day))
     assert record["status"] == "fine"
     assert record["canaries"]["judged"] == 128
     # A kill can lose the leases: at most twice the concurrency, which is 64.
     # Canaries are judged again after each kill, because another model may continue the night.
-    asked_for = 128 * len(list((wired.nights / day).glob("canaries*"))) + record["judgments"]
+    asked_for = 128 * len(list((server_project.nights / day).glob("canaries*"))) + record["judgments"]
     asked_for += 128 * len(kills)
     paid = record["cost_total"]
-    assert wired.calls - before <= paid["calls"] <= asked_for
+    assert server_project.calls - before <= paid["calls"] <= asked_for
     # Answered calls are known; the others were in flight or not sent yet.
-    assert paid["calls"] - paid["lost"] <= wired.calls - before
+    assert paid["calls"] - paid["lost"] <= server_project.calls - before
     assert 0 <= paid["lost"] <= 128 * len(kills)
 
 

@@ -55,9 +55,9 @@ def test_each_member_s_verdicts_are_kept_and_the_median_counts(tmp_path: Path) -
         for answer in query["engines"].values():
             for snippet in answer["snippets"]:
                 (judgment,) = snippet["judgments"]
-                told = re.search(r"grade=(\d)", snippet["snippet"])
-                assert told
-                plain = int(told[1])
+                stated = re.search(r"grade=(\d)", snippet["snippet"])
+                assert stated
+                plain = int(stated[1])
                 assert [each["grade"] for each in judgment["members"]] == [plain, min(3, plain + 1)]
                 assert judgment["grade"] == plain
                 assert ("panel_tie" in judgment["flags"]) == (plain < 3)

@@ -59,7 +59,7 @@ def _limit_time() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     data = write_rows(folder / "data.jsonl", make_rows(3, 2, 2))
     judge.run(data, "lexical", out=str(folder / "run"))
@@ -95,12 +95,12 @@ def replace(request: pytest.FixtureRequest) -> Callable[[Path], Path]:
 def test_a_file_of_a_run_is_a_regular_file(
     name: str,
     command: Callable[[Path], object],
-    whole: Path,
+    finished_run: Path,
     replace: Callable[[Path], Path],
     tmp_path: Path,
 ) -> None:
     run = tmp_path / "run"
-    shutil.copytree(whole, run)
+    shutil.copytree(finished_run, run)
     path = replace(run / name)
     with pytest.raises(InputError, match=r"is a symbolic link|is no regular file") as refused:
         command(run)
@@ -112,10 +112,10 @@ def test_a_file_of_a_run_is_a_regular_file(
     "name", ["config.json", "summary.json", "results.json", "judgments.jsonl", "members.jsonl"]
 )
 def test_a_file_that_a_baseline_copies_is_a_regular_file(
-    name: str, whole: Path, replace: Callable[[Path], Path], tmp_path: Path
+    name: str, finished_run: Path, replace: Callable[[Path], Path], tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
-    shutil.copytree(whole, run)
+    shutil.copytree(finished_run, run)
     replace(run / name)
     with pytest.raises(InputError, match=r"is a symbolic link|is no regular file"):
         baseline._read_files(run)
@@ -178,9 +178,9 @@ def test_a_link_is_followed_only_where_the_caller_says_so(tmp_path: Path) -> Non
         open_for_read(tmp_path / "nothing", follow=True)
 
 
-def test_report_on_an_endless_file_ends_with_one_line(whole: Path, tmp_path: Path) -> None:
+def test_report_on_an_endless_file_ends_with_one_line(finished_run: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    shutil.copytree(whole, run)
+    shutil.copytree(finished_run, run)
     (run / "results.json").unlink()
     (run / "results.json").symlink_to("/dev/zero")
     command = [sys.executable, "-m", "judge", "report", str(run)]

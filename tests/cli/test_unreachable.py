@@ -27,9 +27,9 @@ def run_with_short_wait(
 ) -> subprocess.CompletedProcess[str]:
     """Run ten pairs at `url` with a `patience` of two seconds."""
     data = write_rows(folder / "d.jsonl", make_rows(5, 2, 1))
-    patient = folder / "judge.toml"
-    patient.write_text("patience = 2\n", encoding="utf-8")
-    options = ("-m", "openai:fake", "--base-url", url, "--config", patient, "--out", folder / "r" / "x")
+    config = folder / "judge.toml"
+    config.write_text("patience = 2\n", encoding="utf-8")
+    options = ("-m", "openai:fake", "--base-url", url, "--config", config, "--out", folder / "r" / "x")
     return command("run", data, *options, *words, **environment)
 
 
@@ -122,5 +122,5 @@ def test_a_few_failures_are_reported_of_a_run_with_enough_grades(tmp_path: Path)
     with LoopbackServer(reject_one_pair) as server:
         result = run_with_short_wait(tmp_path, server.openai_url, "--min-coverage", 0.9)
     assert result.returncode == 0, result.stderr
-    told = "not every pair has a grade (1 of 1 failed with 'bad_request': HTTP 400: an odd pair)"
-    assert told in result.stdout
+    message = "not every pair has a grade (1 of 1 failed with 'bad_request': HTTP 400: an odd pair)"
+    assert message in result.stdout
