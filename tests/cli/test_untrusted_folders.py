@@ -175,7 +175,7 @@ def test_a_log_is_written_below_a_folder_that_cannot_be_read() -> None:
 
 
 def test_a_run_names_no_store_in_another_folder(tmp_path: Path) -> None:
-    before = fill_elsewhere(tmp_path / "elsewhere")
+    before = fill_other_folder(tmp_path / "elsewhere")
     folder = RunFolder(make_run(tmp_path / "mine"))
     assert folder.find_store() == folder.own_store
     other = folder.path.parent / "other.sqlite"
@@ -196,7 +196,7 @@ def test_a_run_names_no_store_in_another_folder(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=refusal):
             run()
     api.score(folder.path, save=True)
-    assert before == contents(tmp_path / "elsewhere")
+    assert before == read_files(tmp_path / "elsewhere")
     assert folder.find_store(elsewhere) == elsewhere
 
 
@@ -300,16 +300,16 @@ def test_a_baseline_outside_of_its_folder_is_refused(text: str, tmp_path: Path) 
             read_pointer(here.nights)
 
 
-def contents(folder: Path) -> dict[Path, bytes]:
+def read_files(folder: Path) -> dict[Path, bytes]:
     """Return the bytes of each file below `folder`."""
     return {name: (folder / name).read_bytes() for name in list_files(folder)}
 
 
-def fill_elsewhere(folder: Path) -> dict[Path, bytes]:
+def fill_other_folder(folder: Path) -> dict[Path, bytes]:
     """Make `folder` with a store that has a lease, and return its contents."""
     folder.mkdir()
     make_store_with_lease(folder / "verdicts.sqlite", "0123456789ab")
-    return contents(folder)
+    return read_files(folder)
 
 
 def edit_json(path: Path, changes: Mapping[str, object]) -> None:
@@ -328,7 +328,7 @@ def edit_json(path: Path, changes: Mapping[str, object]) -> None:
     ],
 )
 def test_a_cost_ledger_names_no_store_elsewhere(store: str, tmp_path: Path) -> None:
-    before = fill_elsewhere(tmp_path / "elsewhere")
+    before = fill_other_folder(tmp_path / "elsewhere")
     store = store.format(tmp_path=tmp_path)
     with nightly_project(tmp_path, RULES, queries=4) as here:
         day = freeze(here)
@@ -337,23 +337,23 @@ def test_a_cost_ledger_names_no_store_elsewhere(store: str, tmp_path: Path) -> N
         (here.nights / day / "canaries-9").symlink_to(tmp_path / "elsewhere")
         with pytest.raises(InputError, match=r"paid\.json: counted: '.* is not a name|canaries-9: is a symb"):
             here.night(day)
-    assert before == contents(tmp_path / "elsewhere")
+    assert before == read_files(tmp_path / "elsewhere")
 
 
 def test_a_night_names_no_quarantined_store_elsewhere(tmp_path: Path) -> None:
-    before = fill_elsewhere(tmp_path / "elsewhere")
+    before = fill_other_folder(tmp_path / "elsewhere")
     with nightly_project(tmp_path, RULES, queries=4) as here:
         day = freeze(here)
         changes = {"status": "assessor drift", "quarantined_store": "../../elsewhere/verdicts.sqlite"}
         edit_json(here.nights / day / "night.json", changes)
         with pytest.raises(InputError, match=r"night\.json: quarantined_store: '\.\./\.\./elsewhere"):
             job.set_baseline(here.nights / day, here.nights)
-    assert before == contents(tmp_path / "elsewhere")
+    assert before == read_files(tmp_path / "elsewhere")
 
 
 @check_each("store", ["../elsewhere/verdicts.sqlite", 3, None])
 def test_a_night_that_is_resumed_reads_no_store_elsewhere(store: object, tmp_path: Path) -> None:
-    before = fill_elsewhere(tmp_path / "elsewhere")
+    before = fill_other_folder(tmp_path / "elsewhere")
     if isinstance(store, str):
         store = str(tmp_path / store)
     with nightly_project(tmp_path, RULES, queries=4) as here:
@@ -364,7 +364,7 @@ def test_a_night_that_is_resumed_reads_no_store_elsewhere(store: object, tmp_pat
             InputError, match=r"config\.json: 'options\.store' is .*, not the store of a night"
         ):
             here.night(day)
-    assert before == contents(tmp_path / "elsewhere")
+    assert before == read_files(tmp_path / "elsewhere")
 
 
 def test_canaries_and_a_baseline_are_read_through_no_link(tmp_path: Path) -> None:
@@ -374,11 +374,11 @@ def test_canaries_and_a_baseline_are_read_through_no_link(tmp_path: Path) -> Non
         canaries = here.nights / day / "canaries"
         canaries.rename(elsewhere)
         canaries.symlink_to(elsewhere)
-        before = contents(elsewhere)
+        before = read_files(elsewhere)
         (here.nights / day / "night.json").unlink()
         with pytest.raises(InputError, match=r"canaries: is a symbolic link"):
             here.night(day)
-        assert before == contents(elsewhere)
+        assert before == read_files(elsewhere)
         baseline = here.nights / "baseline"
         baseline.rename(tmp_path / "frozen")
         baseline.symlink_to(tmp_path / "frozen")
