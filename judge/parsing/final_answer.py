@@ -28,7 +28,7 @@ _CLOSER = re.compile(
     r"|assistantfinal",
     re.IGNORECASE,
 )
-_BLANKS = " \t\r\n\f\v\x00\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
+_BLANKS = " \t\r\n\f\v\x00\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
 _CONTROL = (
     r"(?:<\|(?!channel|message|think|begin_of_th|end_of_th)[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>"
     r"|</?s>|<eos>|<end_of_turn>|</?answer>|\s)"
@@ -77,7 +77,8 @@ def _strip_control_tokens(text: str) -> str:
         before = len(text)
         if leading := _LEADING.match(text):
             text = text[leading.end() :]
-        if trailing := _TRAILING.search(text, max(0, len(text) - 200)):
+        # Every control token ends like this, and blanks are gone: most replies need no search.
+        if text.endswith(">") and (trailing := _TRAILING.search(text, max(0, len(text) - 200))):
             text = text[: trailing.start()]
         text = text.strip(_BLANKS)
         if len(text) == before:
