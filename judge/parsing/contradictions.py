@@ -185,6 +185,8 @@ def find_stated_values(text: str, scale: Scale) -> set[int | None]:
 
 def contradicts(text: str, grade: int, scale: Scale) -> bool:
     """Return True when prose states another value than `grade`, denies `grade`, or says the opposite."""
+    if not re.search(r"\w", text):
+        return False
     flat = _simplify(text)
     denied = "".join(match["values"] for match in _DENIED.finditer(flat))
     return (
