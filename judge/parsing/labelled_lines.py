@@ -161,9 +161,10 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
         return _Statement(direct, "", comment, comment.strip(_AROUND_REASON))
     sentences = [part for part in _sentence_pattern(scale.name).split(flat) if part.strip(AROUND)]
     for index in dict.fromkeys((len(sentences) - 1, 0)) if sentences else ():
-        if stated := _find_statement(sentences[index].strip(), scale):
+        lead = "".join(sentences[:index])
+        stated = _find_statement(sentences[index].strip(), scale)
+        if stated and lead.count('"') % 2 == 0:  # else the sentence is quoted
             trail = stated[1] + "".join(sentences[index + 1 :])
-            lead = "".join(sentences[:index])
             return _Statement(parse_value(stated[0], scale), lead, trail, trail.strip(_AROUND_REASON))
     if len(bare) > 24 or re.search(r"[。!,;?\n]|\.\s|\w\s+\w+\s+\w", bare):
         raise ReplyParseError("malformed", f"prose without a verdict: {flat[:80]!r}")

@@ -213,6 +213,13 @@ def test_a_denial_that_may_mean_another_grade_is_refused(sentence: str) -> None:
     assert all(map(refuses, beside(sentence, OBJECT)))
 
 
+@pytest.mark.parametrize(
+    "text", ['So the result: ("It is about the weather; grade: 3 ", "3/5")', '它写道"谈的是天气；等级：3 "']
+)
+def test_a_quoted_sentence_is_no_answer(text: str) -> None:
+    assert refuses(text)
+
+
 @pytest.mark.parametrize("text", ["> Grade: 2", "> 等级：2", "> Reason: two signs\n> Grade: 2", "> 2"])
 def test_a_quoted_line_is_no_answer(text: str) -> None:
     with pytest.raises(ReplyParseError):
