@@ -190,6 +190,7 @@ def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str],
         return None
     if any(map(str.isalnum, inner)) or _KEY.search(head) or not _may_contain(before):
         return None
+    # The object ends at its brace or behind its last quotation mark, whichever comes first.
     last = max(after.rfind(mark) for mark in '"“”„＂')
     if last < 0:
         last = after.rfind("'")

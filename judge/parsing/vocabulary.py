@@ -39,6 +39,12 @@ LABELS: dict[ScaleName, str] = {
     "graded": r"grade|score|rating|answer|relevance|label"
     r"|等级|评分|分数|得分|评级|打分|级别|分值|答案|结果|相关[性度]|标签",
 }
+#: Words in front of a label.
+LABEL_LEAD = (
+    r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned"
+    r"|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合|该摘要的?|此摘要的?|"
+    r"这条摘要的?|摘要的?|相关性?的?)[ ,]{0,3}){0,4}"
+)
 #: Words that announce a reason in prose.
 REASON_LABELS = (
     r"reason(?:ing|s)?|rationale|explanation|justification|analysis|why"
@@ -241,14 +247,6 @@ def fold_key(key: str) -> str:
 def is_placeholder(text: str) -> bool:
     """Return True for what an echoed format has in place of a value, such as `0-3` or `yes|no`."""
     return _PLACEHOLDER.fullmatch(text.strip(AROUND)) is not None
-
-
-#: Words in front of a label.
-LABEL_LEAD = (
-    r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned"
-    r"|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合|该摘要的?|此摘要的?|"
-    r"这条摘要的?|摘要的?|相关性?的?)[ ,]{0,3}){0,4}"
-)
 
 
 def build_label_pattern(scale_name: ScaleName | None) -> str:
