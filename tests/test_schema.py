@@ -60,12 +60,15 @@ def test_an_agreement_of_version_1_keeps_every_value() -> None:
 
 def test_records_that_stay_in_the_folder_are_those_of_a_run_in_memory(run: Path) -> None:
     finished_run.rescore(run, save=True)  # results.json as judge writes it, a query a line
-    whole, stored_run = load_run(RunFolder(run)), load_run(RunFolder(run), in_memory=False)
-    assert stored_run.data == whole.data
-    assert stored_run.pool == whole.pool
-    assert stored_run.judgments == whole.judgments
-    assert (stored_run.judgments[-1], stored_run.judgments[:2]) == (whole.judgments[-1], whole.judgments[:2])
-    assert analyse(stored_run)[1] == analyse(whole)[1]
+    loaded, stored_run = load_run(RunFolder(run)), load_run(RunFolder(run), in_memory=False)
+    assert stored_run.data == loaded.data
+    assert stored_run.pool == loaded.pool
+    assert stored_run.judgments == loaded.judgments
+    assert (stored_run.judgments[-1], stored_run.judgments[:2]) == (
+        loaded.judgments[-1],
+        loaded.judgments[:2],
+    )
+    assert analyse(stored_run)[1] == analyse(loaded)[1]
     (run / "judgments.jsonl").unlink()
     with pytest.raises(InputError, match=r"judgments\.jsonl"):
         list(stored_run.judgments)

@@ -361,7 +361,7 @@ def test_the_message_about_a_broken_file_names_an_option_that_works(tmp_path: Pa
     data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
     words = ("run", data, "-m", "lexical", "--out", out)
     assert command(*words).returncode == 0
-    whole = (out / "results.json").read_text()
+    full_text = (out / "results.json").read_text()
     for name, commands in (("results.json", ("report", "score")), ("judgments.jsonl", ("score",))):
         (out / name).write_text((out / name).read_text()[:40])
         for word in commands:
@@ -369,7 +369,7 @@ def test_the_message_about_a_broken_file_names_an_option_that_works(tmp_path: Pa
             assert refused.returncode == 2
             assert "the judge run that made it writes it anew, without a call" in refused.stderr
         assert command(*words).returncode == 0
-    assert (out / "results.json").read_text() == whole
+    assert (out / "results.json").read_text() == full_text
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -158,8 +158,8 @@ class Child:
 
     def _read_pipes(self) -> None:
         acknowledgements, output = (each.read_all() for each in self._readers)
-        whole = acknowledgements[: acknowledgements.rfind(b"\n") + 1]
-        self.acknowledged_pairs = {line.decode() for line in whole.splitlines()}
+        complete_lines = acknowledgements[: acknowledgements.rfind(b"\n") + 1]
+        self.acknowledged_pairs = {line.decode() for line in complete_lines.splitlines()}
         self.output = output.decode(errors="replace")
 
     def wait(self, seconds: float = 120.0) -> int:

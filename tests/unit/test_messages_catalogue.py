@@ -72,8 +72,8 @@ def messages_of(path: Path) -> Iterator[str]:
     for node in ast.walk(parse_module(path)):
         if not isinstance(node, ast.Call) or not node.args:
             continue
-        called = node.func
-        name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+        function = node.func
+        name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
         if name == "ProgressWords":
             activity, one, _many, state = (ast.literal_eval(argument) for argument in node.args)
             yield from (activity, one, state)

@@ -95,9 +95,9 @@ def test_a_file_that_was_cut_at_any_byte_is_healed_to_its_whole_lines(tmp_path: 
         path, content = kept.path, kept.path.read_bytes()
     for cut in range(len(content) + 1):
         path.write_bytes(content[:cut])
-        whole = content[:cut].count(b"\n")
+        count = content[:cut].count(b"\n")
         with label_log.open_labels(tmp_path, "ann") as kept:
-            standing = {each.id for each in deeds[:whole]} - ({deeds[1].id} if whole == 4 else set())
+            standing = {each.id for each in deeds[:count]} - ({deeds[1].id} if count == 4 else set())
             assert {each.id for each in kept.current.values()} == standing
             kept.add(decision(9, 1, "s9"))
         with label_log.open_labels(tmp_path, "ann") as kept:

@@ -208,8 +208,8 @@ def _label_one(server: LabelServer, chance: random.Random, acknowledged: dict[st
 def _standing(path: Path) -> dict[str, int]:
     if not path.exists():
         return {}
-    whole = path.read_bytes().rpartition(b"\n")[0]
-    return {entry["id"]: entry["grade"] for entry in map(json.loads, whole.splitlines())}
+    complete_lines = path.read_bytes().rpartition(b"\n")[0]
+    return {entry["id"]: entry["grade"] for entry in map(json.loads, complete_lines.splitlines())}
 
 
 @pytest.mark.parametrize(

@@ -207,12 +207,12 @@ def test_a_torn_last_line_is_asked_again(tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
     with EngineServer(three) as server:
         first = collected(tmp_path, server, "exa")
-        whole = first.data.read_bytes()
+        full_bytes = first.data.read_bytes()
         first.raw_log.write_bytes(first.raw_log.read_bytes()[:-20])
         again = collected(tmp_path, server, "exa")
     assert again.calls_made == 1
     assert len(again.raw_log.read_bytes().splitlines()) == 4
-    assert again.data.read_bytes().count(b"\n") == whole.count(b"\n")
+    assert again.data.read_bytes().count(b"\n") == full_bytes.count(b"\n")
 
 
 def test_the_dataset_is_read_as_it_was_meant(tmp_path: Path) -> None:

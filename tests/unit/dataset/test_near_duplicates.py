@@ -106,9 +106,9 @@ def test_small_differences_do_not_add_up() -> None:
 
 
 def test_a_near_duplicate_takes_the_judgment_in_every_repeat_and_fails_with_it() -> None:
-    whole = pool(snippet("1", TEXT), snippet("2", "Something else."), snippet("3", "also " + TEXT))
-    result = find_near_duplicates(whole)
-    assert [pair.snippet.id for pair in result.select_judged(whole).pairs] == ["1", "2"]
+    full_pool = pool(snippet("1", TEXT), snippet("2", "Something else."), snippet("3", "also " + TEXT))
+    result = find_near_duplicates(full_pool)
+    assert [pair.snippet.id for pair in result.select_judged(full_pool).pairs] == ["1", "2"]
 
     def judgment(snippet_id: str, repeat: int, grade: int | None) -> Judgment:
         error = "server_error" if grade is None else None
@@ -117,7 +117,7 @@ def test_a_near_duplicate_takes_the_judgment_in_every_repeat_and_fails_with_it()
     judged = [judgment("1", 1, 3), judgment("2", 1, 0), judgment("1", 2, None)]  # then the run stopped
     assert [
         (each.snippet_id, each.repeat, each.grade, each.error, each.judged_snippet_id)
-        for each in result.add_to(judged, whole)
+        for each in result.add_to(judged, full_pool)
     ] == [
         ("1", 1, 3, None, None),
         ("2", 1, 0, None, None),

@@ -94,12 +94,12 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path, damage: str) -> None:
     data = large(tmp_path / "d.jsonl")
     first = read(data)
     [file] = cached(tmp_path)
-    whole = file.read_bytes()
+    full_bytes = file.read_bytes()
     match damage:
         case "cut":
-            file.write_bytes(whole[:-100])
+            file.write_bytes(full_bytes[:-100])
         case "changed":
-            file.write_bytes(whole.replace(b"words", b"wordy"))
+            file.write_bytes(full_bytes.replace(b"words", b"wordy"))
         case "empty":
             file.write_bytes(b"")
         case "link":
@@ -109,7 +109,7 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path, damage: str) -> None:
             FileCache(file.parent).write(first.pool.digest, ["[1, 2]\n", "{}\n"])
     second = read(data)
     assert (second.dataset, second.pool) == (first.dataset, first.pool)
-    assert file.read_bytes() == whole
+    assert file.read_bytes() == full_bytes
     assert not file.is_symlink()
 
 
@@ -158,13 +158,13 @@ def test_a_run_again_writes_what_is_not_there_yet(tmp_path: Path) -> None:
 def test_a_run_again_writes_damaged_files_anew(tmp_path: Path, name: str, damage: str) -> None:
     data, path = large(tmp_path / "d.jsonl"), tmp_path / "run" / name
     first, _ = run_again(data)
-    whole = path.read_bytes()
+    full_bytes = path.read_bytes()
     path.unlink()
     match damage:
         case "changed":
-            path.write_bytes(whole[:-1])
+            path.write_bytes(full_bytes[:-1])
         case "link":
-            (tmp_path / "copy").write_bytes(whole)
+            (tmp_path / "copy").write_bytes(full_bytes)
             path.symlink_to(tmp_path / "copy")
     assert run_again(data)[0] == first
     assert not path.is_symlink()

@@ -57,10 +57,10 @@ def naive_shares(query: Ints, grade: Ints, discounts: Floats, top: int) -> Float
         near, far = np.zeros(top + 1), np.zeros(top + 1)
         for j in judged:
             if query[j] == query[at]:
-                apart = predict(j, without=False) - predict(at, without=False)
-                near[grade[j]] += exp(-0.5 * (apart / (top / 60)) ** 2)
-            apart = predict(j, without=True) - predict(at, without=False)
-            far[grade[j]] += exp(-0.5 * (apart / (top / 20)) ** 2)
+                difference = predict(j, without=False) - predict(at, without=False)
+                near[grade[j]] += exp(-0.5 * (difference / (top / 60)) ** 2)
+            difference = predict(j, without=True) - predict(at, without=False)
+            far[grade[j]] += exp(-0.5 * (difference / (top / 20)) ** 2)
         weights = near + 0.3 * far / far.sum()
         shares[at] = weights / weights.sum()
     return shares

@@ -62,11 +62,11 @@ def test_latency_nobody_measured_is_unknown_and_a_failure_takes_no_time() -> Non
 
 def test_tokens_are_those_of_what_was_returned_down_to_the_depth() -> None:
     answer = took(1.0, snippet("<b>红茶</b>", "tea 红"), snippet("green tea"), snippet("too deep"))
-    whole = sum(map(estimate_tokens, ("<b>红茶</b>", "tea 红", "green tea")))
+    total = sum(map(estimate_tokens, ("<b>红茶</b>", "tea 红", "green tea")))
     for answers, mean, n in (
-        ([answer], whole, 1),
-        ([answer, took(1.0)], whole / 2, 2),
-        ([answer, took(1.0, error="broke")], whole, 1),
+        ([answer], total, 1),
+        ([answer, took(1.0)], total / 2, 2),
+        ([answer, took(1.0, error="broke")], total, 1),
     ):
         result = measure_tokens(answers, depth=2)
         assert result is not None

@@ -186,8 +186,8 @@ def test_the_mean_stands_in_where_the_assessor_has_no_value() -> None:
     gap = np.isnan(assessor[0])
     filled = np.where(gap, np.nanmean(assessor[0]), assessor[0])
     result = correct_engines(["a"], labelled, human[:1], assessor[:1]).engines["a"]
-    whole = correct_engines(["a"], labelled, human[:1], filled[None]).engines["a"]
-    assert numbers(result) == pytest.approx(numbers(whole))
+    full = correct_engines(["a"], labelled, human[:1], filled[None]).engines["a"]
+    assert numbers(result) == pytest.approx(numbers(full))
     assert (result.filled, result.assessor_n) == (gap.sum(), 260 - gap.sum())
     assert result.assessor == pytest.approx(np.nanmean(assessor[0]))
     pair = correct_engines(names, labelled, human, assessor).comparisons[0]

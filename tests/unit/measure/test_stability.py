@@ -123,9 +123,9 @@ def test_fleiss_is_statsmodels_over_the_pairs_that_every_repeat_judged() -> None
     from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
     table = noisy(2, 8, BINARY, 0.3, missing=0.1)
-    whole = [grades for grades in table.values() if None not in grades]
-    assert len(whole) < len(table)
-    theirs = fleiss_kappa(aggregate_raters(np.array(whole))[0])
+    complete = [grades for grades in table.values() if None not in grades]
+    assert len(complete) < len(table)
+    theirs = fleiss_kappa(aggregate_raters(np.array(complete))[0])
     assert stable(table, BINARY).fleiss_kappa == pytest.approx(theirs, abs=1e-12)
 
 
@@ -238,9 +238,9 @@ def test_little_noise_over_many_queries_is_equivalent_and_much_is_not_shown_to_b
 
 def test_repeats_that_are_a_margin_apart_are_not_the_same() -> None:
     """Without any noise: .009 lies inside the margin, .011 outside."""
-    for apart, same in ((0.009, True), (0.011, False)):
+    for distance, same in ((0.009, True), (0.011, False)):
         values = np.full((1, 30, 2), 0.5)
-        values[:, :, 1] += apart
+        values[:, :, 1] += distance
         assert of_scores(values).equivalent is same
 
 

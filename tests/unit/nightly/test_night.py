@@ -49,14 +49,14 @@ def test_a_night_of_drift_that_becomes_the_baseline_is_all_of_one_judge(here: Ni
     day = here.dawn()
     drifted = here.night(day)
     assert drifted["status"] == "assessor drift"
-    apart = keys(here.nights / day / drifted["quarantined_store"])
-    assert len(apart) == drifted["judged"]
+    quarantined_keys = keys(here.nights / day / drifted["quarantined_store"])
+    assert len(quarantined_keys) == drifted["judged"]
     job.set_baseline(here.nights / day, here.nights)
     for _ in range(2):
         night = here.night(here.dawn())
         assert (night["status"], blamed(night)) == ("fine", set())
     shared = keys(here.nights / "verdicts.sqlite")
-    assert apart < shared
+    assert quarantined_keys < shared
     assert not keys(here.nights / f"verdicts.backup-{day}.sqlite") <= shared
 
 

@@ -40,8 +40,12 @@ def test_a_night_of_drift_pays_for_its_canaries_alone(here: NightlyProject) -> N
     # The same command again costs nothing, and with the other rule judges the rest of the night.
     assert (here.night(day), here.calls - before) == (record, CANARY_CALLS)
     here.configure(RULES)
-    whole = here.night(day)
-    assert (whole["status"], whole["coverage"], whole["stopped"]) == ("assessor drift", 1.0, False)
+    final = here.night(day)
+    assert (final["status"], final["coverage"], final["stopped"]) == (
+        "assessor drift",
+        1.0,
+        False,
+    )
     job.set_baseline(here.nights / day, here.nights)
     assert here.night(here.dawn())["status"] == "fine"
 

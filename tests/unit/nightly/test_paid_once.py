@@ -125,15 +125,15 @@ def test_what_was_kept_apart_stays_until_a_baseline_is_set(here: NightlyProject)
     here.judge.swapped = 0.4
     drifted = here.dawn()
     record = here.night(drifted)
-    apart = here.nights / drifted / record["quarantined_store"]
-    assert any(apart.name in each for each in record["remarks"])
+    quarantined = here.nights / drifted / record["quarantined_store"]
+    assert any(quarantined.name in each for each in record["remarks"])
     here.judge.swapped = 0.0
     assert here.night(here.dawn())["status"] == "fine"
-    assert verdicts(apart) == record["judged"]
+    assert verdicts(quarantined) == record["judged"]
     job.set_baseline(here.nights / drifted, here.nights)
     here.judge.swapped = 0.4
     assert here.night(here.dawn())["status"] == "fine"
-    assert not apart.exists()
+    assert not quarantined.exists()
 
 
 @pytest.mark.slow
@@ -141,10 +141,10 @@ def test_what_was_kept_apart_goes_when_another_night_is_made_the_baseline(here: 
     freeze(here)
     here.judge.swapped = 0.4
     drifted = here.dawn()
-    apart = here.nights / drifted / here.night(drifted)["quarantined_store"]
+    quarantined = here.nights / drifted / here.night(drifted)["quarantined_store"]
     here.judge.swapped = 0.0
     fine = here.dawn()
     here.night(fine)
     job.set_baseline(here.nights / fine, here.nights)
-    assert not apart.exists()
+    assert not quarantined.exists()
     assert json.loads(here.file(drifted))["quarantined_store"]

@@ -74,9 +74,9 @@ def test_the_first_night_makes_the_shared_store(tmp_path: Path) -> None:
 
 
 def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared: Path) -> None:
-    apart = put(stores.drifted_store_path(shared.parent, "2026-05-07"), b=0)
-    assert list(stores.list_drifted_stores(shared.parent)) == [(apart, "2026-05-07")]
-    stores.promote_store(apart, shared)
+    quarantined = put(stores.drifted_store_path(shared.parent, "2026-05-07"), b=0)
+    assert list(stores.list_drifted_stores(shared.parent)) == [(quarantined, "2026-05-07")]
+    stores.promote_store(quarantined, shared)
     assert read_content(shared) == ({"b": 0}, 1)
     assert read_content(shared.with_name("verdicts.backup-2026-05-07.sqlite")) == ({"a": 3}, 1)
     assert list(stores.list_drifted_stores(shared.parent)) == []

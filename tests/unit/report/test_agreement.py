@@ -235,10 +235,10 @@ def test_how_many_labels_a_correction_takes(queries: int, says: str) -> None:
 def test_queries_that_are_labelled_in_part_correct_nothing() -> None:
     shown, truth, assessor = favouring(120)
     run = make_run(shown, assessor, measures="P@3")
-    whole = first(60, truth)
-    partly = {key: grade for key, grade in first(80, truth).items() if key in whole or key[1].endswith("0")}
-    assert len(partly) > len(whole)
-    alone, more = (agreement_of(run, people(run, labels)) for labels in (whole, partly))
+    full = first(60, truth)
+    partly = {key: grade for key, grade in first(80, truth).items() if key in full or key[1].endswith("0")}
+    assert len(partly) > len(full)
+    alone, more = (agreement_of(run, people(run, labels)) for labels in (full, partly))
     assert (more["labelled_queries"], more["wholly_labelled_queries"]) == (80, 60)
     assert more["calibration"] == alone["calibration"]
 
@@ -281,13 +281,13 @@ def test_repeats_of_partly_labelled_queries_are_all_kept() -> None:
 
 def test_wholly_labelled_queries_alone_order_the_engines_where_there_are_any() -> None:
     run, truth, some = half_seen()
-    whole = {key: grade for key, grade in truth.items() if int(key[0][1:]) < 25}
-    output = agreement_of(run, people(run, {**some, **whole}))
+    full = {key: grade for key, grade in truth.items() if int(key[0][1:]) < 25}
+    output = agreement_of(run, people(run, {**some, **full}))
     assert (output["labelled_queries"], output["wholly_labelled_queries"]) == (40, 25)
     for order in output["orders"].values():
         assert (order["queries"], order["partly_labelled"]) == (25, False)
     # Two files of grades are compared on all the queries that they share.
-    bare = agreement_of(run, people(run, {**some, **whole}), bare=True)
+    bare = agreement_of(run, people(run, {**some, **full}), bare=True)
     for order in bare["orders"].values():
         assert (order["queries"], order["partly_labelled"]) == (40, True)
     assert bare["calibration"] == {}

@@ -103,8 +103,8 @@ def test_what_is_unjudged_is_a_band_around_the_mean() -> None:
     key, band = elements(chart, "rect", "bounds")
     assert (key.get("width"), band.get("x"), band.get("width")) == ("16", "50%", "25%")
     assert any("[0.500 … 0.750]" in cell for row in chart.rows for cell in row)
-    whole = drawn(TWO, measures="P@2", depth=2)["means"]
-    assert not list(elements(whole, "rect", "bounds"))
+    full_chart = drawn(TWO, measures="P@2", depth=2)["means"]
+    assert not list(elements(full_chart, "rect", "bounds"))
 
 
 def test_pairs_say_the_verdict_in_words_and_in_a_sign() -> None:

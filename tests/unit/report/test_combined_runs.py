@@ -98,8 +98,8 @@ def test_an_engine_that_two_runs_have_carries_the_runs_name_and_others_do_not() 
     )
     assert result.run.data.engines == ("E (night1)", "E (night2)", "F", "G")
     assert means(result.run, "P@5") == {"E (night1)": 0.2, "E (night2)": 0.2, "F": 0, "G": 0}
-    apart = combine_runs({"night1": run(one("E", [3])), "night2": run(one("G", [0]))})
-    assert apart.run.data.engines == ("E", "G")
+    separate = combine_runs({"night1": run(one("E", [3])), "night2": run(one("G", [0]))})
+    assert separate.run.data.engines == ("E", "G")
 
 
 def test_all_are_measured_on_what_they_found_together() -> None:

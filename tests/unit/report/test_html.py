@@ -136,14 +136,14 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
     summary = load_summary(RunFolder(folder))
     order = summary.sort_engines("nDCG@10")
     assert order == sorted(engines)
-    called = make_labels(summary.engines)
+    labels = make_labels(summary.engines)
     shown = use_display_names(summary).sort_engines("nDCG@10")
-    assert shown == [isolate(called[engine]) for engine in order]
+    assert shown == [isolate(labels[engine]) for engine in order]
     text = page_of(folder)
     heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])
     data = data_of(text)["header"]
     assert (
-        heads == [called[engine] for engine in order] == [data["engines"][place] for place in data["order"]]
+        heads == [labels[engine] for engine in order] == [data["engines"][place] for place in data["order"]]
     )
     assert f"<bdi>{heads[0]}</bdi> shares the highest mean" in text
     assert f"<bdi>{heads[0]}</bdi> 并列均值最高" in text
