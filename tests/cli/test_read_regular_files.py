@@ -86,7 +86,7 @@ def replace(request: pytest.FixtureRequest) -> Callable[[Path], Path]:
         ("results.json", lambda run: list(results.read_entries(run / "results.json"))),
         ("summary.json", api.rewrite_report),
         ("summary.json", lambda run: api.compare(run)),
-        ("config.json", judge.score),
+        ("config.json", lambda run: judge.score(run, embeddings="lsa")),
         ("judgments.jsonl", judge.score),
         ("judgments.jsonl", lambda run: api.agree(run, run / "labels.csv")),
         ("night.json", lambda run: RunFolder(run).read_if_there("night.json")),
