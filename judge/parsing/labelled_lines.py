@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned
@@ -68,11 +69,12 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     text = _TAG.sub(r"\n\1: \2\n", strip_fence(answer)).strip()
     flat = flatten(text)
     stated = _parse_lines(text, scale) or _parse_sentences(flat, scale)
+    lead = takewhile(lambda line: not _is_reason(line), stated.lead.split("\n"))
     if (
         is_disowned(stated.trail)
         or has_correction(stated.trail)
         or contradicts(flat, stated.grade, scale)
-        or (not _is_reason(stated.lead) and is_attributed(stated.lead))
+        or is_attributed("\n".join(lead))
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
     return stated.grade, stated.reason

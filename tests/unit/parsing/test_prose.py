@@ -220,6 +220,11 @@ def test_a_quoted_sentence_is_no_answer(text: str) -> None:
     assert refuses(text)
 
 
+@check_each("lead", ["Here is my answer:\n", "The snippet is about another city, so:\n", "判断如下：\n"])
+def test_prose_in_front_of_labelled_lines_is_harmless(lead: str) -> None:
+    assert grade_of(f"{lead}Reason: Only the city, 3 of 10 steps.\nGrade: 1", GRADED) == 1
+
+
 @pytest.mark.parametrize("text", ["> Grade: 2", "> 等级：2", "> Reason: two signs\n> Grade: 2", "> 2"])
 def test_a_quoted_line_is_no_answer(text: str) -> None:
     with pytest.raises(ReplyParseError):
