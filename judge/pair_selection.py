@@ -6,7 +6,7 @@ they are not in the pool.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -100,7 +100,7 @@ class PairSelection:
         """Return the pairs to ask about."""
         return self.near_duplicates.select_judged(self.mismatched.add_to(self.unlabelled))
 
-    def add_near_duplicates(self, judgments: Iterable[Judgment]) -> tuple[Judgment, ...]:
+    def add_near_duplicates(self, judgments: Sequence[Judgment]) -> Sequence[Judgment]:
         """Return the judgments of all pairs that an assessor grades, given those of the pairs to judge."""
         return self.near_duplicates.add_to(judgments, self.mismatched.add_to(self.unlabelled))
 
@@ -108,7 +108,7 @@ class PairSelection:
         self,
         config: Config,
         pooled: PooledDataset,
-        by_assessor: Mapping[str, tuple[Judgment, ...]],
+        by_assessor: Mapping[str, Sequence[Judgment]],
         spec: RunSpec,
     ) -> LoadedRun:
         """Return the run with the judgments of its pool, which are those `by_assessor` and the labels."""

@@ -17,7 +17,7 @@ A similarity of n-grams would match "is safe" and "is not safe" in long texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from judge.characters import HAN
@@ -51,10 +51,10 @@ class NearDuplicates:
         # The digest names the whole pool, and keys are cached under it.
         return replace(pool, pairs=pairs, digest="") if self.judged_ids else pool
 
-    def add_to(self, judgments: Iterable[Judgment], pool: Pool) -> tuple[Judgment, ...]:
+    def add_to(self, judgments: Sequence[Judgment], pool: Pool) -> Sequence[Judgment]:
         """Return the judgments of the whole `pool`, repeat by repeat, given those of the judged pairs."""
         if not self.judged_ids:
-            return tuple(judgments)
+            return judgments
         by_key = {(*each.key, each.repeat): each for each in judgments}
         complete = []
         for repeat in sorted({repeat for *_, repeat in by_key}):

@@ -10,12 +10,12 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, count, groupby, islice
+from itertools import chain, count, groupby
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,43 +24,7 @@ from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.records import Judgment, Ranking, shorten_repr
-
-Record = TypeVar("Record")
-Columns = TypeVar("Columns")
-
-
-class StoredRecords(Sequence[Record], Generic[Record, Columns]):
-    """Records that `read` yields anew for each use, with the columns that were made of them."""
-
-    def __init__(self, read: Callable[[], Iterator[Record]], length: int, columns: Columns) -> None:
-        self._read = read
-        self._length = length
-        self.columns = columns
-
-    def __iter__(self) -> Iterator[Record]:
-        return self._read()
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, index: int) -> Record: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
-    def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
-        if isinstance(index, slice):
-            return tuple(self)[index]
-        place = range(self._length)[index]
-        return next(islice(self, place, None))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"StoredRecords({self._length})"
+from judge.stored_records import StoredRecords
 
 
 @dataclass(frozen=True)
@@ -170,8 +134,8 @@ def tabulate_results(
     the rankings.
     """
     if isinstance(rankings, StoredRecords):
-        columns: ResultColumns = rankings.columns
-        if columns.depth == depth:
+        columns: ResultColumns | None = rankings.columns
+        if columns is not None and columns.depth == depth:
             return columns
     in_order = sorted(rankings, key=attrgetter("query_id", "engine"))
     by_query = groupby(in_order, attrgetter("query_id"))
@@ -367,7 +331,7 @@ class JudgmentColumns:
 
 def tabulate_judgments(judgments: Iterable[Judgment], results: ResultColumns) -> JudgmentColumns:
     """Return the columns of `judgments` of pairs of `results`."""
-    if isinstance(judgments, StoredRecords) and judgments.columns[0] is results:
+    if isinstance(judgments, StoredRecords) and judgments.columns and judgments.columns[0] is results:
         columns: JudgmentColumns = judgments.columns[1]
         return columns
     errors, models = number_names(), number_names()

@@ -8,10 +8,8 @@ import io
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
@@ -21,18 +19,18 @@ from judge.dataset.expected import list_unreturned
 from judge.dataset.textfile import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import file_name
+from judge.json_text import dump_json
+from judge.judgment_log import JudgmentLog, dump_judgments
 from judge.measure.agreement import median_grade
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
 from judge.records import Judgment, Ranking
 from judge.runs import results
-from judge.runs.folder import RunFolder, dump_json, escape_fragile
+from judge.runs.folder import RunFolder
 from judge.runs.record_json import summary_from_json, to_json
 from judge.runs.result import RunResult
 
 _CHUNK = 1 << 16
-#: How the line of a judgment ends that has no id of another snippet.
-_NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
 _JUDGMENTS = ("judgments.jsonl", "members.jsonl")
 #: The files that the tables, the report and results.json follow from, beside the dataset.
 _INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "labelled_order.json", "night.json")
@@ -40,7 +38,8 @@ _INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "labell
 
 def write_judgments(folder: RunFolder, run: LoadedRun | RunResult) -> None:
     """Write the judgments, which all other files follow from, beside the dataset and the options."""
-    folder.write("judgments.jsonl", _dump_judgments(run.judgments))
+    log = run.judgments
+    folder.write("judgments.jsonl", log.read_lines() if isinstance(log, JudgmentLog) else dump_judgments(log))
     if run.members:
         folder.write("members.jsonl", _members(run.members))
 
@@ -117,30 +116,7 @@ def list_queries(
 def _members(members: PanelMembers) -> Iterator[str]:
     """Yield the lines of the judgments of each member of a panel."""
     for name, judgments in members.items():
-        yield from _dump_judgments(judgments, f'{{"member": {dump_json(name)}, ')
-
-
-def _dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[str]:
-    """Yield a line for each judgment, which begins with `start`, as `dump_json` writes it."""
-    params: Mapping[str, object] | None = None
-    is_same = False
-    for judgment in judgments:
-        try:
-            # The encoders write small and large numbers in two ways, and only parameters can hold such.
-            if params is not judgment.params:  # most judgments share one object
-                is_same = _encode(judgment.params) == dump_json(judgment.params)
-                params = judgment.params
-            line = escape_fragile(_encode(judgment)) if is_same else dump_json(asdict(judgment))
-        except (UnicodeEncodeError, msgspec.DecodeError):  # half a surrogate pair
-            line = dump_json(asdict(judgment))
-        # Most judgments have no such field in the file.
-        line = f"{line.removesuffix(_NO_JUDGED_SNIPPET)}}}" if line.endswith(_NO_JUDGED_SNIPPET) else line
-        yield f"{start}{line[1:]}\n"
-
-
-def _encode(value: object) -> str:
-    """Return a value on one line of JSON."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+        yield from dump_judgments(judgments, f'{{"member": {dump_json(name)}, ')
 
 
 def _scores(scores: Scores) -> Iterator[str]:

@@ -17,7 +17,7 @@ from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import DimensionResult, QueryValues, Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError
-from judge.measure.columns import ResultColumns, StoredRecords, tabulate_judgments, tabulate_queries
+from judge.measure.columns import ResultColumns, tabulate_judgments, tabulate_queries
 from judge.measure.measures import parse_measures
 from judge.records import (
     BINARY,
@@ -36,6 +36,7 @@ from judge.records import (
 from judge.runs import record_json
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
 from judge.runs.results import OtherLayout, QueryEntry, SnippetEntry, read_entries, read_results
+from judge.stored_records import StoredRecords
 
 #: The types of a judgment's fields that figures are computed from.
 _TYPES: Mapping[str, type | tuple[type, ...]] = {

@@ -16,9 +16,10 @@ from judge.analysis.summary import SCHEMA_VERSION, DimensionResult, QueryValues,
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError
 from judge.filesystem import open_text
+from judge.json_text import dump_json
 from judge.measure.panel_agreement import PanelMembers
 from judge.records import Dataset, Judgment, Lang, Pool, Ranking, Scale, Snippet
-from judge.runs.folder import DAMAGED_FILE_ADVICE, dump_json, parse_json
+from judge.runs.folder import DAMAGED_FILE_ADVICE, parse_json
 from judge.runs.record_json import decode_json, from_json, to_json
 
 _QUERIES, _END = '"queries": [\n', "]}\n"

@@ -18,6 +18,9 @@ ALLOWED: dict[str, set[str]] = {
     "characters": {"records"},
     "filesystem": {"errors"},
     "cache": {"filesystem"},
+    "json_text": set(),
+    "stored_records": set(),
+    "judgment_log": {"records", "errors", "json_text", "stored_records"},
     "example": set(),
     "messages": set(),
     "pricing": {"records", "errors", "config"},
@@ -25,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "dataset": {"records", "errors", "characters", "filesystem"},
     "models": {"records", "errors", "characters"},
     "parsing": {"records", "errors"},
-    "measure": {"records", "errors", "characters"},
+    "measure": {"records", "errors", "characters", "stored_records"},
     "client": {"records", "errors", "models", "pricing"},
     "store": {"records", "errors", "cache", "filesystem"},
     "assess": {
@@ -34,6 +37,8 @@ ALLOWED: dict[str, set[str]] = {
         "characters",
         "filesystem",
         "cache",
+        "judgment_log",
+        "stored_records",
         "models",
         "parsing",
         "pricing",
@@ -41,7 +46,8 @@ ALLOWED: dict[str, set[str]] = {
         "store",
     },
     "analysis": {"records", "errors", "dataset", "measure", "pricing"},
-    "runs": {"records", "errors", "cache", "filesystem", "dataset", "measure", "analysis"},
+    "runs": {"records", "errors", "cache", "filesystem", "dataset", "measure", "analysis"}
+    | {"json_text", "judgment_log", "stored_records"},
     "dimensions": {
         "records",
         "errors",
@@ -56,9 +62,11 @@ ALLOWED: dict[str, set[str]] = {
         "dataset",
     },
     "report": {"records", "errors", "characters", "dataset", "measure", "pricing", "analysis", "runs"},
-    "collect": {"records", "errors", "config", "dataset", "models", "client", "runs", "filesystem"},
+    "collect": {"records", "errors", "config", "dataset", "models", "client", "runs", "filesystem"}
+    | {"json_text"},
     "annotate": {
         "records",
+        "json_text",
         "errors",
         "filesystem",
         "dataset",
@@ -67,7 +75,7 @@ ALLOWED: dict[str, set[str]] = {
         "runs",
         "report",
     },
-    "run_identity": {"records", "config", "models", "dataset", "analysis", "assess", "runs"},
+    "run_identity": {"records", "config", "models", "dataset", "analysis", "assess", "runs", "json_text"},
     "factory": {
         "records",
         "errors",
@@ -83,7 +91,7 @@ ALLOWED: dict[str, set[str]] = {
     }
     | {"client", "store", "run_identity", "dimensions"},
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
-    | {"client", "store", "pricing", "factory", "run_identity", "measure"},
+    | {"client", "store", "pricing", "factory", "run_identity", "measure", "json_text"},
 }
 ALLOWED["finished_run"] = {
     "records",

@@ -69,7 +69,7 @@ async def pay(store: VerdictStore, key: str, client: ModelClient, requests: int 
 async def until(store: VerdictStore, key: str, calls: list[Call]) -> None:
     """Return when `calls` are in the ledger of `key`."""
     async with asyncio.timeout(5):
-        while store.list_calls([key]) != calls:  # noqa: ASYNC110  # what another process would see
+        while list(store.read_calls([key])) != calls:  # noqa: ASYNC110  # what another process would see
             await asyncio.sleep(0.01)
 
 
@@ -80,7 +80,7 @@ def test_a_verdict_is_paid_for_once(tmp_path: Path) -> None:
         assert await pay(store, "k", client) == VERDICT
         assert client.spend_limit.calls == 2
         assert client.limiter.in_flight == 0
-        assert store.list_calls(["k"]) == [ANSWERED, ANSWERED]
+        assert list(store.read_calls(["k"])) == [ANSWERED, ANSWERED]
 
     with VerdictStore(tmp_path / "v.sqlite") as store:
         asyncio.run(scene(store))
@@ -97,9 +97,9 @@ def test_a_call_that_is_broken_off_may_be_billed_and_its_key_is_free(tmp_path: P
         await asyncio.wait([paying])
         assert paying.cancelled()
         assert client.limiter.in_flight == 0
-        assert other.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+        assert list(other.read_calls(["k"])) == [Call("lost", maybe_billed=True)]
         assert await other.acquire(["k"]) == [LEASE]
-        assert other.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+        assert list(other.read_calls(["k"])) == [Call("lost", maybe_billed=True)]
 
     with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
         asyncio.run(scene(store, other))
@@ -122,7 +122,7 @@ def test_who_is_cancelled_while_claiming_keeps_no_key(tmp_path: Path) -> None:
         asyncio.run(scene(store, busy))
         assert asyncio.run(store.acquire(["l"])) == [Lease("l")]  # after all that is queued
         assert busy.execute("SELECT key FROM claims").fetchall() == [("l",)]
-        assert store.list_calls(["k"]) == []
+        assert list(store.read_calls(["k"])) == []
 
 
 def test_nobody_frees_what_another_process_claimed(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_failed_call_is_in_the_ledger_before_the_next_one_is_made(tmp_path: Pa
         await until(other, "k", [Call("rate_limit")])
         paying.cancel()
         await asyncio.wait([paying])
-        assert other.list_calls(["k"]) == [Call("rate_limit")]
+        assert list(other.read_calls(["k"])) == [Call("rate_limit")]
 
     with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
         asyncio.run(scene(store, other))
@@ -165,7 +165,7 @@ def test_an_answer_of_no_use_is_in_the_ledger_before_the_next_one_comes(tmp_path
         await until(other, "k", [ANSWERED])
         paying.cancel()
         await asyncio.wait([paying])
-        assert other.list_calls(["k"]) == [ANSWERED, Call("lost", maybe_billed=True)]
+        assert list(other.read_calls(["k"])) == [ANSWERED, Call("lost", maybe_billed=True)]
 
     with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
         asyncio.run(scene(store, other))
@@ -176,7 +176,7 @@ def test_what_fails_is_kept_once_and_its_key_is_free(tmp_path: Path) -> None:
         down, filtered = RetryableError("server_error", "down"), RequestRejected("content_filter", "no")
         with pytest.raises(RequestRejected):
             await pay(store, "k", client_of(Scripted(down, filtered)))
-        assert store.list_calls(["k"]) == [Call("server_error"), Call("content_filter")]
+        assert list(store.read_calls(["k"])) == [Call("server_error"), Call("content_filter")]
         assert await other.acquire(["k"]) == [LEASE]
 
     with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:

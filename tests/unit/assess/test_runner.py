@@ -19,7 +19,8 @@ import pytest
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import default_directory, load_prompts
-from judge.assess.runner import JudgingResult, judge_pool, lease_window, plan_requests
+from judge.assess.question_plan import QuestionPlan, list_request_keys
+from judge.assess.runner import JudgingResult, judge_pool, lease_window
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
@@ -43,7 +44,7 @@ def assessor(name: str = "lexical") -> Assessor:
     return Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
 
 
-KEYS = list(plan_requests(POOL, assessor(), 1)[1])
+KEYS = list_request_keys(POOL, assessor(), 1)
 LEASED = 20
 
 
@@ -174,12 +175,12 @@ def test_what_is_still_to_be_asked_takes_little_memory_however_much_it_shows() -
     large, asked_assessor = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), assessor()
     tracemalloc.start()
     try:
-        questions = plan_requests(large, asked_assessor, 2)
+        plan = QuestionPlan(large, asked_assessor, 2)
         content, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert len(questions[1]) == 2000
-    assert content < 2000 * 1000
+    assert len(plan) == 2000
+    assert content < 2000 * 100
 
 
 def test_every_assessor_warns_of_its_own_damaged_verdicts(tmp_path: Path) -> None:
@@ -295,10 +296,10 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
     assert 4 <= leases <= 8
     with VerdictStore(path) as store:
         asked_assessor = Assessor(Replying(""), load_prompts(default_directory(), GRADED), GRADED)
-        keys = list(plan_requests(MANY, asked_assessor, 1)[1])
+        keys = list_request_keys(MANY, asked_assessor, 1)
         results = asyncio.run(store.acquire(keys))
         assert all(isinstance(result, Lease) for result in results)
-        assert store.list_calls(keys) == [Call("lost", maybe_billed=True)] * leases
+        assert list(store.read_calls(keys)) == [Call("lost", maybe_billed=True)] * leases
 
 
 class Together(Lexical):

@@ -12,10 +12,12 @@ import pytest
 
 import judge
 from judge import factory, pipeline
-from judge.assess.runner import plan_requests
+from judge.assess.assessor import Question
+from judge.assess.question_plan import QuestionPlan
 from judge.cache import FileCache, cache_folder
 from judge.config.run import Config
 from judge.dataset.pool import PooledDataset, build_pool, dump_pooled, load_pooled
+from judge.records import Pool
 from judge.store import copy
 from judge.store.store import VerdictStore
 from tests.support.cases import check_each
@@ -119,19 +121,24 @@ def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
     assert read(data).pool == read(data).pool
 
 
+def list_questions(pool: Pool, repeats: int, cache: FileCache | None = None) -> list[tuple[int, Question]]:
+    plan = QuestionPlan(pool, ASSESSOR, repeats, cache)
+    return [question for block in plan.read_blocks() for question in block]
+
+
 def test_keys_are_the_same_from_the_cache(tmp_path: Path) -> None:
     pool = read(large(tmp_path / "d.jsonl")).pool
     cache = FileCache(cache_folder(tmp_path / "verdicts.sqlite"))
-    plain = plan_requests(pool, ASSESSOR, 2)
+    plain = list_questions(pool, 2)
     for _ in range(2):
-        assert plan_requests(pool, ASSESSOR, 2, cache) == plain
+        assert list_questions(pool, 2, cache) == plain
     assert len(cached(tmp_path)) == 2
     # Fewer repeats, and the pool of another dataset, have keys of their own.
-    assert plan_requests(pool, ASSESSOR, 1, cache) == plan_requests(pool, ASSESSOR, 1)
+    assert list_questions(pool, 1, cache) == list_questions(pool, 1)
     other = load_pooled(
         map(str.encode, dump_pooled(read(large(tmp_path / "e.jsonl", ODD[1:])))), "other"
     ).pool
-    assert plan_requests(other, ASSESSOR, 2, cache) == plan_requests(other, ASSESSOR, 2)
+    assert list_questions(other, 2, cache) == list_questions(other, 2)
 
 
 def run_again(data: Path, **options: Any) -> tuple[dict[str, bytes], set[str]]:

@@ -54,7 +54,7 @@ def test_calls_are_kept_in_order_failed_ones_included(tmp_path: Path) -> None:
     with VerdictStore(tmp_path / "v.sqlite") as store:
         save(store, "a", verdict(), calls)
         asyncio.run(store.release(Lease("b"), [Call("content_filter")]))
-        assert store.list_calls(["a", "b"]) == [*calls, Call("content_filter")]
+        assert list(store.read_calls(["a", "b"])) == [*calls, Call("content_filter")]
         assert store.find_verdicts(["b"]) == {}
 
 
@@ -66,7 +66,7 @@ def test_a_living_process_keeps_its_claim_and_a_closed_one_loses_it(tmp_path: Pa
             assert await second.acquire(["k"]) == [Busy("k")]
             first.close()
             assert await second.acquire(["k"]) == [LEASE]
-            assert second.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+            assert list(second.read_calls(["k"])) == [Call("lost", maybe_billed=True)]
 
     asyncio.run(acquire())
 
@@ -277,7 +277,7 @@ def test_what_somebody_in_a_hurry_no_longer_waits_for_is_written_all_the_same(tm
         other.execute("ROLLBACK")
     with VerdictStore(path) as store:
         assert asyncio.run(store.acquire(["k"])) == [LEASE]
-        assert store.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+        assert list(store.read_calls(["k"])) == [Call("lost", maybe_billed=True)]
 
 
 @check_each("value", ["'many'", "-5", "2.5", "x'00'"])
@@ -292,7 +292,7 @@ def test_a_count_of_tokens_that_is_none_is_damage(tmp_path: Path, column: str, v
         VerdictStore(path) as store,
         pytest.raises(StoreError, match=r"read: a call took .*; restore a copy"),
     ):
-        store.list_calls(["k"])
+        list(store.read_calls(["k"]))
 
 
 def test_a_call_that_was_made_at_no_time_is_damage(tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ def test_a_store_of_an_older_judge_opens_and_its_leases_expire(tmp_path: Path) -
         older.execute("INSERT INTO claims VALUES ('k', ?)", (holder,))
     with VerdictStore(path) as store:
         assert asyncio.run(store.acquire(["k"])) == [LEASE]
-        assert store.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+        assert list(store.read_calls(["k"])) == [Call("lost", maybe_billed=True)]
 
 
 def test_verdicts_are_synced_to_disk_before_they_count(tmp_path: Path) -> None:
