@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
@@ -36,21 +37,41 @@ def cache_folder(store: Path) -> Path:
     return store.with_name(store.name + ".cache")
 
 
+class CachedLines:
+    """The lines in the first `size` bytes of an open file, which each iteration reads anew.
+
+    The file stays open, so another process may remove it from its folder meanwhile.
+    """
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file = file
+        self._size = size
+        weakref.finalize(self, file.close)
+
+    def __iter__(self) -> Iterator[bytes]:
+        position, rest = 0, b""
+        while position < self._size:
+            self._file.seek(position)  # another iteration may have moved it
+            chunk = self._file.read(min(_CHUNK, self._size - position))
+            position = position + len(chunk) if chunk else self._size
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from (line + b"\n" for line in lines)
+
+
 class FileCache:
     """Files of lines in `folder`, each under the key of what its lines follow from."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read(self, key: str) -> Iterator[bytes] | None:
+    def read(self, key: str) -> CachedLines | None:
         """Return the lines under `key`; None where there is no file, or one with another checksum."""
         with suppress(OSError):
             file = open_for_read(self._path(key))
             size = file.seek(0, 2) - _CHECKSUM_LENGTH
             file.seek(0)
             if f"{_hash_bytes(file, size)}\n".encode() == file.read():
-                file.seek(0)
-                return _read_lines(file, size)
+                return CachedLines(file, size)
             file.close()
         return None
 
@@ -82,15 +103,6 @@ class FileCache:
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.jsonl"
-
-
-def _read_lines(file: IO[bytes], size: int) -> Iterator[bytes]:
-    with file:
-        for line in file:
-            size -= len(line)
-            if size < 0:
-                return
-            yield line
 
 
 def _hash_bytes(file: IO[bytes], size: int) -> str:

@@ -86,14 +86,21 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
     folder = RunFolder(Path(config.out) if config.out else Path("runs") / "run")
     cache = FileCache(cache_folder(store_path(config, folder)))
     key = _dataset_key(config, paths)
-    if key and (lines := cache.read(key)) is not None:
-        with suppress(LookupError, TypeError, ValueError, AttributeError, RecursionError):
-            return load_pooled(lines, key)
+    if key and (stored := _load_cached(cache, key)):
+        return stored
     pooled = pool_dataset(load_dataset(config), config.depth)
     if key is None or key != _dataset_key(config, paths):  # a file changed while it was read
         return pooled
     cache.write(key, dump_pooled(pooled))
-    return replace(pooled, pool=replace(pooled.pool, digest=key))
+    return _load_cached(cache, key) or replace(pooled, pool=replace(pooled.pool, digest=key))
+
+
+def _load_cached(cache: FileCache, key: str) -> PooledDataset | None:
+    """Return the dataset that is cached under `key`, None without one that can be read."""
+    if (lines := cache.read(key)) is not None:
+        with suppress(LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            return load_pooled(lines, key)
+    return None
 
 
 def _dataset_key(config: Config, paths: Sequence[Path]) -> str | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import chain
+from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 
@@ -25,6 +26,8 @@ _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
 _IN_MEMORY = 1 << 20
 #: Lines that are read together, and the most bytes from the first to the last one of them in the file.
 _PLACES, _LONGEST_RANGE = 1 << 10, 1 << 24
+#: Numbers of places.
+Places = npt.NDArray[np.int64]
 _decode = msgspec.json.Decoder(Judgment).decode
 
 
@@ -79,6 +82,9 @@ class JudgmentLog(StoredRecords[Judgment, None]):
         #: The length of the line of each place, 0 without a judgment.
         self._sizes = np.zeros(places, np.int32)
         self._has_grade = np.zeros(places, bool)
+        #: The number of the query of each place.
+        self._query = np.full(places, -1, np.int32)
+        self._query_numbers: dict[str, int] = {}
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._sizes))
@@ -99,10 +105,12 @@ class JudgmentLog(StoredRecords[Judgment, None]):
         ends = self._end + np.cumsum(sizes)
         self._starts[places], self._sizes[places] = ends - sizes, sizes
         self._has_grade[places] = has_grade = [judgment.grade is not None for judgment in judgments]
+        numbers = self._query_numbers
+        self._query[places] = [numbers.setdefault(each.query_id, len(numbers)) for each in judgments]
         self._end += int(sizes.sum())
         self.graded += sum(has_grade)
 
-    def find_open_places(self) -> npt.NDArray[np.int64]:
+    def find_open_places(self) -> Places:
         """Return the places without a judgment."""
         return np.flatnonzero(self._sizes == 0)
 
@@ -114,16 +122,31 @@ class JudgmentLog(StoredRecords[Judgment, None]):
         """Yield the judgments without a grade."""
         return self._load(np.flatnonzero((self._sizes > 0) & ~self._has_grade))
 
+    def read_query(self, query_id: str) -> list[Judgment]:
+        """Return the judgments of a query; call it when all judgments are there."""
+        number = self._query_numbers.get(query_id)
+        if number is None:
+            return []
+        order, starts = self._by_query
+        return list(self._load(order[starts[number] : starts[number + 1]]))
+
+    @cached_property
+    def _by_query(self) -> tuple[Places, list[int]]:
+        """The places by the numbers of their queries, and where those of each query begin."""
+        order = np.argsort(self._query, kind="stable")
+        starts = np.searchsorted(self._query[order], np.arange(len(self._query_numbers) + 1))
+        return order, starts.tolist()
+
     def _load_all(self) -> Iterator[Judgment]:
         return self._load(np.flatnonzero(self._sizes))
 
-    def _load(self, places: npt.NDArray[np.int64]) -> Iterator[Judgment]:
+    def _load(self, places: Places) -> Iterator[Judgment]:
         # JSON escapes every line end inside a judgment.
         return map(
             _load_judgment, chain.from_iterable(block.splitlines() for block in self._read_blocks(places))
         )
 
-    def _read_blocks(self, places: npt.NDArray[np.int64]) -> Iterator[bytes]:
+    def _read_blocks(self, places: Places) -> Iterator[bytes]:
         """Yield the lines at `places`, in blocks."""
         for first in range(0, len(places), _PLACES):
             block = places[first : first + _PLACES]
@@ -143,3 +166,24 @@ class JudgmentLog(StoredRecords[Judgment, None]):
         self._file.seek(start)
         content: bytes = self._file.read(end - start)
         return content
+
+
+def store_judgments(judgments: Sequence[Judgment], folder: Path) -> JudgmentLog:
+    """Return `judgments` as a log in `folder`."""
+    if isinstance(judgments, JudgmentLog):
+        return judgments
+    log = JudgmentLog(len(judgments), folder)
+    source = iter(judgments)
+    while block := list(islice(source, _PLACES)):
+        log.add(range(len(log), len(log) + len(block)), block)
+    return log
+
+
+def group_by_query(judgments: Sequence[Judgment]) -> Callable[[str], Sequence[Judgment]]:
+    """Return a function that returns the judgments of a query."""
+    if isinstance(judgments, JudgmentLog):
+        return judgments.read_query
+    by_query: dict[str, list[Judgment]] = {}
+    for judgment in judgments:
+        by_query.setdefault(judgment.query_id, []).append(judgment)
+    return lambda query_id: by_query.get(query_id, [])

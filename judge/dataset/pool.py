@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -19,6 +19,7 @@ import msgspec
 from judge.dataset.clean import TEXT_MISSING
 from judge.dataset.validation import short_hash
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
+from judge.stored_records import ALL_PLACES, QueryResults, StoredDocuments, StoredRankings, StoredRecords
 
 # Parameters for tracking, which do not change the page.
 _TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "spm"})
@@ -197,14 +198,14 @@ def dump_pooled(pooled: PooledDataset) -> Iterator[str]:
     """Yield the lines that `load_pooled` reads."""
     dataset, pool = pooled.dataset, pooled.pool
     yield _dump(
-        pooled.fingerprint, dataset.engines, dataset.warnings, dataset.dates, pool.depth, pool.results
+        *(pooled.fingerprint, dataset.engines, dataset.warnings, dataset.dates, pool.depth, pool.results),
+        *(len(dataset.rankings), len(pool.pairs)),
     )
-    rankings, pairs = iter(dataset.rankings), iter(pool.pairs)
-    of_rankings = {key: tuple(group) for key, group in groupby(rankings, lambda ranking: ranking.query_id)}
-    of_pairs = {key: tuple(group) for key, group in groupby(pairs, lambda pair: pair.query.id)}
-    for query in dataset.queries.values():
+    of_pairs = {key: tuple(group) for key, group in groupby(pool.pairs, lambda pair: pair.query.id)}
+    for results in read_results(dataset, pool):
+        query, rankings = results.query, results.rankings
         # A snippet that several engines returned is one object: it is written, and read again, once.
-        snippets = {id(snippet): snippet for ranking in of_rankings[query.id] for snippet in ranking.snippets}
+        snippets = {id(snippet): snippet for ranking in rankings for snippet in ranking.snippets}
         numbers = {key: number for number, key in enumerate(snippets)}
         places = {sort_key(snippet): number for number, snippet in enumerate(snippets.values())}
         yield _dump(
@@ -219,9 +220,9 @@ def dump_pooled(pooled: PooledDataset) -> Iterator[str]:
                     ranking.error,
                     ranking.latency_ms,
                     [numbers[id(snippet)] for snippet in ranking.snippets],
-                    pool.documents[ranking.engine, query.id],
+                    results.documents[ranking.engine, query.id],
                 ]
-                for ranking in of_rankings[query.id]
+                for ranking in rankings
             ],
             [places[sort_key(pair.snippet)] for pair in of_pairs.get(query.id, ())],
         )
@@ -250,33 +251,57 @@ def _pack_snippet(snippet: Snippet) -> list[object]:
 def load_pooled(lines: Iterable[bytes], digest: str) -> PooledDataset:
     """Return the dataset in `lines`, and its pool, which gets the digest `digest`.
 
+    Only the queries are in memory: rankings and pairs are read from `lines` again whenever they are used.
     Raise ValueError, TypeError or LookupError for lines of another form.
     """
-    rows = map(_parse_line, lines)
-    fingerprint, engines, warnings, dates, depth, results = next(rows)
-    queries: dict[str, Query] = {}
-    rankings: list[Ranking] = []
-    pairs: list[Pair] = []
-    documents: dict[tuple[str, str], tuple[str, ...]] = {}
-    dataset = Dataset(queries, (), tuple(engines), tuple(warnings), dates)
-    for fields, packed, lists, places in rows:
+    fingerprint, engines, warnings, dates, depth, results, rankings, pairs = _parse(next(iter(lines)), Any)
+    queries = {}
+    for line in islice(lines, 1, None):
+        fields, *_ = _parse(line, _ONLY_QUERY)
         fields[-1] = None if fields[-1] is None else tuple(fields[-1])
-        query = queries[fields[0]] = Query(*fields)
-        snippets = [_unpack_snippet(*values) for values in packed]
-        for engine, error, latency_ms, numbers, names in lists:
-            ranked = tuple(snippets[number] for number in numbers)
-            rankings.append(Ranking(engine, query.id, ranked, error, latency_ms))
-            documents[engine, query.id] = tuple(names)
-        pairs += [make_pair(dataset, query.id, snippets[place]) for place in places]
-    pool = Pool(depth, results, tuple(pairs), documents, digest)
-    return PooledDataset(replace(dataset, rankings=tuple(rankings)), pool, fingerprint)
+        queries[fields[0]] = Query(*fields)
+
+    def read_stored(places: Container[int]) -> Iterator[QueryResults]:
+        for place, line in enumerate(islice(lines, 1, None)):
+            if place in places:
+                fields, packed, lists, _ = _parse(line, Any)
+                yield _unpack_results(queries[fields[0]], packed, lists)
+
+    def read_pairs() -> Iterator[Pair]:
+        for line in islice(lines, 1, None):
+            fields, packed, _, places = _parse(line, _WITHOUT_LISTS)
+            for place in places:
+                yield make_pair(dataset, fields[0], _unpack_snippet(*packed[place]))
+
+    stored = StoredRankings(read_stored, rankings)
+    dataset = Dataset(queries, stored, tuple(engines), tuple(warnings), dates)
+    documents = StoredDocuments(read_stored)
+    pool = Pool(depth, results, StoredRecords(read_pairs, pairs), documents, digest)
+    return PooledDataset(dataset, pool, fingerprint)
 
 
-def _parse_line(line: bytes) -> Any:  # noqa: ANN401  # JSON holds anything
+#: Types of lines of which parts are not needed.
+_ONLY_QUERY = tuple[list[Any], msgspec.Raw, msgspec.Raw, msgspec.Raw]
+_WITHOUT_LISTS = tuple[list[Any], list[Any], msgspec.Raw, list[int]]
+
+
+def _parse(line: bytes, kind: Any) -> Any:  # noqa: ANN401  # JSON holds anything
     try:
-        return msgspec.json.decode(line)
+        return msgspec.json.decode(line, type=kind)
+    except msgspec.ValidationError:
+        raise
     except msgspec.DecodeError:  # half a surrogate pair
         return json.loads(line)
+
+
+def _unpack_results(query: Query, packed: Sequence[Any], lists: Sequence[Any]) -> QueryResults:
+    snippets = [_unpack_snippet(*values) for values in packed]
+    rankings, documents = [], {}
+    for engine, error, latency_ms, numbers, names in lists:
+        ranked = tuple(snippets[number] for number in numbers)
+        rankings.append(Ranking(engine, query.id, ranked, error, latency_ms))
+        documents[engine, query.id] = tuple(names)
+    return QueryResults(query, tuple(rankings), documents)
 
 
 def _unpack_snippet(
@@ -293,3 +318,14 @@ def group_rankings(dataset: Dataset) -> dict[str, list[Ranking]]:
     for ranking in dataset.rankings:
         by_query[ranking.query_id].append(ranking)
     return by_query
+
+
+def read_results(dataset: Dataset, pool: Pool, places: Container[int] = ALL_PLACES) -> Iterator[QueryResults]:
+    """Yield the results of the queries at `places`, in the order of the queries."""
+    if isinstance(dataset.rankings, StoredRankings):
+        yield from dataset.rankings.read_results(places)
+        return
+    for place, (query_id, rankings) in enumerate(group_rankings(dataset).items()):
+        if place in places:
+            documents = {ranking.key: pool.documents.get(ranking.key, ()) for ranking in rankings}
+            yield QueryResults(dataset.queries[query_id], tuple(rankings), documents)

@@ -24,7 +24,7 @@ from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.records import Judgment, Ranking, shorten_repr
-from judge.stored_records import StoredRecords
+from judge.stored_records import ALL_PLACES, StoredRankings, StoredRecords
 
 
 @dataclass(frozen=True)
@@ -133,10 +133,12 @@ def tabulate_results(
     Raise `InputError` when an engine has two rankings for a query, `ValueError` when `documents` do not fit
     the rankings.
     """
-    if isinstance(rankings, StoredRecords):
+    if isinstance(rankings, StoredRankings):
         columns: ResultColumns | None = rankings.columns
-        if columns is not None and columns.depth == depth:
-            return columns
+        if columns is None or columns.depth != depth:
+            parts = ((each.rankings, each.documents) for each in rankings.read_results(ALL_PLACES))
+            columns = rankings.columns = tabulate_queries(parts, depth)
+        return columns
     in_order = sorted(rankings, key=attrgetter("query_id", "engine"))
     by_query = groupby(in_order, attrgetter("query_id"))
     queries = ((tuple(of_query), documents) for _, of_query in by_query)

@@ -19,13 +19,13 @@ ALLOWED: dict[str, set[str]] = {
     "filesystem": {"errors"},
     "cache": {"filesystem"},
     "json_text": set(),
-    "stored_records": set(),
+    "stored_records": {"records"},
     "judgment_log": {"records", "errors", "json_text", "stored_records"},
     "example": set(),
     "messages": set(),
     "pricing": {"records", "errors", "config"},
     "config": {"records", "errors", "filesystem", "models"},
-    "dataset": {"records", "errors", "characters", "filesystem"},
+    "dataset": {"records", "errors", "characters", "filesystem", "stored_records"},
     "models": {"records", "errors", "characters"},
     "parsing": {"records", "errors"},
     "measure": {"records", "errors", "characters", "stored_records"},
@@ -61,7 +61,8 @@ ALLOWED: dict[str, set[str]] = {
         "characters",
         "dataset",
     },
-    "report": {"records", "errors", "characters", "dataset", "measure", "pricing", "analysis", "runs"},
+    "report": {"records", "errors", "characters", "dataset", "measure", "pricing", "analysis", "runs"}
+    | {"stored_records"},
     "collect": {"records", "errors", "config", "dataset", "models", "client", "runs", "filesystem"}
     | {"json_text"},
     "annotate": {

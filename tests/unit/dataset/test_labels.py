@@ -237,7 +237,7 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
         Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
         for (query_id, snippet_id), grade in graded.items()
     ]
-    text = "".join(format_qrels(data.rankings, pool.documents, judgments))
+    text = "".join(format_qrels(data, pool, judgments))
     assert match_labels(labels(tmp_path, text), data, pool) == MatchedLabels(graded, ())
 
 
