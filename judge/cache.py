@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from judge.filesystem import make_folder, open_for_read, remove_abandoned, write_file
+from judge.stored_lines import StoredLines
 
 #: The application id of a verdict store, which tells it from any other SQLite file.
 STORE_ID = b"judg"
@@ -37,45 +37,31 @@ def cache_folder(store: Path) -> Path:
     return store.with_name(store.name + ".cache")
 
 
-class CachedLines:
-    """The lines in the first `size` bytes of an open file, which each iteration reads anew.
-
-    The file stays open, so another process may remove it from its folder meanwhile.
-    """
-
-    def __init__(self, file: IO[bytes], size: int) -> None:
-        self._file = file
-        self._size = size
-        weakref.finalize(self, file.close)
-
-    def __iter__(self) -> Iterator[bytes]:
-        position, rest = 0, b""
-        while position < self._size:
-            self._file.seek(position)  # another iteration may have moved it
-            chunk = self._file.read(min(_CHUNK, self._size - position))
-            position = position + len(chunk) if chunk else self._size
-            *lines, rest = (rest + chunk).split(b"\n")
-            yield from (line + b"\n" for line in lines)
-
-
 class FileCache:
     """Files of lines in `folder`, each under the key of what its lines follow from."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read(self, key: str) -> CachedLines | None:
+    def read(self, key: str) -> StoredLines | None:
         """Return the lines under `key`; None where there is no file, or one with another checksum."""
         with suppress(OSError):
             file = open_for_read(self._path(key))
             size = file.seek(0, 2) - _CHECKSUM_LENGTH
             file.seek(0)
             if f"{_hash_bytes(file, size)}\n".encode() == file.read():
-                return CachedLines(file, size)
+                return StoredLines(file, size)
             file.close()
         return None
 
-    def write(self, key: str, lines: Iterable[str]) -> None:
+    def make_folder(self) -> Path | None:
+        """Return the folder, which is made when absent; None where it cannot be made."""
+        with suppress(OSError):
+            make_folder(self._folder)
+            return self._folder
+        return None
+
+    def write(self, key: str, lines: Iterable[str | bytes]) -> None:
         """Write `lines`, which end with line feeds, under `key`, if the folder takes a file."""
         with suppress(OSError):
             make_folder(self._folder)
@@ -114,12 +100,13 @@ def _hash_bytes(file: IO[bytes], size: int) -> str:
     return digest.hexdigest()
 
 
-def _add_checksum(lines: Iterable[str]) -> Iterator[str]:
+def _add_checksum(lines: Iterable[str | bytes]) -> Iterator[bytes]:
     digest = _new_hash()
     for line in lines:
-        digest.update(line.encode())
-        yield line
-    yield f"{digest.hexdigest()}\n"
+        content = line if isinstance(line, bytes) else line.encode()
+        digest.update(content)
+        yield content
+    yield f"{digest.hexdigest()}\n".encode()
 
 
 def make_key(*parts: object) -> str:

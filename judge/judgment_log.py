@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from judge.errors import StoreError, explain_os_error
 from judge.json_text import dump_json, escape_fragile
 from judge.records import Judgment, Usage
+from judge.stored_lines import TemporaryLines
 from judge.stored_records import StoredRecords
 
 #: How the line of a judgment ends that has no id of another snippet.
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
-#: A log with fewer bytes has no file.
-_IN_MEMORY = 1 << 20
 #: Lines that are read together, and the most bytes from the first to the last one of them in the file.
 _PLACES, _LONGEST_RANGE = 1 << 10, 1 << 24
 #: Numbers of places.
@@ -74,10 +70,7 @@ class JudgmentLog(StoredRecords[Judgment, None]):
     def __init__(self, places: int, folder: Path) -> None:
         super().__init__(self._load_all, 0)
         self.graded = 0
-        self._folder = folder
-        self._file: SpooledTemporaryFile[bytes] = SpooledTemporaryFile(_IN_MEMORY, dir=str(folder))  # noqa: SIM115
-        weakref.finalize(self, self._file.close)
-        self._end = 0
+        self._lines = TemporaryLines(folder)
         self._starts = np.zeros(places, np.int64)
         #: The length of the line of each place, 0 without a judgment.
         self._sizes = np.zeros(places, np.int32)
@@ -93,21 +86,12 @@ class JudgmentLog(StoredRecords[Judgment, None]):
         """Add the judgments at `places`, which have none; raise StoreError when the disk takes none."""
         lines = [line.encode() for line in dump_judgments(judgments)]
         sizes = np.array(list(map(len, lines)), np.int64)
-        try:
-            self._file.seek(self._end)
-            self._file.write(b"".join(lines))
-        except OSError as error:
-            raise StoreError(
-                "{file}: cannot be written: {error}; verdicts are kept",
-                file=self._folder,
-                error=explain_os_error(error),
-            ) from error
-        ends = self._end + np.cumsum(sizes)
+        ends = self._lines.size + np.cumsum(sizes)
+        self._lines.append(lines)
         self._starts[places], self._sizes[places] = ends - sizes, sizes
         self._has_grade[places] = has_grade = [judgment.grade is not None for judgment in judgments]
         numbers = self._query_numbers
         self._query[places] = [numbers.setdefault(each.query_id, len(numbers)) for each in judgments]
-        self._end += int(sizes.sum())
         self.graded += sum(has_grade)
 
     def find_open_places(self) -> Places:
@@ -153,19 +137,14 @@ class JudgmentLog(StoredRecords[Judgment, None]):
             starts, ends = self._starts[block], self._starts[block] + self._sizes[block]
             low, high = int(starts.min()), int(ends.max())
             if high - low > _LONGEST_RANGE:  # they were added at very different times
-                yield b"".join(map(self._read_range, starts.tolist(), ends.tolist()))
+                yield b"".join(map(self._lines.read, starts.tolist(), ends.tolist()))
                 continue
-            content = self._read_range(low, high)
+            content = self._lines.read(low, high)
             if np.array_equal(starts[1:], ends[:-1]):
                 yield content
             else:
                 lines = zip((starts - low).tolist(), (ends - low).tolist(), strict=True)
                 yield b"".join([content[start:end] for start, end in lines])
-
-    def _read_range(self, start: int, end: int) -> bytes:
-        self._file.seek(start)
-        content: bytes = self._file.read(end - start)
-        return content
 
 
 def store_judgments(judgments: Sequence[Judgment], folder: Path) -> JudgmentLog:

@@ -40,24 +40,24 @@ def mark_missing_text(snippet: Snippet, position: str) -> Snippet:
 
 def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> Iterator[str]:
     """Yield one line if results down to `depth` have no text in the file `source`."""
-    missing = [
-        (ranking, rank, snippet.docno)
-        for ranking in rankings
-        for rank, snippet in enumerate(ranking.snippets[:depth], start=1)
-        if TEXT_MISSING in snippet.flags
-    ]
-    if not missing:
+    count, first, documents = 0, None, set[str]()
+    for ranking in rankings:
+        for rank, snippet in enumerate(ranking.snippets[:depth], start=1):
+            if TEXT_MISSING in snippet.flags:
+                count += 1
+                first = first or (ranking, rank, snippet.docno)
+                documents.add(snippet.docno)
+    if first is None:
         return
-    ranking, rank, docno = missing[0]
-    documents = len({docno for _, _, docno in missing})
+    ranking, rank, docno = first
     if docno:
-        lack = f"{documents:,} document{'s are' if documents > 1 else ' is'} not in {source}"
-        first = f"{docno!r} of topic {ranking.query_id!r}"
+        lack = f"{len(documents):,} document{'s are' if len(documents) > 1 else ' is'} not in {source}"
+        which = f"{docno!r} of topic {ranking.query_id!r}"
     else:
-        have = "results have" if len(missing) > 1 else "result has"
-        lack = f"{len(missing):,} {have} no text or title in {source}"
-        first = f"rank {rank} of engine {ranking.engine!r} for query {ranking.query_id!r}"
-    yield f"{lack}, first {first}: left unjudged: a missing text is not grade 0"
+        have = "results have" if count > 1 else "result has"
+        lack = f"{count:,} {have} no text or title in {source}"
+        which = f"rank {rank} of engine {ranking.engine!r} for query {ranking.query_id!r}"
+    yield f"{lack}, first {which}: left unjudged: a missing text is not grade 0"
 
 
 #: Prompts show at most this many characters of a query or a reference.

@@ -59,14 +59,19 @@ async def fill_store(folder: Path) -> None:
     from judge import factory
     from judge.assess.question_plan import QuestionPlan
     from judge.config.run import Config
-    from judge.dataset.pool import build_pool
     from judge.records import ANSWERED, Call, Usage
     from judge.store.leases import Lease
     from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
 
-    config = Config.load(None, data=str(folder / "data.jsonl"), model=MODEL[1], base_url=MODEL[3])
+    config = Config.load(
+        None,
+        data=str(folder / "data.jsonl"),
+        model=MODEL[1],
+        base_url=MODEL[3],
+        out=str(folder / "fill" / "run"),
+    )
     [assessor] = factory.build_assessors(config, calls=False)
-    plan = QuestionPlan(build_pool(factory.load_dataset(config), config.depth), assessor, 1)
+    plan = QuestionPlan(factory.load_pooled_dataset(config).pool, assessor, 1)
     draw = random.Random(1)
     with VerdictStore(folder / "verdicts.sqlite") as store:
 

@@ -10,9 +10,9 @@ import pytest
 
 import judge
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.pair_selection import draw_mismatched_pairs
 from tests.support.command_line import asking, command
+from tests.support.datasets import read_dataset
 from tests.support.factories import says_its_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 

@@ -25,13 +25,13 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.errors import RetryableError
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
 from judge.store.store import StoredVerdict, VerdictStore
 from tests.support.cases import check_each
+from tests.support.datasets import read_dataset
 from tests.support.factories import numbered
 
 ROOT = Path(__file__).parents[3]
