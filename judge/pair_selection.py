@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from judge.measure.panel_agreement import as_assessor
 from judge.measure.resampling import measure_share
 from judge.models.lexical import extract_terms
 from judge.records import Dataset, Judgment, Pair, Pool, Ranking, Scale
+from judge.stored_records import StoredRecords
 
 #: Draws for each pair that is wanted, before fewer pairs than wanted are accepted.
 _ATTEMPTS = 50
@@ -34,8 +36,14 @@ class MismatchedPairs:
 
     def add_to(self, pool: Pool) -> Pool:
         """Return the pool with these pairs at its end, for judging."""
+        if not self.pairs:
+            return pool
+        parts = pool.pairs, self.pairs.values()
+        pairs: StoredRecords[Pair, None] = StoredRecords(
+            lambda: chain.from_iterable(parts), sum(map(len, parts))
+        )
         # The digest names the pool without them, and keys are cached under it.
-        return replace(pool, pairs=(*pool.pairs, *self.pairs.values()), digest="") if self.pairs else pool
+        return replace(pool, pairs=pairs, digest="")
 
     def remove_from(self, judgments: Iterable[Judgment]) -> tuple[Judgment, ...]:
         """Return the judgments of other pairs."""

@@ -56,6 +56,13 @@ class StoredRecords(Sequence[Record], Generic[Record, Columns]):
         return f"{type(self).__name__}({len(self)})"
 
 
+def select_records(
+    records: Sequence[Record], is_chosen: Callable[[Record], bool], length: int
+) -> StoredRecords[Record, None]:
+    """Return the `length` chosen records of a sequence, which each use reads anew."""
+    return StoredRecords(lambda: filter(is_chosen, records), length)
+
+
 @dataclass(frozen=True, slots=True)
 class QueryResults:
     """The rankings of one query, and their documents in the pool."""

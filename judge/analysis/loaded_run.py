@@ -28,6 +28,7 @@ from judge.measure.measures import Measure
 from judge.measure.panel_agreement import PanelMembers
 from judge.pricing import RunCost
 from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Scale
+from judge.stored_records import select_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +86,12 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
     rows = judgments.rows
     grades = np.where(rows["is_graded"], rows["grade"], -1)
     order = np.lexsort((grades, rows["repeat"], rows["pair"]))
-    queries = results.pair_query.tolist()
     digest = hashlib.sha256(f"[{scale.relevant_from}, [".encode())
     for number, chunk in enumerate(np.array_split(order, len(order) // _CHUNK + 1)):
         columns = (rows["pair"][chunk], rows["repeat"][chunk], grades[chunk])
         # A pair that no engine returned stands without its name.
         entries = [
-            (results.queries[queries[pair]], results.snippet_ids[pair], repeat, grade)
+            (results.queries[results.pair_query[pair]], results.snippet_ids[pair], repeat, grade)
             if pair >= 0
             else (None, None, repeat, grade)
             for pair, repeat, grade in zip(*(column.tolist() for column in columns), strict=True)
@@ -122,7 +122,8 @@ class RunLabels:
 
     def select_unlabelled(self, pool: Pool) -> Pool:
         """Return the pool with the pairs that the assessor judges: the unlabelled ones and the sample."""
-        pairs = tuple(pair for pair in pool.pairs if self._is_judged(pair))
+        length = sum(map(self._is_judged, pool.pairs))
+        pairs = select_records(pool.pairs, self._is_judged, length)
         # The digest names the whole pool, and keys are cached under it.
         return replace(pool, pairs=pairs, digest="")
 

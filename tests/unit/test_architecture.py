@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
         "client",
         "store",
     },
-    "analysis": {"records", "errors", "dataset", "measure", "pricing"},
+    "analysis": {"records", "errors", "dataset", "measure", "pricing", "stored_records"},
     "runs": {"records", "errors", "cache", "filesystem", "dataset", "measure", "analysis"}
     | {"json_text", "judgment_log", "stored_records"},
     "dimensions": {
@@ -106,7 +106,8 @@ ALLOWED["finished_run"] = {
     "selftest",
 } | {"dimensions"}
 ALLOWED["completeness"] = {"records", "errors", "analysis", "assess"}
-ALLOWED["pair_selection"] = {"records", "config", "dataset", "models", "measure", "analysis"}
+ALLOWED["pair_selection"] = {"records", "stored_records", "config", "dataset", "models", "measure"}
+ALLOWED["pair_selection"] |= {"analysis"}
 ALLOWED["list_comparison"] = {
     "records",
     "errors",
