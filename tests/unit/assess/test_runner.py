@@ -183,6 +183,20 @@ def test_what_is_still_to_be_asked_takes_little_memory_however_much_it_shows() -
     assert content < 2000 * 100
 
 
+def test_questions_with_one_key_are_one_request_wherever_they_stand() -> None:
+    rows = numbered(3, 1, 2)
+    twice = [*rows, *({**row, "query_id": f"other {row['query_id']}"} for row in rows)]
+    pool = build_pool(read_dataset(twice, lang="auto", max_chars=4000), 10)
+    plan = QuestionPlan(pool, assessor(), 2)
+    requests = list(plan.read_requests(plan.select_open()))
+    places = [[place for place, _ in request] for request in requests]
+    # Six pairs, and the same six under other ids; those of the second repeat have other keys.
+    assert places == [[place, place + 6] for place in (*range(6), *range(12, 18))]
+    for request in requests:
+        assert len({question.key for _, question in request}) == 1
+    assert len(list_request_keys(pool, assessor(), 2)) == 12
+
+
 def test_every_assessor_warns_of_its_own_damaged_verdicts(tmp_path: Path) -> None:
     async def both(store: VerdictStore) -> list[tuple[str, ...]]:
         return [(await judged(store, Counting(), name=name)).warnings for name in ("a", "b")]

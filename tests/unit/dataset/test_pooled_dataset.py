@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,29 @@ def test_the_cache_gives_back_what_was_read(tmp_path: Path, as_of: str | None, d
     assert (
         ranking.snippets[0] is first.dataset.rankings[0].snippets[0] or ranking == first.dataset.rankings[0]
     )
+
+
+def test_only_the_queries_of_a_stored_dataset_are_in_memory(tmp_path: Path) -> None:
+    rows = [{**row, "snippet": f"{row['snippet']} {'long ' * 400}"} for row in numbered(100, 2, 10)]
+    data = large(tmp_path / "d.jsonl", rows)
+    for _ in range(2):  # as it is read first, and from the cache
+        tracemalloc.start()
+        try:
+            pooled = read(data)
+            content, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert len(pooled.pool.pairs) == 2000
+        assert sum(len(pair.snippet.text) for pair in pooled.pool.pairs) > 4_000_000
+        assert content < 1_000_000
+
+
+def test_a_stored_dataset_can_be_read_when_its_file_is_gone(tmp_path: Path) -> None:
+    data = large(tmp_path / "d.jsonl")
+    first, second = read(data), read(data)
+    [file] = cached(tmp_path)
+    file.unlink()
+    assert second.dataset == first.dataset
 
 
 def test_a_small_dataset_and_rows_in_memory_are_not_cached(tmp_path: Path) -> None:
