@@ -36,20 +36,24 @@ class QuestionPlan:
         if len(self._keys) != _KEY_SIZE * len(self):  # the cached keys are of other pairs
             self._keys = self._collect_keys(None)
 
-    def _collect_keys(self, cache: FileCache | None) -> bytes:
+    def _collect_keys(self, cache: FileCache | None) -> bytes | bytearray:
         keys = [bytearray() for _ in range(self._repeats)]
         for of_pair in self._assessor.list_keys(self._pool, self._repeats, cache):
             for of_repeat, key in zip(keys, of_pair, strict=True):
                 of_repeat += bytes.fromhex(key)
-        return b"".join(keys)
+        return keys[0] if self._repeats == 1 else b"".join(keys)
+
+    def _key(self, place: int) -> str:
+        return self._keys[_KEY_SIZE * place : _KEY_SIZE * (place + 1)].hex()
 
     def __len__(self) -> int:
         return self._repeats * len(self._pool.pairs)
 
     def list_keys(self, places: Places) -> Iterator[str]:
         """Yield the key of each question at `places`."""
-        for start in (_KEY_SIZE * places).tolist():
-            yield self._keys[start : start + _KEY_SIZE].hex()
+        for first in range(0, len(places), _BLOCK):
+            for place in places[first : first + _BLOCK].tolist():
+                yield self._key(place)
 
     def read_blocks(self) -> Iterator[list[PlacedQuestion]]:
         """Yield all questions with their places, pair by pair."""
@@ -81,8 +85,7 @@ class QuestionPlan:
         first_places: dict[str, int] = {}
         others: dict[int, list[int]] = {}
         for place in np.sort(places[order[alike]]).tolist() if equal.any() else ():
-            [key] = self.list_keys(np.array([place]))
-            first = first_places.setdefault(key, place)
+            first = first_places.setdefault(self._key(place), place)
             if first != place:
                 others.setdefault(first, []).append(place)
         later = [place for of_key in others.values() for place in of_key]
@@ -111,8 +114,8 @@ class QuestionPlan:
 
     def _make_question(self, repeat: int, index: int, pair: Pair) -> PlacedQuestion:
         place = repeat * len(self._pool.pairs) + index
-        key = self._keys[_KEY_SIZE * place : _KEY_SIZE * (place + 1)].hex()
-        return place, Question(key, pair, repeat + 1, self._assessor.prompt_version(pair))
+        version = self._assessor.prompt_version(pair)
+        return place, Question(self._key(place), pair, repeat + 1, version)
 
 
 def list_request_keys(pool: Pool, assessor: Assessor, repeats: int) -> list[str]:
