@@ -37,10 +37,11 @@ from judge.dataset.labels import choose_label_scale, match_labels, read_labels, 
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.errors import InputError, Interrupted
 from judge.finished_run import rescore
+from judge.json_text import dump_json
 from judge.measure import ppi
 from judge.measure.measures import parse_measure, resolve_measures
 from judge.runs import labelling_plan
-from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, dump_json, reading_run
+from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
 from judge.runs.load import load_run, load_runs, load_summary
 from judge.runs.record_json import is_outdated, to_json
 from judge.runs.result import RunResult

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from judge.filesystem import make_folder, open_for_read, remove_abandoned, write_file
+from judge.stored_lines import StoredLines
 
 #: The application id of a verdict store, which tells it from any other SQLite file.
 STORE_ID = b"judg"
@@ -42,19 +43,25 @@ class FileCache:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read(self, key: str) -> Iterator[bytes] | None:
+    def read(self, key: str) -> StoredLines | None:
         """Return the lines under `key`; None where there is no file, or one with another checksum."""
         with suppress(OSError):
             file = open_for_read(self._path(key))
             size = file.seek(0, 2) - _CHECKSUM_LENGTH
             file.seek(0)
             if f"{_hash_bytes(file, size)}\n".encode() == file.read():
-                file.seek(0)
-                return _read_lines(file, size)
+                return StoredLines(file, size)
             file.close()
         return None
 
-    def write(self, key: str, lines: Iterable[str]) -> None:
+    def make_folder(self) -> Path | None:
+        """Return the folder, which is made when absent; None where it cannot be made."""
+        with suppress(OSError):
+            make_folder(self._folder)
+            return self._folder
+        return None
+
+    def write(self, key: str, lines: Iterable[str | bytes]) -> None:
         """Write `lines`, which end with line feeds, under `key`, if the folder takes a file."""
         with suppress(OSError):
             make_folder(self._folder)
@@ -85,15 +92,6 @@ class FileCache:
         return self._folder / f"{key}.jsonl"
 
 
-def _read_lines(file: IO[bytes], size: int) -> Iterator[bytes]:
-    with file:
-        for line in file:
-            size -= len(line)
-            if size < 0:
-                return
-            yield line
-
-
 def _hash_bytes(file: IO[bytes], size: int) -> str:
     """Return the hash of the next `size` bytes."""
     digest = _new_hash()
@@ -103,12 +101,13 @@ def _hash_bytes(file: IO[bytes], size: int) -> str:
     return digest.hexdigest()
 
 
-def _add_checksum(lines: Iterable[str]) -> Iterator[str]:
+def _add_checksum(lines: Iterable[str | bytes]) -> Iterator[bytes]:
     digest = _new_hash()
     for line in lines:
-        digest.update(line.encode())
-        yield line
-    yield f"{digest.hexdigest()}\n"
+        content = line if isinstance(line, bytes) else line.encode()
+        digest.update(content)
+        yield content
+    yield f"{digest.hexdigest()}\n".encode()
 
 
 def make_key(*parts: object) -> str:

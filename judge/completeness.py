@@ -28,7 +28,7 @@ def check_run(
             "the pairs are judged, but not all questions of the dimensions are answered: {reason}",
             reason=asker.stopped,
         )
-    if incomplete is None and (failures := _describe_failures(judging.judgments)):
+    if incomplete is None and (failures := _describe_failures(judging.failures)):
         warnings.append(Message("not every pair has a grade{failures}", failures=failures))
     for dimension, answers in asker.judgments.items() if asker else ():
         incomplete = incomplete or check_answers(dimension, answers, least)
@@ -65,8 +65,8 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
                 count=member.judged,
                 total=of_assessor,
                 least=least,
-                failures=_describe_failures(judging.judgments, member.name),
-                advice=_advise(judging.judgments),
+                failures=_describe_failures(judging.failures, member.name),
+                advice=_advise(judging.failures),
             )
     if summary.coverage < least:
         return RunIncomplete(
@@ -74,8 +74,8 @@ def _check_pairs(summary: Summary, judging: JudgingResult, least: float) -> RunI
             " {advice}",
             coverage=summary.coverage,
             least=least,
-            failures=_describe_failures(judging.judgments),
-            advice=_advise(judging.judgments),
+            failures=_describe_failures(judging.failures),
+            advice=_advise(judging.failures),
         )
     return None
 
@@ -104,12 +104,12 @@ def describe_unanswered(dimension: str, judgments: Sequence[Judgment]) -> Messag
     )
 
 
-def _advise(judgments: Iterable[Judgment]) -> str:
+def _advise(failures: Iterable[Judgment]) -> str:
     """Return what the user can do to get grades for the pairs that have none."""
-    kinds = {judgment.error for judgment in judgments}
-    if kinds == {None, "text_cut"} or kinds == {"text_cut"}:
+    kinds = {judgment.error for judgment in failures}
+    if kinds == {"text_cut"}:
         return Message("raise max_chars and name another --out: what was judged is not paid again")
-    if kinds <= {None, "no_text", "text_cut"}:
+    if kinds <= {"no_text", "text_cut"}:
         return Message(
             "add the texts that are missing and name another --out: what was judged is not paid again"
         )

@@ -28,17 +28,14 @@ from judge.config.environment import (
 )
 from judge.config.loader import did_you_mean, read_table_rows
 from judge.config.run import Config
-from judge.dataset.clean import describe_missing
 from judge.dataset.expected import label_expected
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels
 from judge.dataset.pool import (
     PooledDataset,
-    describe_differing_dates,
-    dump_pooled,
     load_pooled,
-    pool_dataset,
+    store_dataset,
 )
-from judge.dataset.read import read_dataset, read_trec_dataset
+from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS
 from judge.errors import InputError, SetupError
 from judge.measure.formulas import Floats
@@ -80,19 +77,20 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
 
     Raises InputError when the dataset is invalid.
     """
+    reader, source = _open_reader(config, rows), _name_source(config)
     paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
     if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
-        return pool_dataset(load_dataset(config, rows), config.depth)
+        return store_dataset(reader, config.depth, source, None)
     folder = RunFolder(Path(config.out) if config.out else Path("runs") / "run")
     cache = FileCache(cache_folder(store_path(config, folder)))
     key = _dataset_key(config, paths)
     if key and (lines := cache.read(key)) is not None:
         with suppress(LookupError, TypeError, ValueError, AttributeError, RecursionError):
             return load_pooled(lines, key)
-    pooled = pool_dataset(load_dataset(config), config.depth)
+    pooled = store_dataset(reader, config.depth, source, cache.make_folder())
     if key is None or key != _dataset_key(config, paths):  # a file changed while it was read
         return pooled
-    cache.write(key, dump_pooled(pooled))
+    cache.write(key, pooled.lines)
     return replace(pooled, pool=replace(pooled.pool, digest=key))
 
 
@@ -107,20 +105,21 @@ def _dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
         return None
 
 
-def load_dataset(config: Config, rows: DatasetRows | None = None) -> Dataset:
-    """Return the dataset of `rows`, else of the files in `config`; raise InputError when it is invalid."""
-    dataset = _read_rows(config, rows)
-    source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
-    missing = describe_missing(dataset.rankings, config.depth, source)
-    dates = describe_differing_dates(dataset, config.depth)
-    return replace(dataset, warnings=(*dataset.warnings, *missing, *dates))
+def load_dataset(config: Config, rows: DatasetRows) -> Dataset:
+    """Return the dataset of `rows` in memory; raise InputError when it is invalid."""
+    return _open_reader(config, rows).collect()
 
 
-def _read_rows(config: Config, rows: DatasetRows | None) -> Dataset:
+def _name_source(config: Config) -> str:
+    return Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
+
+
+def _open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
+    """Return the reader of `rows`, else of the files in `config`."""
     options = _ReadOptions(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
     columns = _check_columns(config)
     if rows is not None:
-        return read_dataset(rows, **options, columns=columns, expected=config.model == EXPECTED)
+        return open_dataset(rows, **options, columns=columns, expected=config.model == EXPECTED)
     with config.source.error_context("data", "topics", "docs", "trec_runs"):
         if config.trec_runs and (not (config.topics and config.docs) or config.data):
             raise InputError("TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset")
@@ -130,9 +129,9 @@ def _read_rows(config: Config, rows: DatasetRows | None) -> Dataset:
             )
     if config.trec_runs:
         (topics,), (docs,), runs = (_existing_files(config, name) for name in ("topics", "docs", "trec_runs"))
-        return read_trec_dataset(topics, docs, runs, **options)
+        return open_trec_dataset(topics, docs, runs, **options)
     (data,) = _existing_files(config, "data")
-    return read_dataset(data, **options, columns=columns, expected=config.model == EXPECTED)
+    return open_dataset(data, **options, columns=columns, expected=config.model == EXPECTED)
 
 
 def _check_columns(config: Config) -> Mapping[str, str]:

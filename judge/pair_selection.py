@@ -6,8 +6,9 @@ they are not in the pool.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from judge.measure.panel_agreement import as_assessor
 from judge.measure.resampling import measure_share
 from judge.models.lexical import extract_terms
 from judge.records import Dataset, Judgment, Pair, Pool, Ranking, Scale
+from judge.stored_records import StoredRecords
 
 #: Draws for each pair that is wanted, before fewer pairs than wanted are accepted.
 _ATTEMPTS = 50
@@ -34,8 +36,14 @@ class MismatchedPairs:
 
     def add_to(self, pool: Pool) -> Pool:
         """Return the pool with these pairs at its end, for judging."""
+        if not self.pairs:
+            return pool
+        parts = pool.pairs, self.pairs.values()
+        pairs: StoredRecords[Pair, None] = StoredRecords(
+            lambda: chain.from_iterable(parts), sum(map(len, parts))
+        )
         # The digest names the pool without them, and keys are cached under it.
-        return replace(pool, pairs=(*pool.pairs, *self.pairs.values()), digest="") if self.pairs else pool
+        return replace(pool, pairs=pairs, digest="")
 
     def remove_from(self, judgments: Iterable[Judgment]) -> tuple[Judgment, ...]:
         """Return the judgments of other pairs."""
@@ -100,7 +108,7 @@ class PairSelection:
         """Return the pairs to ask about."""
         return self.near_duplicates.select_judged(self.mismatched.add_to(self.unlabelled))
 
-    def add_near_duplicates(self, judgments: Iterable[Judgment]) -> tuple[Judgment, ...]:
+    def add_near_duplicates(self, judgments: Sequence[Judgment]) -> Sequence[Judgment]:
         """Return the judgments of all pairs that an assessor grades, given those of the pairs to judge."""
         return self.near_duplicates.add_to(judgments, self.mismatched.add_to(self.unlabelled))
 
@@ -108,7 +116,7 @@ class PairSelection:
         self,
         config: Config,
         pooled: PooledDataset,
-        by_assessor: Mapping[str, tuple[Judgment, ...]],
+        by_assessor: Mapping[str, Sequence[Judgment]],
         spec: RunSpec,
     ) -> LoadedRun:
         """Return the run with the judgments of its pool, which are those `by_assessor` and the labels."""

@@ -30,6 +30,7 @@ from judge.dataset.pool import PooledDataset
 from judge.dimensions import DIMENSIONS, DimensionOptions, forecast_questions, measure_dimensions
 from judge.errors import InputError
 from judge.finished_run import export_run, measure_run
+from judge.judgment_log import store_judgments
 from judge.messages import Message
 from judge.pair_selection import PairSelection, select_pairs
 from judge.pricing import add_costs, combine_costs, make_run_cost
@@ -99,6 +100,7 @@ def run(
         loaded = _make_run(
             config, pooled, selection, labels, dict(zip(assessors, judgings, strict=True)), spec
         )
+        loaded = _store_judgments(loaded, store_file.parent)
         export.write_judgments(folder, loaded)
         client = None if judging.stopped else clients[0][1]
         loaded, asker = _measure_dimensions(config, options, loaded, client, store_file, listener)
@@ -145,6 +147,12 @@ def _make_run(
     remarks = (remark for assessor in judgings for remark in assessor.remarks)
     dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *remarks))
     return selection.make_run(config, replace(pooled, dataset=dataset), by_assessor, spec)
+
+
+def _store_judgments(run: LoadedRun, folder: Path) -> LoadedRun:
+    """Return the run with its judgments on the disk, in temporary files in `folder`."""
+    members = {name: store_judgments(judgments, folder) for name, judgments in run.members.items()}
+    return replace(run, judgments=store_judgments(run.judgments, folder), members=members)
 
 
 def _measure_dimensions(

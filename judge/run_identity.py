@@ -19,10 +19,11 @@ from judge.config.environment import environment
 from judge.config.option_checks import options_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.pool import PooledDataset
+from judge.json_text import dump_json
 from judge.models import PROVIDERS
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder
 
 #: Options whose effect is in the identity in another form: the data, so files may move between two runs, the
 #: labels and the server.

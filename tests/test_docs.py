@@ -21,10 +21,10 @@ from typing import Any
 
 import pytest
 
-from judge.dataset.read import read_dataset
 from judge.example import path as example
 from tests.support.cases import check_each
 from tests.support.command_line import command
+from tests.support.datasets import read_dataset
 from tests.support.factories import fenced, make_rows, write_rows
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, reply_with_token_shares

@@ -27,7 +27,8 @@ from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgm
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import PanelMembers
 from judge.pricing import RunCost
-from judge.records import LABEL, Dataset, Judgment, Pool, Scale, Snippet
+from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Scale, Snippet
+from judge.stored_records import select_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +92,12 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
     rows = judgments.rows
     grades = np.where(rows["is_graded"], rows["grade"], -1)
     order = np.lexsort((grades, rows["repeat"], rows["pair"]))
-    queries = results.pair_query.tolist()
     digest = hashlib.sha256(f"[{scale.relevant_from}, [".encode())
     for number, chunk in enumerate(np.array_split(order, len(order) // _CHUNK + 1)):
         columns = (rows["pair"][chunk], rows["repeat"][chunk], grades[chunk])
         # A pair that no engine returned stands without its name.
         entries = [
-            (results.queries[queries[pair]], results.snippet_ids[pair], repeat, grade)
+            (results.queries[results.pair_query[pair]], results.snippet_ids[pair], repeat, grade)
             if pair >= 0
             else (None, None, repeat, grade)
             for pair, repeat, grade in zip(*(column.tolist() for column in columns), strict=True)
@@ -128,9 +128,13 @@ class RunLabels:
 
     def select_unlabelled(self, pool: Pool) -> Pool:
         """Return the pool with the pairs that the assessor judges: the unlabelled ones and the sample."""
-        pairs = (pair for pair in pool.pairs if pair.key not in self.grades or pair.key in self.check)
+        length = sum(map(self._is_judged, pool.pairs))
+        pairs = select_records(pool.pairs, self._is_judged, length)
         # The digest names the whole pool, and keys are cached under it.
-        return replace(pool, pairs=tuple(pairs), digest="")
+        return replace(pool, pairs=pairs, digest="")
+
+    def _is_judged(self, pair: Pair) -> bool:
+        return pair.key not in self.grades or pair.key in self.check
 
     def add_to(self, judgments: Iterable[Judgment], pool: Pool, repeats: int) -> tuple[Judgment, ...]:
         """Return the judgments of the whole pool: the labels, else those of the assessor."""

@@ -23,8 +23,8 @@ from judge.annotate.guard import Policy, choose_translator, find_refusal
 from judge.annotate.label_log import LabelDecision
 from judge.annotate.session import AnnotationSession, LabelConflict
 from judge.errors import InputError, StoreError
+from judge.json_text import dump_json
 from judge.report.html import hash_for_policy, open_templates, read_own_files
-from judge.runs.folder import dump_json
 
 _HERE = "judge.annotate"
 _STYLE = (("judge.report", "look.css"), ("judge.report", "charts.css"), (_HERE, "annotate.css"))

@@ -26,8 +26,9 @@ from typing import Any
 
 from judge.errors import InputError, StoreError, explain_os_error
 from judge.filesystem import LineLog, check_regular, locked, make_folder, read_bytes
+from judge.json_text import dump_json
 from judge.messages import Message
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder
 from judge.runs.labelling_plan import fitting
 
 #: A pair's name: (query_id, snippet_id).

@@ -12,7 +12,6 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from sys import intern
 
 from judge.assess.prompts import Prompts
 from judge.cache import FileCache, make_key
@@ -96,21 +95,21 @@ class Assessor:
         #: The hash of the key and the instructions, which most pairs share.
         self._system_hashes: dict[str, hashlib._Hash] = {}
 
-    def list_questions(self, pool: Pool, repeats: int, cache: FileCache | None) -> list[list[Question]]:
-        """Return the questions about each pair of `pool`; `cache` holds their keys for the next time."""
+    def list_keys(self, pool: Pool, repeats: int, cache: FileCache | None) -> Iterator[Sequence[str]]:
+        """Yield the keys of each pair of `pool`, one for each repeat; `cache` holds them for later runs."""
         digests = {lang: template.digest for lang, template in self._prompts.templates.items()}
         name = make_key("keys", pool.digest, repeats, self._key.hexdigest(), self._as_of, digests)
-        lines = cache.read(name) if cache and pool.digest else None
-        if lines is not None and len(rows := [line.decode().split() for line in lines]) == len(pool.pairs):
-            return [
-                [Question(key, pair, repeat, intern(version)) for repeat, key in enumerate(keys, start=1)]
-                for pair, (version, *keys) in zip(pool.pairs, rows, strict=True)
-            ]
-        questions = [self.make_questions(pair, repeats) for pair in pool.pairs]
-        if cache and pool.digest:
-            rows_of = ([of_pair[0].prompt_version, *(each.key for each in of_pair)] for of_pair in questions)
-            cache.write(name, (" ".join(row) + "\n" for row in rows_of))
-        return questions
+
+        def make_keys() -> Iterator[list[str]]:
+            return ([each.key for each in self.make_questions(pair, repeats)] for pair in pool.pairs)
+
+        if cache is None or not pool.digest:
+            return make_keys()
+        lines = cache.read(name)
+        if lines is None:
+            cache.write(name, (" ".join(of_pair) + "\n" for of_pair in make_keys()))
+            lines = cache.read(name)
+        return make_keys() if lines is None else (line.decode().split() for line in lines)
 
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
         """Return the questions about `pair`, one for each repeat."""
@@ -126,6 +125,10 @@ class Assessor:
     def render_prompt(self, pair: Pair) -> Prompt:
         """Return the prompt for `pair`; the same bytes each time."""
         return self._prompts.render(pair, self._as_of)
+
+    def prompt_version(self, pair: Pair) -> str:
+        """Return the version of the prompt for `pair`."""
+        return self._prompts.templates[pair.query.lang].version
 
     @property
     def prompt_versions(self) -> dict[str, str]:

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
 
+import numpy as np
+
 from judge.assess.assessor import Assessor
-from judge.assess.runner import plan_requests
+from judge.assess.question_plan import Places, QuestionPlan
 from judge.cache import FileCache, cache_folder
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
@@ -112,15 +114,14 @@ def estimate_run(
     pool: Pool, assessor: Assessor, store: VerdictStore | None, repeats: int, limits: Limits
 ) -> RunEstimate:
     """Return what judging `pool` would cost now, given the verdicts in `store`, if there is one."""
-    ruled, key_uses = plan_requests(
-        pool, assessor, repeats, FileCache(cache_folder(store.path)) if store else None
-    )
-    stored = store.find_verdicts(key_uses) if store else {}
+    plan = QuestionPlan(pool, assessor, repeats, FileCache(cache_folder(store.path)) if store else None)
+    missing = _find_missing(plan, assessor, store)
+    keys = list(plan.list_keys(missing))
     past = store.usage_by_prompt(assessor.model.name) if store else []
-    in_batch = store.batches.find(key_uses.keys() - stored.keys()) if store else {}
-    todo = [questions[0] for key, questions in key_uses.items() if key not in stored and key not in in_batch]
+    in_batch = store.batches.find(keys) if store else {}
+    requests = (questions[0][1] for questions in plan.read_requests(missing))
+    todo = [question for question in requests if question.key not in in_batch]
     versions = Counter(question.prompt_version for question in todo)
-    judgments = len(ruled) + sum(map(len, key_uses.values()))
     learned = {each.prompt_version: each for each in past if each.counted >= _MIN_HISTORY}
     unknown = [question.pair for question in todo if question.prompt_version not in learned]
     is_reranker = assessor.model.name.startswith(RERANKER)
@@ -130,8 +131,8 @@ def estimate_run(
     usage = sum(by_rule, by_history)
     pace = _measure_call_rate(store.calls_by_second(assessor.model.name)) if store else None
     return RunEstimate(
-        judgments=judgments,
-        known=judgments - sum(len(key_uses[key]) for key in key_uses if key not in stored),
+        judgments=len(plan),
+        known=len(plan) - len(missing),
         calls=len(todo),
         again=round(again),
         prompt_tokens=usage.prompt_tokens,
@@ -142,10 +143,20 @@ def estimate_run(
         learned_from=sum(learned[version].calls for version in versions if version in learned),
         by_rule=len(unknown),
         pace=pace,
-        submitted=sum(len(key_uses[key]) for key in in_batch),
+        submitted=sum(key in in_batch for key in keys),
         batches=ceil(len(todo) / MAX_REQUESTS) if isinstance(assessor.model, BatchModel) else 0,
         batch_usd=None if limits.price is None else limits.price.usd(usage, in_batch=True),
     )
+
+
+def _find_missing(plan: QuestionPlan, assessor: Assessor, store: VerdictStore | None) -> Places:
+    """Return the places of the questions that neither a rule nor the store answers."""
+    missing: list[int] = []
+    for block in plan.read_blocks():
+        questions = [(place, each.key) for place, each in block if not assessor.judge_by_rule(each)]
+        stored = store.find_verdicts(key for _, key in questions) if store else {}
+        missing += [place for place, key in questions if key not in stored]
+    return np.array(sorted(missing), np.int64)
 
 
 def _estimate_from_history(

@@ -15,28 +15,32 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
+
+import numpy as np
 
 from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.batch import BatchReply, BatchRunner, call_of, is_final
 from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.progress import ProgressListener, RepeatCounter
+from judge.assess.question_plan import PlacedQuestion, QuestionPlan
 from judge.cache import FileCache, cache_folder, make_key
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
 from judge.errors import AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
+from judge.judgment_log import JudgmentLog
 from judge.messages import Message
 from judge.models.batch_api import BatchApi
 from judge.pricing import Cost, add_costs, total_cost
-from judge.records import Completion, Judgment, Pool, Prompt
-from judge.store.batches import split_keys
+from judge.records import Completion, Judgment, Pool, Prompt, RepeatProgress
 from judge.store.leases import Busy
 from judge.store.store import StoredVerdict, VerdictStore
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
+from judge.stored_records import StoredRecords
 
 #: Pairs under way at the same time, at least.
 _MIN_PAIRS = 16
@@ -46,11 +50,14 @@ _MIN_PAIRS = 16
 class JudgingResult:
     """The judgments of a pool. `stopped` is the reason when pairs have no judgment.
 
+    They stay on the disk: each use reads them anew. `graded` of them have a grade, `failures` have none.
     `cost` is what they cost since they were first asked for. `in_batches` pairs are in batches that have not
     ended.
     """
 
-    judgments: tuple[Judgment, ...] = field(repr=False)  # asyncio.run makes the repr of what it returns
+    judgments: Sequence[Judgment]
+    graded: int
+    failures: Sequence[Judgment]
     cost: Cost
     calls_made: int
     stopped: JudgeError | None
@@ -95,7 +102,7 @@ def _describe_interrupt(
     reason: Interrupted, topic: str, results: Sequence[JudgingResult], total: int
 ) -> Interrupted:
     """Return the interrupt with how many of `total` pairs, or of the questions on `topic`, have an answer."""
-    answers = sum(judgment.grade is not None for result in results for judgment in result.judgments)
+    answers = sum(result.graded for result in results)
     usd = combine_results(results).cost.usd
     spent = f", ${usd:.4f}" if usd else ""
     if topic:
@@ -140,40 +147,38 @@ async def judge_pool(
     server = _ServerRecord(cache, client)
     if server.was_unlimited:
         client.limiter.skip_probes()
-    decided, requests = plan_requests(pool, assessor, repeats, cache)
+    plan = QuestionPlan(pool, assessor, repeats, cache)
+    log = JudgmentLog(len(plan), store.path.parent)
     run = _PoolRun(
-        assessor, client, window, progress, RepeatCounter(repeats, len(pool.pairs), assessor.scale)
+        assessor, client, window, progress, RepeatCounter(repeats, len(pool.pairs), assessor.scale), log
     )
-    run.judgments += decided
-    # Questions leave `requests` as they are answered, because each holds its pair and its key.
-    counts = {key: len(questions) for key, questions in requests.items()}
-    total = len(decided) + sum(counts.values())
-    for keys in split_keys(counts):  # so that few verdicts are in memory twice
-        verdicts = store.find_verdicts(keys)
-        for key in keys:
-            questions = requests.pop(key)
-            if verdict := verdicts.get(key):
-                run.judgments += [assessor.make_judgment(question, verdict) for question in questions]
-            else:
-                run.todo.append(questions)
-    progress.begin(total, len(run.judgments), assessor.topic)
-    run.count(run.judgments)
+    known_corrupt = len(store.corrupt_keys)
+    by_rule, ended_repeats = run.answer_from_store(plan)
+    progress.begin(len(plan), len(log), assessor.topic)
+    for repeat in ended_repeats:
+        progress.end_repeat(repeat)
+    run.requests = plan.read_requests(log.find_open_places())
     if batch_api is not None:
         run.batches = BatchRunner(batch_api, assessor, client, store.batches)
     try:
         await run.judge_all()
     finally:
         progress.end()
-    order = {pair.key: index for index, pair in enumerate(pool.pairs)}
-    judgments = sorted(run.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
     server.update()
+    asked = np.delete(np.arange(len(plan)), by_rule)
+    open_keys = list(plan.list_keys(log.find_open_places()))
+    in_batch = store.batches.find(open_keys)
     return JudgingResult(
-        judgments=tuple(judgments),
-        cost=total_cost(store.list_calls(counts), client.limits.price),
+        judgments=log,
+        graded=log.graded,
+        failures=StoredRecords(log.read_failures, len(log) - log.graded),
+        cost=total_cost(
+            store.read_calls(plan.list_keys(plan.select_requests(asked)[0])), client.limits.price
+        ),
         calls_made=client.spend_limit.calls,
         stopped=client.cancel_token.reason,
-        warnings=(*_describe_corrupt(store, counts), *client.warnings),
-        in_batches=sum(counts[key] for key in store.batches.find(counts)),
+        warnings=(*_describe_corrupt(store, store.corrupt_keys[known_corrupt:]), *client.warnings),
+        in_batches=sum(key in in_batch for key in open_keys),
     )
 
 
@@ -199,8 +204,8 @@ class _ServerRecord:
             self._cache.write(self._key, [self._LIMITED if limiter.was_throttled else self._UNLIMITED])
 
 
-def _describe_corrupt(store: VerdictStore, requests: Collection[str]) -> list[Message]:
-    corrupt = [key for key in dict.fromkeys(store.corrupt_keys) if key in requests]
+def _describe_corrupt(store: VerdictStore, keys: Iterable[str]) -> list[Message]:
+    corrupt = list(dict.fromkeys(keys))
     return [
         Message(
             "{file}: {count} verdicts no longer match their checksums and were asked for again, first {key}",
@@ -217,37 +222,24 @@ def lease_window(store: VerdictStore, client: ModelClient) -> LeaseWindow:
     return LeaseWindow(store, 2 * client.limits.concurrency, client.cancel_token.sleep)
 
 
-def plan_requests(
-    pool: Pool, assessor: Assessor, repeats: int, cache: FileCache | None = None
-) -> tuple[list[Judgment], dict[str, list[Question]]]:
-    """Return the judgments that need no call, and the other questions by store key, first repeats first."""
-    decided: list[Judgment] = []
-    requests: dict[str, list[Question]] = {}
-    questions_by_pair = assessor.list_questions(pool, repeats, cache)
-    for repeat in range(repeats):
-        for questions in questions_by_pair:
-            question = questions[repeat]
-            judgment = assessor.judge_by_rule(question)
-            if judgment:
-                decided.append(judgment)
-            else:
-                requests.setdefault(question.key, []).append(question)
-    return decided, requests
-
-
 @dataclass(slots=True)
 class _PoolRun:
-    """The state of judging one pool; questions with one key are one pair here."""
+    """The state of judging one pool; questions with one key are one pair here, and come with their places.
+
+    `requests` yields the pairs that are to be judged.
+    """
 
     assessor: Assessor
     client: ModelClient
     window: LeaseWindow
     progress: ProgressListener
     counter: RepeatCounter
-    judgments: list[Judgment] = field(default_factory=list)
-    todo: deque[Sequence[Question]] = field(default_factory=deque)
+    log: JudgmentLog
+    requests: Iterator[Sequence[PlacedQuestion]] = field(default_factory=lambda: iter(()))
+    #: The next ones of `requests`.
+    todo: deque[Sequence[PlacedQuestion]] = field(default_factory=deque)
     #: Pairs whose lease another process holds.
-    leased_elsewhere: deque[Sequence[Question]] = field(default_factory=deque)
+    leased_elsewhere: deque[Sequence[PlacedQuestion]] = field(default_factory=deque)
     batches: BatchRunner | None = None
     #: The replies of a batch that has ended, by key.
     replies: dict[str, BatchReply] = field(default_factory=dict)
@@ -261,9 +253,32 @@ class _PoolRun:
     def __post_init__(self) -> None:
         self.failures = ConsecutiveFailures(self.assessor.model)
 
+    def answer_from_store(self, plan: QuestionPlan) -> tuple[list[int], list[RepeatProgress]]:
+        """Add the judgments that need no call.
+
+        Return the places of those that follow from a rule, and the repeats that are complete with them.
+        """
+        by_rule, ended = list[int](), list[RepeatProgress]()
+        for block in plan.read_blocks():
+            judgments: dict[int, Judgment] = {}
+            others: list[PlacedQuestion] = []
+            for place, question in block:
+                if judgment := self.assessor.judge_by_rule(question):
+                    judgments[place] = judgment
+                else:
+                    others.append((place, question))
+            by_rule += judgments
+            verdicts = self.window.store.find_verdicts(question.key for _, question in others)
+            for place, question in others:
+                if verdict := verdicts.get(question.key):
+                    judgments[place] = self.assessor.make_judgment(question, verdict)
+            self.log.add(list(judgments), list(judgments.values()))
+            ended += self._count(judgments.values())
+        return by_rule, ended
+
     async def judge_all(self) -> None:
-        """Judge all pairs of `todo`, or those that end before the run is cancelled."""
-        if not self.todo:
+        """Judge all pairs of `requests`, or those that end before the run is cancelled."""
+        if not self._look_ahead(1):
             return
         self.last_progress_at = asyncio.get_running_loop().time()
         async with asyncio.TaskGroup() as group:
@@ -277,7 +292,7 @@ class _PoolRun:
     async def _judge_in_batches(self, batches: BatchRunner) -> None:
         """Judge the pairs by the replies of batches, as these end, and in realtime what no batch holds."""
         token, store = self.client.cancel_token, self.window.store
-        waiting = {questions[0].key: questions for questions in self.todo}
+        waiting = {questions[0][1].key: questions for questions in (*self.todo, *self.requests)}
         in_batch = store.batches.find(waiting)
         self.todo.clear()
         try:
@@ -287,7 +302,7 @@ class _PoolRun:
                 self.todo.append(waiting.pop(free))
                 await self._lease_ahead()
             token.raise_if_cancelled()
-            questions = {key: questions[0] for key, questions in waiting.items()}
+            questions = {key: questions[0][1] for key, questions in waiting.items()}
             async with aclosing(batches.collect(questions)) as replies_of_batches:
                 async for replies in replies_of_batches:
                     self.replies = dict(replies)
@@ -310,8 +325,9 @@ class _PoolRun:
         async with asyncio.TaskGroup() as group:
             try:
                 while token.reason is None:
-                    if self.todo and len(self.tasks) < most:
-                        await self._lease_next(group, self.todo, most - len(self.tasks))
+                    room = most - len(self.tasks)
+                    if self._look_ahead(room) and room > 0:
+                        await self._lease_next(group, self.todo, room)
                     elif self.todo:
                         self.has_ended.clear()
                         await self.has_ended.wait()
@@ -333,6 +349,11 @@ class _PoolRun:
             except (RunIncomplete, StoreError) as reason:
                 token.cancel(reason)
 
+    def _look_ahead(self, count: int) -> bool:
+        """Move the next pairs from `requests` to `todo`, up to `count` there; return whether it has one."""
+        self.todo.extend(islice(self.requests, max(0, max(1, count) - len(self.todo))))
+        return bool(self.todo)
+
     async def _wait_for_other_processes(self) -> None:
         max_wait = self.client.limits.max_wait
         if asyncio.get_running_loop().time() - self.last_progress_at > max_wait:
@@ -346,10 +367,10 @@ class _PoolRun:
         await self.client.cancel_token.sleep(LEASE_POLL_INTERVAL)
 
     async def _lease_next(
-        self, group: asyncio.TaskGroup, pairs: deque[Sequence[Question]], size: int
+        self, group: asyncio.TaskGroup, pairs: deque[Sequence[PlacedQuestion]], size: int
     ) -> None:
         """Lease the first of `pairs`, at most `size`, and start to judge them."""
-        for result in await self.window.acquire([questions[0].key for questions in islice(pairs, size)]):
+        for result in await self.window.acquire([questions[0][1].key for questions in islice(pairs, size)]):
             questions = pairs.popleft()
             match result:
                 case PairLease():
@@ -367,9 +388,9 @@ class _PoolRun:
         self.tasks.discard(task)
         self.has_ended.set()
 
-    async def _judge(self, questions: Sequence[Question], lease: PairLease) -> None:
+    async def _judge(self, questions: Sequence[PlacedQuestion], lease: PairLease) -> None:
         """Get one verdict and save it, with a judgment for each question that it answers."""
-        question = questions[0]
+        _, question = questions[0]
         try:
             async with lease:
                 reply = self.replies.pop(question.key, None)
@@ -422,20 +443,21 @@ class _PoolRun:
         if reason := self.failures.count(answer):
             self.client.cancel_token.cancel(reason)
 
-    def _add_judgments(self, questions: Sequence[Question], answer: AssessorAnswer | StoredVerdict) -> None:
+    def _add_judgments(
+        self, questions: Sequence[PlacedQuestion], answer: AssessorAnswer | StoredVerdict
+    ) -> None:
         self.last_progress_at = asyncio.get_running_loop().time()
-        judgments = [self.assessor.make_judgment(question, answer) for question in questions]
-        self.judgments += judgments
+        judgments = [self.assessor.make_judgment(question, answer) for _, question in questions]
+        self.log.add([place for place, _ in questions], judgments)
         for judgment in judgments:
             self.progress.add_judgment(judgment, self.client.spend_limit.usd)
-        self.count(judgments)
+        for repeat in self._count(judgments):
+            self.progress.end_repeat(repeat)
 
-    def count(self, judgments: Iterable[Judgment]) -> None:
-        """Count `judgments`, and tell the listener of every repeat that they complete."""
-        for judgment in judgments:
-            repeat = self.counter.count(judgment)
-            if repeat is not None:
-                self.progress.end_repeat(repeat)
+    def _count(self, judgments: Iterable[Judgment]) -> list[RepeatProgress]:
+        """Count `judgments`, and return every repeat that they complete."""
+        counted = map(self.counter.count, judgments)
+        return [repeat for repeat in counted if repeat is not None]
 
     async def _report_status(self) -> None:
         """Tell the listener every second what the run waits for."""
@@ -459,9 +481,15 @@ class _PoolRun:
 def combine_results(results: Collection[JudgingResult]) -> JudgingResult:
     """Return the results of the members of a panel as one result."""
     return JudgingResult(
-        judgments=tuple(judgment for result in results for judgment in result.judgments),
+        judgments=_chain_records([result.judgments for result in results]),
+        graded=sum(result.graded for result in results),
+        failures=_chain_records([result.failures for result in results]),
         cost=add_costs([result.cost for result in results]),
         calls_made=max(result.calls_made for result in results),
         stopped=next((result.stopped for result in results if result.stopped), None),
         warnings=tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
     )
+
+
+def _chain_records(parts: Sequence[Sequence[Judgment]]) -> Sequence[Judgment]:
+    return StoredRecords(partial(chain.from_iterable, parts), sum(map(len, parts)))

@@ -37,8 +37,9 @@ from judge.config.collect import CollectConfig
 from judge.config.environment import environment
 from judge.errors import AccountError, CallError, InputError, Interrupted, RetryableError, StoreError
 from judge.filesystem import locked
+from judge.json_text import dump_json
 from judge.messages import Message
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder
 
 #: An engine that failed on this many queries in a row is taken to be down.
 _MAX_CONSECUTIVE_FAILURES = 10

@@ -20,11 +20,11 @@ from yarl import URL
 
 from judge.collect.responses import ResponseShape
 from judge.errors import RequestRejected, SetupError
+from judge.json_text import dump_json
 from judge.models.chat_messages import ACCEPTED, BodyRefused, read_limited
 from judge.models.endpoint import Endpoint
 from judge.models.error_mapping import shorten, transport_error
 from judge.models.redaction import mask, redact
-from judge.runs.folder import dump_json
 
 #: A shorter key may be a word of an answer, so it is masked in error messages only.
 MIN_MASKED_LENGTH = 16

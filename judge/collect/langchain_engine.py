@@ -22,9 +22,9 @@ import aiohttp
 from judge.collect.engines import MIN_MASKED_LENGTH, EngineRequest, Response, hash_settings, remove_secrets
 from judge.collect.responses import ResponseShape
 from judge.errors import InputError, RequestRejected, SetupError
+from judge.json_text import dump_json
 from judge.models.error_mapping import transport_error
 from judge.models.redaction import mask
-from judge.runs.folder import dump_json
 
 
 class KnownClass(NamedTuple):

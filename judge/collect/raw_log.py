@@ -18,9 +18,9 @@ from judge.collect.query_file import QueryRow
 from judge.collect.responses import read_results
 from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_os_error
 from judge.filesystem import LineLog, open_for_append, open_for_read
+from judge.json_text import dump_json
 from judge.messages import Message, join_messages
 from judge.models.redaction import mask
-from judge.runs.folder import dump_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from judge.config.loader import did_you_mean
 from judge.config.option_checks import STRICT, CountValue, OneOrMore, validate_table
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError
+from judge.json_text import dump_json
 from judge.models.endpoint import Endpoint
-from judge.runs.folder import dump_json
 
 _SLOT = re.compile(r"\{(\w+)\}")
 #: Scripts and regions with traditional characters; a tag without a script implies it by the region.

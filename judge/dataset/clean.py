@@ -41,37 +41,37 @@ def mark_missing_text(snippet: Snippet, position: str) -> Snippet:
 
 def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> Iterator[str]:
     """Yield one line if results down to `depth` have no text in the file `source`."""
-    missing = [
-        (ranking, rank, snippet.docno)
-        for ranking in rankings
-        for rank, snippet in enumerate(ranking.snippets[:depth], start=1)
-        if TEXT_MISSING in snippet.flags
-    ]
-    if not missing:
+    count, first, documents = 0, None, set[str]()
+    for ranking in rankings:
+        for rank, snippet in enumerate(ranking.snippets[:depth], start=1):
+            if TEXT_MISSING in snippet.flags:
+                count += 1
+                first = first or (ranking, rank, snippet.docno)
+                documents.add(snippet.docno)
+    if first is None:
         return
-    ranking, rank, docno = missing[0]
-    documents = len({docno for _, _, docno in missing})
+    ranking, rank, docno = first
     if docno:
         lack = (
-            Message("{count:,} documents are not in {source}", count=documents, source=source)
-            if documents > 1
+            Message("{count:,} documents are not in {source}", count=len(documents), source=source)
+            if len(documents) > 1
             else Message("1 document is not in {source}", source=source)
         )
-        first = Message("{docno!r} of topic {query_id!r}", docno=docno, query_id=ranking.query_id)
+        which = Message("{docno!r} of topic {query_id!r}", docno=docno, query_id=ranking.query_id)
     else:
         lack = (
-            Message("{count:,} results have no text or title in {source}", count=len(missing), source=source)
-            if len(missing) > 1
+            Message("{count:,} results have no text or title in {source}", count=count, source=source)
+            if count > 1
             else Message("1 result has no text or title in {source}", source=source)
         )
-        first = Message(
+        which = Message(
             "rank {rank} of engine {engine!r} for query {query_id!r}",
             rank=rank,
             engine=ranking.engine,
             query_id=ranking.query_id,
         )
     yield Message(
-        "{lack}, first {first}: left unjudged: a missing text is not grade 0", lack=lack, first=first
+        "{lack}, first {first}: left unjudged: a missing text is not grade 0", lack=lack, first=which
     )
 
 

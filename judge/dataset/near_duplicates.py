@@ -17,11 +17,12 @@ A similarity of n-grams would match "is safe" and "is not safe" in long texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from judge.characters import HAN
 from judge.records import Judgment, Pool
+from judge.stored_records import select_records
 
 #: The least share of the overlap in the characters of both texts together.
 MIN_OVERLAP = 0.9
@@ -47,14 +48,17 @@ class NearDuplicates:
 
     def select_judged(self, pool: Pool) -> Pool:
         """Return the pool without the pairs that take the judgment of another snippet."""
-        pairs = tuple(pair for pair in pool.pairs if pair.key not in self.judged_ids)
+        if not self.judged_ids:
+            return pool
+        length = len(pool.pairs) - len(self.judged_ids)
+        pairs = select_records(pool.pairs, lambda pair: pair.key not in self.judged_ids, length)
         # The digest names the whole pool, and keys are cached under it.
-        return replace(pool, pairs=pairs, digest="") if self.judged_ids else pool
+        return replace(pool, pairs=pairs, digest="")
 
-    def add_to(self, judgments: Iterable[Judgment], pool: Pool) -> tuple[Judgment, ...]:
+    def add_to(self, judgments: Sequence[Judgment], pool: Pool) -> Sequence[Judgment]:
         """Return the judgments of the whole `pool`, repeat by repeat, given those of the judged pairs."""
         if not self.judged_ids:
-            return tuple(judgments)
+            return judgments
         by_key = {(*each.key, each.repeat): each for each in judgments}
         complete = []
         for repeat in sorted({repeat for *_, repeat in by_key}):
@@ -77,10 +81,14 @@ def find_near_duplicates(pool: Pool) -> NearDuplicates:
     """
     judged: dict[tuple[object, ...], list[tuple[str, _Words]]] = {}
     judged_ids: dict[tuple[str, str], str] = {}
+    last_id = ""
     for pair in pool.pairs:
+        if pair.query.id != last_id:  # the pairs of a query are neighbours
+            judged.clear()
+            last_id = pair.query.id
         query, snippet, words = pair.query, pair.snippet, _split_words(pair.snippet.text)
         query_words = frozenset(_split_words(query.text.lower()))
-        key = (query.id, _split_words(snippet.title), snippet.date, snippet.flags)
+        key = (_split_words(snippet.title), snippet.date, snippet.flags)
         others = judged.setdefault(key, [])
         for other_id, other in others:
             if is_near_duplicate(words, other, query_words):

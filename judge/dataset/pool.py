@@ -1,6 +1,6 @@
 """The pool: the distinct pairs to judge, and which snippets show the same document.
 
-A dataset with its pool is cached as lines: one for the dataset, then one for each query.
+A dataset with its pool is stored as lines: one for each query, then one for the dataset.
 """
 
 from __future__ import annotations
@@ -8,18 +8,23 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain, islice, pairwise
+from operator import attrgetter
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import msgspec
 
-from judge.dataset.clean import TEXT_MISSING
+from judge.dataset.clean import TEXT_MISSING, describe_missing
+from judge.dataset.read import QueryReader
 from judge.dataset.validation import short_hash
 from judge.messages import Message
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
+from judge.stored_lines import TemporaryLines
+from judge.stored_records import ALL_PLACES, QueryResults, StoredDocuments, StoredRankings, StoredRecords
 
 # Parameters for tracking, which do not change the page.
 _TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "spm"})
@@ -39,14 +44,25 @@ def build_pool(dataset: Dataset, depth: int) -> Pool:
     pairs: list[Pair] = []
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
     for query_id, rankings in group_rankings(dataset).items():
-        by_engine = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
-        all_snippets = sorted(chain.from_iterable(by_engine.values()), key=sort_key)
-        distinct = {snippet.id: snippet for snippet in all_snippets}
-        pairs += [make_pair(dataset, query_id, snippet) for snippet in distinct.values()]
-        names = _name_documents(all_snippets)
-        for engine, snippets in by_engine.items():
-            documents[engine, query_id] = tuple(names[_document_key(snippet)] for snippet in snippets)
+        snippets, names = _pool_query(query_id, rankings, depth)
+        pairs += [make_pair(dataset, query_id, snippet) for snippet in snippets]
+        documents |= names
     return Pool(depth, sum(map(len, documents.values())), tuple(pairs), documents)
+
+
+def _pool_query(
+    query_id: str, rankings: Iterable[Ranking], depth: int
+) -> tuple[list[Snippet], dict[tuple[str, str], tuple[str, ...]]]:
+    """Return the snippets of the pairs of a query, and the documents of each list."""
+    by_engine = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
+    all_snippets = sorted(chain.from_iterable(by_engine.values()), key=sort_key)
+    distinct = {snippet.id: snippet for snippet in all_snippets}
+    names = _name_documents(all_snippets)
+    documents = {
+        (engine, query_id): tuple(names[_document_key(snippet)] for snippet in snippets)
+        for engine, snippets in by_engine.items()
+    }
+    return list(distinct.values()), documents
 
 
 def make_pair(dataset: Dataset, query_id: str, snippet: Snippet) -> Pair:
@@ -163,57 +179,134 @@ def _list_links(snippet: Snippet) -> Iterator[str]:
         yield f"4 {snippet.id}"
 
 
-_ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-
-
 @dataclass(frozen=True, slots=True)
 class PooledDataset:
-    """A dataset, its pool, and `fingerprint`, a hash of the dataset as it was read."""
+    """A dataset, its pool, and `fingerprint`, a hash of the dataset as it was read.
+
+    Only the queries are in memory: rankings and pairs are read from `lines` whenever they are used.
+    """
 
     dataset: Dataset
     pool: Pool
     fingerprint: str
+    lines: Iterable[bytes] = field(default=(), compare=False, repr=False)
 
 
-def pool_dataset(dataset: Dataset, depth: int) -> PooledDataset:
-    """Return the dataset with its pool down to `depth`."""
-    return PooledDataset(dataset, build_pool(dataset, depth), _fingerprint(dataset))
+@dataclass(frozen=True, slots=True)
+class _Footer:
+    """The last line: what concerns all queries; `pairs` and `rankings` are their numbers."""
+
+    fingerprint: str
+    engines: tuple[str, ...]
+    warnings: tuple[str, ...]
+    dates: bool
+    depth: int
+    results: int
+    rankings: int
+    pairs: int
 
 
-def _fingerprint(dataset: Dataset) -> str:
-    """Return a hash of the whole dataset as it was read: queries, rankings, snippets and errors."""
+def store_dataset(reader: QueryReader, depth: int, source: str, folder: Path | None) -> PooledDataset:
+    """Return the dataset of `reader` with its pool down to `depth`, in a temporary file in `folder`.
+
+    `source` names the file of the texts, for messages.
+    """
+    lines = TemporaryLines(folder)
+    queries: dict[str, Query] = {}
+    starts: list[int] = []
+    results = rankings = pairs = 0
+    for query, of_query in reader.read(folder):
+        queries[query.id] = query
+        snippets, documents = _pool_query(query.id, of_query, depth)
+        results += sum(map(len, documents.values()))
+        rankings += len(of_query)
+        pairs += len(snippets)
+        starts.append(lines.size)
+        lines.append([_dump_query(query, of_query, documents, snippets)])
+    ranges = dict(zip(queries, pairwise([*starts, lines.size]), strict=True))
+    footer = _Footer(
+        "", reader.engines, tuple(reader.warnings), reader.dates, depth, results, rankings, pairs
+    )
+    dataset = _open_lines(lines, queries, footer, "").dataset
+    missing = describe_missing(dataset.rankings, depth, source) if reader.lacks_text else ()
+    warnings = (*footer.warnings, *missing, *describe_differing_dates(dataset, depth))
+    in_order = (_load_results(queries, lines.read(*ranges[query_id])) for query_id in sorted(queries))
+    footer = replace(footer, fingerprint=_hash_dataset(queries, in_order), warnings=warnings)
+    lines.append([_dump_line(footer)])
+    return _open_lines(lines, queries, footer, "")
+
+
+def _hash_dataset(queries: Mapping[str, Query], results: Iterable[QueryResults]) -> str:
+    """Return a hash of the whole dataset as it was read: queries, rankings, snippets and errors.
+
+    `results` are sorted by the ids of the queries.
+    """
     digest = hashlib.sha256()
-    for query in dataset.queries.values():
+    for query in queries.values():
         extra = sorted(query.extra.items())
         record: tuple[object, ...] = ("query", query.id, query.raw_text, query.lang, query.reference, extra)
         expected = () if query.expected is None else (query.expected,)
         digest.update(json.dumps((*record, *expected)).encode())
-    for ranking in sorted(dataset.rankings, key=lambda ranking: (ranking.query_id, ranking.engine)):
-        snippets = [
-            (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
-            for snippet in ranking.snippets
-        ]
-        latency = [] if ranking.latency_ms is None else [ranking.latency_ms]
-        record = ("ranking", ranking.query_id, ranking.engine, ranking.error, snippets, *latency)
-        digest.update(json.dumps(record).encode())
+    for each in results:
+        for ranking in sorted(each.rankings, key=attrgetter("engine")):
+            snippets = [
+                (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
+                for snippet in ranking.snippets
+            ]
+            latency = [] if ranking.latency_ms is None else [ranking.latency_ms]
+            record = ("ranking", ranking.query_id, ranking.engine, ranking.error, snippets, *latency)
+            digest.update(json.dumps(record).encode())
     return digest.hexdigest()[:16]
 
 
-def dump_pooled(pooled: PooledDataset) -> Iterator[str]:
-    """Yield the lines that `load_pooled` reads."""
-    dataset, pool = pooled.dataset, pooled.pool
-    yield _dump(
-        pooled.fingerprint, dataset.engines, dataset.warnings, dataset.dates, pool.depth, pool.results
-    )
-    rankings, pairs = iter(dataset.rankings), iter(pool.pairs)
-    of_rankings = {key: tuple(group) for key, group in groupby(rankings, lambda ranking: ranking.query_id)}
-    of_pairs = {key: tuple(group) for key, group in groupby(pairs, lambda pair: pair.query.id)}
-    for query in dataset.queries.values():
-        # A snippet that several engines returned is one object: it is written, and read again, once.
-        snippets = {id(snippet): snippet for ranking in of_rankings[query.id] for snippet in ranking.snippets}
-        numbers = {key: number for number, key in enumerate(snippets)}
-        places = {sort_key(snippet): number for number, snippet in enumerate(snippets.values())}
-        yield _dump(
+def load_pooled(lines: Iterable[bytes], digest: str) -> PooledDataset:
+    """Return the dataset in `lines` of `store_dataset`, and its pool, which gets the digest `digest`.
+
+    Raise ValueError, TypeError or LookupError for lines of another form.
+    """
+    queries: dict[str, Query] = {}
+    for line in lines:
+        if line.startswith(_FOOTER_START):
+            return _open_lines(lines, queries, msgspec.convert(_parse(line, Any), _Footer), digest)
+        fields, *_ = _parse(line, _ONLY_QUERY)
+        fields[-1] = None if fields[-1] is None else tuple(fields[-1])
+        queries[fields[0]] = Query(*fields)
+    raise ValueError("no line ends the dataset")
+
+
+def _open_lines(
+    lines: Iterable[bytes], queries: Mapping[str, Query], footer: _Footer, digest: str
+) -> PooledDataset:
+    """Return the dataset in `lines`, which has these `queries`."""
+
+    def read_stored(places: Container[int]) -> Iterator[QueryResults]:
+        in_order = islice(lines, len(queries))
+        return (_load_results(queries, line) for place, line in enumerate(in_order) if place in places)
+
+    def read_pairs() -> Iterator[Pair]:
+        for line in islice(lines, len(queries)):
+            fields, packed, _, places = _parse(line, _WITHOUT_LISTS)
+            for place in places:
+                yield make_pair(dataset, fields[0], _unpack_snippet(*packed[place]))
+
+    rankings = StoredRankings(read_stored, footer.rankings)
+    dataset = Dataset(queries, rankings, footer.engines, footer.warnings, footer.dates)
+    pairs: StoredRecords[Pair, None] = StoredRecords(read_pairs, footer.pairs)
+    pool = Pool(footer.depth, footer.results, pairs, StoredDocuments(read_stored), digest)
+    return PooledDataset(dataset, pool, footer.fingerprint, lines)
+
+
+def _dump_query(
+    query: Query,
+    rankings: Sequence[Ranking],
+    documents: Mapping[tuple[str, str], Sequence[str]],
+    pooled: Iterable[Snippet],
+) -> bytes:
+    # A snippet that several engines returned is one object: it is written, and read again, once.
+    snippets = {id(snippet): snippet for ranking in rankings for snippet in ranking.snippets}
+    numbers = {key: number for number, key in enumerate(snippets)}
+    return _dump_line(
+        (
             [
                 *(query.id, query.text, query.raw_text, query.lang, query.reference),
                 *(dict(query.extra), query.expected),
@@ -225,17 +318,13 @@ def dump_pooled(pooled: PooledDataset) -> Iterator[str]:
                     ranking.error,
                     ranking.latency_ms,
                     [numbers[id(snippet)] for snippet in ranking.snippets],
-                    pool.documents[ranking.engine, query.id],
+                    documents[ranking.engine, query.id],
                 ]
-                for ranking in of_rankings[query.id]
+                for ranking in rankings
             ],
-            [places[sort_key(pair.snippet)] for pair in of_pairs.get(query.id, ())],
+            [numbers[id(snippet)] for snippet in pooled],
         )
-
-
-def _dump(*values: object) -> str:
-    text = _ENCODE(values)
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+    )
 
 
 def _pack_snippet(snippet: Snippet) -> list[object]:
@@ -253,36 +342,38 @@ def _pack_snippet(snippet: Snippet) -> list[object]:
     ]
 
 
-def load_pooled(lines: Iterable[bytes], digest: str) -> PooledDataset:
-    """Return the dataset in `lines`, and its pool, which gets the digest `digest`.
-
-    Raise ValueError, TypeError or LookupError for lines of another form.
-    """
-    rows = map(_parse_line, lines)
-    fingerprint, engines, warnings, dates, depth, results = next(rows)
-    queries: dict[str, Query] = {}
-    rankings: list[Ranking] = []
-    pairs: list[Pair] = []
-    documents: dict[tuple[str, str], tuple[str, ...]] = {}
-    dataset = Dataset(queries, (), tuple(engines), tuple(warnings), dates)
-    for fields, packed, lists, places in rows:
-        fields[-1] = None if fields[-1] is None else tuple(fields[-1])
-        query = queries[fields[0]] = Query(*fields)
-        snippets = [_unpack_snippet(*values) for values in packed]
-        for engine, error, latency_ms, numbers, names in lists:
-            ranked = tuple(snippets[number] for number in numbers)
-            rankings.append(Ranking(engine, query.id, ranked, error, latency_ms))
-            documents[engine, query.id] = tuple(names)
-        pairs += [make_pair(dataset, query.id, snippets[place]) for place in places]
-    pool = Pool(depth, results, tuple(pairs), documents, digest)
-    return PooledDataset(replace(dataset, rankings=tuple(rankings)), pool, fingerprint)
-
-
-def _parse_line(line: bytes) -> Any:  # noqa: ANN401  # JSON holds anything
+def _dump_line(value: object) -> bytes:
     try:
-        return msgspec.json.decode(line)
+        return msgspec.json.encode(value) + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair
+        return json.dumps(asdict(value) if isinstance(value, _Footer) else value).encode() + b"\n"
+
+
+#: Types of lines of which parts are not needed, and how the last line begins.
+_ONLY_QUERY = tuple[list[Any], msgspec.Raw, msgspec.Raw, msgspec.Raw]
+_WITHOUT_LISTS = tuple[list[Any], list[Any], msgspec.Raw, list[int]]
+_FOOTER_START = b"{"
+
+
+def _parse(line: bytes, kind: Any) -> Any:  # noqa: ANN401  # JSON holds anything
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except msgspec.ValidationError:
+        raise
     except msgspec.DecodeError:  # half a surrogate pair
         return json.loads(line)
+
+
+def _load_results(queries: Mapping[str, Query], line: bytes) -> QueryResults:
+    fields, packed, lists, _ = _parse(line, Any)
+    query = queries[fields[0]]
+    snippets = [_unpack_snippet(*values) for values in packed]
+    rankings, documents = [], {}
+    for engine, error, latency_ms, numbers, names in lists:
+        ranked = tuple(snippets[number] for number in numbers)
+        rankings.append(Ranking(engine, query.id, ranked, error, latency_ms))
+        documents[engine, query.id] = tuple(names)
+    return QueryResults(query, tuple(rankings), documents)
 
 
 def _unpack_snippet(
@@ -299,3 +390,14 @@ def group_rankings(dataset: Dataset) -> dict[str, list[Ranking]]:
     for ranking in dataset.rankings:
         by_query[ranking.query_id].append(ranking)
     return by_query
+
+
+def read_results(dataset: Dataset, pool: Pool, places: Container[int] = ALL_PLACES) -> Iterator[QueryResults]:
+    """Yield the results of the queries at `places`, in the order of the queries."""
+    if isinstance(dataset.rankings, StoredRankings):
+        yield from dataset.rankings.read_results(places)
+        return
+    for place, (query_id, rankings) in enumerate(group_rankings(dataset).items()):
+        if place in places:
+            documents = {ranking.key: pool.documents.get(ranking.key, ()) for ranking in rankings}
+            yield QueryResults(dataset.queries[query_id], tuple(rankings), documents)

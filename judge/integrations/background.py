@@ -72,7 +72,7 @@ class Resources:
             )
         if judging.stopped is not None:
             raise judging.stopped
-        failed = [judgment.error for judgment in judging.judgments if judgment.error is not None]
+        failed = [str(judgment.error) for judgment in judging.failures]
         if failed:
             kinds = ", ".join(dict.fromkeys(failed))
             raise RunIncomplete(
@@ -81,7 +81,7 @@ class Resources:
                 total=len(judging.judgments),
                 kinds=kinds,
             )
-        return JudgedPairs(data, pooled, judging.judgments)
+        return JudgedPairs(data, pooled, tuple(judging.judgments))
 
     async def reply(self, prompt: Prompt, accept: Callable[[Completion], object]) -> str:
         """Return the model's reply to any prompt: from the store, or paid once and stored when accepted.

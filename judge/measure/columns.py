@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import chain, count, groupby, islice
+from functools import cached_property, lru_cache
+from itertools import chain, count, groupby
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -24,43 +23,38 @@ from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.records import Judgment, Ranking, shorten_repr
-
-Record = TypeVar("Record")
-Columns = TypeVar("Columns")
+from judge.stored_records import ALL_PLACES, StoredRankings, StoredRecords
 
 
-class StoredRecords(Sequence[Record], Generic[Record, Columns]):
-    """Records that `read` yields anew for each use, with the columns that were made of them."""
+class TextColumn(Sequence[str]):
+    """Many short texts in one buffer: as a tuple, they take three times the memory."""
 
-    def __init__(self, read: Callable[[], Iterator[Record]], length: int, columns: Columns) -> None:
-        self._read = read
-        self._length = length
-        self.columns = columns
+    def __init__(self, content: bytes, ends: Ints) -> None:
+        self._content = content
+        self._ends = ends
 
-    def __iter__(self) -> Iterator[Record]:
-        return self._read()
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self:
+        """Return the column of `texts`."""
+        content, ends = bytearray(), array("q")
+        for text in texts:
+            content += text.encode("utf-8", "surrogatepass")
+            ends.append(len(content))
+        return cls(bytes(content), np.frombuffer(ends, np.int64) if ends else np.zeros(0, np.int64))
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._ends)
 
     @overload
-    def __getitem__(self, index: int) -> Record: ...
+    def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
-    def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
-            return tuple(self)[index]
-        place = range(self._length)[index]
-        return next(islice(self, place, None))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"StoredRecords({self._length})"
+            return [self[at] for at in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        start = self._ends[place - 1] if place else 0
+        return self._content[start : self._ends[place]].decode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True)
@@ -91,7 +85,7 @@ class ResultColumns:
     has_text: Bools
     flag_sets: tuple[frozenset[str], ...]
     pair_query: Ints
-    snippet_ids: tuple[str, ...]
+    snippet_ids: TextColumn
     unreturned: Ints | None = None
 
     def __repr__(self) -> str:
@@ -105,9 +99,19 @@ class ResultColumns:
 
     def find_pair(self, query_id: str, snippet_id: str) -> int:
         """Return the number of a pair, -1 if no engine returned it."""
-        low, high = self._ranges.get(query_id, (0, 0))
-        place = bisect_left(self.snippet_ids, snippet_id, low, high)
-        return place if place < high and self.snippet_ids[place] == snippet_id else -1
+        number: int = self._find_pairs(query_id).get(snippet_id, -1)
+        return number
+
+    @cached_property
+    def _find_pairs(self) -> Callable[[str], Mapping[str, int]]:
+        """Return the numbers of the pairs of a query by the ids of their snippets."""
+
+        @lru_cache(maxsize=64)  # judgments of one query are neighbours
+        def find(query_id: str) -> Mapping[str, int]:
+            low, high = self._ranges.get(query_id, (0, 0))
+            return dict(zip(self.snippet_ids[low:high], range(low, high), strict=True))
+
+        return find
 
     def list_pairs(self) -> list[tuple[str, str]]:
         """Return the (query id, snippet id) of each pair."""
@@ -149,7 +153,7 @@ class ResultColumns:
             flags=move_up(self.flags, -1),
             has_text=move_up(self.has_text, 0),
             pair_query=self.pair_query[~dropped],
-            snippet_ids=tuple(
+            snippet_ids=TextColumn.of(
                 id_ for id_, gone in zip(self.snippet_ids, dropped.tolist(), strict=True) if not gone
             ),
         )
@@ -169,10 +173,12 @@ def tabulate_results(
     Raise `InputError` when an engine has two rankings for a query, `ValueError` when `documents` do not fit
     the rankings.
     """
-    if isinstance(rankings, StoredRecords):
-        columns: ResultColumns = rankings.columns
-        if columns.depth == depth:
-            return columns
+    if isinstance(rankings, StoredRankings):
+        columns: ResultColumns | None = rankings.columns
+        if columns is None or columns.depth != depth:
+            parts = ((each.rankings, each.documents) for each in rankings.read_results(ALL_PLACES))
+            columns = rankings.columns = tabulate_queries(parts, depth)
+        return columns
     in_order = sorted(rankings, key=attrgetter("query_id", "engine"))
     by_query = groupby(in_order, attrgetter("query_id"))
     queries = ((tuple(of_query), documents) for _, of_query in by_query)
@@ -211,9 +217,9 @@ class _FlatResults:
         self.engines: defaultdict[str, int] = number_names()
         self.flag_sets: defaultdict[frozenset[str], int] = number_names()
         #: The sorted ids of the snippets of each query.
-        self.snippet_ids: list[list[str]] = []
+        self.snippet_ids: list[TextColumn] = []
         #: For each ranking: engine, query, length, whether it failed, milliseconds, tokens.
-        self.rankings: list[tuple[int, int, int, bool, float, float]] = []
+        self.rankings = array("d")
         #: For each result: its pair and its document in the query, its flags, whether it has a text.
         self.results = array("i"), array("i"), array("i"), array("i")
 
@@ -226,7 +232,7 @@ class _FlatResults:
         query, depth = self.queries[query_id], self.depth
         lists = [() if each.error is not None else each.snippets[:depth] for each in rankings]
         ids = sorted({snippet.id for snippets in lists for snippet in snippets})
-        self.snippet_ids.append(ids)
+        self.snippet_ids.append(TextColumn.of(ids))
         pairs, numbers = {id_: at for at, id_ in enumerate(ids)}, number_names()
         for ranking, snippets in zip(rankings, lists, strict=True):
             names = documents.get((ranking.engine, query_id), ())[:depth]
@@ -243,7 +249,7 @@ class _FlatResults:
                 )
             latency = np.nan if ranking.latency_ms is None else ranking.latency_ms
             engine = self.engines[ranking.engine]
-            self.rankings.append((engine, query, len(snippets), failed, latency, tokens))
+            self.rankings.extend((engine, query, len(snippets), failed, latency, tokens))
             pair, document, flags, has_text = self.results
             pair.extend([pairs[snippet.id] for snippet in snippets])
             document.extend([numbers[name] for name in names[: len(snippets)]])
@@ -254,7 +260,7 @@ class _FlatResults:
         """Return the columns, with engines and queries sorted by name."""
         engines, engine_order = _sort_names(self.engines)
         queries, query_order = _sort_names(self.queries)
-        rows = np.array(self.rankings, np.float64).reshape(-1, 6)
+        rows = np.array(self.rankings).reshape(-1, 6)
         engine, query = engine_order[rows[:, 0].astype(int)], query_order[rows[:, 1].astype(int)]
         length = rows[:, 2].astype(np.int64)
         self._check_unique(engines, queries, engine, query)
@@ -295,7 +301,7 @@ class _FlatResults:
             has_text=pad(has_text) > 0,
             flag_sets=tuple(self.flag_sets),
             pair_query=np.repeat(np.arange(len(queries)), counts),
-            snippet_ids=tuple(chain.from_iterable(self.snippet_ids[at] for at in in_order.tolist())),
+            snippet_ids=TextColumn.of(chain.from_iterable(self.snippet_ids[at] for at in in_order.tolist())),
         )
 
     @staticmethod
@@ -367,7 +373,7 @@ class JudgmentColumns:
 
 def tabulate_judgments(judgments: Iterable[Judgment], results: ResultColumns) -> JudgmentColumns:
     """Return the columns of `judgments` of pairs of `results`."""
-    if isinstance(judgments, StoredRecords) and judgments.columns[0] is results:
+    if isinstance(judgments, StoredRecords) and judgments.columns and judgments.columns[0] is results:
         columns: JudgmentColumns = judgments.columns[1]
         return columns
     errors, models = number_names(), number_names()

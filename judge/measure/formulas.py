@@ -120,6 +120,11 @@ def finite_or_none(value: float | np.float64) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
+def number_or_none(value: float) -> float | None:
+    """Return `value`, None for NaN."""
+    return value if value == value else None
+
+
 def list_distinct(values: Ints) -> Ints:
     """Return the distinct values, sorted."""
     # Without counts, `np.unique` imports numpy.ma, which takes a tenth of a second.

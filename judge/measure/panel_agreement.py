@@ -86,14 +86,14 @@ def name_panel(members: Iterable[str]) -> str:
     return f"panel({', '.join(members)})"
 
 
-def as_assessor(members: PanelMembers) -> tuple[str, tuple[Judgment, ...], PanelMembers]:
+def as_assessor(members: PanelMembers) -> tuple[str, Sequence[Judgment], PanelMembers]:
     """Return the name and the judgments of the assessor, and those of its members if it is a panel.
 
     A single member is no panel.
     """
     if len(members) == 1:
         ((name, judgments),) = members.items()
-        return name, tuple(judgments), {}
+        return name, judgments, {}
     return name_panel(members), take_majority(members), members
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from judge.measure import values
 from judge.measure.arrays import NO_GRADE, Arrays, Coverage, RankedLists, build_arrays
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
-from judge.measure.formulas import Bools, Floats, Ints, divide, finite_or_none, largest_value
+from judge.measure.formulas import Bools, Floats, Ints, divide, finite_or_none, largest_value, number_or_none
 from judge.measure.imputation import DRAWS, impute_grades
 from judge.measure.measures import Measure, check_depth
 from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
@@ -61,19 +61,13 @@ class Scores:
     def to_records(self) -> Iterator[Score]:
         """Yield one record per engine, query, repeat and measure, in that order; NaN becomes None."""
         names = [str(measure) for measure in self.measures]
-        cells = (
-            (engine, query, repeat, name)
-            for engine in self.engines
-            for query in self.queries
-            for repeat in self.repeats
-            for name in names
-        )
-        columns = (
-            np.where(np.isnan(array), None, array).ravel().tolist()  # type: ignore[call-overload]
-            for array in (self.value, self.low, self.high, self.judged)
-        )
-        for cell, *numbers in zip(cells, *columns, strict=True):
-            yield Score(*cell, *numbers)
+        arrays = [self.value, self.low, self.high, self.judged]
+        for row, engine in enumerate(self.engines):
+            for column, query in enumerate(self.queries):
+                cells = ((engine, query, repeat, name) for repeat in self.repeats for name in names)
+                columns = (map(number_or_none, array[row, column].ravel().tolist()) for array in arrays)
+                for cell, *numbers in zip(cells, *columns, strict=True):
+                    yield Score(*cell, *numbers)
 
     def select_queries(self, ids: Collection[str]) -> Scores:
         """Return the scores of the queries in `ids`."""

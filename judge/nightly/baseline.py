@@ -20,6 +20,7 @@ from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError, StoreError, explain_os_error
 from judge.filesystem import file_name, make_folder, read_text
+from judge.json_text import dump_json
 from judge.measure.measures import parse_measure
 from judge.messages import Message, NameList
 from judge.nightly.assessor_drift import CanaryGrades, collect_grades
@@ -38,7 +39,7 @@ from judge.nightly.record import (
     record_to_json,
 )
 from judge.runs import load as saved_run
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder
 
 BASELINE_FOLDER = "baseline"
 CANARIES_FOLDER = "canaries"

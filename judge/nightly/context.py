@@ -24,6 +24,7 @@ from judge.config.run import Config
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.filesystem import locked, read_text
+from judge.json_text import dump_json
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList
 from judge.models.endpoint import public_part
@@ -31,7 +32,7 @@ from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, wr
 from judge.nightly.decision import describe_differences
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
 from judge.records import EXPECTED
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from judge.config.collect import CollectConfig

@@ -32,6 +32,7 @@ from judge.characters import escape_controls
 from judge.config.nightly import WebhookOptions
 from judge.errors import InputError
 from judge.filesystem import read_text
+from judge.json_text import dump_json
 from judge.messages import ENGLISH, Translator
 from judge.models.endpoint import is_address
 from judge.models.error_mapping import shorten
@@ -48,7 +49,7 @@ from judge.nightly.night_texts import (
 )
 from judge.nightly.record import EXIT_CODES, NightRecord, Verdict, record_to_json
 from judge.report.display_text import fit_on_line
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder
 
 #: The last message sent to the webhook; the same message is not sent twice.
 _SENT_FILE = "webhook.txt"

@@ -15,8 +15,9 @@ from pydantic import AfterValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from judge.errors import InputError
+from judge.json_text import dump_json
 from judge.messages import Message
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder
 from judge.runs.record_json import adapter
 
 NIGHT_FILE = "night.json"

@@ -19,9 +19,9 @@ from judge.config.loader import read_section
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.errors import InputError
+from judge.json_text import dump_json
 from judge.messages import ENGLISH, Translator
 from judge.models import PROVIDERS, find_provider
-from judge.runs.folder import dump_json
 
 KINDS = ("cron", "systemd", "github")
 #: The names that a shell takes for a variable and GitHub for a secret.

@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from judge import factory, run_identity
-from judge.assess.runner import plan_requests
+from judge.assess.question_plan import list_request_keys
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
+from judge.json_text import dump_json
 from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
 from judge.nightly.baseline import finished_canary_runs, load_canary_grades
 from judge.nightly.context import NightContext
@@ -41,7 +42,7 @@ from judge.nightly.record import (
 from judge.pricing import Cost, total_cost
 from judge.pricing.prices import FREE_PRICE, Price, common_price
 from judge.records import Call
-from judge.runs.folder import RunFolder, dump_json, reading_run
+from judge.runs.folder import RunFolder, reading_run
 from judge.store import copy, ledger
 from judge.store.store import VerdictStore
 
@@ -258,7 +259,7 @@ def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list
         for config in configs:
             pooled = factory.load_pooled_dataset(config).pool
             for assessor, price in zip(assessors, prices, strict=True):
-                price_of_key |= dict.fromkeys(plan_requests(pooled, assessor, config.repeats)[1], price)
+                price_of_key |= dict.fromkeys(list_request_keys(pooled, assessor, config.repeats), price)
     by_price = defaultdict[Price | None, list[Call]](list)
     for key, call in calls:
         by_price[price_of_key.get(key, shared_price)].append(call)

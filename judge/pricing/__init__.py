@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from array import array
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, fields, replace
-from operator import attrgetter
+from math import fsum
 from typing import TYPE_CHECKING
 
-from judge.records import ANSWERED, Call, Usage
+from judge.records import ANSWERED, Call
 
 if TYPE_CHECKING:
     from judge.pricing.prices import Price
@@ -51,23 +52,31 @@ class RunCost(Cost):
     price: PriceUsed | None
 
 
-def total_cost(calls: Sequence[Call], price: Price | None) -> Cost:
+def total_cost(calls: Iterable[Call], price: Price | None) -> Cost:
     """Return the cost of `calls`; `usd` is None without a price, or where no answer has a token count."""
-    usages = [call.usage for call in calls if call.usage is not None]
-    tokens = Usage(*(sum(map(attrgetter(each.name), usages)) for each in fields(Usage)))
-    uncounted = sum(call.outcome == ANSWERED and call.usage is None for call in calls)
-    usd = None
-    if price is not None and (usages or not uncounted):
-        costs = (price.usd(call.usage, in_batch=call.in_batch) for call in calls if call.usage is not None)
-        usd = round(sum(costs, 0.0), 6)
+    total = counted = uncounted = maybe_billed = 0
+    prompt_tokens = cached_tokens = completion_tokens = 0
+    costs = array("d")
+    for call in calls:
+        total += 1
+        maybe_billed += call.maybe_billed
+        if (usage := call.usage) is None:
+            uncounted += call.outcome == ANSWERED
+            continue
+        counted += 1
+        prompt_tokens += usage.prompt_tokens
+        cached_tokens += usage.cached_tokens
+        completion_tokens += usage.completion_tokens
+        if price is not None:
+            costs.append(price.usd(usage, in_batch=call.in_batch))
     return Cost(
-        calls=len(calls),
-        prompt_tokens=tokens.prompt_tokens,
-        cached_tokens=tokens.cached_tokens,
-        completion_tokens=tokens.completion_tokens,
-        usd=usd,
+        calls=total,
+        prompt_tokens=prompt_tokens,
+        cached_tokens=cached_tokens,
+        completion_tokens=completion_tokens,
+        usd=round(fsum(costs), 6) if price is not None and (counted or not uncounted) else None,
         uncounted=uncounted,
-        maybe_billed=sum(call.maybe_billed for call in calls),
+        maybe_billed=maybe_billed,
     )
 
 

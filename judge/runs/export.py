@@ -7,32 +7,32 @@ import hashlib
 import io
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict
+from contextlib import ExitStack, suppress
 from pathlib import Path
-
-import msgspec
-import numpy as np
+from tempfile import SpooledTemporaryFile
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
 from judge.dataset.expected import list_unreturned
+from judge.dataset.pool import read_results
 from judge.dataset.textfile import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import file_name
+from judge.json_text import dump_json
+from judge.judgment_log import JudgmentLog, dump_judgments, group_by_query
 from judge.measure.agreement import median_grade
+from judge.measure.formulas import number_or_none
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
-from judge.records import Judgment, Ranking
+from judge.records import Dataset, Judgment, Pool
 from judge.runs import results
-from judge.runs.folder import RunFolder, dump_json, escape_fragile
+from judge.runs.folder import RunFolder
 from judge.runs.record_json import summary_from_json, to_json
 from judge.runs.result import RunResult
+from judge.stored_records import ALL_PLACES
 
 _CHUNK = 1 << 16
-#: How the line of a judgment ends that has no id of another snippet.
-_NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
 _JUDGMENTS = ("judgments.jsonl", "members.jsonl")
 #: The files that the tables, the report and results.json follow from, beside the dataset.
 _INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "labelled_order.json", "night.json")
@@ -40,7 +40,8 @@ _INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "labell
 
 def write_judgments(folder: RunFolder, run: LoadedRun | RunResult) -> None:
     """Write the judgments, which all other files follow from, beside the dataset and the options."""
-    folder.write("judgments.jsonl", _dump_judgments(run.judgments))
+    log = run.judgments
+    folder.write("judgments.jsonl", log.read_lines() if isinstance(log, JudgmentLog) else dump_judgments(log))
     if run.members:
         folder.write("members.jsonl", _members(run.members))
 
@@ -70,13 +71,24 @@ def dump_summary(summary: Summary) -> list[str]:
 
 def write_tables(folder: RunFolder, result: RunResult) -> Iterator[Path]:
     """Write the scores and the TREC files; yield their paths."""
-    rankings, documents = result.data.rankings, result.pool.documents
+    data, pool = result.data, result.pool
     yield folder.write("scores.csv", _scores(result.scores))
     labels = result.summary.labels
-    unreturned = list_unreturned(result.data, result.pool) if labels and labels.unreturned else {}
-    yield folder.write("qrels.txt", format_qrels(rankings, documents, result.judgments, unreturned))
-    for engine, name in name_trec_files(result.data.engines).items():
-        yield folder.write(name, format_trec_run(engine, rankings, documents))
+    unreturned = list_unreturned(data, pool) if labels and labels.unreturned else {}
+    yield folder.write("qrels.txt", format_qrels(data, pool, result.judgments, unreturned))
+    names = name_trec_files(data.engines)
+    with ExitStack() as stack:
+        # The results of a query are read once for all engines.
+        files = {
+            engine: stack.enter_context(SpooledTemporaryFile(_CHUNK, dir=str(folder.path)))
+            for engine in names
+        }
+        for results in read_results(data, pool):
+            for (engine, query_id), documents in results.documents.items():
+                files[engine].write("".join(_format_trec_list(engine, query_id, documents)).encode())
+        for engine, file in files.items():
+            file.seek(0)
+            yield folder.write(names[engine], file)
 
 
 def write_results(folder: RunFolder, result: RunResult) -> Path:
@@ -104,43 +116,23 @@ def _hash_files(folder: RunFolder, names: Iterable[str]) -> dict[str, str]:
     return {name: hash_file(path) for name in names if (path := folder.path / name).exists()}
 
 
-def list_queries(
-    result: RunResult, places: Container[int] = results.ALL_PLACES
-) -> Iterator[results.QueryEntry]:
+def list_queries(result: RunResult, places: Container[int] = ALL_PLACES) -> Iterator[results.QueryEntry]:
     """Return the queries at `places` of the run's results.json."""
-    judgments = results.judgment_entries(result.judgments, result.members, result.scale)
-    return results.query_entries(
-        result.data, result.pool, judgments, _table(result.scores), result.dimensions, places
-    )
+    read_judgments = group_by_query(result.judgments)
+    of_members = {name: group_by_query(judgments) for name, judgments in result.members.items()}
+
+    def read_entries(query_id: str) -> results.JudgmentEntries:
+        members = {name: read(query_id) for name, read in of_members.items()}
+        return results.judgment_entries(read_judgments(query_id), members, result.scale)
+
+    means = _MeanScores(result.scores)
+    return results.query_entries(result.data, result.pool, read_entries, means, result.dimensions, places)
 
 
 def _members(members: PanelMembers) -> Iterator[str]:
     """Yield the lines of the judgments of each member of a panel."""
     for name, judgments in members.items():
-        yield from _dump_judgments(judgments, f'{{"member": {dump_json(name)}, ')
-
-
-def _dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[str]:
-    """Yield a line for each judgment, which begins with `start`, as `dump_json` writes it."""
-    params: Mapping[str, object] | None = None
-    is_same = False
-    for judgment in judgments:
-        try:
-            # The encoders write small and large numbers in two ways, and only parameters can hold such.
-            if params is not judgment.params:  # most judgments share one object
-                is_same = _encode(judgment.params) == dump_json(judgment.params)
-                params = judgment.params
-            line = escape_fragile(_encode(judgment)) if is_same else dump_json(asdict(judgment))
-        except (UnicodeEncodeError, msgspec.DecodeError):  # half a surrogate pair
-            line = dump_json(asdict(judgment))
-        # Most judgments have no such field in the file.
-        line = f"{line.removesuffix(_NO_JUDGED_SNIPPET)}}}" if line.endswith(_NO_JUDGED_SNIPPET) else line
-        yield f"{start}{line[1:]}\n"
-
-
-def _encode(value: object) -> str:
-    """Return a value on one line of JSON."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+        yield from dump_judgments(judgments, f'{{"member": {dump_json(name)}, ')
 
 
 def _scores(scores: Scores) -> Iterator[str]:
@@ -158,64 +150,72 @@ def _scores(scores: Scores) -> Iterator[str]:
     yield text.getvalue()
 
 
-def _table(scores: Scores) -> dict[tuple[str, str], Mapping[str, float | None]]:
-    names = [str(measure) for measure in scores.measures]
-    value, _, _ = scores.average_repeats()
-    cells = np.where(np.isnan(value), None, value).tolist()  # type: ignore[call-overload]
-    return {
-        (engine, query): dict(zip(names, cells[row][column], strict=True))
-        for row, engine in enumerate(scores.engines)
-        for column, query in enumerate(scores.queries)
-    }
+class _MeanScores(results.ScoreTable):
+    """The means over the repeats."""
+
+    def __init__(self, scores: Scores) -> None:
+        self._value, _, _ = scores.average_repeats()
+        self._names = [str(measure) for measure in scores.measures]
+        self._engines = {engine: row for row, engine in enumerate(scores.engines)}
+        self._queries = {query: column for column, query in enumerate(scores.queries)}
+
+    def __getitem__(self, key: tuple[str, str]) -> Mapping[str, float | None]:
+        engine, query_id = key
+        values = self._value[self._engines[engine], self._queries[query_id]].tolist()
+        return dict(zip(self._names, map(number_or_none, values), strict=True))
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((engine, query) for engine in self._engines for query in self._queries)
+
+    def __len__(self) -> int:
+        return len(self._engines) * len(self._queries)
 
 
 def format_qrels(
-    rankings: Iterable[Ranking],
-    documents: Mapping[tuple[str, str], Sequence[str]],
-    judgments: Iterable[Judgment],
+    data: Dataset,
+    pool: Pool,
+    judgments: Sequence[Judgment],
     unreturned: Mapping[str, Iterable[str]] | None = None,
-) -> Iterator[str]:
-    """Yield lines `query_id 0 docno grade`: each judged document's best grade, sorted.
+) -> list[str]:
+    """Return lines `query_id 0 docno grade`, joined by query: each judged document's best grade, sorted.
 
     `unreturned` names, by query, expected documents that no engine returned: they have grade 1.
 
     This is exact as long as a document shows one text: where engines show different snippets of one page,
     qrels can only say the page's best grade. Grades of several repeats are the median, halves rounded up.
     """
-    grades: dict[tuple[str, str], list[int]] = {}
-    for judgment in judgments:
-        if judgment.grade is not None:
-            grades.setdefault(judgment.key, []).append(judgment.grade)
-    best = {(query_id, document): 1 for query_id, names in (unreturned or {}).items() for document in names}
-    for ranking in rankings:
-        documents_of = documents.get(ranking.key, ())
-        for snippet, document in zip(ranking.snippets, documents_of, strict=False):
-            repeats = grades.get((ranking.query_id, snippet.id))
-            if repeats:
-                key = (ranking.query_id, document)
-                best[key] = max(best.get(key, 0), median_grade(repeats))
-    for (query_id, document), grade in sorted(best.items()):
-        yield f"{escape_column(query_id)} 0 {escape_column(document)} {grade}\n"
+    read_judgments = group_by_query(judgments)
+    texts: dict[str, str] = {}
+    for each in read_results(data, pool):
+        query_id = each.query.id
+        best = dict.fromkeys((unreturned or {}).get(query_id, ()), 1)
+        grades: dict[str, list[int]] = {}
+        for judgment in read_judgments(query_id):
+            if judgment.grade is not None:
+                grades.setdefault(judgment.snippet_id, []).append(judgment.grade)
+        for ranking in each.rankings:
+            for snippet, document in zip(ranking.snippets, each.documents[ranking.key], strict=False):
+                if repeats := grades.get(snippet.id):
+                    best[document] = max(best.get(document, 0), median_grade(repeats))
+        texts[query_id] = "".join(
+            f"{escape_column(query_id)} 0 {escape_column(document)} {grade}\n"
+            for document, grade in sorted(best.items())
+        )
+    return [text for _, text in sorted(texts.items())]
 
 
-def format_trec_run(
-    engine: str, rankings: Iterable[Ranking], documents: Mapping[tuple[str, str], Sequence[str]]
-) -> Iterator[str]:
-    """Yield lines `query_id Q0 docno rank score tag` of one engine, scores falling with rank.
+def _format_trec_list(engine: str, query_id: str, documents: Sequence[str]) -> Iterator[str]:
+    """Yield lines `query_id Q0 docno rank score tag` of one list, scores falling with rank.
 
     A repeated document gets a name of its own that is in no qrels, hence no gain.
     """
-    for ranking in rankings:
-        if ranking.engine != engine:
-            continue
-        seen: dict[str, int] = {}
-        documents_of = documents.get((engine, ranking.query_id), ())
-        for rank, document in enumerate(documents_of, start=1):
-            seen[document] = seen.get(document, 0) + 1
-            docno = document if seen[document] == 1 else f"{document}#repeat{seen[document]}"
-            score = len(documents_of) - rank + 1
-            query_id, tag = escape_column(ranking.query_id), escape_column(engine)
-            yield f"{query_id} Q0 {escape_column(docno)} {rank} {score} {tag}\n"
+    seen: dict[str, int] = {}
+    for rank, document in enumerate(documents, start=1):
+        seen[document] = seen.get(document, 0) + 1
+        docno = document if seen[document] == 1 else f"{document}#repeat{seen[document]}"
+        score = len(documents) - rank + 1
+        name, tag = escape_column(query_id), escape_column(engine)
+        yield f"{name} Q0 {escape_column(docno)} {rank} {score} {tag}\n"
 
 
 def name_trec_files(engines: Iterable[str]) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,13 +15,6 @@ from judge.dataset.textfile import number_lines
 from judge.errors import InputError, StoreError, explain_os_error
 from judge.filesystem import locked, open_text, remove_abandoned, write_file
 from judge.messages import Message, join_messages
-
-# Control characters, separators that some readers take for line ends, and lone surrogates would
-# break files for others; they only occur inside JSON strings, where the escape means the same.
-_FRAGILE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-# `json.dumps` would make one for each value.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 #: What the user can do about a damaged file of a run: the verdicts are in the store.
 DAMAGED_FILE_ADVICE = Message("the judge run that made it writes it anew, without a call")
@@ -82,23 +74,6 @@ def _refuse_constant(name: str) -> None:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-
-
-def dump_json(value: object, *, indent: int | None = None) -> str:
-    """Return `value` as JSON; without `indent` it is one line for every reader of lines."""
-    if indent is None:
-        text = _ENCODER.encode(value)
-    else:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-    return escape_fragile(text)
-
-
-def escape_fragile(text: str) -> str:
-    """Return JSON `text` with an escape for each character that would break files for others."""
-    # No such character is printable, and these checks take a fraction of the time of the search.
-    if (text.isascii() and "\x7f" not in text) or text.isprintable():
-        return text
-    return _FRAGILE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 class RunFolder:

@@ -19,8 +19,9 @@ from judge.dataset.labels import select_labellable
 from judge.dataset.textfile import escape_cell, protect_cell
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
+from judge.json_text import dump_json
 from judge.records import Dataset, Pool, Snippet
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder
 from judge.runs.record_json import from_json, to_json
 
 COLUMNS = ("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")

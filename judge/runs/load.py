@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from sys import intern
@@ -17,7 +16,7 @@ from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import DimensionResult, QueryValues, Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError
-from judge.measure.columns import ResultColumns, StoredRecords, tabulate_judgments, tabulate_queries
+from judge.measure.columns import ResultColumns, tabulate_judgments, tabulate_queries
 from judge.measure.measures import parse_measures
 from judge.records import (
     BINARY,
@@ -36,6 +35,14 @@ from judge.records import (
 from judge.runs import record_json
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
 from judge.runs.results import OtherLayout, QueryEntry, SnippetEntry, read_entries, read_results
+from judge.stored_records import (
+    ALL_PLACES,
+    Documents,
+    QueryResults,
+    StoredDocuments,
+    StoredRankings,
+    StoredRecords,
+)
 
 #: The types of a judgment's fields that figures are computed from.
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
@@ -51,10 +58,6 @@ _get_values = attrgetter(*_TYPES)
 _SHARED_FIELDS = ("query_id", "snippet_id", "assessor", "prompt_version", "served_model", "judged_snippet_id")
 #: What a snippet consists of, besides its rank, its document and its judgments.
 _get_text_fields = attrgetter("snippet_id", "title", "snippet", "url", "docno", "date", "flags", "shown")
-#: The documents of the pool in rank order, by (engine, query_id).
-_Documents = Mapping[tuple[str, str], tuple[str, ...]]
-#: The rankings of a query, and their documents.
-_RankingsOfQuery = tuple[list[Ranking], _Documents]
 
 
 def load_summary(folder: RunFolder) -> Summary:
@@ -160,39 +163,45 @@ def _load_dataset(
 ) -> tuple[Dataset, Pool, ResultColumns]:
     """Return the dataset that a results.json was made from, its pool, and its columns."""
     queries: dict[str, Query] = {}
-    blocks: list[_RankingsOfQuery] = []
+    in_order: list[QueryResults] = []
     lengths: list[int] = []
 
-    def load_blocks() -> Iterator[_RankingsOfQuery]:
+    def load_rankings() -> Iterator[tuple[Sequence[Ranking], Documents]]:
         for entry in entries:
             text = entry.query if entry.shown is None else entry.shown
             more = entry.reference, entry.extra, entry.expected
             queries[entry.query_id] = Query(entry.query_id, text, entry.query, entry.lang, *more)
-            block = _load_rankings(entry)
-            lengths.append(len(block[0]))
-            blocks.extend([block] if in_memory else [])
-            yield block
+            results = load_results(entry)
+            lengths.append(len(results.rankings))
+            in_order.extend([results] if in_memory else [])
+            yield results.rankings, results.documents
 
-    columns = tabulate_queries(load_blocks(), summary.depth)
+    def load_results(entry: QueryEntry) -> QueryResults:
+        return QueryResults(queries[entry.query_id], *_load_rankings(entry))
 
-    def read_blocks() -> Iterable[_RankingsOfQuery]:
-        return blocks if in_memory else map(_load_rankings, read_entries(folder.path / "results.json"))
+    columns = tabulate_queries(load_rankings(), summary.depth)
 
-    def read_rankings() -> Iterator[Ranking]:
-        return (ranking for rankings, _ in read_blocks() for ranking in rankings)
+    def read_results(places: Container[int]) -> Iterator[QueryResults]:
+        if in_memory:
+            return (results for place, results in enumerate(in_order) if place in places)
+        return map(load_results, read_entries(folder.path / "results.json", places))
 
     def read_pairs() -> Iterator[Pair]:
-        return (pair for block in read_blocks() for pair in _list_pairs(data, *block))
+        return (
+            pair
+            for each in read_results(ALL_PLACES)
+            for pair in _list_pairs(data, each.rankings, each.documents)
+        )
 
-    rankings = StoredRecords(read_rankings, sum(lengths), columns)
+    rankings = StoredRankings(read_results, sum(lengths), columns)
     data = Dataset(queries, rankings, columns.engines, summary.remarks, summary.dates)
     pairs = StoredRecords(read_pairs, len(columns.snippet_ids), columns)
-    documents = _StoredDocuments(read_blocks)
+    documents = StoredDocuments(read_results)
     pool = Pool(summary.depth, summary.results, tuple(pairs) if in_memory else pairs, documents)
     return data, pool, columns
 
 
-def _load_rankings(entry: QueryEntry) -> _RankingsOfQuery:
+def _load_rankings(entry: QueryEntry) -> tuple[tuple[Ranking, ...], Documents]:
     """Return the rankings of an entry, and the documents of its pool."""
     rankings: list[Ranking] = []
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -208,7 +217,7 @@ def _load_rankings(entry: QueryEntry) -> _RankingsOfQuery:
         documents[engine, entry.query_id] = tuple(
             snippet.document for snippet in answer.snippets if snippet.document is not None
         )
-    return rankings, documents
+    return tuple(rankings), documents
 
 
 def _load_snippet(entry: SnippetEntry) -> Snippet:
@@ -224,26 +233,6 @@ def _load_snippet(entry: SnippetEntry) -> Snippet:
         docno=entry.docno,
         flags=entry.flags,
     )
-
-
-class _StoredDocuments(_Documents):
-    """The documents of all queries, which are read when they are used first."""
-
-    def __init__(self, read: Callable[[], Iterable[_RankingsOfQuery]]) -> None:
-        self._read = read
-
-    @cached_property
-    def _names(self) -> _Documents:
-        return {key: names for _, documents in self._read() for key, names in documents.items()}
-
-    def __getitem__(self, key: tuple[str, str]) -> tuple[str, ...]:
-        return self._names[key]
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
 
 
 def _list_pairs(

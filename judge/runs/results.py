@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from pathlib import Path
-from sys import maxsize
 from typing import Any, Literal
 
 from judge.analysis.summary import SCHEMA_VERSION, DimensionResult, QueryValues, Summary
+from judge.dataset.pool import read_results as read_rankings
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError
 from judge.filesystem import open_text
-from judge.measure.panel_agreement import PanelMembers
+from judge.json_text import dump_json
 from judge.records import Dataset, Judgment, Lang, Pool, Ranking, Scale, Snippet
-from judge.runs.folder import DAMAGED_FILE_ADVICE, dump_json, parse_json
+from judge.runs.folder import DAMAGED_FILE_ADVICE, parse_json
 from judge.runs.record_json import decode_json, from_json, to_json
+from judge.stored_records import ALL_PLACES
 
 #: Values by (engine, query_id) and measure: the mean over the repeats, None where undefined.
 ScoreTable = Mapping[tuple[str, str], Mapping[str, float | None]]
@@ -133,7 +135,6 @@ class Results:
 _QUERIES, _END = f"{_LAST_KEY}: [\n", "]}\n"
 #: What yields the queries in reading order, each time from the start; only those at the given places.
 ReadQueries = Callable[[Container[int]], Iterable[QueryEntry]]
-ALL_PLACES: Container[int] = range(maxsize)
 
 
 def format_chunks(run: str, summary: Summary, queries: Iterable[QueryEntry]) -> Iterator[str]:
@@ -219,7 +220,9 @@ def read_entries(path: Path, places: Container[int] = ALL_PLACES) -> Iterator[Qu
         ) from error
 
 
-def judgment_entries(judgments: Iterable[Judgment], members: PanelMembers, scale: Scale) -> JudgmentEntries:
+def judgment_entries(
+    judgments: Iterable[Judgment], members: Mapping[str, Iterable[Judgment]], scale: Scale
+) -> JudgmentEntries:
     """Return the judgments of each pair, one a repeat, with those of the members of a panel."""
     by_member: dict[tuple[str, str, int], list[MemberJudgment]] = {}
     for name, own in members.items():
@@ -265,24 +268,22 @@ def _verdict(judgment: Judgment, scale: Scale) -> Literal["yes", "no"] | None:
 def query_entries(
     data: Dataset,
     pool: Pool,
-    judgments: JudgmentEntries,
+    read_judgments: Callable[[str], JudgmentEntries],
     scores: ScoreTable,
     dimensions: Mapping[str, DimensionResult],
     places: Container[int] = ALL_PLACES,
 ) -> Iterator[QueryEntry]:
-    """Yield an entry for each query at `places`, in reading order, with each engine's snippets best first."""
-    by_query: dict[str, list[Ranking]] = {}
-    for ranking in data.rankings:
-        by_query.setdefault(ranking.query_id, []).append(ranking)
+    """Yield an entry for each query at `places`, in reading order, with each engine's snippets best first.
+
+    `read_judgments` returns the judgments of a query.
+    """
     notes: dict[tuple[str, str], dict[str, str]] = {}
     for name, dimension in dimensions.items():
         for note in dimension.summary.notes:
             if note.engine is not None:
                 notes.setdefault((note.engine, note.query_id), {})[name] = note.text
-    for place, query in enumerate(data.queries.values()):
-        if place not in places:
-            continue
-        rankings = sorted(by_query.get(query.id, []), key=lambda ranking: ranking.engine)
+    for results in read_rankings(data, pool, places):
+        query, judgments = results.query, read_judgments(results.query.id)
         yield QueryEntry(
             query_id=query.id,
             query=query.raw_text,
@@ -293,23 +294,22 @@ def query_entries(
             extra=dict(query.extra),
             engines={
                 ranking.engine: replace(
-                    _engine(ranking, pool, judgments, scores, dimensions),
+                    _engine(ranking, results.documents[ranking.key], judgments, scores, dimensions),
                     notes=notes.get((ranking.engine, query.id), {}),
                 )
-                for ranking in rankings
+                for ranking in sorted(results.rankings, key=attrgetter("engine"))
             },
         )
 
 
 def _engine(
     ranking: Ranking,
-    pool: Pool,
+    documents: Sequence[str],
     judgments: JudgmentEntries,
     scores: ScoreTable,
     dimensions: Mapping[str, DimensionResult],
 ) -> EngineEntry:
     key = ranking.key
-    documents = pool.documents.get(key, ())
     return EngineEntry(
         scores=scores.get(key, {}),
         error=ranking.error,

@@ -15,14 +15,16 @@ from judge import factory, run_identity
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import Prompts, Template, answer_schema
-from judge.assess.runner import JudgingResult, judge_with_panel, plan_requests
+from judge.assess.question_plan import list_request_keys
+from judge.assess.runner import JudgingResult, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.dataset.validation import short_hash
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
+from judge.json_text import dump_json
 from judge.pricing import Cost
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pool, Scale, ScaleName
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
 from judge.selftest import SELFTEST_FOLDER, probes, result_file_name, results_folder
 from judge.selftest.probes import SelfTestMetrics, compute_metrics
@@ -89,7 +91,7 @@ def count_calls(config: Config) -> tuple[int, int]:
     keys = [
         key
         for assessor in test.assessors
-        for key in plan_requests(test.pool, assessor, test.config.repeats)[1]
+        for key in list_request_keys(test.pool, assessor, test.config.repeats)
     ]
     with VerdictStore(test.store) if test.store.exists() else nullcontext() as store:
         return len(keys), len(keys) - (len(store.find_verdicts(keys)) if store else 0)
@@ -123,7 +125,7 @@ def run_selftest(
 
 
 def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | None:
-    graded = sum(judgment.grade is not None for judgment in judging.judgments)
+    graded = judging.graded
     if graded >= config.min_coverage * len(judging.judgments):
         return None
     return RunIncomplete(

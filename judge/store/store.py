@@ -128,15 +128,14 @@ class VerdictStore:
                     self.corrupt_keys.append(key)
         return verdicts
 
-    def list_calls(self, keys: Iterable[str]) -> list[Call]:
-        """Return every call that was made for `keys`, in the order made."""
-        rows = [
-            row
-            for chunk in split_keys(keys)
-            for row in self._select(f"SELECT id, {CALL_COLUMNS} FROM calls WHERE key IN ({{}})", chunk)  # noqa: S608  # fixed names
-        ]
-        with self._reading():
-            return [read_call(*values) for _, *values in sorted(rows)]
+    def read_calls(self, keys: Iterable[str]) -> Iterator[Call]:
+        """Yield every call that was made for `keys`, those of some keys after those of others."""
+        statement = f"SELECT {CALL_COLUMNS} FROM calls WHERE key IN ({{}}) ORDER BY id"  # noqa: S608  # fixed names
+        for chunk in split_keys(keys):
+            rows = self._select(statement, chunk)
+            with self._reading():
+                calls = [read_call(*values) for values in rows]
+            yield from calls
 
     def usage_by_prompt(self, model: str) -> list[UsageHistory]:
         """Return what the verdicts of `model` took, by prompt."""

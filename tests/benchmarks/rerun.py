@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 MODEL = ("-m", "openai:bench", "--base-url", "http://127.0.0.1:9/v1")
@@ -57,16 +57,21 @@ def write_dataset(path: Path, pairs: int) -> None:
 async def fill_store(folder: Path) -> None:
     """Store a verdict for each pair of the dataset, through the store's own functions."""
     from judge import factory
-    from judge.assess.runner import plan_requests
+    from judge.assess.question_plan import QuestionPlan
     from judge.config.run import Config
-    from judge.dataset.pool import build_pool
     from judge.records import ANSWERED, Call, Usage
     from judge.store.leases import Lease
     from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
 
-    config = Config.load(None, data=str(folder / "data.jsonl"), model=MODEL[1], base_url=MODEL[3])
+    config = Config.load(
+        None,
+        data=str(folder / "data.jsonl"),
+        model=MODEL[1],
+        base_url=MODEL[3],
+        out=str(folder / "fill" / "run"),
+    )
     [assessor] = factory.build_assessors(config, calls=False)
-    _, requests = plan_requests(build_pool(factory.load_dataset(config), config.depth), assessor, 1)
+    plan = QuestionPlan(factory.load_pooled_dataset(config).pool, assessor, 1)
     draw = random.Random(1)
     with VerdictStore(folder / "verdicts.sqlite") as store:
 
@@ -81,9 +86,8 @@ async def fill_store(folder: Path) -> None:
             info = VerdictKeyInfo(MODEL[1], version, 1)
             await store.save(Lease(key), info, verdict, [Call(ANSWERED, usage)])
 
-        entries = iter(requests.items())
-        while batch := list(islice(entries, 5000)):
-            await asyncio.gather(*(save(key, questions[0].prompt_version) for key, questions in batch))
+        for block in plan.read_blocks():
+            await asyncio.gather(*(save(question.key, question.prompt_version) for _, question in block))
 
 
 def measure(command: Sequence[str], environ: Mapping[str, str]) -> tuple[float, float, float]:

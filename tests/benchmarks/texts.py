@@ -16,10 +16,10 @@ from judge import example
 from judge.characters import detect_text_language
 from judge.dataset import injection
 from judge.dataset.clean import clean_snippet
-from judge.dataset.read import read_dataset
 from judge.parsing.any_form import parse_any
 from judge.parsing.verdict import parse_verdict
 from judge.records import GRADED
+from tests.support.datasets import read_dataset
 
 LENGTH = 600
 REPLY = '{"reason": "The snippet names two signs of anaemia in a puppy and says what to do.", "grade": 2}'

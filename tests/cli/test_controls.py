@@ -10,9 +10,9 @@ import pytest
 
 import judge
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.pair_selection import draw_mismatched_pairs
 from tests.support.command_line import command, make_words
+from tests.support.datasets import read_dataset
 from tests.support.factories import read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 

@@ -13,7 +13,7 @@ import pytest
 import judge
 from judge.dataset.textfile import protect_cell, unescape_candidates
 from judge.errors import InputError
-from judge.runs.folder import dump_json
+from judge.json_text import dump_json
 from tests.support.cases import check_each
 from tests.support.command_line import command
 

@@ -17,15 +17,19 @@ ALLOWED: dict[str, set[str]] = {
     "errors": {"records"},
     "characters": {"records"},
     "filesystem": {"errors"},
-    "cache": {"filesystem"},
+    "cache": {"filesystem", "stored_lines"},
+    "json_text": set(),
+    "stored_records": {"records"},
+    "stored_lines": {"errors"},
+    "judgment_log": {"records", "json_text", "stored_lines", "stored_records"},
     "example": set(),
     "messages": set(),
     "pricing": {"records", "errors", "config"},
     "config": {"records", "errors", "filesystem", "models"},
-    "dataset": {"records", "errors", "characters", "filesystem"},
+    "dataset": {"records", "errors", "characters", "filesystem", "stored_lines", "stored_records"},
     "models": {"records", "errors", "characters"},
     "parsing": {"records", "errors"},
-    "measure": {"records", "errors", "characters"},
+    "measure": {"records", "errors", "characters", "stored_records"},
     "client": {"records", "errors", "models", "pricing"},
     "store": {"records", "errors", "cache", "filesystem"},
     "assess": {
@@ -34,14 +38,17 @@ ALLOWED: dict[str, set[str]] = {
         "characters",
         "filesystem",
         "cache",
+        "judgment_log",
+        "stored_records",
         "models",
         "parsing",
         "pricing",
         "client",
         "store",
     },
-    "analysis": {"records", "errors", "dataset", "measure", "pricing"},
-    "runs": {"records", "errors", "cache", "filesystem", "dataset", "measure", "analysis"},
+    "analysis": {"records", "errors", "dataset", "measure", "pricing", "stored_records"},
+    "runs": {"records", "errors", "cache", "filesystem", "dataset", "measure", "analysis"}
+    | {"json_text", "judgment_log", "stored_records"},
     "dimensions": {
         "records",
         "errors",
@@ -55,10 +62,13 @@ ALLOWED: dict[str, set[str]] = {
         "characters",
         "dataset",
     },
-    "report": {"records", "errors", "characters", "dataset", "measure", "pricing", "analysis", "runs"},
-    "collect": {"records", "errors", "config", "dataset", "models", "client", "runs", "filesystem"},
+    "report": {"records", "errors", "characters", "dataset", "measure", "pricing", "analysis", "runs"}
+    | {"stored_records"},
+    "collect": {"records", "errors", "config", "dataset", "models", "client", "runs", "filesystem"}
+    | {"json_text"},
     "annotate": {
         "records",
+        "json_text",
         "errors",
         "filesystem",
         "dataset",
@@ -67,7 +77,7 @@ ALLOWED: dict[str, set[str]] = {
         "runs",
         "report",
     },
-    "run_identity": {"records", "config", "models", "dataset", "analysis", "assess", "runs"},
+    "run_identity": {"records", "config", "models", "dataset", "analysis", "assess", "runs", "json_text"},
     "factory": {
         "records",
         "errors",
@@ -83,7 +93,7 @@ ALLOWED: dict[str, set[str]] = {
     }
     | {"client", "store", "run_identity", "dimensions"},
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
-    | {"client", "store", "pricing", "factory", "run_identity", "measure"},
+    | {"client", "store", "pricing", "factory", "run_identity", "measure", "json_text"},
 }
 ALLOWED["finished_run"] = {
     "records",
@@ -96,7 +106,8 @@ ALLOWED["finished_run"] = {
     "selftest",
 } | {"dimensions"}
 ALLOWED["completeness"] = {"records", "errors", "analysis", "assess"}
-ALLOWED["pair_selection"] = {"records", "config", "dataset", "models", "measure", "analysis"}
+ALLOWED["pair_selection"] = {"records", "stored_records", "config", "dataset", "models", "measure"}
+ALLOWED["pair_selection"] |= {"analysis"}
 ALLOWED["list_comparison"] = {
     "records",
     "errors",

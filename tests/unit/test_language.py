@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.characters import detect_query_language, detect_text_language
-from judge.dataset.read import read_dataset
 from judge.records import Lang, LangChoice
 from tests.support.cases import check_each
+from tests.support.datasets import read_dataset
 
 CHINESE = (
     "苹果公司发布的智能手机。",

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from judge.annotate import session
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from judge.measure.ppi import draw_queries_to_label as draw
 from judge.records import Dataset, Pair, Pool, Query, Snippet
 from judge.runs import labelling_plan
 from tests.support.cases import check_each
+from tests.support.datasets import read_dataset
 
 IDS = ["q1", "=2", "'=2", "007", "1e5", "a b", "日本 x", "1-2"]
 

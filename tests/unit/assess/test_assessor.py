@@ -10,10 +10,10 @@ from typing import Any
 from judge.assess.assessor import Assessor
 from judge.assess.prompts import default_directory, load_prompts
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.records import GRADED, Completion, Prompt
 from tests.support import virtual_time
 from tests.support.cases import check_each
+from tests.support.datasets import read_dataset
 
 PAIR = build_pool(
     read_dataset([{"query": "tea", "snippet": "Tea is a drink."}], lang="en", max_chars=400), 10

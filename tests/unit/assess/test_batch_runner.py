@@ -20,13 +20,13 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.models.batch_api import BatchApi, BatchLine, BatchStatus, BatchTerms
 from judge.models.lexical import Lexical
 from judge.models.negotiation import RequestParams
 from judge.records import GRADED, Completion, Prompt
 from judge.store.store import VerdictStore
 from tests.support import virtual_time
+from tests.support.datasets import read_dataset
 from tests.support.factories import make_rows
 
 POOL = build_pool(read_dataset(make_rows(25, 2, 5), lang="auto", max_chars=4000), 10)

@@ -15,13 +15,13 @@ from judge.assess.prompts import default_directory, load_prompts
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.models.lexical import Lexical
 from judge.pricing.prices import Price
 from judge.records import GRADED, Call, Usage
 from judge.store.leases import Lease
 from judge.store.store import VerdictKeyInfo, VerdictStore
 from tests.support.cases import check_each
+from tests.support.datasets import read_dataset
 from tests.support.stores import make_verdict
 
 LIMITS = Limits(8, 3, 10, 1, price=Price(input=1.0, output=10.0, cached=0.5))

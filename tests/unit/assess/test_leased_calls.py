@@ -49,7 +49,7 @@ async def request_verdict(
 async def wait_for_calls(store: VerdictStore, key: str, calls: list[Call]) -> None:
     """Return when `calls` are in the ledger of `key`."""
     async with asyncio.timeout(5):
-        while store.list_calls([key]) != calls:  # noqa: ASYNC110  # another process sees the file only
+        while list(store.read_calls([key])) != calls:  # noqa: ASYNC110  # another process sees the file only
             await asyncio.sleep(0.01)
 
 
@@ -60,7 +60,7 @@ def test_a_verdict_is_paid_for_once(tmp_path: Path) -> None:
         assert await request_verdict(store, "k", client) == VERDICT
         assert client.spend_limit.calls == 2
         assert client.limiter.in_flight == 0
-        assert store.list_calls(["k"]) == [ANSWERED, ANSWERED]
+        assert list(store.read_calls(["k"])) == [ANSWERED, ANSWERED]
 
     with VerdictStore(tmp_path / "v.sqlite") as store:
         asyncio.run(check(store))
@@ -77,9 +77,9 @@ def test_a_cancelled_call_may_be_billed_and_its_key_is_free(tmp_path: Path) -> N
         await asyncio.wait([task])
         assert task.cancelled()
         assert client.limiter.in_flight == 0
-        assert other.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+        assert list(other.read_calls(["k"])) == [Call("lost", maybe_billed=True)]
         assert await other.acquire(["k"]) == [LEASE]
-        assert other.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+        assert list(other.read_calls(["k"])) == [Call("lost", maybe_billed=True)]
 
     run_with_two_stores(tmp_path, check)
 
@@ -101,7 +101,7 @@ def test_a_cancel_during_acquire_leaves_no_lease(tmp_path: Path) -> None:
         asyncio.run(check(store, busy))
         assert asyncio.run(store.acquire(["l"])) == [Lease("l")]  # its commit follows the writes in the queue
         assert busy.execute("SELECT key FROM claims").fetchall() == [("l",)]
-        assert store.list_calls(["k"]) == []
+        assert list(store.read_calls(["k"])) == []
 
 
 def test_a_lease_of_another_process_is_not_released(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_failed_call_is_in_the_ledger_before_the_next_one_is_made(tmp_path: Pa
         await wait_for_calls(other, "k", [Call("rate_limit")])
         task.cancel()
         await asyncio.wait([task])
-        assert other.list_calls(["k"]) == [Call("rate_limit")]
+        assert list(other.read_calls(["k"])) == [Call("rate_limit")]
 
     run_with_two_stores(tmp_path, check)
 
@@ -142,7 +142,7 @@ def test_an_unusable_answer_is_in_the_ledger_before_the_next_one(tmp_path: Path)
         await wait_for_calls(other, "k", [ANSWERED])
         task.cancel()
         await asyncio.wait([task])
-        assert other.list_calls(["k"]) == [ANSWERED, Call("lost", maybe_billed=True)]
+        assert list(other.read_calls(["k"])) == [ANSWERED, Call("lost", maybe_billed=True)]
 
     run_with_two_stores(tmp_path, check)
 
@@ -152,7 +152,7 @@ def test_failed_calls_are_in_the_ledger_once_and_their_key_is_free(tmp_path: Pat
         down, filtered = RetryableError("server_error", "down"), RequestRejected("content_filter", "no")
         with pytest.raises(RequestRejected):
             await request_verdict(store, "k", make_client(ScriptedModel(down, filtered)))
-        assert store.list_calls(["k"]) == [Call("server_error"), Call("content_filter")]
+        assert list(store.read_calls(["k"])) == [Call("server_error"), Call("content_filter")]
         assert await other.acquire(["k"]) == [LEASE]
 
     run_with_two_stores(tmp_path, check)

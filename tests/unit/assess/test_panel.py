@@ -16,12 +16,12 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.errors import Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.models.lexical import Lexical
 from judge.pricing.prices import Price
 from judge.records import GRADED, Completion, Prompt, Usage
 from judge.store.store import VerdictStore
+from tests.support.datasets import read_dataset
 from tests.support.factories import make_rows
 
 POOL = build_pool(read_dataset(make_rows(2, 1, 3), lang="auto", max_chars=4000), 10)

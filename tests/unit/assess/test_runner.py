@@ -19,18 +19,19 @@ import pytest
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import default_directory, load_prompts
-from judge.assess.runner import JudgingResult, judge_pool, lease_window, plan_requests
+from judge.assess.question_plan import QuestionPlan, list_request_keys
+from judge.assess.runner import JudgingResult, judge_pool, lease_window
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.errors import RetryableError
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
 from judge.store.store import StoredVerdict, VerdictStore
 from tests.support.cases import check_each
+from tests.support.datasets import read_dataset
 from tests.support.factories import make_rows
 from tests.support.stores import run_with_two_stores
 
@@ -44,7 +45,7 @@ def make_assessor(name: str = "lexical") -> Assessor:
     return Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
 
 
-KEYS = list(plan_requests(POOL, make_assessor(), 1)[1])
+KEYS = list_request_keys(POOL, make_assessor(), 1)
 LEASED = 20
 
 
@@ -177,12 +178,26 @@ def test_planned_requests_take_little_memory_whatever_their_length() -> None:
     large, assessor = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), make_assessor()
     tracemalloc.start()
     try:
-        questions = plan_requests(large, assessor, 2)
+        plan = QuestionPlan(large, assessor, 2)
         bytes_in_use, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert len(questions[1]) == 2000
-    assert bytes_in_use < 2000 * 1000
+    assert len(plan) == 2000
+    assert bytes_in_use < 2000 * 100
+
+
+def test_questions_with_one_key_are_one_request_at_any_place() -> None:
+    rows = make_rows(3, 1, 2)
+    twice = [*rows, *({**row, "query_id": f"other {row['query_id']}"} for row in rows)]
+    pool = build_pool(read_dataset(twice, lang="auto", max_chars=4000), 10)
+    plan = QuestionPlan(pool, make_assessor(), 2)
+    requests = list(plan.read_requests(plan.select_open()))
+    places = [[place for place, _ in request] for request in requests]
+    # Six pairs, and the same six under other ids; those of the second repeat have other keys.
+    assert places == [[place, place + 6] for place in (*range(6), *range(12, 18))]
+    for request in requests:
+        assert len({question.key for _, question in request}) == 1
+    assert len(list_request_keys(pool, make_assessor(), 2)) == 12
 
 
 def test_every_assessor_warns_of_its_own_damaged_verdicts(tmp_path: Path) -> None:
@@ -299,10 +314,10 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
     assert 4 <= leases <= 8
     with VerdictStore(path) as store:
         assessor = Assessor(ConstantModel(""), load_prompts(default_directory(), GRADED), GRADED)
-        keys = list(plan_requests(MANY, assessor, 1)[1])
+        keys = list_request_keys(MANY, assessor, 1)
         results = asyncio.run(store.acquire(keys))
         assert all(isinstance(result, Lease) for result in results)
-        assert store.list_calls(keys) == [Call("lost", maybe_billed=True)] * leases
+        assert list(store.read_calls(keys)) == [Call("lost", maybe_billed=True)] * leases
 
 
 class BarrierModel(Lexical):

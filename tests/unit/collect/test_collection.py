@@ -9,8 +9,8 @@ import pytest
 
 from judge.client.cancel import CancelToken
 from judge.collect.collection import collect
-from judge.dataset.read import read_dataset
 from judge.errors import InputError, Interrupted
+from tests.support.datasets import read_dataset
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import (
     CANARY,

@@ -12,9 +12,9 @@ import pytest
 import judge
 from judge.dataset.expected import ExpectedLabels, label_expected
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from tests.support.cases import check_each
+from tests.support.datasets import read_dataset
 
 
 def row(docno: str = "", url: str = "", snippet: str | None = "text", **fields: object) -> dict[str, Any]:

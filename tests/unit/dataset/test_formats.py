@@ -22,11 +22,11 @@ import pytest
 from judge import example, pipeline
 from judge.config.run import Config
 from judge.dataset import textfile
-from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from judge.records import Dataset
 from tests.support.cases import check_each
 from tests.support.command_line import command
+from tests.support.datasets import read_dataset
 from tests.support.factories import write_rows
 
 ROWS = [

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from tests.support.cases import check_each
+from tests.support.datasets import read_dataset
 
 
 def latency(answer: object) -> float | None:

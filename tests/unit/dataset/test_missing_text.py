@@ -9,9 +9,9 @@ from typing import Any
 from judge.dataset.clean import describe_missing
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset, read_trec_dataset
 from judge.records import Dataset
 from tests.support.cases import check_each
+from tests.support.datasets import read_dataset, read_trec_dataset
 
 
 def load(rows: Sequence[Mapping[str, Any]]) -> Dataset:

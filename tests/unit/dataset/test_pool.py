@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.dataset.pool import build_pool, canonicalise_url, describe_differing_dates
-from judge.dataset.read import read_dataset
 from judge.records import Dataset, Pool
 from tests.support.cases import check_each
+from tests.support.datasets import read_dataset
 
 
 def pooled(rows: list[dict[str, object]], depth: int = 10) -> Pool:

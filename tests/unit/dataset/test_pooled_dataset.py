@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import pytest
 
 import judge
 from judge import factory, pipeline
-from judge.assess.runner import plan_requests
+from judge.assess.assessor import Question
+from judge.assess.question_plan import QuestionPlan
 from judge.cache import FileCache, cache_folder
 from judge.config.run import Config
-from judge.dataset.pool import PooledDataset, build_pool, dump_pooled, load_pooled
+from judge.dataset.pool import PooledDataset, build_pool, load_pooled
+from judge.records import Pool
 from judge.store import copy
 from judge.store.store import VerdictStore
 from tests.support.cases import check_each
@@ -70,8 +73,34 @@ def test_the_cache_gives_back_what_was_read(tmp_path: Path, as_of: str | None, d
     assert list(second.dataset.queries) == list(first.dataset.queries)
     assert second.pool == build_pool(second.dataset, depth)
     assert list(second.pool.documents) == list(first.pool.documents)
-    # A snippet that two engines returned is one object again.
-    assert "".join(dump_pooled(second)) == "".join(dump_pooled(first))
+    assert list(second.lines) == list(first.lines)
+    ranking = first.dataset.rankings[0]
+    assert (
+        ranking.snippets[0] is first.dataset.rankings[0].snippets[0] or ranking == first.dataset.rankings[0]
+    )
+
+
+def test_only_the_queries_of_a_stored_dataset_are_in_memory(tmp_path: Path) -> None:
+    rows = [{**row, "snippet": f"{row['snippet']} {'long ' * 400}"} for row in make_rows(100, 2, 10)]
+    data = large(tmp_path / "d.jsonl", rows)
+    for _ in range(2):  # as it is read first, and from the cache
+        tracemalloc.start()
+        try:
+            pooled = read(data)
+            content, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert len(pooled.pool.pairs) == 2000
+        assert sum(len(pair.snippet.text) for pair in pooled.pool.pairs) > 4_000_000
+        assert content < 1_000_000
+
+
+def test_a_stored_dataset_can_be_read_when_its_file_is_gone(tmp_path: Path) -> None:
+    data = large(tmp_path / "d.jsonl")
+    first, second = read(data), read(data)
+    [file] = cached(tmp_path)
+    file.unlink()
+    assert second.dataset == first.dataset
 
 
 def test_a_small_dataset_and_rows_in_memory_are_not_cached(tmp_path: Path) -> None:
@@ -119,19 +148,22 @@ def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
     assert read(data).pool == read(data).pool
 
 
+def list_questions(pool: Pool, repeats: int, cache: FileCache | None = None) -> list[tuple[int, Question]]:
+    plan = QuestionPlan(pool, ASSESSOR, repeats, cache)
+    return [question for block in plan.read_blocks() for question in block]
+
+
 def test_keys_are_the_same_from_the_cache(tmp_path: Path) -> None:
     pool = read(large(tmp_path / "d.jsonl")).pool
     cache = FileCache(cache_folder(tmp_path / "verdicts.sqlite"))
-    plain = plan_requests(pool, ASSESSOR, 2)
+    plain = list_questions(pool, 2)
     for _ in range(2):
-        assert plan_requests(pool, ASSESSOR, 2, cache) == plain
+        assert list_questions(pool, 2, cache) == plain
     assert len(cached(tmp_path)) == 2
     # Fewer repeats, and the pool of another dataset, have keys of their own.
-    assert plan_requests(pool, ASSESSOR, 1, cache) == plan_requests(pool, ASSESSOR, 1)
-    other = load_pooled(
-        map(str.encode, dump_pooled(read(large(tmp_path / "e.jsonl", ODD[1:])))), "other"
-    ).pool
-    assert plan_requests(other, ASSESSOR, 2, cache) == plan_requests(other, ASSESSOR, 2)
+    assert list_questions(pool, 1, cache) == list_questions(pool, 1)
+    other = load_pooled(read(large(tmp_path / "e.jsonl", ODD[1:])).lines, "other").pool
+    assert list_questions(other, 2, cache) == list_questions(other, 2)
 
 
 def run_again(data: Path, **options: Any) -> tuple[dict[str, bytes], set[str]]:

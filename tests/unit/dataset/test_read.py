@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset.read import read_dataset, read_trec_dataset
 from judge.errors import InputError
 from judge.records import Dataset
 from tests.support.cases import check_each
+from tests.support.datasets import read_dataset, read_trec_dataset
 from tests.support.factories import write_rows
 
 CASES = Path(__file__).resolve().parents[2] / "cases" / "attacks.jsonl"

@@ -33,7 +33,7 @@ def read_content(path: Path, keys: str = "abc") -> tuple[dict[str, int], int]:
     """The grades in a store, by key, and how many calls it knows of."""
     with VerdictStore(path) as store:
         return {key: match.grade for key, match in store.find_verdicts(keys).items()}, len(
-            store.list_calls(keys)
+            list(store.read_calls(keys))
         )
 
 

@@ -63,7 +63,7 @@ def entries_of(run: LoadedRun) -> Iterator[results.QueryEntry]:
         for q, query in enumerate(scores.queries)
     }
     judgments = results.judgment_entries(run.judgments, run.members, run.spec.scale)
-    return results.query_entries(run.data, run.pool, judgments, table, {})
+    return results.query_entries(run.data, run.pool, lambda _: judgments, table, {})
 
 
 def agreement_with(

@@ -9,10 +9,10 @@ from typing import Any
 from judge.analysis.label_agreement import HumanLabels, compare_with_labels
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.measure.measures import parse_measures
 from judge.records import GRADED, Judgment, Pair, Scale
 from judge.runs.record_json import to_json
+from tests.support.datasets import read_dataset
 
 #: The texts each engine shows for each query, best first.
 Shown = Mapping[str, Mapping[str, Sequence[str]]]

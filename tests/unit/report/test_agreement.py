@@ -11,8 +11,8 @@ import pytest
 
 from judge.analysis.label_agreement import queries_without_value
 from judge.analysis.loaded_run import LoadedRun
+from judge.json_text import dump_json
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
-from judge.runs.folder import dump_json
 from tests.unit.report.labelled import GradesByText, Shown, agreement_of, favouring, first, make_run, people
 
 #: Both engines show "u"; the third query was labelled in part, the fourth not at all.

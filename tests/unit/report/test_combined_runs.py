@@ -13,7 +13,6 @@ import pytest
 from judge.analysis.combine_runs import CombinedRuns, GradeShift, combine_runs
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from judge.measure.engine_summary import average_engines
 from judge.measure.measures import parse_measures
@@ -21,6 +20,7 @@ from judge.measure.score import score_rankings
 from judge.messages import CHINESE
 from judge.pricing import RunCost
 from judge.records import BINARY, GRADED, LABEL, Judgment, Scale
+from tests.support.datasets import read_dataset
 
 Row = Mapping[str, Any]
 

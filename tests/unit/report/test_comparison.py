@@ -19,10 +19,10 @@ from judge.analysis.summary import Summary
 from judge.characters import escape_controls
 from judge.cli.render.comparison_tables import print_comparison
 from judge.errors import InputError
+from judge.json_text import dump_json
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats
-from judge.runs.folder import dump_json
 from judge.runs.record_json import summary_from_json, to_json
 
 Row = dict[str, Any]

@@ -12,7 +12,8 @@ import pytest
 
 import judge
 from judge.errors import InputError
-from judge.runs.folder import RunFolder, dump_json
+from judge.json_text import dump_json
+from judge.runs.folder import RunFolder
 
 
 def rows(seed: int) -> list[dict[str, object]]:

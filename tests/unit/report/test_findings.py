@@ -11,13 +11,13 @@ import pytest
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.analysis.run_analysis import analyse, list_deciding_queries
 from judge.dataset.pool import build_pool
+from judge.json_text import dump_json
 from judge.measure.compare import compare_engines
 from judge.measure.measures import parse_measures
 from judge.measure.segments import compare_segments
 from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import measure_stability
 from judge.records import GRADED, Dataset, Query
-from judge.runs.folder import dump_json
 from judge.runs.record_json import to_json
 from tests.unit.measure.judged_dataset import judgment
 from tests.unit.measure.tables import NAN, tabled

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from judge.dataset.labels import match_labels, read_labels, select_labellable
 from judge.dataset.pool import build_pool
-from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from judge.records import Dataset, Pool
 from judge.runs import labelling_plan
 from tests.support.cases import count_examples
+from tests.support.datasets import read_dataset
 
 HOSTILE = [
     "=HYPERLINK(1)", "'=1+1", " @SUM(A1)", 'a "quote", or; two\ttabs', "two\nlines\r\nthree", "小狗贫血",

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.errors import InputError
+from judge.json_text import dump_json
+from judge.judgment_log import dump_judgments
 from judge.records import Judgment, Usage
-from judge.runs.export import _dump_judgments
-from judge.runs.folder import RunFolder, dump_json
+from judge.runs.folder import RunFolder
 from judge.runs.load import _judgment, _read_judgments
 from judge.runs.record_json import decode_json
 
@@ -35,12 +36,12 @@ def test_lines_are_those_of_the_standard_library(judgments: list[Judgment]) -> N
     for record in records:
         if record["judged_snippet_id"] is None:
             del record["judged_snippet_id"]
-    assert list(_dump_judgments(judgments)) == [dump_json(record) + "\n" for record in records]
+    assert list(dump_judgments(judgments)) == [dump_json(record) + "\n" for record in records]
 
 
 @given(JUDGMENTS)
 def test_a_line_is_read_as_by_the_standard_library(judgment: Judgment) -> None:
-    [line] = _dump_judgments([judgment])
+    [line] = dump_judgments([judgment])
     assert decode_json(Judgment, line) in (_judgment(json.loads(line), "line"), None)
 
 

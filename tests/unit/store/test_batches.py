@@ -56,7 +56,7 @@ def test_a_key_whose_process_died_is_planned_and_its_call_is_in_the_ledger(tmp_p
         first.close()
         with VerdictStore(tmp_path / "v.sqlite") as second:
             assert (await second.batches.plan(["a"], "{}"))[1] == ["a"]
-            assert second.list_calls(["a"]) == [Call("lost", maybe_billed=True)]
+            assert list(second.read_calls(["a"])) == [Call("lost", maybe_billed=True)]
 
     asyncio.run(plan())
 
@@ -72,7 +72,7 @@ def test_the_reply_of_a_batch_is_in_the_ledger_once(tmp_path: Path) -> None:
             await first.release(Lease("b", batch), [IN_BATCH])
             # The pair without a verdict may be asked again, but not with the same reply.
             assert await second.acquire(["a", "b", "c"]) == [VERDICT, Lease("b"), Lease("c", batch)]
-            assert second.list_calls(["a", "b"]) == [IN_BATCH, IN_BATCH]
+            assert list(second.read_calls(["a", "b"])) == [IN_BATCH, IN_BATCH]
 
     asyncio.run(collect())
 
@@ -87,7 +87,7 @@ def test_a_process_that_dies_while_it_reads_a_batch_loses_no_call(tmp_path: Path
         with VerdictStore(tmp_path / "v.sqlite") as second:
             second.batches.ended.add(batch)
             assert await second.acquire(["a"]) == [Lease("a", batch)]
-            assert second.list_calls(["a"]) == []
+            assert list(second.read_calls(["a"])) == []
 
     asyncio.run(collect())
 

@@ -56,7 +56,7 @@ def test_calls_are_kept_in_order_failed_ones_included(tmp_path: Path) -> None:
     with VerdictStore(tmp_path / "v.sqlite") as store:
         save_verdict(store, "a", make_verdict(), calls)
         asyncio.run(store.release(Lease("b"), [Call("content_filter")]))
-        assert store.list_calls(["a", "b"]) == [*calls, Call("content_filter")]
+        assert list(store.read_calls(["a", "b"])) == [*calls, Call("content_filter")]
         assert store.find_verdicts(["b"]) == {}
 
 
@@ -68,7 +68,7 @@ def test_a_running_process_keeps_its_lease_and_a_closed_one_loses_it(tmp_path: P
             assert await second.acquire(["k"]) == [Busy("k")]
             first.close()
             assert await second.acquire(["k"]) == [LEASE]
-            assert second.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+            assert list(second.read_calls(["k"])) == [Call("lost", maybe_billed=True)]
 
     asyncio.run(acquire())
 
@@ -279,7 +279,7 @@ def test_a_release_whose_waiter_is_cancelled_is_still_committed(tmp_path: Path) 
         other.execute("ROLLBACK")
     with VerdictStore(path) as store:
         assert asyncio.run(store.acquire(["k"])) == [LEASE]
-        assert store.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+        assert list(store.read_calls(["k"])) == [Call("lost", maybe_billed=True)]
 
 
 @check_each("value", ["'many'", "-5", "2.5", "x'00'"])
@@ -294,7 +294,7 @@ def test_an_invalid_count_of_tokens_is_damage(tmp_path: Path, column: str, value
         VerdictStore(path) as store,
         pytest.raises(StoreError, match=r"read: a call took .*; restore a copy"),
     ):
-        store.list_calls(["k"])
+        list(store.read_calls(["k"]))
 
 
 def test_an_invalid_time_of_a_call_is_damage(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_a_store_of_an_older_judge_opens_and_its_leases_expire(tmp_path: Path) -
         older.execute("INSERT INTO claims VALUES ('k', ?)", (owner,))
     with VerdictStore(path) as store:
         assert asyncio.run(store.acquire(["k"])) == [LEASE]
-        assert store.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+        assert list(store.read_calls(["k"])) == [Call("lost", maybe_billed=True)]
 
 
 def test_verdicts_are_synced_to_disk_before_they_count(tmp_path: Path) -> None:

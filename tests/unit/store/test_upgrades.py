@@ -82,7 +82,7 @@ def test_a_store_of_an_earlier_format_keeps_its_rows_and_accepts_more(
         save_verdict(store, "later", VERDICT)
     with VerdictStore(path) as store:
         assert store.find_verdicts(["k", "later"]) == {"k": VERDICT, "later": VERDICT}
-        assert store.list_calls(["k"]) == [CALL]
+        assert list(store.read_calls(["k"])) == [CALL]
         assert store.batches.find(["k"]) == {}
 
 

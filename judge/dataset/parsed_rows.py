@@ -1,0 +1,240 @@
+"""Rows of a dataset whose fields are parsed, and a temporary file that groups them by query.
+
+The rows of one query can stand anywhere in a dataset. So each is parsed alone and stored with the other rows
+of some queries, and the queries are made from the stored rows, a few hundred at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import msgspec
+
+from judge.dataset import clean, validation
+from judge.dataset.rows import InputRow, parse_json
+from judge.dataset.validation import make_query_id, normalise_text, parse_identifier
+from judge.errors import InputError
+from judge.messages import Message
+from judge.stored_lines import TemporaryLines
+
+#: A larger rank is taken as a mistake.
+MAX_RANK = 1_000_000
+#: Queries whose rows are in memory together.
+_QUERIES = 200
+#: Bytes of rows that are not written yet.
+_WAITING = 1 << 23
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRow:
+    """One result of the input, or one answer of an engine without results.
+
+    `number` is its number among the rows, `query` its text as given. `fields` are text, title, URL, date and
+    docno of the snippet, None for a row without a snippet; `has_text` is False where the text is missing.
+    `rank` is None where the row has none. `is_cut` is True when prompts cut the query or its reference.
+    """
+
+    number: int
+    location: str
+    columns: Mapping[str, str]
+    query_id: str
+    query: str
+    reference: str | None
+    expected: tuple[str, ...] | None
+    extra: dict[str, str]
+    engine: str
+    rank: int | None
+    fields: tuple[str, str, str, str, str] | None
+    has_text: bool
+    error: str
+    latency_ms: float | None
+    is_cut: bool
+
+    def at(self, name: str) -> str:
+        """Return the location of the field `name`, for messages."""
+        return Message("{place}: field {name!r}", place=self.location, name=self.columns.get(name, name))
+
+    @property
+    def location_of_list(self) -> str:
+        """The location without the engine at its end, which nested rows have."""
+        return self.location.removesuffix(f": engine {self.engine!r}")
+
+
+class RowsByQuery:
+    """The rows of a dataset in a temporary file in `folder`, grouped by query.
+
+    `error` is the first problem of a row, None without one; rows after it are not read.
+    """
+
+    def __init__(self, rows: Iterable[InputRow], folder: Path | None) -> None:
+        self.error: InputError | None = None
+        self._lines = TemporaryLines(folder)
+        self._queries: dict[str, int] = {}
+        #: For each group of queries: its rows that are not written yet, and the ranges of those that are.
+        self._waiting: list[list[bytes]] = []
+        self._ranges: list[list[tuple[int, int]]] = []
+        self._size = 0
+        try:
+            for number, row in enumerate(rows):
+                self._add(parse_row(number, row))
+        except InputError as error:
+            self.error = error
+        self._write()
+
+    def _add(self, row: ParsedRow) -> None:
+        query = self._queries.setdefault(row.query_id, len(self._queries))
+        group = query // _QUERIES
+        if group == len(self._waiting):
+            self._waiting.append([])
+            self._ranges.append([])
+        line = _dump_row(row)
+        self._waiting[group].append(line)
+        self._size += len(line)
+        if self._size > _WAITING:
+            self._write()
+
+    def _write(self) -> None:
+        for group, lines in enumerate(self._waiting):
+            if lines:
+                start = self._lines.size
+                self._lines.append(lines)
+                self._ranges[group].append((start, self._lines.size))
+                lines.clear()
+        self._size = 0
+
+    def read_groups(self) -> Iterator[Iterator[ParsedRow]]:
+        """Yield the rows of some queries, in the order of the dataset; the queries are in this order, too."""
+        for ranges in self._ranges:
+            yield (
+                _load_row(line)
+                for start, end in ranges
+                for line in self._lines.read(start, end).split(b"\n")[:-1]
+            )
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(ParsedRow).decode
+
+
+def _dump_row(row: ParsedRow) -> bytes:
+    try:
+        return _encode(row) + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair
+        return json.dumps(asdict(row)).encode() + b"\n"
+
+
+def _load_row(line: bytes) -> ParsedRow:
+    try:
+        return _decode(line)
+    except msgspec.DecodeError:  # half a surrogate pair
+        return msgspec.convert(json.loads(line), ParsedRow)
+
+
+def parse_row(number: int, row: InputRow) -> ParsedRow:
+    """Return a row with parsed fields; raise InputError where one of them alone is wrong."""
+    query, query_id = _parse_query(row)
+    reference_text = read_text(row, "reference")
+    has_snippet = "snippet" in row.values
+    snippet = (
+        validation.parse_snippet_text(row.location, row.column("snippet"), row.values["snippet"])
+        if has_snippet
+        else None
+    )
+    engine = parse_identifier(row.location, row.column("engine"), row.values.get("engine"), "engine")
+    rank = row.values.get("rank") if has_snippet else None
+    title, url, date, docno = (read_text(row, name) for name in ("title", "url", "date", "docno"))
+    return ParsedRow(
+        number=number,
+        location=row.location,
+        columns=row.columns,
+        query_id=query_id,
+        query=query,
+        reference=clean.clean_query(unicodedata.normalize("NFC", reference_text)) or None,
+        expected=_read_expected(row),
+        extra=_read_extra(row),
+        engine=engine,
+        rank=None if rank is None else _parse_rank(row, rank),
+        fields=(snippet or "", title, url, date, docno) if has_snippet else None,
+        has_text=snippet is not None,
+        error=read_text(row, "error"),
+        latency_ms=None if has_snippet else _read_latency(row),
+        is_cut=clean.is_query_cut(query) or clean.is_query_cut(reference_text),
+    )
+
+
+def _parse_query(row: InputRow) -> tuple[str, str]:
+    """Return the text of the query, and its id."""
+    raw = row.values.get("query")
+    if not isinstance(raw, str):
+        problem = Message("is missing") if raw is None else Message("is {value!r:.80}, not text", value=raw)
+        raise InputError(
+            "{place} {problem}; every row needs the query's text", place=row.at("query"), problem=problem
+        )
+    given = row.values.get("query_id")
+    otherwise = make_query_id(raw) if given is None else ""
+    return raw, parse_identifier(row.location, row.column("query_id"), given, otherwise)
+
+
+def _read_expected(row: InputRow) -> tuple[str, ...] | None:
+    """Return the names of the expected documents, None where the field is missing."""
+    value = row.values.get("expected")
+    if value is None or value == "" or value != value:
+        return None
+    if isinstance(value, str):
+        value = parse_json(row.at("expected"), value) if value.lstrip().startswith("[") else value.split()
+    items = value if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(item, str | int) and not isinstance(item, bool) for item in items):
+        raise InputError(
+            '{place} is {value!r:.80}, not a list of docnos and URLs such as ["d1", "https://a.example/b"]',
+            place=row.at("expected"),
+            value=row.values["expected"],
+        )
+    return tuple(dict.fromkeys(normalise_text(str(item)) for item in items))
+
+
+def _read_extra(row: InputRow) -> dict[str, str]:
+    return {
+        name: str(value)
+        for name, value in row.extra.items()
+        if isinstance(value, str | int | float) and value == value  # a NaN is a missing value
+    }
+
+
+def _read_latency(row: InputRow) -> float | None:
+    value = row.values.get("latency_ms")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise InputError(
+            "{place}: field 'latency_ms' is {value!r:.40}, not a number of milliseconds",
+            place=row.location,
+            value=value,
+        )
+    return float(value)
+
+
+def _parse_rank(row: InputRow, value: object) -> int:
+    rank = value
+    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}(\.0*)?\s*", value):
+        rank = int(float(value))
+    elif isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
+        rank = int(value)
+    if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= MAX_RANK:
+        text = f"{value!r:.40}"
+        raise InputError(
+            "{place} is {value}, not a whole number from 1 to {most:,}; 1 is best",
+            place=row.at("rank"),
+            value=text,
+            most=MAX_RANK,
+        )
+    return rank
+
+
+def read_text(row: InputRow, name: str) -> str:
+    """Return the text in a field, empty where it is missing."""
+    return validation.parse_text(row.location, row.column(name), row.values.get(name))

@@ -1,0 +1,30 @@
+"""JSON on lines that every reader of lines takes for one line."""
+
+from __future__ import annotations
+
+import json
+import re
+
+# Control characters, separators that some readers take for line ends, and lone surrogates would
+# break files for others; they only occur inside JSON strings, where the escape means the same.
+_FRAGILE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+# `json.dumps` would make one for each value.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def dump_json(value: object, *, indent: int | None = None) -> str:
+    """Return `value` as JSON; without `indent` it is one line for every reader of lines."""
+    if indent is None:
+        text = _ENCODER.encode(value)
+    else:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return escape_fragile(text)
+
+
+def escape_fragile(text: str) -> str:
+    """Return JSON `text` with an escape for each character that would break files for others."""
+    # No such character is printable, and these checks take a fraction of the time of the search.
+    if (text.isascii() and "\x7f" not in text) or text.isprintable():
+        return text
+    return _FRAGILE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,0 +1,168 @@
+"""Judgments as lines of JSON: those of judgments.jsonl, and those of a run while it goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from judge.json_text import dump_json, escape_fragile
+from judge.records import Judgment, Usage
+from judge.stored_lines import TemporaryLines
+from judge.stored_records import StoredRecords
+
+#: How the line of a judgment ends that has no id of another snippet.
+_NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
+#: Lines that are read together, and the most bytes from the first to the last one of them in the file.
+_PLACES, _LONGEST_RANGE = 1 << 10, 1 << 24
+#: Numbers of places.
+Places = npt.NDArray[np.int64]
+_decode = msgspec.json.Decoder(Judgment).decode
+
+
+def dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[str]:
+    """Yield a line for each judgment, which begins with `start`, as `dump_json` writes it."""
+    params: Mapping[str, object] | None = None
+    is_same = False
+    for judgment in judgments:
+        try:
+            # The encoders write small and large numbers in two ways, and only parameters can hold such.
+            if params is not judgment.params:  # most judgments share one object
+                is_same = _encode(judgment.params) == dump_json(judgment.params)
+                params = judgment.params
+            line = escape_fragile(_encode(judgment)) if is_same else dump_json(asdict(judgment))
+        except (UnicodeEncodeError, msgspec.DecodeError):  # half a surrogate pair
+            line = dump_json(asdict(judgment))
+        # Most judgments have no such field in the file.
+        line = f"{line.removesuffix(_NO_JUDGED_SNIPPET)}}}" if line.endswith(_NO_JUDGED_SNIPPET) else line
+        yield f"{start}{line[1:]}\n"
+
+
+def _encode(value: object) -> str:
+    """Return a value on one line of JSON."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+
+
+def _load_judgment(line: bytes) -> Judgment:
+    """Return the judgment of a line that `dump_judgments` made."""
+    try:
+        return _decode(line)
+    except msgspec.DecodeError:  # half a surrogate pair, or a number that is too large for msgspec
+        values = json.loads(line)
+        usage = values.pop("usage")
+        flags = tuple(values.pop("flags"))
+        return Judgment(**values, usage=Usage(**usage) if usage else None, flags=flags)
+
+
+class JudgmentLog(StoredRecords[Judgment, None]):
+    """Judgments in a temporary file in `folder`, each at one of `places`; iteration is in this order.
+
+    `graded` counts those with a grade. The file is removed with the log, or with the process.
+    """
+
+    def __init__(self, places: int, folder: Path) -> None:
+        super().__init__(self._load_all, 0)
+        self.graded = 0
+        self._lines = TemporaryLines(folder)
+        self._starts = np.zeros(places, np.int64)
+        #: The length of the line of each place, 0 without a judgment.
+        self._sizes = np.zeros(places, np.int32)
+        self._has_grade = np.zeros(places, bool)
+        #: The number of the query of each place.
+        self._query = np.full(places, -1, np.int32)
+        self._query_numbers: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._sizes))
+
+    def add(self, places: Sequence[int], judgments: Sequence[Judgment]) -> None:
+        """Add the judgments at `places`, which have none; raise StoreError when the disk takes none."""
+        lines = [line.encode() for line in dump_judgments(judgments)]
+        sizes = np.array(list(map(len, lines)), np.int64)
+        ends = self._lines.size + np.cumsum(sizes)
+        self._lines.append(lines)
+        self._starts[places], self._sizes[places] = ends - sizes, sizes
+        self._has_grade[places] = has_grade = [judgment.grade is not None for judgment in judgments]
+        numbers = self._query_numbers
+        self._query[places] = [numbers.setdefault(each.query_id, len(numbers)) for each in judgments]
+        self.graded += sum(has_grade)
+
+    def find_open_places(self) -> Places:
+        """Return the places without a judgment."""
+        return np.flatnonzero(self._sizes == 0)
+
+    def read_lines(self) -> Iterator[bytes]:
+        """Yield the lines of all judgments in blocks, as judgments.jsonl has them."""
+        return self._read_blocks(np.flatnonzero(self._sizes))
+
+    def read_failures(self) -> Iterator[Judgment]:
+        """Yield the judgments without a grade."""
+        return self._load(np.flatnonzero((self._sizes > 0) & ~self._has_grade))
+
+    def read_query(self, query_id: str) -> list[Judgment]:
+        """Return the judgments of a query; call it when all judgments are there."""
+        number = self._query_numbers.get(query_id)
+        if number is None:
+            return []
+        order, starts = self._by_query
+        return list(self._load(order[starts[number] : starts[number + 1]]))
+
+    @cached_property
+    def _by_query(self) -> tuple[Places, list[int]]:
+        """The places by the numbers of their queries, and where those of each query begin."""
+        order = np.argsort(self._query, kind="stable")
+        starts = np.searchsorted(self._query[order], np.arange(len(self._query_numbers) + 1))
+        return order, starts.tolist()
+
+    def _load_all(self) -> Iterator[Judgment]:
+        return self._load(np.flatnonzero(self._sizes))
+
+    def _load(self, places: Places) -> Iterator[Judgment]:
+        # JSON escapes every line end inside a judgment.
+        return map(
+            _load_judgment, chain.from_iterable(block.splitlines() for block in self._read_blocks(places))
+        )
+
+    def _read_blocks(self, places: Places) -> Iterator[bytes]:
+        """Yield the lines at `places`, in blocks."""
+        for first in range(0, len(places), _PLACES):
+            block = places[first : first + _PLACES]
+            starts, ends = self._starts[block], self._starts[block] + self._sizes[block]
+            low, high = int(starts.min()), int(ends.max())
+            if high - low > _LONGEST_RANGE:  # they were added at very different times
+                yield b"".join(map(self._lines.read, starts.tolist(), ends.tolist()))
+                continue
+            content = self._lines.read(low, high)
+            if np.array_equal(starts[1:], ends[:-1]):
+                yield content
+            else:
+                lines = zip((starts - low).tolist(), (ends - low).tolist(), strict=True)
+                yield b"".join([content[start:end] for start, end in lines])
+
+
+def store_judgments(judgments: Sequence[Judgment], folder: Path) -> JudgmentLog:
+    """Return `judgments` as a log in `folder`."""
+    if isinstance(judgments, JudgmentLog):
+        return judgments
+    log = JudgmentLog(len(judgments), folder)
+    source = iter(judgments)
+    while block := list(islice(source, _PLACES)):
+        log.add(range(len(log), len(log) + len(block)), block)
+    return log
+
+
+def group_by_query(judgments: Sequence[Judgment]) -> Callable[[str], Sequence[Judgment]]:
+    """Return a function that returns the judgments of a query."""
+    if isinstance(judgments, JudgmentLog):
+        return judgments.read_query
+    by_query: dict[str, list[Judgment]] = {}
+    for judgment in judgments:
+        by_query.setdefault(judgment.query_id, []).append(judgment)
+    return lambda query_id: by_query.get(query_id, [])

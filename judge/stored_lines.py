@@ -1,0 +1,65 @@
+"""Lines in a file that stays open: each use reads them anew, also after the file has left its folder."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import SpooledTemporaryFile, gettempdir
+from typing import IO
+
+from judge.errors import StoreError, explain_os_error
+
+#: Bytes that are read at once.
+_CHUNK = 1 << 20
+#: Temporary lines with fewer bytes have no file.
+_IN_MEMORY = 1 << 20
+
+
+class StoredLines:
+    """The lines in the first `size` bytes of an open file, which is closed with this object."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file = file
+        self.size = size
+        weakref.finalize(self, file.close)
+
+    def __iter__(self) -> Iterator[bytes]:
+        position, rest = 0, b""
+        while position < self.size:
+            # Another iteration may have moved the file.
+            chunk = self.read(position, min(position + _CHUNK, self.size))
+            position = position + len(chunk) if chunk else self.size
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from (line + b"\n" for line in lines)
+
+    def read(self, start: int, end: int) -> bytes:
+        """Return the bytes from `start` to `end`."""
+        self._file.seek(start)
+        return self._file.read(end - start)
+
+
+class TemporaryLines(StoredLines):
+    """Lines in a temporary file in `folder`, which is removed with this object or with the process.
+
+    Without a folder it is in that of temporary files.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder or Path(gettempdir())
+        file = SpooledTemporaryFile(_IN_MEMORY, dir=str(self._folder))  # noqa: SIM115  # closed with this object
+        super().__init__(file, 0)
+
+    def append(self, lines: Iterable[bytes]) -> None:
+        """Write `lines`, which end with line feeds, at the end; raise StoreError where that fails."""
+        content = b"".join(lines)
+        try:
+            self._file.seek(self.size)
+            self._file.write(content)
+        except OSError as error:
+            raise StoreError(
+                "{file}: cannot be written: {error}; verdicts are kept",
+                file=self._folder,
+                error=explain_os_error(error),
+            ) from error
+        self.size += len(content)

@@ -1,0 +1,112 @@
+"""Sequences of records that stay on the disk: each use reads them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from sys import maxsize
+from typing import Any, Generic, TypeVar, overload
+
+from judge.records import Query, Ranking
+
+Record = TypeVar("Record")
+Columns = TypeVar("Columns")
+#: The documents of the pool in rank order, by (engine, query_id).
+Documents = Mapping[tuple[str, str], tuple[str, ...]]
+
+
+class StoredRecords(Sequence[Record], Generic[Record, Columns]):
+    """Records that `read` yields anew for each use.
+
+    `columns` are those that were made of the records, None as long as there are none.
+    """
+
+    def __init__(
+        self, read: Callable[[], Iterator[Record]], length: int, columns: Columns | None = None
+    ) -> None:
+        self._read = read
+        self._length = length
+        self.columns = columns
+
+    def __iter__(self) -> Iterator[Record]:
+        return self._read()
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
+    def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        place = range(len(self))[index]
+        return next(islice(self, place, None))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)})"
+
+
+def select_records(
+    records: Sequence[Record], is_chosen: Callable[[Record], bool], length: int
+) -> StoredRecords[Record, None]:
+    """Return the `length` chosen records of a sequence, which each use reads anew."""
+    return StoredRecords(lambda: filter(is_chosen, records), length)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResults:
+    """The rankings of one query, and their documents in the pool."""
+
+    query: Query
+    rankings: tuple[Ranking, ...]
+    documents: Documents
+
+
+#: Yields the results of the queries at the given places, in the order of the dataset.
+ReadResults = Callable[[Container[int]], Iterator[QueryResults]]
+#: The places of all queries.
+ALL_PLACES: Container[int] = range(maxsize)
+
+
+class StoredRankings(StoredRecords[Ranking, Any]):
+    """The rankings of a dataset, `length` in all, which are stored query by query."""
+
+    def __init__(self, read_results: ReadResults, length: int, columns: object = None) -> None:
+        super().__init__(
+            lambda: (ranking for each in read_results(ALL_PLACES) for ranking in each.rankings),
+            length,
+            columns,
+        )
+        self.read_results = read_results
+
+
+class StoredDocuments(Documents):
+    """The documents of all queries, which are read when they are used first."""
+
+    def __init__(self, read_results: ReadResults) -> None:
+        self._read_results = read_results
+
+    @cached_property
+    def _names(self) -> Documents:
+        return {
+            key: names for each in self._read_results(ALL_PLACES) for key, names in each.documents.items()
+        }
+
+    def __getitem__(self, key: tuple[str, str]) -> tuple[str, ...]:
+        return self._names[key]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

@@ -1,0 +1,70 @@
+"""The log of judgments: each at its place, whatever the order in which they are added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from judge.judgment_log import JudgmentLog, dump_judgments, group_by_query, store_judgments
+from judge.records import Judgment, Usage
+
+
+def judgment(number: int, **values: object) -> Judgment:
+    fields = {
+        "query_id": f"q{number % 3}",
+        "snippet_id": f"s{number}",
+        "repeat": 1,
+        "grade": number % 4,
+        "reason": "because\u2028 \ud800" if number % 5 == 0 else "原因",
+        "error": None,
+        "assessor": "a",
+        "prompt_version": "v",
+        "params": {"temperature": 0.0, "big": 10**25},
+        "reply": "line\r\nend",
+        "usage": Usage(1, 2, 3, 4) if number % 2 else None,
+        "flags": ("x",),
+        **values,
+    }
+    return Judgment(**fields)  # type: ignore[arg-type]
+
+
+#: More than one block of lines.
+MANY = [judgment(number) for number in range(3000)]
+
+
+@pytest.mark.parametrize(
+    "order", [range(3000), range(2999, -1, -1), sorted(range(3000), key=lambda n: n % 7)]
+)
+def test_judgments_come_back_in_the_order_of_their_places(order: Sequence[int], tmp_path: Path) -> None:
+    log = JudgmentLog(3001, tmp_path)
+    for number in order:
+        log.add([number], [MANY[number]])
+    assert list(log) == MANY
+    assert (len(log), log.graded, log[7]) == (3000, 3000, MANY[7])
+    assert log.find_open_places().tolist() == [3000]
+    assert b"".join(log.read_lines()).decode() == "".join(dump_judgments(MANY))
+
+
+def test_two_readers_do_not_disturb_each_other(tmp_path: Path) -> None:
+    log = store_judgments(MANY, tmp_path)
+    assert all(one == two for one, two in zip(log, log, strict=True))
+    assert store_judgments(log, tmp_path) is log
+
+
+def test_the_judgments_of_a_query_and_those_without_a_grade_are_read_alone(tmp_path: Path) -> None:
+    failed = judgment(3000, grade=None, error="refusal", detail="no")
+    log = store_judgments([*MANY, failed], tmp_path)
+    assert list(log.read_failures()) == [failed]
+    assert log.graded == 3000
+    for read in (group_by_query(log), group_by_query(list(log))):
+        assert read("q1") == [each for each in MANY if each.query_id == "q1"]
+        assert read("other") == []
+
+
+def test_a_log_leaves_no_file(tmp_path: Path) -> None:
+    log = store_judgments(MANY, tmp_path)
+    assert len(list(log)) == 3000
+    del log
+    assert list(tmp_path.iterdir()) == []
