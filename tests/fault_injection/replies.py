@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 from judge.errors import ReplyParseError
@@ -52,12 +53,17 @@ class Tally:
     misread: Sequence[str]
 
 
+@cache
+def compile_patterns() -> None:
+    """Parse some replies, once a process, because the first ones compile the patterns."""
+    for number in range(200):
+        outcome(make(f"first:{number}"))
+
+
 def count_outcomes(seed: str, numbers: range) -> Tally:
     """Return the tally of the replies with these numbers; raise any error other than ReplyParseError."""
     counts: Counter[str] = Counter()
-    # The first replies compile the patterns, once a process.
-    for number in range(200):
-        outcome(make(f"first:{number}"))
+    compile_patterns()
     slowest, misread = 0.0, []
     for number in numbers:
         case = make(f"{seed}:{number}")
@@ -75,6 +81,7 @@ def count_outcomes(seed: str, numbers: range) -> Tally:
 
 def time_long_replies() -> float:
     """Return the CPU seconds of the slowest reply that repeats one unit up to the limit of the length."""
+    compile_patterns()
     slowest = 0.0
     for (head, tail), unit, scale in product(_AROUND, _UNITS, (BINARY, GRADED)):
         text = head + unit * (_LONG // len(unit)) + tail
