@@ -109,7 +109,7 @@ class ReplyParseError(JudgeError):
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__("{kind}: {detail}", kind=kind, detail=Message(detail))
         self.kind = kind
-        self.detail = detail
+        self.detail = str(detail)  # of a message, for encoders that take no other type
 
 
 class CallError(JudgeError):
@@ -131,7 +131,7 @@ class CallError(JudgeError):
     ) -> None:
         super().__init__("{kind}: {detail}", kind=kind, detail=Message(detail))
         self.kind = kind
-        self.detail = detail
+        self.detail = str(detail)  # of a message, for encoders that take no other type
         self.retry_after = retry_after
         self.billed = billed
         self.usage = usage

@@ -260,8 +260,7 @@ class Assessor:
             usage=stored.usage if stored else None,
             flags=(*question.pair.snippet.flags, *(stored.flags if stored else ())),
             served_model=stored.served_model if stored else None,
-            # As a plain text: files have messages in English.
-            detail="" if isinstance(answer, StoredVerdict) else str(answer.detail),
+            detail="" if isinstance(answer, StoredVerdict) else answer.detail,
         )
 
     @property

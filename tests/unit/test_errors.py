@@ -5,7 +5,14 @@ from __future__ import annotations
 import copy
 import pickle
 
-from judge.errors import ConnectionFailed, InputError, JudgeError, ReplyParseError, RunIncomplete
+from judge.errors import (
+    ConnectionFailed,
+    InputError,
+    JudgeError,
+    ReplyParseError,
+    RequestRejected,
+    RunIncomplete,
+)
 from judge.messages import CHINESE, ENGLISH, Message
 from tests.support.cases import check_each
 
@@ -41,3 +48,10 @@ def test_messages_in_a_message_are_in_the_same_language() -> None:
 
 def test_a_value_with_braces_is_not_a_template() -> None:
     assert CHINESE(InputError("{value}: {error}", value="{x}", error=Message("{y}")).message) == "{x}: {y}"
+
+
+def test_the_stored_text_of_an_error_is_a_plain_string() -> None:
+    message = Message("unknown host ({reason})", reason="x")
+    for error in (RequestRejected("bad_request", message), ReplyParseError("malformed", message)):
+        assert type(error.detail) is str
+        assert CHINESE(error.message).endswith("无法解析主机名（x）")

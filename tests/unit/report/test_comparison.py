@@ -6,6 +6,7 @@ import io
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -156,9 +157,8 @@ def test_pairs_that_are_not_shown_are_counted(three: Mapping[str, Any], pairs: i
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
 def test_a_narrow_terminal_loses_no_name_and_no_number(three: Mapping[str, Any], width: int) -> None:
-    """Whatever breaks where: without blanks the same characters are there."""
-    everything = re.sub(r"\s+", "", printed(three))
-    assert re.sub(r"\s+", "", printed(three, width=width)) == everything
+    """A table that is split repeats names; each word and number of the wide output is there as often."""
+    assert Counter(printed(three).split()) <= Counter(printed(three, width=width).split())
     assert "…" not in printed(three, width=width)
 
 
