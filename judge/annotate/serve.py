@@ -162,7 +162,13 @@ def _greeting(session: AnnotationSession, url: str, t: Translator) -> str:
     )
     if session.labelled:
         first += t(", {labelled:,} of them are labelled", labelled=session.labelled)
-    return "\n".join((first, url, t("Ctrl-C ends; every label is kept at once, the same command goes on")))
+    return "\n".join(
+        (
+            first,
+            url,
+            t("Press Ctrl-C to stop. Each label is saved at once; run the same command to continue."),
+        )
+    )
 
 
 def _farewell(session: AnnotationSession, plan: Path | None, t: Translator) -> str:

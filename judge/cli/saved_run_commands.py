@@ -327,8 +327,8 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     if plan.count < MIN_LABELLED:
         typer.echo(
             t(
-                "Fewer than {least} labelled queries say how far people agree, but correct no"
-                " engine's scores.",
+                "Fewer than {least} labelled queries measure agreement, but do not correct the scores of"
+                " engines.",
                 least=MIN_LABELLED,
             )
         )

@@ -177,7 +177,7 @@ def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, lev
 Statistic = tuple[Callable[[Floats], Floats], str]
 
 _ONE_QUERY = Message("it comes from one query, which gives no range")
-_RARELY_DEFINED = Message("with other queries it would often be undefined, so no range can be given")
+_RARELY_DEFINED = Message("with other queries it is often undefined, so there is no interval")
 
 
 #: The two ends of a 95 % interval, or the lowest and the highest possible value.

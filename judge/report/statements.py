@@ -112,8 +112,8 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
         yield text("unknown ({source}): {why}", source=source, why=why)
         return
     yield text(
-        "relevant or not: the same on {same:.1%} of {pairs:,} pairs ({source}), kappa {kappa:.3f}{interval};"
-        " 0 is chance, 1 is always",
+        "relevant or not: the same on {same:.1%} of {pairs:,} pairs ({source}), kappa"
+        " {kappa:.3f}{interval}; 0 is chance, 1 is perfect",
         same=same.value,
         pairs=agreement.pairs,
         source=source,
@@ -178,8 +178,8 @@ def warn(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield the warnings, some of them empty, the most important first; `summary` has display names."""
     if summary.assessor.startswith("lexical"):
         yield t(
-            "Judged by term overlap (lexical), not by a language model. Any language model should do"
-            " better. Choose no engine by these figures."
+            "Judged by term overlap (lexical), not by a language model. A language model should do better."
+            " Do not choose an engine by these figures."
         )
     yield assessor_sentences.describe_served_models(t, summary)
     yield from assessor_sentences.describe_assessors(t, summary)
@@ -216,14 +216,14 @@ def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
     errors = {engine: f"{row.errors:,}" for engine, row in summary.engines.items() if row.errors}
     if errors:
         yield t(
-            "Broke on some queries, which its means and comparisons leave out: {counts}.",
+            "Queries on which an engine failed; its means and comparisons leave them out: {counts}.",
             counts=sentences.list_values(t, errors),
         )
     yield from summary.remarks
     if summary.flagged:
         flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(
-            "Snippets flagged because they seem to speak to the grader (never re-graded for it): {counts}.",
+            "Snippets with text that seems to address the grader (their grades are unchanged): {counts}.",
             counts=sentences.list_values(t, flagged),
         )
         yield sentences.describe_flagged_effect(t, summary)

@@ -56,12 +56,15 @@ def print_comparison(
 def _explain_tables(t: Translator) -> Iterator[str]:
     """Yield the legend of the tables, one term on a line."""
     yield from (
-        t("How to read it: all numbers are over queries, two engines on the same ones."),
-        t("95 % range: all ranges of a measure together hold the truth 95 % of the time."),
-        t("a > b: the range excludes 0, and the adjusted p is below 0.05"),
+        t("How to read it: all numbers are over queries; two engines are compared on the same queries."),
+        t(
+            "95 % interval: with a probability of 95 %, all intervals of a measure together contain the"
+            " true values."
+        ),
+        t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
         t("a =? b: the range does not exclude 0"),
         t("a ?? b: unjudged snippets could turn the difference"),
-        t("detectable: the true difference that so many queries find 4 times out of 5"),
+        t("detectable: the true difference that a test detects in 4 of 5 cases with so many queries"),
         t("twice: the same for twice as many queries"),
         t("needed: the number of queries that a pair needs at the least"),
         t("worst case: the range over all grades of unjudged snippets;"),
@@ -73,7 +76,7 @@ def _explain_tables(t: Translator) -> Iterator[str]:
         t("unique: pages of the pool that no other engine returned"),
         t("ms: response time; 95 of 100 take no longer than p95"),
         t("tokens: the approximate size of an answer"),
-        t("-: nothing to average, such as no relevant result at any engine"),
+        t("-: no value, for example because no engine has a relevant result"),
     )
 
 
