@@ -176,7 +176,7 @@ def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, lev
 #: A function from (..., cells) sums to (...) values, NaN where undefined, and the reason for NaN.
 Statistic = tuple[Callable[[Floats], Floats], str]
 
-_ONE_QUERY = Message("it comes from one query, which gives no range")
+_ONE_QUERY = Message("it comes from one query, so there is no interval")
 _RARELY_DEFINED = Message("with other queries it is often undefined, so there is no interval")
 
 

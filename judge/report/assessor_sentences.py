@@ -183,7 +183,7 @@ def _describe_pair(t: Translator, pair: MemberPair) -> str:
         agreement = t("kappa says nothing")
     else:
         strength = name_strength(t, pair.kappa)
-        agreement = t("they agree {strength}, kappa {kappa:.3f}", strength=strength, kappa=pair.kappa)
+        agreement = t("agreement: {strength}, kappa {kappa:.3f}", strength=strength, kappa=pair.kappa)
     return t(
         "{pair.a} and {pair.b} give the same grade to {pair.same:.1%} of {pair.n:,} pairs ({agreement}).",
         pair=pair,
@@ -306,14 +306,14 @@ def explain_missing(t: Translator, statistic: StatisticValue) -> str:
 def name_strength(t: Translator, agreement: float) -> str:
     """Return words for a kappa or an alpha, at the lines of Landis & Koch (1977)."""
     if agreement >= 0.81:
-        return t("very well")
+        return t("almost perfect")
     if agreement >= 0.61:
-        return t("well")
+        return t("substantial")
     if agreement >= 0.41:
-        return t("moderately")
+        return t("moderate")
     if agreement >= 0.21:
-        return t("a little")
-    return t("hardly") if agreement >= 0.01 else t("no more than by chance")
+        return t("fair")
+    return t("slight") if agreement >= 0.01 else t("no better than chance")
 
 
 def describe_repeats(t: Translator, stability: RepeatStability, deciding: str) -> Iterator[str]:
@@ -349,7 +349,7 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
         yield t("the repeats agree, but alpha says nothing: {why}", why=explain_missing(t, alpha))
         return
     yield t(
-        "agreement of the grades between repeats: {strength} (alpha {value}, where 1 is perfect)",
+        "agreement of the grades between repeats: {strength}, alpha {value}, where 1 is perfect",
         strength=name_strength(t, alpha.value),
         value=f"{alpha.value:.3f}{format_interval(t, alpha.ci95)}",
     )

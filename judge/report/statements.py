@@ -47,7 +47,7 @@ _PAIR_HEAD = (
     text("pair"),
     text("result"),
     text("difference"),
-    text("95 % range"),
+    text("95 % interval"),
     text("won / tied / lost"),
     text("p, adjusted"),
     text("worst case"),
@@ -129,7 +129,7 @@ OUTCOMES: Mapping[CorrectedOutcome, Text] = {
     "confirmed": text("confirmed"),
     "reversed": text("reversed"),
     "decided": text("decided"),
-    "open": text("open"),
+    "open": text("undecided"),
 }
 
 
@@ -285,7 +285,7 @@ def make_engines_table(summary: Summary) -> PageTable:
             cells.append(format_cell(relevancy.mean if relevancy else None, ".4f"))
             cells.append(format_cell(relevancy.max if relevancy else None, ".4f"))
         rows.append((engine, tuple(cells)))
-    caption = text("Engines: means with 95 % range, and what came back")
+    caption = text("Engines: means with 95 % interval, and what came back")
     return PageTable(caption, tuple(head), tuple(rows))
 
 

@@ -244,7 +244,7 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
         ('{"query": "q", "engines": {"a": "x"}}', "engine 'a'"),
         ('{"query": "q", "engines": {"a": [{"title": "t"}]}}', "result 1"),
         ("[" * 100_000, "is not JSON that can be read: it nests too deep"),
-        ('{"rank": ' + "9" * 5000 + "}", "is not JSON that can be read: a number has too many digits"),
+        ('{"rank": ' + "9" * 5000 + "}", "cannot be read as JSON: a number has too many digits"),
     ],
 )
 def test_broken_files_are_refused_with_their_line(tmp_path: Path, content: str, words: str) -> None:

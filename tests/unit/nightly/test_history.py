@@ -55,7 +55,9 @@ def test_a_damaged_night_is_named_and_the_others_are_read(tmp_path: Path, text: 
 
 
 def test_a_folder_without_nights_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no finished night; judge nightly judge\.toml makes one"):
+    with pytest.raises(
+        InputError, match=r"contains no finished night; make one with: judge nightly judge\.toml"
+    ):
         trend.read_history(tmp_path / "nowhere")
 
 
