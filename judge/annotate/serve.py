@@ -107,7 +107,7 @@ def _listening(address: ServerAddress) -> socket.socket:
         return socket.create_server((address.host, address.port), family=family)
     except (OSError, OverflowError) as error:
         raise InputError(
-            "{address.host} port {address.port} can't be listened on: {error}; --port 0 takes a free one",
+            "cannot listen on {address.host} port {address.port}: {error}; use --port 0 for a free port",
             error=error,
             address=address,
         ) from error

@@ -264,8 +264,8 @@ def summarise_collection(data: Path, calls: int, results: CollectedResults) -> C
         )
     remarks = tuple(
         Message(
-            "{source.name} gives at most {source.max_results} of the {depth} results that are wanted; ask"
-            " for fewer (--depth), or see its own options",
+            "{source.name} returns at most {source.max_results} of the {depth} requested results; lower"
+            " --depth, or see the options of the engine",
             depth=results.depth,
             source=source,
         )

@@ -280,7 +280,7 @@ def describe_flagged_effect(t: Translator, summary: Summary) -> str:
     if effect is None or effect.order_changes:
         return ""
     return t(
-        "The order of the engines by {measure} stays the same if {pairs} count as 0 or are left out.",
+        "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
         pairs=_count_flagged(t, effect.pairs),
         measure=effect.measure,
     )

@@ -166,8 +166,9 @@ def describe_sample(page_data: PageData) -> Text | None:
     return text(
         "A sample: {shown:,} of {page_data.queries_in_all:,} queries ({page_data.pairs:,} of"
         " {page_data.pairs_in_all:,} pairs), because all of them would make this page too large. {worst:,}"
-        " have the lowest mean, in {disagreeing:,} engines or repeats disagree most, {random:,} were drawn"
-        " by lot. The answer and the charts are about all queries, and results.json holds them.",
+        " have the lowest mean, {disagreeing:,} have the largest disagreement between engines or repeats,"
+        " {random:,} were drawn at random. The answer and the charts use all queries, and results.json"
+        " contains them.",
         shown=len(page_data.lines),
         page_data=page_data,
         **page_data.sample,

@@ -366,7 +366,7 @@ def test_a_plan_is_filled_in_and_read_back(plain_run: Path, tmp_path: Path) -> N
     assert len({row["query_id"] for row in rows}) == 5
     assert len(rows) == 5 * 8
     assert {row["grade"] for row in rows} == {""}
-    assert "holds no label" in run_refused(plain_run, "--qrels", path)
+    assert "contains no label" in run_refused(plain_run, "--qrels", path)
     run_agree(plain_run, "--qrels", fill_plan(path))
     result = read_agreement(plain_run)
     assert (result["pairs"], result["wholly_labelled_queries"], result["unmatched_labels"]) == (40, 5, 0)
@@ -739,7 +739,9 @@ def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair_run: Path, plain_run: 
     assert "plan.json: engines is ('baidu', 'bing'), but it must name" in run_refused(
         plain_run, "--qrels", others, "--plan", plan
     )
-    assert "no rounds of one" in run_refused(unfair_run, "--qrels", labelled, "--plan", plan, "--plan", plan)
+    assert "are not rounds of one draw" in run_refused(
+        unfair_run, "--qrels", labelled, "--plan", plan, "--plan", plan
+    )
     assert "leave out --measure" in run_refused(
         unfair_run, "--qrels", labelled, "--plan", plan, "--measure", "sDCG@3"
     )
@@ -921,7 +923,8 @@ def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> Non
         (4, "a, b: undecided, because people's labels differ on 4 queries, and an order needs 6"),
         (
             7,
-            "a, b: undecided, although every pair that can change their difference has a label: only more queries",
+            "a, b: undecided, although every pair that can change their difference has a label: only more"
+            " queries can decide the order",
         ),
     ],
 )

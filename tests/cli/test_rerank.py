@@ -39,7 +39,7 @@ def test_other_thresholds_and_another_scale_cost_no_call(data: Path, tmp_path: P
         binary = run_reranker(data, server, tmp_path / "runs" / "c", *words)
         assert (high.returncode, binary.returncode, len(server.requests)) == (0, 0, calls)
     assert "returns scores without reasons; its grades begin at the scores 0.2, 0.5, 0.8" in result.stdout
-    assert "never self-tested" not in result.stdout
+    assert "There is no self-test of" not in result.stdout
     by_pair = {}
     for name, grade_of in (
         ("a", lambda score: round((score - 0.1) * 4)),

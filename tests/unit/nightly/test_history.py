@@ -71,7 +71,8 @@ def test_a_night_that_was_begun_and_has_no_record_is_known(tmp_path: Path) -> No
 
 def test_a_folder_in_which_one_night_was_begun_says_how_to_go_on_with_it(tmp_path: Path) -> None:
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"judge nightly judge\.toml --date 2026-05-02 resumes one"):
+    words = r"contains no finished night; resume one with: judge nightly judge\.toml --date 2026-05-02"
+    with pytest.raises(InputError, match=words):
         trend.read_history(tmp_path)
 
 

@@ -300,8 +300,8 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
 @check_each(
     ("alpha", "expected"),
     [
-        (0.81, "almost perfect"), (0.8, "substantial"), (0.61, "substantial"), (0.6, "moderate"), (0.21, "fair"),
-        (0.2, "slight"), (-0.1, "no better than chance"),
+        (0.81, "almost perfect"), (0.8, "substantial"), (0.61, "substantial"), (0.6, "moderate"),
+        (0.21, "fair"), (0.2, "slight"), (-0.1, "no better than chance"),
     ],
 )  # fmt: skip
 def test_words_for_alpha(alpha: float, expected: str) -> None:
