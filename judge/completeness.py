@@ -108,11 +108,9 @@ def _advise(failures: Iterable[Judgment]) -> str:
     """Return what the user can do to get grades for the pairs that have none."""
     kinds = {judgment.error for judgment in failures}
     if kinds == {"text_cut"}:
-        return Message("raise max_chars and name another --out: what was judged is not paid again")
+        return Message("raise max_chars and name another --out: stored judgments are not paid again")
     if kinds <= {"no_text", "text_cut"}:
-        return Message(
-            "add the texts that are missing and name another --out: what was judged is not paid again"
-        )
+        return Message("add the missing texts and name another --out: stored judgments are not paid again")
     return Message("the same command asks again for the rest")
 
 

@@ -174,7 +174,7 @@ def test_the_first_screen_shows_what_the_demo_prints(readme: Path, demo: tuple[P
     shown = re.search(r"<!-- demo -->\n```\n(.*?)```\n<!-- /demo -->", text, re.DOTALL)
     assert shown is not None
     assert text[: shown.end()].count("\n") < 40
-    table = demo[1].partition("\nThis was the lexical model")[0]
+    table = demo[1].partition("\nThe lexical model only counts")[0]
     assert [line.rstrip() for line in shown[1].splitlines()] == [line.rstrip() for line in table.splitlines()]
 
 

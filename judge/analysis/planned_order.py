@@ -102,8 +102,8 @@ def _warn(plans: Sequence[PairPlan], people: HumanLabels, labelled: int, drawn: 
     if labelled < ENOUGH_LABELS and labelled < len(plans[0].units):
         warnings.append(
             Message(
-                "with fewer than {enough} labels intervals can be a little too narrow: draw more with another"
-                " --seed",
+                "with fewer than {enough} labels, intervals can be slightly too narrow: draw more with"
+                " another --seed",
                 enough=ENOUGH_LABELS,
             )
         )
@@ -155,8 +155,8 @@ def _explain_open(
     for row, (draw, estimate) in zip(comparisons, estimates, strict=True):
         if row.outcome == "open" and estimate.different < MIN_DIFFERING:
             yield Message(
-                "{a}, {b}: open, because people's labels tell them apart on {different:,} queries, and an"
-                " order needs {least}",
+                "{a}, {b}: undecided, because people's labels differ on {different:,} queries, and an order"
+                " needs {least}",
                 a=row.a,
                 b=row.b,
                 different=estimate.different,
@@ -164,8 +164,8 @@ def _explain_open(
             )
         elif row.outcome == "open" and draw.labelled.all():
             yield Message(
-                "{a}, {b}: open, although every pair that can change their difference has a label: only more"
-                " queries can decide the order",
+                "{a}, {b}: undecided, although every pair that can change their difference has a label:"
+                " only more queries can decide the order",
                 a=row.a,
                 b=row.b,
             )
@@ -176,8 +176,8 @@ def _check_rounds(plans: Sequence[PairPlan]) -> None:
     alike = {(plan.measure, plan.engines, plan.queries, plan.lists) for plan in plans}
     if len(alike) > 1 or len(set(seeds)) < len(seeds):
         raise InputError(
-            "the plans are no rounds of one: they need the same engines and measure, and different seeds"
-            " ({seeds})",
+            "the plans are not rounds of one draw: they need the same engines and measure, and different"
+            " seeds ({seeds})",
             seeds=", ".join(map(str, seeds)),
         )
 

@@ -80,7 +80,8 @@ def open_labels(run: Path, who: str) -> Iterator[LabelLog]:
     except OSError as error:
         raise InputError("{file}: {error}", file=error.filename, error=explain_os_error(error)) from error
     busy = Message(
-        "{who} is labelling in another process already; go on there, end it, or give --who", who=who
+        "{who} is already labelling in another process; continue there, stop it, or give another --who",
+        who=who,
     )
     with locked(folder / f".{who}.lock", folder, busy, Message("labels can't be kept there")):
         yield LabelLog(folder, who)
@@ -179,7 +180,7 @@ class LabelLog:
     def _refuse_sealed(self, decision: LabelDecision) -> None:
         if decision.key in self.sealed:
             raise InputError(
-                "the model's side was shown since; this label was given blind and stays as it is"
+                "the grade of the model was shown after this label; a blind label cannot be changed"
             )
 
     def _replay(self, line: bytes, place: str) -> None:
@@ -194,7 +195,7 @@ class LabelLog:
                 self._known[decision.id] = self._standing[decision.id] = decision
         except (ValueError, TypeError) as error:
             raise InputError(
-                "{place}: is not a label: {error}; mend the line or take it out", place=place, error=error
+                "{place}: is not a label: {error}; correct or remove the line", place=place, error=error
             ) from None
 
     def _append(self, entry: Mapping[str, Any]) -> None:

@@ -107,7 +107,7 @@ def _listening(address: ServerAddress) -> socket.socket:
         return socket.create_server((address.host, address.port), family=family)
     except (OSError, OverflowError) as error:
         raise InputError(
-            "{address.host} port {address.port} can't be listened on: {error}; --port 0 takes a free one",
+            "cannot listen on {address.host} port {address.port}: {error}; use --port 0 for a free port",
             error=error,
             address=address,
         ) from error
@@ -162,7 +162,13 @@ def _greeting(session: AnnotationSession, url: str, t: Translator) -> str:
     )
     if session.labelled:
         first += t(", {labelled:,} of them are labelled", labelled=session.labelled)
-    return "\n".join((first, url, t("Ctrl-C ends; every label is kept at once, the same command goes on")))
+    return "\n".join(
+        (
+            first,
+            url,
+            t("Press Ctrl-C to stop. Each label is saved at once; run the same command to continue."),
+        )
+    )
 
 
 def _farewell(session: AnnotationSession, plan: Path | None, t: Translator) -> str:

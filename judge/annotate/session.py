@@ -91,8 +91,8 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
         key = next((name for name in names if name in run_pairs), None)
         if key is None:
             raise InputError(
-                "{place}: query {query!r:.80} with snippet {snippet!r:.80} is no pair of this run; is it the"
-                " plan of another?",
+                "{place}: query {query!r:.80} with snippet {snippet!r:.80} is not a pair of this run; use a"
+                " plan of this run",
                 place=location,
                 query=query_cell,
                 snippet=snippet_cell,
@@ -100,7 +100,7 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
         if key in labellable:
             planned_keys[key] = None
     if not planned_keys:
-        raise InputError("{file}: names no pair; write one with: judge agree RUN --plan N", file=path)
+        raise InputError("{file}: contains no pair; make a plan with: judge agree RUN --plan N", file=path)
     return tuple(planned_keys)
 
 
@@ -135,8 +135,8 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
     header = [textfile.normalise_column_name(cell) for cell in next(rows, ("", []))[1]]
     if not set(_COLUMNS) <= set(header):
         raise InputError(
-            "{file}: is no plan: it needs the columns query_id and snippet_id, and has {columns!r:.160};"
-            " write one with: judge agree RUN --plan N",
+            "{file}: is not a plan: it needs the columns query_id and snippet_id, and has {columns!r:.160};"
+            " make a plan with: judge agree RUN --plan N",
             file=path,
             columns=header,
         )

@@ -41,14 +41,14 @@ class ConsecutiveFailures:
             )
         if self._only_thinking >= _MAX_ONLY_THINKING:
             return RunIncomplete(
-                "{count} requests to {model} in a row have no answer: {advice}",
+                "{count} requests in a row to {model} have no answer: {advice}",
                 count=_MAX_ONLY_THINKING,
                 model=self._model.name,
                 advice=answer.advice,
             )
         if self._unreadable >= MAX_CONSECUTIVE_FAILURES:
             return RunIncomplete(
-                "{count} replies of {model} in a row hold no answer that can be read, {reply}; {advice}",
+                "{count} replies in a row from {model} cannot be parsed, {reply}; {advice}",
                 model=self._model.name,
                 count=MAX_CONSECUTIVE_FAILURES,
                 reply=_describe_reply(answer),

@@ -54,7 +54,8 @@ class RerankAssessor(Assessor):
             )
         return [
             Message(
-                "{model} gives scores and no reasons; its grades begin at the scores {thresholds} ({fit}).",
+                "{model} returns scores without reasons; its grades begin at the scores {thresholds}"
+                " ({fit}).",
                 model=self.model.name,
                 thresholds=values,
                 fit=fit,

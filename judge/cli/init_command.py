@@ -37,7 +37,7 @@ def init(out: _Out = Path("judge.toml")) -> None:
             file.write(text)
     except FileExistsError:
         raise InputError(
-            "{file} exists and stays as it is; remove it, or name another --out", file=out
+            "{file} exists and is unchanged; remove it, or name another --out", file=out
         ) from None
     except FileNotFoundError:
         raise InputError("{file}: its folder does not exist; make it first", file=out) from None

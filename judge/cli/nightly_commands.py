@@ -92,7 +92,10 @@ def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
     )
     if not pointer.canaries:
         typer.echo(
-            t("it has no canaries, so a drifted assessor shows by its served name only; better set a night")
+            t(
+                "it has no canaries, so only the served model name can show assessor drift; set a night as"
+                " the baseline instead"
+            )
         )
 
 

@@ -56,7 +56,7 @@ def demo(context: typer.Context) -> None:
         {"data": [example.path()], "model": "lexical", "out": "runs/demo", **typed_options(context)},
         None,
         hint="\n"
-        + t("This was the lexical model: term overlap, no understanding. With a model of your own:")
+        + t("The lexical model only counts overlapping terms. To judge with a language model:")
         + f"\n  judge run {example.path()} -m openai:NAME"
         + t("   (set OPENAI_API_KEY, or --base-url for your server)"),
     )

@@ -327,18 +327,18 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     if plan.count < MIN_LABELLED:
         typer.echo(
             t(
-                "Fewer than {least} labelled queries say how far people agree, but correct no"
-                " engine's scores.",
+                "Fewer than {least} labelled queries measure agreement, but do not correct the scores of"
+                " engines.",
                 least=MIN_LABELLED,
             )
         )
     if plan.reserve:
         typer.echo(
             t(
-                "Label in the order of the file. The reserve makes up for queries that give no value: by"
-                " the assessor's grades {plan.measure} has none on {plan.without} of {plan.queries}, mostly"
-                " where nothing is relevant. With all {total} labelled, {size} have a value with a"
-                " probability of 95 % or more; stop earlier when {plan.count} have one.",
+                "Label in the order of the file. The reserve replaces queries without a value: by the"
+                " assessor's grades, {plan.measure} has no value on {plan.without} of {plan.queries},"
+                " mostly because no result is relevant. With all {total} labelled, {size} have a value"
+                " with a probability of 95 % or more. You can stop when {plan.count} have a value.",
                 total=plan.count + plan.reserve,
                 size=size,
                 plan=plan,

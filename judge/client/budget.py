@@ -45,7 +45,9 @@ class SpendLimit:
             )
         if self._budget is not None:
             if self.usd is None:
-                raise RunIncomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
+                raise RunIncomplete(
+                    "the server does not count tokens, so --budget cannot be enforced; use --max-calls"
+                )
             spent = self.usd + self._maybe_billed + self._batches
             ceiling = self._budget * _ROUNDING
             if spent + self._highest_cost > ceiling or spent >= self._budget:

@@ -13,7 +13,7 @@ from judge.errors import Interrupted, JudgeError
 from judge.messages import Message
 
 #: The reason of a run that a signal cancels.
-INTERRUPTED = Message("interrupted; what was judged is kept, the same command goes on from here")
+INTERRUPTED = Message("interrupted; all judgments are saved; run the same command to continue")
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 

@@ -245,7 +245,7 @@ class ModelClient:
             reason = self._describe_outage(error, outage)
         if reason is not None:
             raise RunIncomplete(
-                "{reason}, then run the same command again: what was judged is kept", reason=reason
+                "{reason}, then run the same command again; all judgments are saved", reason=reason
             ) from error
         self._longest_wait = max(self._longest_wait, wait)
 

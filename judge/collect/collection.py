@@ -90,7 +90,7 @@ def _check_output(data: Path, log_path: Path, queries: Path) -> None:
         raise InputError("{data}: is the file of queries; name another --out", data=data)
     if data.exists() and not log_path.exists():
         raise InputError(
-            "{data}: exists, but not from judge collect (no {log}); name another --out",
+            "{data}: exists, but judge collect did not write it (there is no {log}); name another --out",
             data=data,
             log=log_path.name,
         )
@@ -116,7 +116,7 @@ async def _request_missing(
         with stop.handle_signals():
             await _wait_until_done(asyncio.ensure_future(collector.collect(engines)), stop)
     if isinstance(stop.reason, Interrupted):
-        raise Interrupted("interrupted; every answer so far is kept, and the same command resumes")
+        raise Interrupted("interrupted; all answers are saved; run the same command to continue")
     return collector.calls
 
 

@@ -48,8 +48,8 @@ def read_queries(path: Path) -> list[QueryRow]:
         query = _parse_query(place, row)
         if query.id in places:
             raise InputError(
-                "{place}: query {query_id!r} ({query!r:.80}) was at {other_place} already; give every query"
-                " once, with an id of its own",
+                "{place}: query {query_id!r} ({query!r:.80}) is already at {other_place}; give each query"
+                " once, with its own id",
                 place=place,
                 query_id=query.id,
                 query=query.text,

@@ -69,8 +69,8 @@ def read_entries(path: Path) -> Iterator[RawLogEntry]:
                 yield RawLogEntry(**{**fields, "request": EngineRequest(**fields["request"])})
             except (ValueError, TypeError, KeyError) as error:
                 raise InputError(
-                    "{file}:{number}: is no call that judge collect wrote ({error!r:.100}); repair or remove"
-                    " the line, or name another --out",
+                    "{file}:{number}: judge collect did not write this line ({error!r:.100}); correct or"
+                    " remove the line, or name another --out",
                     file=path,
                     number=number,
                     error=error,
@@ -256,16 +256,16 @@ def summarise_collection(data: Path, calls: int, results: CollectedResults) -> C
             "{left}, {right}",
         )
         incomplete = RunIncomplete(
-            "no answer of {counts} of {queries:,} queries, each with its reason in {data}; the same command"
-            " requests only these again",
+            "no answer of {counts} of {queries:,} queries; {data} has the reason of each; run the same"
+            " command to request only these again",
             counts=counts,
             queries=len(results.queries),
             data=data,
         )
     remarks = tuple(
         Message(
-            "{source.name} gives at most {source.max_results} of the {depth} results that are wanted; ask"
-            " for fewer (--depth), or see its own options",
+            "{source.name} returns at most {source.max_results} of the {depth} requested results; lower"
+            " --depth, or see the options of the engine",
             depth=results.depth,
             source=source,
         )

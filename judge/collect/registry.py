@@ -99,7 +99,7 @@ def open_engines(config: CollectConfig, environ: Mapping[str, str]) -> list[Resu
     unused = set(config.base_urls) - set(names)
     if unused:
         raise InputError(
-            "--base-url names {name!r}, which is no engine of this collection; they are {names}",
+            "--base-url names {name!r}, which is not an engine of this collection; the engines are {names}",
             name=min(unused),
             names=", ".join(names),
         )
@@ -203,19 +203,21 @@ def _check_slots(place: str, table: EngineTable) -> None:
     slots = _slots(table.url, table.params, table.body or {})
     if unknown := slots - SLOTS:
         raise InputError(
-            "{place}: {{{name}}} is no slot; slots of url, params and body are {slots}",
+            "{place}: {{{name}}} is not a placeholder; the placeholders of url, params and body are {slots}",
             place=place,
             name=min(unknown),
             slots=", ".join(sorted(SLOTS)),
         )
     if "query" not in slots:
         raise InputError(
-            "{place}: url, params and body hold no {{query}}, so all queries would be the same request",
+            "{place}: url, params and body do not contain {{query}}, so all queries would be the same"
+            " request",
             place=place,
         )
     if unknown := _slots(table.headers, table.secrets) - {"key"}:
         raise InputError(
-            "{place}: {{{name}}} is no slot; the only slot of headers and secrets is {{key}}",
+            "{place}: {{{name}}} is not a placeholder; the only placeholder of headers and secrets is"
+            " {{key}}",
             place=place,
             name=min(unknown),
         )

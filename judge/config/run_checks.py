@@ -67,7 +67,7 @@ def _check_thresholds(config: Config) -> None:
     if thresholds is None:
         if config.qrels is None:
             raise InputError(
-                "a reranker gives scores, not grades: add --rerank-thresholds with the scores at which"
+                "a reranker returns scores, not grades: add --rerank-thresholds with the scores at which"
                 " the grades 1 to {top} begin, or --qrels FILE to fit them on labels",
                 top=top,
             )

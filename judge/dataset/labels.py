@@ -89,7 +89,7 @@ def read_labels(path: Path) -> tuple[Label, ...]:
     )
     if not labels:
         raise InputError(
-            "{file}: holds no label; fill in the column 'grade', then run the command again", file=path
+            "{file}: contains no label; fill in the column 'grade', then run the command again", file=path
         )
     return labels
 
@@ -184,7 +184,7 @@ def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str,
     item = next((name for name in ITEM_COLUMNS if name in header), None)
     if value == "grade" and "feedback" in header and "grade" not in header:
         raise InputError(
-            "{place}: feedback of users is no label of people; compare it: judge score RUN --feedback FILE",
+            "{place}: feedback of users is not a label; compare it with: judge score RUN --feedback FILE",
             place=location,
         )
     if item is None or value not in header:

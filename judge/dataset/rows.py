@@ -137,10 +137,10 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
             text=text[:60],
         ) from None
     except RecursionError:
-        raise InputError("{place}: is not JSON that can be read: it nests too deep", place=location) from None
+        raise InputError("{place}: cannot be read as JSON: it nests too deep", place=location) from None
     except ValueError:
         raise InputError(
-            "{place}: is not JSON that can be read: a number has too many digits", place=location
+            "{place}: cannot be read as JSON: a number has too many digits", place=location
         ) from None
 
 

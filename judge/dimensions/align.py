@@ -121,7 +121,7 @@ def select_judged_pool(run: LoadedRun) -> JudgedPool:
     mixed = tuple(pairs for pairs in pool.pairs if len(set(map(pool.is_relevant, pairs))) > 1)
     if len(mixed) < MIN_QUERIES:
         raise InputError(
-            "{count} of {queries} queries have relevant and other snippets; an alignment takes {least}",
+            "{count} of {queries} queries have relevant and other snippets; an alignment needs {least}",
             count=len(mixed),
             queries=len(run.data.queries),
             least=MIN_QUERIES,

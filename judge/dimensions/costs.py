@@ -33,8 +33,8 @@ def read_prices(costs: Sequence[str], engines: Sequence[str]) -> dict[str, float
     for name in sorted(prices.keys() - engines):
         if similar := get_close_matches(name.casefold(), unpriced, 1, _SIMILAR):
             raise InputError(
-                "costs names {name!r}, which is no engine of the dataset, and engine {engine!r} has no price:"
-                " correct the name, or add the price",
+                "costs names {name!r}, which is not an engine of the dataset, and engine {engine!r} has no"
+                " price: correct the name, or add the price",
                 name=name,
                 engine=unpriced[similar[0]],
             )

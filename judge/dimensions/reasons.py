@@ -197,8 +197,8 @@ def explain_run(run: LoadedRun, asker: TextAsker, options: DimensionOptions) -> 
         if answer:
             notes.append(make_note(query, ranking.engine, answer.explanation))
     remark = Message(
-        "{count:,} of {total:,} lists are explained: those of the {queries:,} queries with the lowest mean"
-        " {measure}.",
+        "{count:,} of {total:,} lists have an explanation: those of the {queries:,} queries with the lowest"
+        " mean {measure}.",
         count=len(notes),
         total=len(lists_with_lines),
         queries=min(len(order), options.explain_queries),

@@ -26,11 +26,11 @@ from judge.records import Judgment, Ranking, Scale
 Counts = Floats | Ints
 _NO_PAIR = Message("no pair has a grade from people and one from the assessor")
 _BY_CHANCE = Message(
-    "both sides gave one and the same answer to every pair, so chance agreement is complete and says"
-    " nothing about the assessor; they agree on 100 %"
+    "both sides gave the same answer to every pair, so agreement by chance is complete and does not measure"
+    " the assessor; they agree on 100 %"
 )
 _TWO_SCALES = Message(
-    "people and the assessor used different scales, so their grades can't be subtracted or ordered"
+    "people and the assessor used different scales, so their grades cannot be subtracted or ordered"
 )
 _SHARES = ("same_grade", "same_verdict", "precision", "recall")
 _SAME_SCALE_ONLY = ("same_grade", "kappa_quadratic", "alpha", "bias")

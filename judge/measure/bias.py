@@ -22,7 +22,7 @@ from judge.messages import Message
 #: The probability that any engine is called favoured by chance, over all pairs of engines.
 ALPHA = 0.05
 _TOO_FEW_QUERIES = Message(
-    "the biases of the two differ on fewer than {least} queries, which gives no range", least=MIN_DIFFERING
+    "the biases of the two differ on fewer than {least} queries, so there is no interval", least=MIN_DIFFERING
 )
 #: Variances below this are rounding.
 _ROUNDING = 1e-24

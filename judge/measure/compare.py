@@ -93,18 +93,18 @@ def describe_outcome(t: Translator, pair: PairComparison) -> str:
     differing = pair.wins + pair.losses
     if differing < MIN_DIFFERING:
         return t(
-            "not separated (they differ on {queries}; it takes {least} or more)",
+            "not separated (they differ on {queries}; a test needs {least} or more)",
             queries=t.plural("{count:,} query", "{count:,} queries", differing),
             least=MIN_DIFFERING,
         )
     if not pair.sd:
         return t(
-            "not separated (they differ by the same on every query, which gives no variance to test with)"
+            "not separated (the difference is the same on every query, so there is no variance for a test)"
         )
     if pair.at_least_queries is None:
         return t("not separated")
     return t(
-        "not separated (that takes at least {count} queries with values for both)",
+        "not separated (a test needs at least {count} queries with values for both)",
         count=round_count(pair.at_least_queries),
     )
 

@@ -39,8 +39,8 @@ def compute_rank_weights(measure: Measure, depth: int) -> Floats:
     """Return what a gain of 1 at each rank adds to `measure`; raise InputError for one that is no sum."""
     if measure.name not in SUMS_OVER_RANKS:
         raise InputError(
-            "{measure} is no sum over ranks, so labels on drawn pairs would leave a bias that no number of"
-            " labels removes; decide on sDCG@k, P@k or DCG@k, or draw whole queries with --plan N",
+            "{measure} is not a sum over ranks, so labels on drawn pairs leave a bias that more labels do"
+            " not remove; use sDCG@k, P@k or DCG@k, or draw whole queries with --plan N",
             measure=measure,
         )
     return apply_formula(measure, np.eye(measure.effective_cutoff(depth)))

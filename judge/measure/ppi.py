@@ -246,7 +246,7 @@ def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -
     queries = set(query_ids)
     if not 1 <= count <= len(queries):
         raise InputError(
-            "a plan of {count} queries can't be drawn: the run has {queries} to label",
+            "cannot draw a plan of {count} queries: the run has {queries} to label",
             count=count,
             queries=len(queries),
         )
@@ -325,7 +325,7 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
     if least.labelled_values >= ENOUGH_LABELLED:
         return ()
     narrow = Message(
-        "{have}; with fewer than {least} intervals can be a little too narrow: {more}",
+        "{have}; with fewer than {least}, intervals can be slightly too narrow: {more}",
         have=have,
         least=ENOUGH_LABELLED,
         more=more,

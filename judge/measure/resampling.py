@@ -176,8 +176,8 @@ def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, lev
 #: A function from (..., cells) sums to (...) values, NaN where undefined, and the reason for NaN.
 Statistic = tuple[Callable[[Floats], Floats], str]
 
-_ONE_QUERY = Message("it comes from one query, which gives no range")
-_RARELY_DEFINED = Message("with other queries it would often be undefined, so no range can be given")
+_ONE_QUERY = Message("it comes from one query, so there is no interval")
+_RARELY_DEFINED = Message("with other queries it is often undefined, so there is no interval")
 
 
 #: The two ends of a 95 % interval, or the lowest and the highest possible value.

@@ -47,7 +47,7 @@ class Endpoint:
         if not is_address(url):
             public = mask(url.rpartition("@")[2].partition("?")[0], *self.secrets)
             raise SetupError(
-                "{address!r} is no server's address: give one like https://host/v1 (--base-url)",
+                "{address!r} is not the address of a server; give one such as https://host/v1 (--base-url)",
                 address=public,
             )
         parts = urlsplit(url)
@@ -56,7 +56,7 @@ class Endpoint:
             more = Message("a query or a fragment") if no_user else Message("a user or password")
             public = public_part(url, *self.secrets)
             raise SetupError(
-                "the address of {address} holds {more}; keys come from the environment",
+                "the address {address} contains {more}; keys come from the environment",
                 address=public,
                 more=more,
             )
@@ -67,7 +67,8 @@ class Endpoint:
         value = self.environ.get(variable, "").strip()
         if not (value.isascii() and value.isprintable()):
             raise SetupError(
-                "{variable} holds characters that cannot be in a key: set {variable} again", variable=variable
+                "{variable} contains characters that a key cannot have; set {variable} again",
+                variable=variable,
             )
         return value
 

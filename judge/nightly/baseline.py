@@ -187,7 +187,7 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
     store = run / record.quarantined_store
     if not store.exists():
         raise InputError(
-            "{run}: its verdicts were stored in {store}, which is gone; set a later night",
+            "{run}: its verdicts are in {store}, which does not exist; set a later night",
             run=run,
             store=store,
         )
@@ -203,8 +203,8 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
     summary = saved_run.load_summary(RunFolder(run))
     if summary.coverage < MIN_COVERAGE:
         return Message(
-            "only {coverage:.2%} of its pairs were judged, and a baseline needs {least:.0%}; the command that"
-            " made it asks again for the rest",
+            "only {coverage:.2%} of its pairs are judged, and a baseline needs {least:.0%}; run the command"
+            " that made it again to judge the rest",
             coverage=summary.coverage,
             least=MIN_COVERAGE,
         )
@@ -212,7 +212,7 @@ def _find_problem(run: Path, record: NightRecord | None) -> Message | None:
         return Message("the night is incomplete ({reasons})", reasons=join_reasons(record.reasons))
     if silent := [engine for engine, results in summary.engines.items() if not results.answered]:
         return Message(
-            "not one query got a result from {engines}; correct how it is asked, or leave it out",
+            "{engines} returned no result for any query; correct its settings, or leave it out",
             engines=NameList(silent),
         )
     if record and record.status == "assessor drift" and record.quarantined_store is None:

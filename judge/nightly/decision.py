@@ -267,8 +267,8 @@ def describe_unanswered(
             )
         elif not results.answered:
             yield Message(
-                "{engine}: found nothing for any of {queries:,} queries, so this night cannot be the"
-                " baseline; check how the engine is asked",
+                "{engine}: returned no result for any of {queries:,} queries, so this night cannot be the"
+                " baseline; check the settings of the engine",
                 engine=engine,
                 queries=results.queries,
             )
@@ -348,9 +348,9 @@ def find_query_changes(drift: QueryDrift, config: NightlyConfig, command: str) -
     """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
     if not drift.shared or drift.shared_share < config.min_shared:
         yield Message(
-            "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are asked tonight,"
-            " less than min_shared {least:.0%}: scores over different queries cannot be compared; ask the"
-            " same ones, or make a night of the new ones the baseline: {command}",
+            "only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are in this night,"
+            " less than min_shared {least:.0%}: scores over different queries cannot be compared; use the"
+            " same queries, or make a night with the new ones the baseline: {command}",
             drift=drift,
             least=config.min_shared,
             command=command,

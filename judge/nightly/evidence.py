@@ -29,7 +29,7 @@ from judge.runs.result import RunResult
 
 #: A limit in the message of a run; it is less by what the canaries used.
 _LIMIT = re.compile(r"--(max-calls|budget) [\d.e+-]+( USD)?")
-_SUSPENDED = Message("the regression test was suspended: no engine is blamed tonight")
+_SUSPENDED = Message("the regression test is suspended: this night reports no regression")
 _NO_CANARIES = Message(
     "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from an"
     " engine that became worse"
@@ -169,8 +169,8 @@ def collect_remarks(
         canaries = context.baseline.canaries
         if not canaries or not check.canary_grades.grades.keys() & canaries.grades.keys():
             yield Message(
-                "no canary was graded both tonight and at the baseline: a drifted assessor shows by its"
-                " served name only"
+                "no canary has a grade both tonight and at the baseline, so only the served model name can"
+                " show assessor drift"
             )
     if check and check.accepted:
         yield Message(

@@ -113,12 +113,13 @@ def read_history(folder: Path) -> History:
     if not nights and not damaged:
         if begun:
             raise InputError(
-                "{folder}: holds no finished night; judge nightly judge.toml --date {day} resumes one",
+                "{folder}: contains no finished night; resume one with: judge nightly judge.toml --date"
+                " {day}",
                 folder=folder,
                 day=begun[-1],
             )
         raise InputError(
-            "{folder}: holds no finished night; judge nightly judge.toml makes one", folder=folder
+            "{folder}: contains no finished night; make one with: judge nightly judge.toml", folder=folder
         )
     return History(tuple(sorted(nights, key=lambda record: record.date)), tuple(damaged), begun)
 

@@ -129,8 +129,9 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
         return None
     title = text("The assessor: canaries")
     desc = text(
-        "The same pairs, graded again every night. When their grades move, the assessor has changed, not an"
-        " engine. Above: the share graded as in the baseline; below: the mean grade.{letters}",
+        "The same pairs, graded again every night. When their grades change, the assessor has changed, not"
+        " an engine. Top: the share with the same grade as in the baseline; bottom: the mean"
+        " grade.{letters}",
         letters=night_texts.describe_letters(timeline.changes),
     )
     labels = text("graded as in the baseline"), text("mean grade")

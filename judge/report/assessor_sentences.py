@@ -101,8 +101,8 @@ def describe_controls(t: Translator, summary: Summary) -> Iterator[str]:
         yield t("control:mismatched: no snippet of another query was judged.")
         return
     yield t(
-        "control:mismatched: the assessor calls {share.count:,} of {share.of:,} snippets of other queries"
-        " relevant{interval}.",
+        "control:mismatched: the assessor grades {share.count:,} of {share.of:,} snippets of other queries"
+        " as relevant{interval}.",
         share=share,
         interval=_format_share(t, share),
     )
@@ -114,9 +114,9 @@ def warn_false_positives(t: Translator, summary: Summary) -> str:
     if controls is None or not controls.too_generous:
         return ""
     return t(
-        "The assessor calls {share.value:.0%} of the snippets of other queries relevant, more than the"
-        " {bound:.0%} of --max-false-positives: scores are too high, and engines that return anything gain."
-        " Check with another model or human labels.",
+        "The assessor grades {share.value:.0%} of the snippets of other queries as relevant, more than the"
+        " {bound:.0%} of --max-false-positives. Scores are too high, and engines gain by any result. Check"
+        " with another model or human labels.",
         share=controls.false_positives,
         bound=controls.bound,
     )
@@ -161,8 +161,8 @@ def _describe_member(t: Translator, member: Member) -> Iterator[str]:
         yield t("{name} was not asked before the run stopped.", name=member.name)
     elif member.failed:
         yield t(
-            "{member.name} judged only {member.judged:,} of the {asked:,} pairs that it was asked about:"
-            " there the panel is the others.",
+            "{member.name} judged only {member.judged:,} of {asked:,} pairs; on the others the panel"
+            " consists of the other members.",
             member=member,
             asked=member.judged + member.failed,
         )
@@ -183,7 +183,7 @@ def _describe_pair(t: Translator, pair: MemberPair) -> str:
         agreement = t("kappa says nothing")
     else:
         strength = name_strength(t, pair.kappa)
-        agreement = t("they agree {strength}, kappa {kappa:.3f}", strength=strength, kappa=pair.kappa)
+        agreement = t("agreement: {strength}, kappa {kappa:.3f}", strength=strength, kappa=pair.kappa)
     return t(
         "{pair.a} and {pair.b} give the same grade to {pair.same:.1%} of {pair.n:,} pairs ({agreement}).",
         pair=pair,
@@ -247,8 +247,8 @@ def describe_selftests(t: Translator, summary: Summary) -> Iterator[str]:
     for name, entry in summary.selftest.items():
         if entry.figures is None:
             yield t(
-                "{name} was never self-tested as it was asked here: judge selftest -m {model}, with "
-                "this run's options.",
+                "There is no self-test of {name} with the options of this run. Run one: judge selftest -m"
+                " {model}, with the same options.",
                 name=name,
                 model=name.rpartition("/")[0],
             )
@@ -260,7 +260,7 @@ def _describe_selftest(t: Translator, name: str, figures: SelfTestFigures) -> st
     high, low = figures.too_high, figures.too_low
     if not high.of and not low.of:
         return t(
-            "Self-test of {name}: not one of {probes:,} probes got a grade.", name=name, probes=figures.probes
+            "Self-test of {name}: none of {probes:,} probes has a grade.", name=name, probes=figures.probes
         )
     return t(
         "Self-test of {name}: {high.count:,} of {high.of:,} hostile or empty snippets got a good"
@@ -306,14 +306,14 @@ def explain_missing(t: Translator, statistic: StatisticValue) -> str:
 def name_strength(t: Translator, agreement: float) -> str:
     """Return words for a kappa or an alpha, at the lines of Landis & Koch (1977)."""
     if agreement >= 0.81:
-        return t("very well")
+        return t("almost perfect")
     if agreement >= 0.61:
-        return t("well")
+        return t("substantial")
     if agreement >= 0.41:
-        return t("moderately")
+        return t("moderate")
     if agreement >= 0.21:
-        return t("a little")
-    return t("hardly") if agreement >= 0.01 else t("no more than by chance")
+        return t("fair")
+    return t("slight") if agreement >= 0.01 else t("no better than chance")
 
 
 def describe_repeats(t: Translator, stability: RepeatStability, deciding: str) -> Iterator[str]:
@@ -349,7 +349,7 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
         yield t("the repeats agree, but alpha says nothing: {why}", why=explain_missing(t, alpha))
         return
     yield t(
-        "the repeats' grades agree {strength}: alpha {value}, where 1 is always",
+        "agreement of the grades between repeats: {strength}, alpha {value}, where 1 is perfect",
         strength=name_strength(t, alpha.value),
         value=f"{alpha.value:.3f}{format_interval(t, alpha.ci95)}",
     )
@@ -380,10 +380,10 @@ def _describe_means(t: Translator, name: str, measure: MeasureStability, margin:
 def describe_variance(t: Translator, variance: VarianceComponents | None) -> str:
     """Return what the values of a measure vary with."""
     if variance is None:
-        return t("what the values vary with can't be told: it takes 2 queries, engines and repeats at least")
+        return t("the sources of variance are unknown: they need at least 2 queries, 2 engines and 2 repeats")
     total = sum(asdict(variance).values())
     if total < 1e-12:
-        return t("the values do not vary: every engine has the same on every query")
+        return t("the values do not vary: every engine has the same value on every query")
     parts = {
         t("the query"): variance.query,
         t("the engine"): variance.engine,

@@ -151,7 +151,7 @@ def _describe_answer(summary: Summary) -> Text:
         return in_both(sentences.choose_headline, summary)
     count = len(summary.engines)
     if count > 1:
-        return text("{count} engines, and no measure that engines can be compared by.", count=count)
+        return text("{count} engines, and no measure that can compare engines.", count=count)
     return in_both(
         lambda t: t.plural(
             "{count} engine: nothing to compare.", "{count} engines: nothing to compare.", count

@@ -53,8 +53,8 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
         return ""
     n = max(pair.n for pair in pairs)
     return t(
-        "With {queries} a true difference of about {detectable:.2g} between two engines is found 4 times out"
-        " of 5; with {doubled_n:,} queries, one of about {doubled:.2g} (medians over the pairs, by"
+        "With {queries}, a test detects a true difference of about {detectable:.2g} between two engines in"
+        " 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled:.2g} (medians over the pairs, by"
         " {measure}).",
         queries=count_queries(t, n),
         detectable=median(pair.detectable or 0.0 for pair in pairs),
@@ -280,7 +280,7 @@ def describe_flagged_effect(t: Translator, summary: Summary) -> str:
     if effect is None or effect.order_changes:
         return ""
     return t(
-        "Counted as 0 or left out, {pairs} would not change the order of the engines by {measure}.",
+        "With {pairs} counted as 0 or left out, the order of the engines by {measure} stays the same.",
         pairs=_count_flagged(t, effect.pairs),
         measure=effect.measure,
     )

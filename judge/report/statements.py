@@ -47,7 +47,7 @@ _PAIR_HEAD = (
     text("pair"),
     text("result"),
     text("difference"),
-    text("95 % range"),
+    text("95 % interval"),
     text("won / tied / lost"),
     text("p, adjusted"),
     text("worst case"),
@@ -112,8 +112,8 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
         yield text("unknown ({source}): {why}", source=source, why=why)
         return
     yield text(
-        "relevant or not: the same on {same:.1%} of {pairs:,} pairs ({source}), kappa {kappa:.3f}{interval};"
-        " 0 is chance, 1 is always",
+        "relevant or not: the same on {same:.1%} of {pairs:,} pairs ({source}), kappa"
+        " {kappa:.3f}{interval}; 0 is chance, 1 is perfect",
         same=same.value,
         pairs=agreement.pairs,
         source=source,
@@ -129,7 +129,7 @@ OUTCOMES: Mapping[CorrectedOutcome, Text] = {
     "confirmed": text("confirmed"),
     "reversed": text("reversed"),
     "decided": text("decided"),
-    "open": text("open"),
+    "open": text("undecided"),
 }
 
 
@@ -166,8 +166,9 @@ def describe_sample(page_data: PageData) -> Text | None:
     return text(
         "A sample: {shown:,} of {page_data.queries_in_all:,} queries ({page_data.pairs:,} of"
         " {page_data.pairs_in_all:,} pairs), because all of them would make this page too large. {worst:,}"
-        " have the lowest mean, in {disagreeing:,} engines or repeats disagree most, {random:,} were drawn"
-        " by lot. The answer and the charts are about all queries, and results.json holds them.",
+        " have the lowest mean, {disagreeing:,} have the largest disagreement between engines or repeats,"
+        " {random:,} were drawn at random. The answer and the charts use all queries, and results.json"
+        " contains them.",
         shown=len(page_data.lines),
         page_data=page_data,
         **page_data.sample,
@@ -178,8 +179,8 @@ def warn(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield the warnings, some of them empty, the most important first; `summary` has display names."""
     if summary.assessor.startswith("lexical"):
         yield t(
-            "Judged by term overlap (lexical), not by a language model. Any language model should do"
-            " better. Choose no engine by these figures."
+            "Judged by term overlap (lexical), not by a language model. A language model should do better."
+            " Do not choose an engine by these figures."
         )
     yield assessor_sentences.describe_served_models(t, summary)
     yield from assessor_sentences.describe_assessors(t, summary)
@@ -216,14 +217,14 @@ def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
     errors = {engine: f"{row.errors:,}" for engine, row in summary.engines.items() if row.errors}
     if errors:
         yield t(
-            "Broke on some queries, which its means and comparisons leave out: {counts}.",
+            "Queries on which an engine failed; its means and comparisons leave them out: {counts}.",
             counts=sentences.list_values(t, errors),
         )
     yield from summary.remarks
     if summary.flagged:
         flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(
-            "Snippets flagged because they seem to speak to the grader (never re-graded for it): {counts}.",
+            "Snippets with text that seems to address the grader (their grades are unchanged): {counts}.",
             counts=sentences.list_values(t, flagged),
         )
         yield sentences.describe_flagged_effect(t, summary)
@@ -285,7 +286,7 @@ def make_engines_table(summary: Summary) -> PageTable:
             cells.append(format_cell(relevancy.mean if relevancy else None, ".4f"))
             cells.append(format_cell(relevancy.max if relevancy else None, ".4f"))
         rows.append((engine, tuple(cells)))
-    caption = text("Engines: means with 95 % range, and what came back")
+    caption = text("Engines: means with 95 % interval, and what came back")
     return PageTable(caption, tuple(head), tuple(rows))
 
 

@@ -59,7 +59,7 @@ def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anyt
         return _DECODER.decode(text)
     except RecursionError:
         raise InputError(
-            "{place}: is not JSON that can be read: it nests too deep; {advice}",
+            "{place}: cannot be read as JSON: it nests too deep; {advice}",
             place=place,
             advice=DAMAGED_FILE_ADVICE,
         ) from None

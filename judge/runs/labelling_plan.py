@@ -75,7 +75,7 @@ def write(
     `path` exists, because it may hold labels; StoreError when it cannot be written.
     """
     if os.path.lexists(path):
-        raise InputError("{file}: exists, and people's labels may be in it; name another file", file=path)
+        raise InputError("{file}: exists and may contain labels of people; name another file", file=path)
     if not path.parent.is_dir():
         raise InputError(
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)

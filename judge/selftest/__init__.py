@@ -59,8 +59,8 @@ def _read_figures(result: Mapping[str, Any] | None) -> SelfTestFigures | None:
         return _select_figures(result)
     except (KeyError, TypeError) as error:
         raise InputError(
-            "the self-test kept in {folder}/ is not as this version of judge writes it ({error!r}); delete"
-            " it, or make it anew: judge selftest",
+            "this version of judge cannot read the self-test in {folder}/ ({error!r}); delete it, or make"
+            " it again with: judge selftest",
             folder=SELFTEST_FOLDER,
             error=error,
         ) from error

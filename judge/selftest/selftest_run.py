@@ -160,13 +160,13 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
     """Raise RunIncomplete when too many probes have no answer for a reason that is not the model's."""
     if judging.stopped is not None:
         raise RunIncomplete(
-            "the self-test stopped: {reason}; the same command goes on with it", reason=judging.stopped
+            "the self-test stopped: {reason}; run the same command to continue", reason=judging.stopped
         )
     failures = [each for each in judging.judgments if each.error and each.error not in ASSESSOR_ERRORS]
     if len(failures) > (1 - config.min_coverage) * len(judging.judgments):
         raise RunIncomplete(
-            "{count:,} of {total:,} probes got no answer, first for {error!r}; the same command asks again"
-            " for these alone",
+            "{count:,} of {total:,} probes have no answer, the first because of {error!r}; run the same"
+            " command to ask again for these only",
             count=len(failures),
             total=len(judging.judgments),
             error=failures[0].error,

@@ -139,8 +139,8 @@ def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> N
             elif name not in schema:
                 problem = Message("it lacks the {kind} {name!r}", kind=kind, name=name)
             raise StoreError(
-                "{file}: is not a verdict store as judge makes it: {problem}; restore a copy of it, or name"
-                " another file with --store",
+                "{file}: is not a verdict store of judge: {problem}; restore a copy of it, or name another"
+                " file with --store",
                 file=path,
                 problem=problem,
             )

@@ -138,7 +138,9 @@ def run_refused(*words: object) -> str:
 
 def test_a_run_s_own_grades_agree_with_it_wholly(plain_run: Path) -> None:
     text = run_agree(plain_run, "--qrels", plain_run / "qrels.txt")
-    assert "they agree very well: the same on 100.0% of the pairs, kappa 1.000" in text
+    assert (
+        "Agreement on relevant or not: almost perfect; the same on 100.0% of the pairs, kappa 1.000" in text
+    )
     result = read_agreement(plain_run)
     for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
         assert result[name] == {"value": 1, "ci95": [1, 1]}
@@ -275,7 +277,7 @@ def test_invalid_options_are_refused(plain_run: Path, unfair_run: Path, tmp_path
     assert text == "--qrels takes one file, and there are 2; put all labels in one"
     assert run_refused(plain_run, "--qrels", tmp_path / "none") == f"{tmp_path / 'none'}: no such file"
     for count in (0, -1, 7):
-        assert f"a plan of {count} queries can't be drawn: the run has 6" in run_refused(
+        assert f"cannot draw a plan of {count} queries: the run has 6" in run_refused(
             plain_run, "--plan", count
         )
     assert not (plain_run / "labels.csv").exists()
@@ -353,7 +355,7 @@ def test_a_single_grade_on_both_sides_has_a_result(tmp_path: Path) -> None:
     output = run_agree(
         run, "--qrels", write_labels(tmp_path / "labels.csv", read_judgments(run), lambda _: 0)
     )
-    assert "both sides gave one and the same answer to every pair" in output
+    assert "both sides gave the same answer to every pair" in output
     assert "they agree on 100 %" in output
     assert read_agreement(run)["kappa_relevant"]["value"] is None
 
@@ -364,13 +366,13 @@ def test_a_plan_is_filled_in_and_read_back(plain_run: Path, tmp_path: Path) -> N
     assert len({row["query_id"] for row in rows}) == 5
     assert len(rows) == 5 * 8
     assert {row["grade"] for row in rows} == {""}
-    assert "holds no label" in run_refused(plain_run, "--qrels", path)
+    assert "contains no label" in run_refused(plain_run, "--qrels", path)
     run_agree(plain_run, "--qrels", fill_plan(path))
     result = read_agreement(plain_run)
     assert (result["pairs"], result["wholly_labelled_queries"], result["unmatched_labels"]) == (40, 5, 0)
     assert result["kappa"]["value"] == 1
     filled = path.read_bytes()
-    assert "people's labels may be in it" in run_refused(plain_run, "--plan", 5, "--out", path)
+    assert "exists and may contain labels of people" in run_refused(plain_run, "--plan", 5, "--out", path)
     assert path.read_bytes() == filled
 
 
@@ -380,7 +382,7 @@ def test_a_plan_lies_in_the_run_s_folder_unless_said(plain_run: Path, tmp_path: 
     output = run_agree(run, "--plan", 2)
     assert f"judge agree {run} --qrels {run / 'labels.csv'}" in output
     assert len(read_plan(run / "labels.csv")) == 2 * 8
-    assert "people's labels may be in it" in run_refused(run, "--plan", 2)
+    assert "exists and may contain labels of people" in run_refused(run, "--plan", 2)
     assert "no folder" in run_refused(run, "--plan", 2, "--out", tmp_path / "none" / "plan.csv")
 
 
@@ -444,10 +446,10 @@ def test_a_bias_for_an_engine_is_detected_and_corrected(unfair_run: Path, tmp_pa
     assert pair["ci95"][1] < 0
     assert result["calibration"]["nDCG@3"]["warnings"] == []
     assert "reversed" in text
-    assert "People's labels reverse the assessor's order, it should be: bing > baidu" in text
+    assert "People's labels reverse the assessor's order. By their labels: bing > baidu" in text
     assert result["orders"]["nDCG@3"]["swapped"] == [["bing", "baidu"]]
     text = run_agree(unfair_run, "--qrels", tmp_path / "plan.csv", "--measure", "P@3")
-    assert "P@3 as people's grades would give it on all 120 queries" in text
+    assert "P@3 by people's grades on all 120 queries" in text
 
 
 def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
@@ -464,7 +466,9 @@ def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
         completed = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
     assert completed.returncode == 0, completed.stderr
     path = tmp_path / "plan.csv"
-    assert "can't be drawn: the run has 10 to label" in run_refused(run, "--plan", 11, "--out", path)
+    assert "cannot draw a plan of 11 queries: the run has 10 to label" in run_refused(
+        run, "--plan", 11, "--out", path
+    )
     printed = make_plan(run, path, 10)
     assert len(printed) == 10
     assert all(row["snippet"] for row in printed)
@@ -591,7 +595,10 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
     more = count_reserve_queries(20, 60, 12)
     assert f"plan.csv: 20 queries + {more} in reserve; fill in the column 'grade'" in text
     assert "Fewer than 20" not in text
-    assert "by the assessor's grades nDCG@10 has none on 12 of 60, mostly where nothing is relevant" in text
+    assert (
+        "by the assessor's grades, nDCG@10 has no value on 12 of 60, mostly because no result is relevant"
+        in text
+    )
     drawn = list(dict.fromkeys(row["query_id"] for row in read_plan(tmp_path / "plan.csv")))
     assert drawn == list(draw_queries_to_label([f"q{query}" for query in range(60)], 20 + more))
 
@@ -600,7 +607,9 @@ def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain_run: Path, 
     text = run_agree(plain_run, "--plan", 3, "--out", tmp_path / "plan.csv")
     assert "plan.csv: 3 queries; fill in" in text
     assert "in reserve" not in text
-    assert "Fewer than 20 labelled queries say how far people agree, but correct no engine's scores." in text
+    assert (
+        "Fewer than 20 labelled queries measure agreement, but do not correct the scores of engines." in text
+    )
 
 
 def write_plan_labels(path: Path, grade: Callable[[dict[str, str]], object]) -> Path:
@@ -650,7 +659,7 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair_run: Pat
 
     labelled = write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
     text = run_agree(unfair_run, "--qrels", labelled, "--plan", plan)
-    assert "People's labels reverse the assessor's order, it should be: bing > baidu" in text
+    assert "People's labels reverse the assessor's order. By their labels: bing > baidu" in text
     assert json.loads(run_agree(unfair_run, "--qrels", labelled, "--plan", plan, "--json")) == to_json(result)
 
     # A second sample makes the interval narrower; pairs of both samples are labelled once.
@@ -730,7 +739,9 @@ def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair_run: Path, plain_run: 
     assert "plan.json: engines is ('baidu', 'bing'), but it must name" in run_refused(
         plain_run, "--qrels", others, "--plan", plan
     )
-    assert "no rounds of one" in run_refused(unfair_run, "--qrels", labelled, "--plan", plan, "--plan", plan)
+    assert "are not rounds of one draw" in run_refused(
+        unfair_run, "--qrels", labelled, "--plan", plan, "--plan", plan
+    )
     assert "leave out --measure" in run_refused(
         unfair_run, "--qrels", labelled, "--plan", plan, "--measure", "sDCG@3"
     )
@@ -909,10 +920,11 @@ def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> Non
 @check_each(
     ("queries", "reason"),
     [
-        (4, "a, b: open, because people's labels tell them apart on 4 queries, and an order needs 6"),
+        (4, "a, b: undecided, because people's labels differ on 4 queries, and an order needs 6"),
         (
             7,
-            "a, b: open, although every pair that can change their difference has a label: only more queries",
+            "a, b: undecided, although every pair that can change their difference has a label: only more"
+            " queries can decide the order",
         ),
     ],
 )

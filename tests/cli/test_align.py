@@ -62,7 +62,7 @@ def test_too_few_queries_and_unknown_embeddings_are_refused(tmp_path: Path, run:
     data = write_rows(tmp_path / "d.jsonl", rows)
     assert command("run", data, "-m", "lexical", "--out", tmp_path / "run").returncode == 0
     result = command("align", tmp_path / "run", "--embeddings", "lsa")
-    assert (result.returncode, "an alignment takes 10" in result.stderr) == (2, True)
+    assert (result.returncode, "an alignment needs 10" in result.stderr) == (2, True)
     result = command("align", run, "--embeddings", "word2vec")
     assert (result.returncode, "there are no embeddings 'word2vec'" in result.stderr) == (2, True)
 

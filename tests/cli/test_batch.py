@@ -346,7 +346,7 @@ def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_p
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 130
         assert "1 of 20 judged, $0.0002; 19 are in batches, which go on at the server" in stderr
-        assert "the same command goes on from here" in stderr
+        assert "interrupted; all judgments are saved; run the same command to continue" in stderr
         realtime = [word for word in make_batch_words(tmp_path, server) if word != "--batch"]
         result = command(*realtime)
         assert result.returncode == 3

@@ -86,7 +86,7 @@ def test_failed_requests_are_reported_with_the_next_command(tmp_path: Path) -> N
         again = command(*make_collect_words(tmp_path, server, "searxng"))
     assert result.returncode == 3, result.stderr
     assert "exa on 2 of 2 queries" in result.stderr
-    assert "the same command requests only these again" in result.stderr
+    assert "run the same command to request only these again" in result.stderr
     assert "searxng: answered 2 of 2" in result.stdout
     assert again.returncode == 0, again.stderr
     assert "0 calls now" in again.stdout
@@ -183,5 +183,5 @@ def test_ctrl_c_keeps_the_answers_and_names_the_next_command(tmp_path: Path) -> 
         _, output = process.communicate(timeout=120)
         kept = len(list(read_entries(raw_log_path(tmp_path / "data.jsonl"))))
         assert process.returncode == 130, output
-        assert "every answer so far is kept" in output
+        assert "all answers are saved" in output
         assert kept == len(server.searched)

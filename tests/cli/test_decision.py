@@ -63,7 +63,7 @@ def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
                 expected = [5 / 8 if at == judgment["grade"] else 1 / 8 for at in range(4)]
                 assert judgment["probabilities"] == pytest.approx(expected)
                 assert "a decision model gives no reason" in judgment["reason"]
-    assert "never self-tested" not in result.stdout
+    assert "There is no self-test of" not in result.stdout
     assert command("score", tmp_path / "run", "--save").returncode == 0
     again = read_results(tmp_path / "run")["queries"][0]["engines"]["engine0"]["snippets"][0]["judgments"][0]
     assert len(again["probabilities"]) == 4

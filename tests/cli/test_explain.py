@@ -80,7 +80,7 @@ def test_the_worst_queries_are_explained_and_paid_once(tmp_path: Path) -> None:
     for engine in entry["engines"].values():
         assert f"The score is {engine['scores']['nDCG@10']:.4f}, because" in engine["notes"]["explain"]
         assert engine["snippets"][0]["judgments"][0]["reason"] in engine["notes"]["explain"]
-    assert "explain: 4 of 4 lists are explained" in run.stdout
+    assert "explain: 4 of 4 lists have an explanation" in run.stdout
     assert notes[0]["text"] in (out / "report.html").read_text()
     assert "The score is" in command("show", out, "--query", worst[0]).stdout
     before = (out / "results.json").read_bytes()
@@ -119,7 +119,7 @@ def test_an_unreadable_reply_is_asked_again_once_and_then_missing(tmp_path: Path
     assert "judge: explain: 4 of 4 questions have no answer (4 of 4 failed with " in output
     assert "; the same command asks again; --min-coverage is 99%" in output
     assert sum("An earlier reply was unreadable" in prompt for prompt in replies) == 4
-    assert "0 of 4 lists are explained" in output
+    assert "0 of 4 lists have an explanation" in output
     assert read_summary(out)["dimensions"]["explain"].get("notes") is None
 
 
@@ -182,4 +182,4 @@ def test_a_foreign_reply_in_the_store_is_no_answer(tmp_path: Path) -> None:
             store.execute("UPDATE verdicts SET body = ?, checksum = ? WHERE key = ?", (body, checksum, key))
         again = command(*words)
     assert again.returncode == 0, again.stderr
-    assert "0 of 1 lists are explained" in again.stdout
+    assert "0 of 1 lists have an explanation" in again.stdout

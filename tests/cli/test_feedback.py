@@ -115,7 +115,7 @@ def test_feedback_is_beside_the_verdicts_and_is_no_label(tmp_path: Path, events:
     assert dimension.find_mean("b", "with thumbs@10").mean == 1
     result = command("run", data, "-m", "lexical", "--qrels", events)
     assert result.returncode == 2
-    assert "feedback of users is no label of people" in result.stderr
+    assert "feedback of users is not a label; compare it with: judge score RUN --feedback" in result.stderr
 
 
 def test_a_bad_file_ends_the_run_before_a_call(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     for path in (file, link, tmp_path):
         result = command("init", "--out", path)
         assert (result.returncode, result.stdout) == (2, "")
-        assert result.stderr == f"judge: {path} exists and stays as it is; remove it, or name another --out\n"
+        assert result.stderr == f"judge: {path} exists and is unchanged; remove it, or name another --out\n"
     assert file.read_text(encoding="utf-8") == "depth = 5\n"
     assert not (tmp_path / "absent.toml").exists()
     result = command("init", "--out", tmp_path / "none" / "judge.toml")

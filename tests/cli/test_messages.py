@@ -56,7 +56,7 @@ def test_a_run_without_a_grade_is_one_line(name: str, run_without_grades: Path) 
     result = command(name, run_without_grades)
     assert result.returncode == 0, result.stderr
     (line,) = result.stdout.splitlines()
-    assert line.startswith("nothing is judged (0 of 6), so no engine has a value; ")
+    assert line.startswith("no pair is judged (0 of 6), so no engine has a value; ")
 
 
 @check_each(

@@ -38,8 +38,8 @@ def test_other_thresholds_and_another_scale_cost_no_call(data: Path, tmp_path: P
         words = ("--scale", "binary", "--rerank-thresholds", "0.5")
         binary = run_reranker(data, server, tmp_path / "runs" / "c", *words)
         assert (high.returncode, binary.returncode, len(server.requests)) == (0, 0, calls)
-    assert "gives scores and no reasons; its grades begin at the scores 0.2, 0.5, 0.8" in result.stdout
-    assert "never self-tested" not in result.stdout
+    assert "returns scores without reasons; its grades begin at the scores 0.2, 0.5, 0.8" in result.stdout
+    assert "There is no self-test of" not in result.stdout
     by_pair = {}
     for name, grade_of in (
         ("a", lambda score: round((score - 0.1) * 4)),
@@ -99,7 +99,7 @@ def test_thresholds_are_fitted_on_labels(data: Path, tmp_path: Path) -> None:
 def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Path) -> None:
     with LoopbackServer(rerank) as server:
         for words, message in (
-            ((), "a reranker gives scores, not grades: add --rerank-thresholds"),
+            ((), "a reranker returns scores, not grades: add --rerank-thresholds"),
             (("--rerank-thresholds", "0.5"), "the graded scale takes 3 ascending scores"),
             (("--rerank-thresholds", "0.5,0.4,0.9"), "the graded scale takes 3 ascending scores"),
             (("--rerank-thresholds", "high"), "rerank_thresholds is 'high'"),

@@ -460,7 +460,7 @@ def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
                        tmp_path / "r" / "x", "--price", "1,2", "--budget", 1, "--concurrency", 2)  # fmt: skip
         assert len(server.requests) <= 4
     assert result.returncode == 3
-    assert "counts no tokens" in result.stderr
+    assert "the server does not count tokens" in result.stderr
     assert "without a token count" in result.stdout
 
 

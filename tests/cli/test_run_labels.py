@@ -96,8 +96,8 @@ def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eva
             assert scores["AP@10"] == pytest.approx(values["map_cut_10"], abs=1e-12)
     assert read_summary(tmp_path / "out")["cost"]["calls"] == 0
     # No grade comes from the model, so it needs no self-test.
-    assert "never self-tested" not in command("score", tmp_path / "out").stdout
-    assert "never self-tested" in command("score", tmp_path / "plain").stdout
+    assert "There is no self-test of" not in command("score", tmp_path / "out").stdout
+    assert "There is no self-test of" in command("score", tmp_path / "plain").stdout
 
 
 def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: Path) -> None:

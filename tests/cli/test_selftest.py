@@ -153,7 +153,7 @@ def test_the_result_is_beside_the_scores_of_the_assessor(tmp_path: Path) -> None
     before = judge.run(ROWS, "lexical", out=str(out))
     (name, row), *_ = to_json(before.summary)["selftest"].items()
     assert (name, row["figures"]) == ("lexical/graded", None)
-    assert "lexical/graded was never self-tested" in render_terminal(before)
+    assert "There is no self-test of lexical/graded" in render_terminal(before)
     assert "judge selftest -m lexical" in (out / "report.html").read_text(encoding="utf-8")
 
     tested = run_selftest(Config.load(model="lexical", out=str(out)))

@@ -471,7 +471,7 @@ def test_a_store_with_another_schema_is_refused_and_left_as_it_is(statements: st
     with closing(sqlite3.connect(path)) as theirs:
         theirs.executescript(statements)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"v\.sqlite: is not a verdict store as judge makes it: it "):
+    with pytest.raises(StoreError, match=r"v\.sqlite: is not a verdict store of judge: it "):
         VerdictStore(path)
     assert path.read_bytes() == before
 

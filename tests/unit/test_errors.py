@@ -40,9 +40,9 @@ def test_an_error_is_its_message_in_english_and_so_are_its_copies(error: JudgeEr
 
 
 def test_messages_in_a_message_are_in_the_same_language() -> None:
-    inner = Message("not separated (that takes at least {count} queries with values for both)", count=6)
+    inner = Message("not separated (a test needs at least {count} queries with values for both)", count=6)
     outer = InputError("{place}: {problem}", place="a.csv", problem=InputError(inner))
-    assert str(outer) == "a.csv: not separated (that takes at least 6 queries with values for both)"
+    assert str(outer) == "a.csv: not separated (a test needs at least 6 queries with values for both)"
     assert CHINESE(outer.message) == "a.csv: 分不出高下（至少需要 6 条双方都有分数的查询）"
 
 

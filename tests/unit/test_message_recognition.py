@@ -68,7 +68,7 @@ def test_each_template_is_recognised_in_its_text() -> None:
         Message("not in the baseline, so not compared: {engines}", engines="a, b"),
         Message("{name}: {value}", name="x", value=Message("canaries are missing")),
         Message(
-            "not one query got a result from {engines}; correct how it is asked, or leave it out",
+            "{engines} returned no result for any query; correct its settings, or leave it out",
             engines=NameList(["a", "b", "c"]),
         ),
     ],

@@ -83,7 +83,7 @@ def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, 
         ("model = 'foo:bar'", "there is no model 'foo:bar'"),
         (
             "model = 'openai:m'\nbase_url = 'here'",
-            "'here' is no server's address: give one like https://host/v1 (base_url)",
+            "'here' is not the address of a server; give one such as https://host/v1 (base_url)",
         ),
         (f"{LOCAL}[nightly]\ncanary_repeats = 0", "no dataset was named"),
     ],
@@ -108,7 +108,7 @@ def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
         (
             '"http://',
             '"nowhere',
-            "[collect] 'nowhere127.0.0.1:9' is no server's address: give one like https",
+            "[collect] 'nowhere127.0.0.1:9' is not the address of a server; give one such as https",
         ),
         ('"q.txt"', '"q.txt"\nout = 3', "[collect] out is 3; it is a text"),
         ('queries = "q.txt"\n', "", "[collect] queries is missing; give QUERIES, or write it in [collect]"),

@@ -63,8 +63,8 @@ def print_decision(decision: PlannedComparison, console: Console, t: Translator)
     """Print what labels on drawn pairs say of the order of engines."""
     name = name_mean(decision.measure)
     line = t(
-        "{name} as people's grades would give it on all {queries:,} queries, from {labels:,} labels on"
-        " pairs that were drawn where they decide:",
+        "{name} by people's grades on all {queries:,} queries, estimated from {labels:,} labels on the"
+        " pairs that decide the order:",
         name=name,
         queries=decision.queries,
         labels=decision.labels,
@@ -133,8 +133,8 @@ def _answer(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
         people = sum(map(sum, agreement.confusion[agreement.people_relevant_from :]))
         assessor = sum(sum(row[agreement.relevant_from :]) for row in agreement.confusion)
         yield t(
-            "The assessor is more {kind} than people: it calls {assessor:.1%} of the pairs relevant, people"
-            " {people:.1%}.",
+            "The assessor is more {kind} than people: it grades {assessor:.1%} of the pairs as relevant,"
+            " people {people:.1%}.",
             kind=t("generous") if side > 0 else t("strict"),
             assessor=assessor / agreement.pairs,
             people=people / agreement.pairs,
@@ -147,8 +147,8 @@ def _describe_kappa(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
         yield t("Agreement on relevant or not: {why}.", why=explain_missing(t, kappa))
         return
     yield t(
-        "On relevant or not they agree {strength}: the same on {same:.1%} of the pairs, kappa"
-        " {kappa:.3f}{interval}, where 0 is chance and 1 is always.",
+        "Agreement on relevant or not: {strength}; the same on {same:.1%} of the pairs, kappa"
+        " {kappa:.3f}{interval}, where 0 is chance and 1 is perfect.",
         strength=name_strength(t, kappa.value),
         same=same.value,
         kappa=kappa.value,
@@ -188,8 +188,8 @@ def _favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
         )
     else:
         yield t(
-            "No engine is clearly favoured; of all pairs the widest gap is {favoured} over {other}, {size}"
-            " {unit}{why}.",
+            "No engine is significantly favoured. The largest gap of all pairs is {favoured} over {other},"
+            " {size} {unit}{why}.",
             why="" if difference.ci95 else t(" ({reason})", reason=explain_missing(t, difference)),
             **values,
         )
@@ -225,7 +225,7 @@ def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, Stat
 
 
 def _statistics(agreement: LabelAgreement, t: Translator) -> Table:
-    table = make_table(t("agreement"), "", t("95 % range"))
+    table = make_table(t("agreement"), "", t("95 % interval"))
     for name, statistic in _list_statistics(agreement, t).items():
         table.add_row(name, format_number(statistic.value), format_range(t, statistic.ci95))
     return table
@@ -234,7 +234,7 @@ def _statistics(agreement: LabelAgreement, t: Translator) -> Table:
 def _make_order_table(name: str, *others: str, t: Translator) -> Table:
     """Return a table of differences of engines, which fits 80 columns by headings of two lines."""
     p_value, order = (heading.replace(" ", "\n") for heading in (t("p (adjusted)"), t("assessor's order")))
-    table = make_table(name, t("assessor"), t("corrected"), t("95 % range"), p_value, *others)
+    table = make_table(name, t("assessor"), t("corrected"), t("95 % interval"), p_value, *others)
     table.add_column(order, no_wrap=True)
     return table
 
@@ -251,7 +251,7 @@ def _reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
 
 
 def _bias(agreement: LabelAgreement, t: Translator) -> Table:
-    table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95 % range"), t("results"))
+    table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95 % interval"), t("results"))
     for name, engine in agreement.engines.items():
         mean, ends = format_number(engine.bias.value, "+.4f"), format_range(t, engine.bias.ci95, "+.3f")
         table.add_row(escape_line(name), mean, ends, f"{engine.results:,}")
@@ -282,7 +282,7 @@ def _orders(orders: EngineOrders, measure: str, t: Translator) -> Iterator[str]:
     """Yield the engines' orders by people's grades and by the assessor's, and how alike the two are."""
     if orders.left_out:
         yield t(
-            "in no order, for too few of the queries have a value by both: {names}",
+            "without an order, because too few queries have a value by both: {names}",
             names=t(", ").join(orders.left_out[:_MOST_NAMES]) + _more(orders.left_out, t),
         )
     name = name_mean(measure)
@@ -333,8 +333,8 @@ def _correction(
     if without_text:
         left_out = t(" that have something to label ({count:,} have nothing)", count=without_text)
     yield t(
-        "{name} as people's grades would give it on all {queries:,} queries{left_out}, estimated from the"
-        " {labelled:,} that they labelled and the assessor's grades on the rest:",
+        "{name} by people's grades on all {queries:,} queries{left_out}, estimated from the {labelled:,}"
+        " queries that they labelled and the assessor's grades on the others:",
         name=name,
         queries=labelled + engine.rest,
         left_out=left_out,
@@ -344,11 +344,14 @@ def _correction(
     yield t("This holds if the labelled queries were drawn at random (judge agree RUN --plan).")
     yield from map(t, calibration.warnings)
     if len(calibration.comparisons) > 1:
-        yield t("The ranges of differences hold for all pairs at once, those of engines for each one alone.")
+        yield t(
+            "The intervals of differences hold for all pairs together, those of engines for each engine"
+            " alone."
+        )
     alike = [(pair.a, pair.b) for pair in calibration.comparisons if pair.different < MIN_DIFFERING]
     if alike:
         yield t(
-            "No range, for people's grades tell them apart on fewer than {least} labelled queries: {pairs}",
+            "No interval, because people's grades differ on fewer than {least} labelled queries: {pairs}",
             least=MIN_DIFFERING,
             pairs=_list_pairs(alike, t, t(" and ")),
         )
@@ -371,9 +374,9 @@ def _outcomes(comparisons: Sequence[CorrectedDifference | PlannedDifference], t:
     """Yield what becomes of the assessor's order of each pair of engines."""
     sentences = {
         "confirmed": t("People's labels confirm the assessor's order: {pairs}"),
-        "reversed": t("People's labels reverse the assessor's order, it should be: {pairs}"),
+        "reversed": t("People's labels reverse the assessor's order. By their labels: {pairs}"),
         "decided": t("The assessor saw a tie where people's labels decide: {pairs}"),
-        "open": t("Open, for the labels are too few or the engines too close to say: {pairs}"),
+        "open": t("Undecided, because there are too few labels or the engines are too close: {pairs}"),
     }
     for outcome, sentence in sentences.items():
         rows = [row for row in comparisons if row.outcome == outcome]

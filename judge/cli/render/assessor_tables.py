@@ -101,8 +101,7 @@ def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
     duration = _duration(estimate.seconds, t)
     if estimate.pace:
         yield t(
-            "about {duration} at the {pace:.1f} calls/s of the last time, which another --concurrency"
-            " changes",
+            "about {duration} at {pace:.1f} calls/s as in the last run; another --concurrency changes that",
             duration=duration,
             pace=estimate.pace,
         )
@@ -121,7 +120,7 @@ def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
 
 
 def _basis(estimate: RunEstimate, t: Translator) -> str:
-    rule = t("by rule of thumb; a run of a few calls, e.g. --max-calls 50, tells better")
+    rule = t("a rough estimate; for a better one, run a few calls first, e.g. --max-calls 50")
     if not estimate.learned_from:
         return rule
     learned = t.plural("from {count:,} earlier call", "from {count:,} earlier calls", estimate.learned_from)
@@ -135,7 +134,7 @@ def _price(estimate: RunEstimate, t: Translator) -> str:
     if price is None or estimate.usd is None:
         return t("price unknown: add --price INPUT,OUTPUT (USD per million tokens) or --prices FILE")
     return t(
-        "about {amount}, a million tokens being ${price.input:g} in, ${price.cached:g} cached,"
+        "about {amount}; a million tokens cost ${price.input:g} in, ${price.cached:g} cached,"
         " ${price.output:g} out{day} ({price.source})",
         amount=_usd(estimate.usd, t),
         price=price,
@@ -255,7 +254,10 @@ def _surprises(prompt: PromptResult, t: Translator) -> Iterator[str]:
             reason=probe.reason[:120],
         )
     if len(prompt.surprises) > _MOST_PROBES:
-        yield t("  … and {count} more: surprises in the result", count=len(prompt.surprises) - _MOST_PROBES)
+        yield t(
+            '  … and {count} more, under "surprises" in the result file',
+            count=len(prompt.surprises) - _MOST_PROBES,
+        )
 
 
 def _cost(cost: Cost, t: Translator) -> str:

@@ -40,7 +40,7 @@ def print_comparison(
     chosen = _choose(summary, measures)
     print_lines(_head(summary, chosen[0] if chosen else None, max_pairs, t), console)
     print_table(_counts(summary, t), console)
-    print_table(_means(summary, chosen, t), console, {t("95 % range")})
+    print_table(_means(summary, chosen, t), console, {t("95 % interval")})
     for measure in chosen:
         _print_pairs(summary, measure, max_pairs, console, t)
     print_lines(_tail(summary, t), console)
@@ -56,16 +56,19 @@ def print_comparison(
 def _explain_tables(t: Translator) -> Iterator[str]:
     """Yield the legend of the tables, one term on a line."""
     yield from (
-        t("How to read it: all numbers are over queries, two engines on the same ones."),
-        t("95 % range: all ranges of a measure together hold the truth 95 % of the time."),
-        t("a > b: the range excludes 0, and the adjusted p is below 0.05"),
-        t("a =? b: the range does not exclude 0"),
+        t("How to read it: all numbers are over queries; two engines are compared on the same queries."),
+        t(
+            "95 % interval: with a probability of 95 %, all intervals of a measure together contain the"
+            " true differences."
+        ),
+        t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
+        t("a =? b: the interval does not exclude 0"),
         t("a ?? b: unjudged snippets could turn the difference"),
-        t("detectable: the true difference that so many queries find 4 times out of 5"),
+        t("detectable: the true difference that a test detects in 4 of 5 cases with so many queries"),
         t("twice: the same for twice as many queries"),
         t("needed: the number of queries that a pair needs at the least"),
         t("worst case: the range over all grades of unjudged snippets;"),
-        t("  a tenth of it widens the 95 % range on either side"),
+        t("  a tenth of it widens the 95 % interval on either side"),
         t("The first measure decides, the others are descriptive."),
         t("errors: queries on which the engine failed"),
         t("not asked: queries for which the dataset has no answer of the engine"),
@@ -73,7 +76,7 @@ def _explain_tables(t: Translator) -> Iterator[str]:
         t("unique: pages of the pool that no other engine returned"),
         t("ms: response time; 95 of 100 take no longer than p95"),
         t("tokens: the approximate size of an answer"),
-        t("-: nothing to average, such as no relevant result at any engine"),
+        t("-: no value, for example because no engine has a relevant result"),
     )
 
 
@@ -131,7 +134,7 @@ def _means(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
     head = [
         title
         for measure in summary.measures
-        for title in (name_mean(measure), *([t("95 % range")] if measure in detailed else []))
+        for title in (name_mean(measure), *([t("95 % interval")] if measure in detailed else []))
     ]
     table = make_table(t("mean"), *head)
     for name in summary.sort_engines(summary.measures[0]):
@@ -150,7 +153,7 @@ def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Consol
         title = t("by {name}", name=name_mean(measure))
         if measure != summary.main_measure:
             title += t(" (descriptive)")
-        print_table(_pairs(title, pairs[:max_pairs], t), console, {t("95 % range")})
+        print_table(_pairs(title, pairs[:max_pairs], t), console, {t("95 % interval")})
         print_table(_plans(pairs[:max_pairs], t), console)
     if len(pairs) > max_pairs:
         more = len(pairs) - max_pairs
@@ -160,7 +163,7 @@ def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Consol
 
 def _pairs(title: str, pairs: Iterable[PairComparison], t: Translator) -> Table:
     """Return one row a pair: which engine is ahead, by how much, on how many queries."""
-    table = make_table(title, "a - b", t("95 % range"), t("won/tied/lost"), t("p adjusted"))
+    table = make_table(title, "a - b", t("95 % interval"), t("won/tied/lost"), t("p adjusted"))
     for pair in pairs:
         table.add_row(
             escape_line(f"{pair.a} {_SIGNS[pair.outcome]} {pair.b}"),

@@ -90,7 +90,7 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
     """Return the line that replaces the tables of a run without a grade."""
     return escape_line(
         t(
-            "nothing is judged (0 of {count:,}), so no engine has a value; run the same judge run again",
+            "no pair is judged (0 of {count:,}), so no engine has a value; run the same command again",
             count=summary.judgments,
         )
     )

@@ -241,8 +241,8 @@ def _describe_differences(differences: QueryDifferences, a: str, b: str) -> Text
             queries=svg.format_length(queries / MAX_BARS),
         )
     return text(
-        "What {a} is ahead of {b} by {measure} on each of {queries:,} queries, sorted: ahead on {ahead:,},"
-        " equal on {equal:,}, behind on {behind:,}.{shared}",
+        "{measure} of {a} minus that of {b} on each of {queries:,} queries, sorted: {a} is ahead on"
+        " {ahead:,}, equal on {equal:,}, behind on {behind:,}.{shared}",
         a=a,
         b=b,
         measure=differences.measure,

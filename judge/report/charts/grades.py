@@ -160,7 +160,10 @@ def _describe_grades(graded: _GradedRanks) -> Text:
             "The grades of what each engine shows at each rank, as shares of all queries{relevant}.",
             relevant=relevant,
         ),
-        text("Below the heavy line is relevant; a gap at the top is where nothing came back."),
+        text(
+            "Grades below the heavy line are relevant. A gap at the top means that the list has no result"
+            " there."
+        ),
     ]
     if graded.counts.longest > MAX_RANKS:
         ranks = graded.counts.longest

@@ -78,7 +78,7 @@ def test_what_was_labelled_blind_is_final_once_the_model_was_shown(tmp_path: Pat
         assert kept.sealed == {("q", "s1")}
         assert kept.last is None
         for attempt in (lambda: kept.add(decision(2, 0)), lambda: kept.undo(decision(1).id)):
-            with pytest.raises(InputError, match="was given blind"):
+            with pytest.raises(InputError, match="a blind label cannot be changed"):
                 attempt()
         # More can be labelled later.
         kept.add(decision(3, 0, "s2"))
@@ -144,7 +144,7 @@ def test_a_second_process_is_told_and_another_person_is_not(tmp_path: Path) -> N
         return subprocess.run(words, capture_output=True, text=True, check=False)
 
     with label_log.open_labels(tmp_path, "ann"):
-        assert "ann is labelling in another process" in attempt("ann").stderr
+        assert "ann is already labelling in another process" in attempt("ann").stderr
         assert attempt("bob").stdout == "open\n"
     assert attempt("ann").stdout == "open\n"
 

@@ -164,10 +164,10 @@ def test_resuming_says_so_and_a_second_one_is_refused(run: Path) -> None:
         server.ask("/label", label(state, 1, 3))
         done = command("annotate", run, "--who", "again", "--port", 0)
         assert (done.returncode, done.stdout) == (2, "")
-        assert "again is labelling in another process" in done.stderr
+        assert "again is already labelling in another process" in done.stderr
         taken = command("annotate", run, "--who", "other", "--port", server.port)
         assert taken.returncode == 2
-        assert "--port 0 takes a free one" in taken.stderr
+        assert "use --port 0 for a free port" in taken.stderr
         farewell = server.interrupt()
     assert farewell.startswith("1 of 20 pairs are labelled")
     assert f"go on with: judge annotate {run} --who again" in farewell
@@ -218,7 +218,7 @@ def _standing(path: Path) -> dict[str, int]:
         (["--who", "../ann"], "--who is '../ann'"),
         (["--who", ""], "--who is ''"),
         (["--host", "a b"], "--host is 'a b'"),
-        (["--host", "192.0.2.1", "--token", "long-enough"], "can't be listened on"),
+        (["--host", "192.0.2.1", "--token", "long-enough"], "cannot listen on 192.0.2.1 port"),
         (["--token", "short"], "--token has 8 to 200"),
         (["--plan", "absent.csv"], "absent.csv: no such file"),
     ],

@@ -129,8 +129,8 @@ def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) 
 @check_each(
     ("text", "expected"),
     [
-        ("query_id,snippet_id\np,nothing\n", "plan.csv:2: query 'p' with snippet 'nothing' is no pair"),
-        ("query_id,snippet_id\n", "names no pair"),
+        ("query_id,snippet_id\np,nothing\n", "plan.csv:2: query 'p' with snippet 'nothing' is not a pair"),
+        ("query_id,snippet_id\n", "contains no pair"),
         ("query,grade\nx,1\n", "needs the columns query_id and snippet_id"),
         ("", "needs the columns"),
         ("\udcff", "is not UTF-8"),

@@ -119,7 +119,7 @@ def test_a_server_that_counts_no_tokens_ends_a_budget_at_once() -> None:
     limit.reserve()
     limit.settle(None, PRICE, answered=True)
     assert limit.usd is None
-    with pytest.raises(RunIncomplete, match="counts no tokens"):
+    with pytest.raises(RunIncomplete, match="the server does not count tokens"):
         limit.reserve()
 
 

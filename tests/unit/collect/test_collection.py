@@ -193,7 +193,7 @@ def test_an_interrupted_collection_keeps_its_answers_and_goes_on(tmp_path: Path)
 
     write_queries(tmp_path, *QUERIES)
     with EngineServer(page) as server:
-        with pytest.raises(Interrupted, match="every answer so far is kept"):
+        with pytest.raises(Interrupted, match="all answers are saved"):
             # The second request is due after the minute that a test may take.
             collect(make_config(tmp_path, server, "searxng", rate=1 / 60), stop=stop)
         assert not (tmp_path / "data.jsonl").exists()
@@ -235,7 +235,7 @@ def test_the_dataset_is_read_as_it_was_meant(tmp_path: Path) -> None:
     ("out", "expected"),
     [
         ("queries.tsv", "NAME.jsonl"),
-        ("theirs.jsonl", "not from judge collect"),
+        ("theirs.jsonl", "judge collect did not write it"),
         ("held.jsonl", "another judge"),
     ],
 )

@@ -222,7 +222,7 @@ def test_an_engine_without_a_second_page_is_asked_once(tmp_path: Path) -> None:
     with EngineServer(lambda request: Page(results(request.query, 20))) as server:
         result = collected(tmp_path, server, "tavily", depth=50)
     assert [each.sent["max_results"] for each in server.searched] == [20]
-    assert result.remarks[0].startswith("tavily gives at most 20 of the 50 results")
+    assert result.remarks[0].startswith("tavily returns at most 20 of the 50 requested results")
 
 
 def test_a_described_engine_is_asked_as_its_table_says(

@@ -66,7 +66,7 @@ def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
     raw_log = RawLog(path)
     raw_log.add(entry("q1"))
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="raw_log:2: is no call"):
+    with pytest.raises(InputError, match="raw_log:2: judge collect did not write this line"):
         list(read_entries(path))
 
 

@@ -36,9 +36,9 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         (
             "brave",
             {"base_urls": {"brave": LOCAL, "exa": LOCAL}},
-            "'exa', which is no engine of",
+            "'exa', which is not an engine of",
         ),
-        ("brave", {"base_urls": {"brave": "ftp://x"}}, "no server's address"),
+        ("brave", {"base_urls": {"brave": "ftp://x"}}, "is not the address of a server"),
         ("brave", {"base_urls": {"brave": "http://me:word@localhost"}}, "user or password"),
         ("http:mine", {"engine_tables": {"mine": {**TABLE, "url": "mine"}}}, "url is 'mine'; it is"),
         (
@@ -59,12 +59,12 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         (
             "http:mine",
             {"engine_tables": {"mine": {**TABLE, "params": {"size": "{n}"}}}},
-            "{n} is no slot",
+            "{n} is not a placeholder",
         ),
         (
             "http:mine",
             {"engine_tables": {"mine": {**TABLE, "headers": {"X": "{kee}"}}}},
-            "{kee} is no slot",
+            "{kee} is not a placeholder",
         ),
         (
             "http:mine",

@@ -104,7 +104,7 @@ def test_there_is_nothing_to_label_where_there_is_no_text() -> None:
 @check_each("unsure", ["", "?", "？", "unsure", "Unsure ", "不确定", '""'])
 def test_who_is_not_sure_has_not_labelled(tmp_path: Path, unsure: str) -> None:
     assert describe(labels(tmp_path, HEADER + f"q,a,{unsure}\nq,b,1\n")) == [("q", "b", 1)]
-    assert "labels: holds no label" in refusal(tmp_path, HEADER + f"q,a,{unsure}\n")
+    assert "labels: contains no label" in refusal(tmp_path, HEADER + f"q,a,{unsure}\n")
 
 
 def test_the_most_specific_column_names_the_item(tmp_path: Path) -> None:
@@ -147,8 +147,8 @@ def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> 
         (HEADER + "q,,1\n", "labels:2: field 'snippet_id' is '' and the row has the grade '1'"),
         (HEADER + ",a,1\n", "labels:2: field 'query_id' is '' and the row has the grade '1'"),
         (HEADER + 'q,a,1\nq,"b,1\n', "labels:3: is not CSV"),
-        (HEADER, "labels: holds no label"),
-        ("q 0 a -1\n", "labels: holds no label"),
+        (HEADER, "labels: contains no label"),
+        ("q 0 a -1\n", "labels: contains no label"),
         ((HEADER + "q,a,1,\nq,狗,1\n").encode("gbk"), "labels:3: is not UTF-8; of a spreadsheet, save"),
         (gzip.compress(b"q 0 a 1", mtime=0)[:-9], "labels: cannot be read"),
     ],

@@ -243,8 +243,8 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
         ('{"query": "q", "engines": {}}', "field 'engines'"),
         ('{"query": "q", "engines": {"a": "x"}}', "engine 'a'"),
         ('{"query": "q", "engines": {"a": [{"title": "t"}]}}', "result 1"),
-        ("[" * 100_000, "is not JSON that can be read: it nests too deep"),
-        ('{"rank": ' + "9" * 5000 + "}", "is not JSON that can be read: a number has too many digits"),
+        ("[" * 100_000, "cannot be read as JSON: it nests too deep"),
+        ('{"rank": ' + "9" * 5000 + "}", "cannot be read as JSON: a number has too many digits"),
     ],
 )
 def test_broken_files_are_refused_with_their_line(tmp_path: Path, content: str, words: str) -> None:
@@ -286,8 +286,8 @@ def test_broken_tables_are_refused_with_their_line(tmp_path: Path, content: str 
     ("content", "words"),
     [
         ('[{"query": "q", "query": "r", "snippet": "s"}]', "field 'query' is given twice"),
-        ("[" * 100_000, "is not JSON that can be read"),
-        ('[{"query": "q", "snippet": "s", "rank": ' + "9" * 5000 + "}]", "is not JSON that can be read"),
+        ("[" * 100_000, "cannot be read as JSON"),
+        ('[{"query": "q", "snippet": "s", "rank": ' + "9" * 5000 + "}]", "cannot be read as JSON"),
         ('[\n{"query": "q"\n"snippet": "s"}]', "line 3: is not JSON"),
     ],
 )

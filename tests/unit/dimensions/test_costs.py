@@ -50,7 +50,7 @@ def test_a_misspelt_engine_is_an_error_before_anything_is_paid(tmp_path: Path) -
         for row in rows()
     ]
     with pytest.raises(
-        InputError, match="'Lanten', which is no engine of the dataset, and engine 'lantern' has no price"
+        InputError, match="'Lanten', which is not an engine of the dataset, and engine 'lantern' has no price"
     ):
         judge.run(named, "expected", out=str(tmp_path / "run"), costs=["Lanten=5"])
     assert not (tmp_path / "run").exists()

@@ -128,7 +128,7 @@ def test_complete_chance_agreement_says_why_kappa_is_unknown() -> None:
         *result.kappa_at.values(),
     ):
         assert (one.value, one.ci95) == (None, None)
-        assert "chance agreement is complete" in (one.why or "")
+        assert "agreement by chance is complete" in (one.why or "")
     assert (result.same_grade.value, result.same_verdict.value, result.bias.value) == (1, 1, 0)
 
 
@@ -143,7 +143,7 @@ def test_one_query_has_values_and_no_intervals() -> None:
     assert result.queries == 1
     assert result.kappa.value is not None
     assert result.kappa.ci95 is None
-    assert result.kappa.why == "it comes from one query, which gives no range"
+    assert result.kappa.why == "it comes from one query, so there is no interval"
 
 
 def test_without_a_pair_nothing_is_known() -> None:

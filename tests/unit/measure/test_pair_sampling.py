@@ -38,7 +38,7 @@ def test_weights_and_gains_make_up_the_measure(
 
 @check_each("measure", ["nDCG@10", "AP@10", "RR@10", "ERR@10", "R@10", "Success@5", "SetP", "Judged@10"])
 def test_a_measure_that_is_no_sum_is_refused(measure: str) -> None:
-    with pytest.raises(InputError, match="is no sum over ranks"):
+    with pytest.raises(InputError, match="is not a sum over ranks"):
         pair_sampling.compute_rank_weights(parse_measure(measure), 10)
 
 

@@ -346,5 +346,5 @@ def test_a_plan_with_its_reserve_is_enough_where_people_find_nothing_more_often(
 
 @pytest.mark.parametrize("count", [0, -1, 201])
 def test_a_plan_of_none_or_more_than_there_are_is_refused(count: int) -> None:
-    with pytest.raises(InputError, match=f"plan of {count} queries .* has 200"):
+    with pytest.raises(InputError, match=f"cannot draw a plan of {count} queries: the run has 200"):
         draw_queries_to_label(QUERIES, count)

@@ -26,12 +26,12 @@ def opened(kind: str, url: str) -> None:
 @check_each(
     ("url", "why"),
     [
-        ("http://h/v1?api-key=canary", "holds a query or a fragment"),
-        ("http://h/v1#canary", "holds a query or a fragment"),
-        ("http://canary:pw@h/v1", "holds a user or password"),
-        ("http://h/v1\nX-Header: y", "is no server's address"),
-        ("http://h/v1/ ", "is no server's address"),
-        ("http://h/v1?k=canary\n", "is no server's address"),
+        ("http://h/v1?api-key=canary", "contains a query or a fragment"),
+        ("http://h/v1#canary", "contains a query or a fragment"),
+        ("http://canary:pw@h/v1", "contains a user or password"),
+        ("http://h/v1\nX-Header: y", "is not the address of a server"),
+        ("http://h/v1/ ", "is not the address of a server"),
+        ("http://h/v1?k=canary\n", "is not the address of a server"),
     ],
 )
 def test_an_address_is_a_host_and_a_path_and_nothing_else(kind: str, url: str, why: str) -> None:

@@ -209,10 +209,10 @@ def test_extra_parameters_win() -> None:
 def test_setup_says_what_is_missing() -> None:
     with pytest.raises(SetupError, match=r"set OPENAI_API_KEY"):
         OpenAI("gpt", Endpoint(None, {}, 5.0, 8), SAMPLING)
-    with pytest.raises(SetupError, match=r"OPENAI_API_KEY holds characters"):
+    with pytest.raises(SetupError, match=r"OPENAI_API_KEY contains characters"):
         OpenAI("gpt", Endpoint(None, {"OPENAI_API_KEY": "“sk-1”"}, 5.0, 8), SAMPLING)
     for address in ("api.openai.com/v1", "https://", "http://host:port/v1"):
-        with pytest.raises(SetupError, match="no server's address"):
+        with pytest.raises(SetupError, match="is not the address of a server"):
             OpenAI("gpt", Endpoint(address, {}, 5.0, 8), SAMPLING)
 
 

@@ -88,7 +88,7 @@ def test_a_reply_without_a_score_is_an_error(body: object) -> None:
 
 def test_a_server_needs_an_address_and_a_public_one_a_key() -> None:
     how = {"environ": {}, "sampling": SAMPLING, "timeout": 1.0, "concurrency": 1}
-    with pytest.raises(SetupError, match="no server's address"):
+    with pytest.raises(SetupError, match="is not the address of a server"):
         open_model("rerank:server:m", base_url=None, **how)  # type: ignore[arg-type]
     with pytest.raises(SetupError, match="set COHERE_API_KEY"):
         open_model("rerank:cohere:m", base_url=None, **how)  # type: ignore[arg-type]

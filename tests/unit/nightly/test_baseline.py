@@ -20,7 +20,7 @@ def test_a_run_that_misses_too_much_cannot_be_the_baseline(small: NightlyProject
     run = small.folder / "runs" / "half"
     config = replace(Config.load(small.toml), data=str(small.folder / f"{day}.jsonl"), out=str(run))
     pipeline.run(replace(config, max_calls=20))
-    with pytest.raises(InputError, match=r"of its pairs were judged, and a baseline needs 99%"):
+    with pytest.raises(InputError, match=r"of its pairs are judged, and a baseline needs 99%"):
         job.set_baseline(run, small.nights)
     assert not (small.nights / "baseline" / "baseline.json").exists()
 
@@ -39,7 +39,7 @@ def test_a_baseline_without_canaries_is_remarked_on(here: NightlyProject) -> Non
     here.configure(RULES)
     record = here.night(here.dawn())
     assert (record["status"], record["canaries"]["compared"]) == ("fine", 0)
-    assert any("shows by its served name only" in each for each in record["remarks"])
+    assert any("only the served model name can show assessor drift" in each for each in record["remarks"])
 
 
 def test_the_folder_of_nights_is_known_from_the_night_and_hints_name_both(small: NightlyProject) -> None:

@@ -55,7 +55,9 @@ def test_a_damaged_night_is_named_and_the_others_are_read(tmp_path: Path, text: 
 
 
 def test_a_folder_without_nights_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no finished night; judge nightly judge\.toml makes one"):
+    with pytest.raises(
+        InputError, match=r"contains no finished night; make one with: judge nightly judge\.toml"
+    ):
         trend.read_history(tmp_path / "nowhere")
 
 
@@ -69,7 +71,8 @@ def test_a_night_that_was_begun_and_has_no_record_is_known(tmp_path: Path) -> No
 
 def test_a_folder_in_which_one_night_was_begun_says_how_to_go_on_with_it(tmp_path: Path) -> None:
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"judge nightly judge\.toml --date 2026-05-02 resumes one"):
+    words = r"contains no finished night; resume one with: judge nightly judge\.toml --date 2026-05-02"
+    with pytest.raises(InputError, match=words):
         trend.read_history(tmp_path)
 
 

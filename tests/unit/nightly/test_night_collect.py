@@ -173,10 +173,10 @@ def test_an_engine_that_finds_nothing_at_all_is_told_of_and_no_baseline(two: Nig
     record = two.night("2026-05-01")
     assert (record["status"], record["exit"]) == ("no baseline", 0)
     assert any(
-        each.startswith("tavily: found nothing for any of 20 queries")
+        each.startswith("tavily: returned no result for any of 20 queries")
         for each in record["remarks"]  # type: ignore[attr-defined]
     )
-    with pytest.raises(InputError, match="cannot be the baseline: not one query got a result from tavily"):
+    with pytest.raises(InputError, match="cannot be the baseline: tavily returned no result for any query"):
         job.set_baseline(two.nights / "2026-05-01", two.nights)
     assert not (two.nights / "baseline").exists()
 

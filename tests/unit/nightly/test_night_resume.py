@@ -144,7 +144,9 @@ def test_what_collecting_remarked_is_in_the_night_also_when_it_is_gone_on_with(t
         for status in ("incomplete", "no baseline"):
             record = job.run_nightly(here.toml, "2026-05-01").record
             assert record.status == status
-            assert any("tavily gives at most 20 of the 30 results" in remark for remark in record.remarks)
+            assert any(
+                "tavily returns at most 20 of the 30 requested results" in remark for remark in record.remarks
+            )
             ask("max_calls = 100")
             (here.nights / "2026-05-01" / "night.json").unlink()  # as if killed before it was written
 

@@ -174,7 +174,7 @@ def test_one_and_the_same_grade_on_both_sides_is_explained(grade: int) -> None:
     output = agreement_of(run, people(run, all_the_same))
     for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
         assert output[name]["value"] is None
-        assert "chance agreement is complete" in output[name]["why"]
+        assert "agreement by chance is complete" in output[name]["why"]
     assert (output["same_grade"]["value"], output["same_verdict"]["value"]) == (1, 1)
     assert "equal" in output["orders"]["P@1"]["tau"]["why"]
     assert dump_json(output)

@@ -56,16 +56,16 @@ def test_the_answer_comes_in_sentences(unfair: dict[str, Any]) -> None:
         "360 pairs of 60 queries have a grade from people (0 to 3) and one from someone/graded;"
         " of 60 queries people graded every pair",
         "ignored: 3 labels match no pair of this run",
-        f"On relevant or not they agree well: the same on {same:.1%} of the pairs, kappa"
-        f" {kappa['value']:.3f} (95 %: {low:.4f} to {high:.4f}), where 0 is chance and 1 is always.",
+        f"Agreement on relevant or not: substantial; the same on {same:.1%} of the pairs, kappa"
+        f" {kappa['value']:.3f} (95 %: {low:.4f} to {high:.4f}), where 0 is chance and 1 is perfect.",
         "The assessor is more generous than people:"
-        f" it calls {relevant[1]:.1%} of the pairs relevant, people {relevant[0]:.1%}.",
+        f" it grades {relevant[1]:.1%} of the pairs as relevant, people {relevant[0]:.1%}.",
         "The assessor favours B over A by 1.000 grades a result",
         "nDCG@3 on 60 queries: people's grades give A > B, the assessor's B > A",
         "the other way round by the assessor: A > B",
-        "nDCG@3 as people's grades would give it on all 120 queries, estimated from the 60",
+        "nDCG@3 by people's grades on all 120 queries, estimated from the 60 queries",
         "This holds if the labelled queries were drawn at random (judge agree RUN --plan).",
-        "People's labels reverse the assessor's order, it should be: A > B",
+        "People's labels reverse the assessor's order. By their labels: A > B",
     ):
         assert sentence in text, sentence
 
@@ -126,12 +126,12 @@ def test_agreement_that_is_no_more_than_chance_is_called_so() -> None:
     shown: Shown = {"A": {"p": ["u", "v"], "q": ["x", "y"]}}
     run = make_run(shown, {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 0, ("q", "y"): 3})
     people_say: GradesByText = {("p", "u"): 3, ("p", "v"): 3, ("q", "x"): 0, ("q", "y"): 0}
-    assert "they agree no more than by chance: the same on 50.0%" in printed(
+    assert "Agreement on relevant or not: no better than chance; the same on 50.0%" in printed(
         agreement_of(run, people(run, people_say))
     )
     people_say = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 0, ("q", "y"): 3}
     text = printed(agreement_of(run, people(run, people_say)))
-    assert "they agree very well: the same on 100.0%" in text
+    assert "Agreement on relevant or not: almost perfect; the same on 100.0%" in text
     assert "generous" not in text
     assert "strict" not in text
 
@@ -148,7 +148,7 @@ def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
     shown, truth, _ = favouring(25)
     run = make_run(shown, dict.fromkeys(truth, 3))
     text = printed(agreement_of(run, people(run, dict.fromkeys(truth, 3))))
-    assert "Agreement on relevant or not: both sides gave one and the same answer to every pair" in text
+    assert "Agreement on relevant or not: both sides gave the same answer to every pair" in text
     assert "they agree on 100 %" in text
     assert "nDCG@3: the orders of the engines can't be compared" in text
     assert cells(text, "kappa") == ["- -"]
@@ -163,7 +163,7 @@ def test_few_labels_say_what_is_missing() -> None:
     assert "needs 20" in ten
     assert "With fewer than 20 queries, the 95 % intervals are too narrow." in ten
     thirty = printed(agreement_of(run, people(run, first(30, truth))))
-    assert "with fewer than 50 intervals can be a little too narrow" in thirty
+    assert "with fewer than 50, intervals can be slightly too narrow" in thirty
     assert "fewer than 20 queries" not in thirty
 
 
@@ -195,7 +195,7 @@ def test_what_is_confirmed_and_what_stays_open() -> None:
     run = make_run(shown, output, measures="nDCG@1", depth=1)
     text = printed(agreement_of(run, people(run, first(55, truth))))
     assert "People's labels confirm the assessor's order: C > A; C > B" in text
-    assert "Open, for the labels are too few or the engines too close to say: A and B" in text
+    assert "Undecided, because there are too few labels or the engines are too close: A and B" in text
     assert "reverse" not in text.replace("-1 the reverse", "")
 
 
@@ -226,9 +226,10 @@ def test_what_the_orders_are_over_is_said(unfair: dict[str, Any]) -> None:
     assert "nDCG@3 on 60 queries, partly labelled: people's grades give" in with_order(partly_labelled=True)
     text = with_order(left_out=["x\x07", *"cdefgh"])
     assert (
-        "in no order, for too few of the queries have a value by both: x\\x07, c, d, e, f, g; 1 more" in text
+        "without an order, because too few queries have a value by both: x\\x07, c, d, e, f, g; 1 more"
+        in text
     )
-    assert "in no order" not in printed(unfair)
+    assert "without an order" not in printed(unfair)
 
 
 def test_what_has_nothing_to_label_is_said(unfair: dict[str, Any]) -> None:
@@ -259,7 +260,7 @@ def test_an_engine_is_favoured_when_the_range_leaves_out_0(
         f"1.000 (95 %: {ends[0]:.4f} to {ends[1]:.4f}) grades a result" if ends else "1.000 grades a result"
     )
     assert (f"The assessor favours B over A by {size}, which is statistically significant" in text) == favours
-    none = f"No engine is clearly favoured; of all pairs the widest gap is B over A, {size}"
+    none = f"No engine is significantly favoured. The largest gap of all pairs is B over A, {size}"
     assert (f"{none}." in text) == (ends is not None and not favours)
     assert (f"{none} (few queries)." in text) == (ends is None)
 
@@ -270,9 +271,9 @@ def test_two_that_people_hardly_tell_apart_get_no_range_and_a_reason(unfair: dic
     text = printed(
         {**unfair, "calibration": {"nDCG@3": {**unfair["calibration"]["nDCG@3"], "comparisons": [few]}}}
     )
-    assert "people's grades tell them apart on fewer than 6 labelled queries: B and A" in text
-    assert cells(text, "B - A") == [f"{row['assessor']:+.4f} {row['corrected']:+.4f} - - open"]
-    assert "all pairs at once" not in text
+    assert "No interval, because people's grades differ on fewer than 6 labelled queries: B and A" in text
+    assert cells(text, "B - A") == [f"{row['assessor']:+.4f} {row['corrected']:+.4f} - - undecided"]
+    assert "all pairs together" not in text
 
 
 def test_many_engines_are_not_all_named() -> None:

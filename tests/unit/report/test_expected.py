@@ -31,7 +31,7 @@ ESTIMATE: dict[str, Any] = {
     "pace": 32.0,
     "latency": 2.0,
 }
-RULE = "by rule of thumb; a run of a few calls, e.g. --max-calls 50, tells better"
+RULE = "a rough estimate; for a better one, run a few calls first, e.g. --max-calls 50"
 
 
 def told(*result: dict[str, Any]) -> list[str]:
@@ -47,9 +47,9 @@ def test_an_estimate_says_what_it_goes_by() -> None:
         "3,000 results, 2,000 pairs, 1 repeat",
         "2,000 judgments: 500 known, 1,500 calls to pay",
         "about 900,000 tokens in, 90,000 out (from 1,234 earlier calls)",
-        "about $0.47, a million tokens being $0.4 in, $0.1 cached, $1.2 out as of 2026-07-02"
+        "about $0.47; a million tokens cost $0.4 in, $0.1 cached, $1.2 out as of 2026-07-02"
         " (https://prices.example)",
-        "about 47 s at the 32.0 calls/s of the last time, which another --concurrency changes",
+        "about 47 s at 32.0 calls/s as in the last run; another --concurrency changes that",
     ]
 
 
@@ -62,11 +62,11 @@ def test_an_estimate_says_what_it_goes_by() -> None:
         ({"learned_from": 1}, 2, "(from 1 earlier call)"),
         ({"price": None, "usd": None}, 3, "price unknown: add --price INPUT,OUTPUT"),
         ({"price": replace(PRICE, as_of=None, source="--price")}, 3, "$1.2 out (--price)"),
-        ({"usd": 0.0034}, 3, "about $0.0034, a million"),
-        ({"usd": 1234.5}, 3, "about $1234.50, a million"),
-        ({"usd": 0.0}, 3, "about $0.00, a million"),
+        ({"usd": 0.0034}, 3, "about $0.0034; a million"),
+        ({"usd": 1234.5}, 3, "about $1234.50; a million"),
+        ({"usd": 0.0}, 3, "about $0.00; a million"),
         ({"pace": None, "seconds": 600.0}, 4, "about 10 min if a call takes 2 s"),
-        ({"seconds": 9000.0}, 4, "about 2.5 h at the 32.0 calls/s"),
+        ({"seconds": 9000.0}, 4, "about 2.5 h at 32.0 calls/s"),
     ],
 )
 def test_each_part_is_said_where_it_is_so(changed: dict[str, Any], line: int, expected: str) -> None:

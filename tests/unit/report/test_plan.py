@@ -188,7 +188,7 @@ def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path:
     assert list(tmp_path.iterdir()) == []
     path = labelling_plan.write(tmp_path / "plan.csv", data, pool, ["q"])
     path.write_text("my labels")
-    with pytest.raises(InputError, match="people's labels may be in it"):
+    with pytest.raises(InputError, match="exists and may contain labels of people"):
         labelling_plan.write(path, data, pool, ["q"])
     assert path.read_text() == "my labels"
     assert list(tmp_path.iterdir()) == [path]

@@ -52,17 +52,17 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
     assert describe_outcome(ENGLISH, pair(CLEAR, POOR)) == "a > b"
     assert describe_outcome(ENGLISH, pair(POOR, CLEAR)) == "b > a"
     assert describe_outcome(ENGLISH, pair([0.9, 0.8], [0.1, 0.2])) == (
-        "not separated (they differ on 2 queries; it takes 6 or more)"
+        "not separated (they differ on 2 queries; a test needs 6 or more)"
     )
     assert describe_outcome(ENGLISH, pair(CLEAR, CLEAR)) == (
-        "not separated (they differ on 0 queries; it takes 6 or more)"
+        "not separated (they differ on 0 queries; a test needs 6 or more)"
     )
     even = [0.5, 0.6] * 30
     assert describe_outcome(ENGLISH, pair(even, even[1:] + even[:1])) == (
-        "not separated (that takes at least 120 queries with values for both)"
+        "not separated (a test needs at least 120 queries with values for both)"
     )
     assert describe_outcome(ENGLISH, pair([0.6] * 8, [0.5] * 8)) == (
-        "not separated (they differ by the same on every query, which gives no variance to test with)"
+        "not separated (the difference is the same on every query, so there is no variance for a test)"
     )
     unjudged = pair(CLEAR, POOR, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
     assert describe_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could turn it"
@@ -78,7 +78,7 @@ def test_a_comparison_is_one_sentence() -> None:
     assert text.endswith("; ahead on 8 of 8 queries, behind on 0")
     (row,) = summary([[0.9, 0.8, 0.1], [0.1, 0.2, 0.3]]).comparisons
     text = sentences.describe_difference(ENGLISH, row)
-    assert text.startswith("a, b: not separated (they differ on 3 queries; it takes 6 or more); ")
+    assert text.startswith("a, b: not separated (they differ on 3 queries; a test needs 6 or more); ")
     assert text.endswith("; ahead on 2 of 3 queries, behind on 1")
     (row,) = summary([[0.5, NAN], [NAN, 0.5]]).comparisons
     assert (
@@ -193,8 +193,8 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
     pairs = [pair_of(n=50, detectable=each, detectable_doubled=each / 2**0.5) for each in (0.08, 0.1, 0.3)]
     result = replace(BASE, comparisons=(*pairs, pair_of(n=4)))
     assert sentences.describe_power(ENGLISH, result) == (
-        "With 50 queries a true difference of about 0.1 between two engines is found 4 times out of 5; with"
-        " 100 queries, one of about 0.071 (medians over the pairs, by P@5)."
+        "With 50 queries, a test detects a true difference of about 0.1 between two engines in 4 of 5 cases;"
+        " with 100 queries, one of about 0.071 (medians over the pairs, by P@5)."
     )
     assert sentences.describe_power(CHINESE, result) == (
         "50 条查询能以 80 % 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异"
@@ -291,7 +291,7 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
     verdicts, grades, means, orders = describe_repeats(ENGLISH, repeats(), "P@5")
     assert "2.1% of the verdicts (relevant or not) change (95 %: 1.0% to 3.2%)" in verdicts
     assert "3.0% of 1,200 pairs changed at least once in 3 repeats" in verdicts
-    assert "agree very well: alpha 0.910 (95 %: 0.8800 to 0.9300)" in grades
+    assert "repeats: almost perfect, alpha 0.910 (95 %: 0.8800 to 0.9300)" in grades
     assert "differ by up to 0.0020" in means
     assert "within ±0.01 holds for every engine (equivalence test, p 0.0001)" in means
     assert orders == "the engines stand in the same order in every repeat"
@@ -300,13 +300,13 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
 @check_each(
     ("alpha", "expected"),
     [
-        (0.81, "very well"), (0.8, "well"), (0.61, "well"), (0.6, "moderately"), (0.21, "a little"),
-        (0.2, "hardly"), (-0.1, "no more than by chance"),
+        (0.81, "almost perfect"), (0.8, "substantial"), (0.61, "substantial"), (0.6, "moderate"),
+        (0.21, "fair"), (0.2, "slight"), (-0.1, "no better than chance"),
     ],
 )  # fmt: skip
 def test_words_for_alpha(alpha: float, expected: str) -> None:
     grades = list(describe_repeats(ENGLISH, repeats(alpha=estimate(alpha, alpha, alpha)), "P@5"))[1]
-    assert f"agree {expected}: alpha" in grades
+    assert f"repeats: {expected}, alpha" in grades
 
 
 def test_repeats_that_differ_are_said_to() -> None:
@@ -360,8 +360,8 @@ def test_the_shares_of_what_values_vary_with_are_of_their_sum() -> None:
     text = describe_variance(ENGLISH, VarianceComponents(0.03, 0.01, 0.01, 0.0))
     assert "60%" in text
     assert text.count("20%") == 2
-    assert "2 queries, engines and repeats" in describe_variance(ENGLISH, None)
+    assert "2 queries, 2 engines and 2 repeats" in describe_variance(ENGLISH, None)
     none = VarianceComponents(0.0, 0.0, 0.0, 0.0)
     assert describe_variance(ENGLISH, none) == (
-        "the values do not vary: every engine has the same on every query"
+        "the values do not vary: every engine has the same value on every query"
     )
