@@ -720,7 +720,7 @@ def test_a_plan_of_pairs_that_cannot_be_is_refused(unfair_run: Path, plain_run: 
     plan = tmp_path / "plan.csv"
     for measure in ("nDCG@3", "AP@3", "RR@3", "ERR@3", "Success@3"):
         text = run_refused(unfair_run, "--plan-pairs", 60, "--measure", measure)
-        assert f"{measure} is no sum over ranks" in text
+        assert f"{measure} is not a sum over ranks" in text
     assert "one of --plan N" in run_refused(unfair_run, "--plan-pairs", 60, "--half-width", 0.1)
     assert "name two or more" in run_refused(unfair_run, "--plan-pairs", 60, "--engines", "bing")
     assert "name two or more" in run_refused(unfair_run, "--plan-pairs", 60, "--engines", "bing", "yahoo")
@@ -759,7 +759,7 @@ def design(unfair_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @check_each(
     "path, value, expected",
     [
-        (["measure"], "nDCG@3", "measure is 'nDCG@3', but nDCG@3 is no sum over ranks"),
+        (["measure"], "nDCG@3", "measure is 'nDCG@3', but nDCG@3 is not a sum over ranks"),
         (["measure"], "P@5", "measure is 'P@5', but P@5 looks deeper"),
         (["measure"], "P(rel=9)@3", "measure is 'P(rel=9)@3', but "),
         (["engines"], ["baidu", "baidu"], "engines is ('baidu', 'baidu')"),
