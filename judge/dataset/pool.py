@@ -232,7 +232,8 @@ def store_dataset(reader: QueryReader, depth: int, source: str, folder: Path | N
     warnings = (*footer.warnings, *missing, *describe_differing_dates(dataset, depth))
     in_order = (_load_results(queries, lines.read(*ranges[query_id])) for query_id in sorted(queries))
     footer = replace(footer, fingerprint=_hash_dataset(queries, in_order), warnings=warnings)
-    lines.append([_dump_line(footer)])
+    # In the file as plain texts, because msgspec encodes no messages.
+    lines.append([_dump_line(replace(footer, warnings=tuple(map(str, warnings))))])
     return _open_lines(lines, queries, footer, "")
 
 

@@ -209,7 +209,7 @@ def test_other_options_are_other_calls_but_another_key_is_none(tmp_path: Path) -
 def test_a_wrapper_that_is_made_to_give_less_is_named(k: int, remarks: list[str], tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     result = wrapped(tmp_path, "Hosted", {"k": k})
-    assert [remark.partition(" that")[0] for remark in result.remarks] == remarks
+    assert [remark.partition(";")[0] for remark in result.remarks] == remarks
 
 
 def test_keys_are_in_no_file_wherever_a_wrapper_takes_them_from(
