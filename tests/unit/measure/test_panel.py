@@ -86,7 +86,7 @@ def test_what_a_rule_decided_is_no_vote() -> None:
 
 def test_one_member_is_no_panel() -> None:
     own = judged("a", [1, 2])
-    assert as_assessor({"a": own}) == ("a", tuple(own), {})
+    assert as_assessor({"a": own}) == ("a", own, {})
     called, voted, members = as_assessor(given_to([1], [1]))
     assert called == "panel(a, b)"
     assert len(voted) == 1
