@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain, count, groupby
+from itertools import count, groupby, pairwise
 from operator import attrgetter
 from typing import Any, Self, overload
 
@@ -25,6 +25,9 @@ from judge.measure.formulas import Bools, Floats, Ints
 from judge.records import Judgment, Ranking, shorten_repr
 from judge.stored_records import ALL_PLACES, StoredRankings, StoredRecords
 
+#: Texts of a column that are Python objects at once.
+_CHUNK = 1 << 13
+
 
 class TextColumn(Sequence[str]):
     """Many short texts in one buffer: as a tuple, they take three times the memory."""
@@ -36,11 +39,8 @@ class TextColumn(Sequence[str]):
     @classmethod
     def of(cls, texts: Iterable[str]) -> Self:
         """Return the column of `texts`."""
-        content, ends = bytearray(), array("q")
-        for text in texts:
-            content += text.encode("utf-8", "surrogatepass")
-            ends.append(len(content))
-        return cls(bytes(content), np.frombuffer(ends, np.int64) if ends else np.zeros(0, np.int64))
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        return cls(b"".join(encoded), np.cumsum([len(text) for text in encoded], dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -50,11 +50,20 @@ class TextColumn(Sequence[str]):
     @overload
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
-        start = self._ends[place - 1] if place else 0
-        return self._content[start : self._ends[place]].decode("utf-8", "surrogatepass")
+        places = range(len(self))[index]
+        if isinstance(places, int):
+            return self._read(places, places + 1)[0]
+        return self._read(places.start, places.stop)[:: places.step]
+
+    def __iter__(self) -> Iterator[str]:
+        for first in range(0, len(self), _CHUNK):
+            yield from self._read(first, first + _CHUNK)
+
+    def _read(self, first: int, last: int) -> list[str]:
+        """Return the texts from `first` to before `last`."""
+        ends = self._ends[max(first - 1, 0) : last].tolist()
+        ranges = pairwise(ends if first else [0, *ends])
+        return [str(self._content[start:end], "utf-8", "surrogatepass") for start, end in ranges]
 
 
 @dataclass(frozen=True)
@@ -216,8 +225,8 @@ class _FlatResults:
         self.queries: defaultdict[str, int] = number_names()
         self.engines: defaultdict[str, int] = number_names()
         self.flag_sets: defaultdict[frozenset[str], int] = number_names()
-        #: The sorted ids of the snippets of each query.
-        self.snippet_ids: list[TextColumn] = []
+        #: The sorted ids of the snippets of each query: their bytes, their lengths, and how many they are.
+        self.ids, self.id_lengths, self.id_counts = bytearray(), array("q"), array("q")
         #: For each ranking: engine, query, length, whether it failed, milliseconds, tokens.
         self.rankings = array("d")
         #: For each result: its pair and its document in the query, its flags, whether it has a text.
@@ -232,7 +241,10 @@ class _FlatResults:
         query, depth = self.queries[query_id], self.depth
         lists = [() if each.error is not None else each.snippets[:depth] for each in rankings]
         ids = sorted({snippet.id for snippets in lists for snippet in snippets})
-        self.snippet_ids.append(TextColumn.of(ids))
+        encoded = [id_.encode("utf-8", "surrogatepass") for id_ in ids]
+        self.ids += b"".join(encoded)
+        self.id_lengths.extend(map(len, encoded))
+        self.id_counts.append(len(ids))
         pairs, numbers = {id_: at for at, id_ in enumerate(ids)}, number_names()
         for ranking, snippets in zip(rankings, lists, strict=True):
             names = documents.get((ranking.engine, query_id), ())[:depth]
@@ -265,7 +277,7 @@ class _FlatResults:
         length = rows[:, 2].astype(np.int64)
         self._check_unique(engines, queries, engine, query)
         in_order = np.argsort(query_order)
-        counts = np.array([len(ids) for ids in self.snippet_ids], np.int64)[in_order]
+        counts = np.array(self.id_counts, np.int64)[in_order]
         starts = np.cumsum(counts) - counts
         width = int(length.max(initial=0))
         shape = len(engines), len(queries)
@@ -301,8 +313,17 @@ class _FlatResults:
             has_text=pad(has_text) > 0,
             flag_sets=tuple(self.flag_sets),
             pair_query=np.repeat(np.arange(len(queries)), counts),
-            snippet_ids=TextColumn.of(chain.from_iterable(self.snippet_ids[at] for at in in_order.tolist())),
+            snippet_ids=self._sort_ids(in_order),
         )
+
+    def _sort_ids(self, order: Ints) -> TextColumn:
+        """Return the ids of the snippets, with the queries in this order."""
+        counts, lengths = (np.array(numbers, np.int64) for numbers in (self.id_counts, self.id_lengths))
+        lasts, ends = np.cumsum(counts), np.append(0, np.cumsum(lengths))
+        ranges = list(zip((lasts - counts)[order].tolist(), lasts[order].tolist(), strict=True))
+        content = b"".join([self.ids[ends[first] : ends[last]] for first, last in ranges])
+        in_order = [lengths[first:last] for first, last in ranges]
+        return TextColumn(content, np.cumsum(np.concatenate([*in_order, np.zeros(0, np.int64)])))
 
     @staticmethod
     def _check_unique(engines: Sequence[str], queries: Sequence[str], engine: Ints, query: Ints) -> None:

@@ -1,0 +1,24 @@
+"""Columns of short texts: they read like tuples."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.measure.columns import TextColumn
+from tests.support.cases import check_each
+
+TEXTS = ("", "a", "茶", "half \ud800", "", "d-1")
+
+
+@check_each("texts", [TEXTS, (), ("x",) * 10_000])
+def test_a_column_reads_like_a_tuple(texts: tuple[str, ...]) -> None:
+    column = TextColumn.of(texts)
+    assert (tuple(column), len(column)) == (texts, len(texts))
+    for part in (slice(None), slice(1, 3), slice(3, 99), slice(2, 2), slice(0, 5, 2)):
+        assert tuple(column[part]) == texts[part]
+    assert [column[place] for place in range(-len(texts), len(texts))] == [*texts, *texts]
+
+
+def test_a_place_outside_is_an_error() -> None:
+    with pytest.raises(IndexError):
+        TextColumn.of(TEXTS)[6]
