@@ -53,7 +53,9 @@ class TextColumn(Sequence[str]):
         places = range(len(self))[index]
         if isinstance(places, int):
             return self._read(places, places + 1)[0]
-        return self._read(places.start, places.stop)[:: places.step]
+        if places.step == 1:
+            return self._read(places.start, places.stop)
+        return [self[place] for place in places]
 
     def __iter__(self) -> Iterator[str]:
         for first in range(0, len(self), _CHUNK):
