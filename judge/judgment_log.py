@@ -22,7 +22,7 @@ from judge.stored_records import StoredRecords
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
 #: Lines that are read together, and the most bytes from the first to the last one of them in the file.
 _PLACES, _LONGEST_RANGE = 1 << 10, 1 << 24
-#: Numbers of places.
+#: Numbers of places, which those of questions and of their judgments are.
 Places = npt.NDArray[np.int64]
 _decode = msgspec.json.Decoder(Judgment).decode
 

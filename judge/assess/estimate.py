@@ -15,10 +15,11 @@ from math import ceil
 import numpy as np
 
 from judge.assess.assessor import Assessor
-from judge.assess.question_plan import Places, QuestionPlan
+from judge.assess.question_plan import QuestionPlan
 from judge.cache import FileCache, cache_folder
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
+from judge.judgment_log import Places
 from judge.models.batch_api import MAX_REQUESTS, BatchModel
 from judge.pricing.prices import Price
 from judge.records import RERANKER, Pool, Prompt, Usage

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
 from judge.assess.assessor import Assessor, Question
 from judge.cache import FileCache
+from judge.judgment_log import Places
 from judge.records import Pair, Pool
 
 #: Bytes of a key; the store has it in hexadecimal digits.
 _KEY_SIZE = 32
 #: Questions that are in memory at once.
 _BLOCK = 1000
-#: Numbers of questions.
-Places = npt.NDArray[np.int64]
 PlacedQuestion = tuple[int, Question]
 
 
