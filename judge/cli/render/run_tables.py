@@ -44,21 +44,16 @@ def list_columns(summary: Summary, counts: Iterable[str], t: Translator) -> Iter
     for name in counts:
         form = ".1%" if name in SHARE_COLUMNS else ""
         yield t(COUNT_COLUMNS[name].en), [format_number(getattr(row, name), form) for row in rows]
-    parts = []
     if any(row.rerank_relevancy for row in rows):
-        parts += [
-            (t("score mean"), "rerank_relevancy.mean", ".4f"),
-            (t("score max"), "rerank_relevancy.max", ".4f"),
-        ]
+        relevancy = [row.rerank_relevancy for row in rows]
+        yield t("score mean"), [format_number(each.mean if each else None) for each in relevancy]
+        yield t("score max"), [format_number(each.max if each else None) for each in relevancy]
     if any(row.latency_ms for row in rows):
-        parts += [
-            (t("ms median"), "latency_ms.median", ",.0f"),
-            (t("ms p95"), "latency_ms.p95", ",.0f"),
-            (t("tokens"), "tokens.mean", ",.0f"),
-        ]
-    for title, path, form in parts:
-        field, _, part = path.partition(".")
-        yield title, [format_number(getattr(getattr(row, field), part, None), form) for row in rows]
+        times = [row.latency_ms for row in rows]
+        tokens = [row.tokens for row in rows]
+        yield t("ms median"), [format_number(each.median if each else None, ",.0f") for each in times]
+        yield t("ms p95"), [format_number(each.p95 if each else None, ",.0f") for each in times]
+        yield t("tokens"), [format_number(each.mean if each else None, ",.0f") for each in tokens]
 
 
 def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool = True) -> None:
