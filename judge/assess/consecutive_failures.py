@@ -33,7 +33,7 @@ class ConsecutiveFailures:
         if self._failed >= MAX_CONSECUTIVE_FAILURES:
             return RunIncomplete(
                 "{count} requests in a row failed with {error!r} at {endpoint}, the last one: {detail}; check"
-                " the server, then run the same command again: what was judged is kept",
+                " the server, then run the same command again; all judgments are saved",
                 count=MAX_CONSECUTIVE_FAILURES,
                 error=answer.error,
                 endpoint=self._model.endpoint,

@@ -359,8 +359,8 @@ class _PoolRun:
         if asyncio.get_running_loop().time() - self.last_progress_at > max_wait:
             raise RunIncomplete(
                 "the remaining pairs are leased by another process, which made no progress for {seconds:g}"
-                " s; wait for it, or end whatever else uses {store}, then run the same command again: what"
-                " was judged is kept",
+                " s; wait for it, or end whatever else uses {store}, then run the same command again; all"
+                " judgments are saved",
                 seconds=max_wait,
                 store=self.window.store.path,
             )
