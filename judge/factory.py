@@ -30,11 +30,7 @@ from judge.config.loader import did_you_mean, read_table_rows
 from judge.config.run import Config
 from judge.dataset.expected import label_expected
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels
-from judge.dataset.pool import (
-    PooledDataset,
-    load_pooled,
-    store_dataset,
-)
+from judge.dataset.pool import PooledDataset, load_pooled, store_dataset
 from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS
 from judge.errors import InputError, SetupError
@@ -77,7 +73,8 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
 
     Raises InputError when the dataset is invalid.
     """
-    reader, source = _open_reader(config, rows), _name_source(config)
+    reader = _open_reader(config, rows)
+    source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
     paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
     if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
         return store_dataset(reader, config.depth, source, None)
@@ -108,10 +105,6 @@ def _dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
 def load_dataset(config: Config, rows: DatasetRows) -> Dataset:
     """Return the dataset of `rows` in memory; raise InputError when it is invalid."""
     return _open_reader(config, rows).collect()
-
-
-def _name_source(config: Config) -> str:
-    return Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
 
 
 def _open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
