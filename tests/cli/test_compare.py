@@ -363,6 +363,15 @@ def test_every_finished_repeat_has_a_line_also_from_the_store(tmp_path: Path) ->
         assert list_repeat_lines(again.stderr) == expected
 
 
+def run_three_repeats(
+    data: Path, server: LoopbackServer, *options: object
+) -> subprocess.CompletedProcess[str]:
+    """Judge `data` three times, one request after the other, in a new run beside it."""
+    words = make_words(data, server)
+    out = data.parent / "runs" / "x"
+    return command(*words, "--repeats", 3, "--out", out, "--concurrency", 1, *options)
+
+
 def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) -> None:
     def reject_one_repeat(request: ChatRequest) -> Reply:
         if request.attempt == 2 and "text 0.0.1 " in request.prompt:
@@ -371,16 +380,7 @@ def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) 
 
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 4))
     with LoopbackServer(reject_one_repeat) as server:
-        words = (
-            *make_words(data, server),
-            "--repeats",
-            3,
-            "--out",
-            tmp_path / "runs" / "x",
-            "--concurrency",
-            1,
-        )
-        result = command(*words, "--attempts", 1)
+        result = run_three_repeats(data, server, "--attempts", 1)
     assert result.returncode == 3
     assert list_repeat_lines(result.stderr) == [
         "repeat 1 of 3: 4 pairs judged; 50.0% of the judged are relevant",
@@ -393,16 +393,7 @@ def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) 
 def test_an_unfinished_repeat_has_no_line(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 4))
     with LoopbackServer(reply_with_grade) as server:
-        words = (
-            *make_words(data, server),
-            "--repeats",
-            3,
-            "--out",
-            tmp_path / "runs" / "x",
-            "--concurrency",
-            1,
-        )
-        result = command(*words, "--max-calls", 7)
+        result = run_three_repeats(data, server, "--max-calls", 7)
     assert result.returncode == 3
     assert [line[:13] for line in list_repeat_lines(result.stderr)] == ["repeat 1 of 3"]
 
