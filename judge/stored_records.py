@@ -81,25 +81,27 @@ ALL_PLACES: Container[int] = range(maxsize)
 class StoredRankings(StoredRecords[Ranking, Any]):
     """The rankings of a dataset, `length` in all, which are stored query by query."""
 
-    def __init__(self, read_results: ReadResults, length: int, columns: object = None) -> None:
+    def __init__(self, read_query_results: ReadResults, length: int, columns: object = None) -> None:
         super().__init__(
-            lambda: (ranking for each in read_results(ALL_PLACES) for ranking in each.rankings),
+            lambda: (ranking for each in read_query_results(ALL_PLACES) for ranking in each.rankings),
             length,
             columns,
         )
-        self.read_results = read_results
+        self.read_query_results = read_query_results
 
 
 class StoredDocuments(Documents):
     """The documents of all queries, which are read when they are used first."""
 
-    def __init__(self, read_results: ReadResults) -> None:
-        self._read_results = read_results
+    def __init__(self, read_query_results: ReadResults) -> None:
+        self._read_query_results = read_query_results
 
     @cached_property
     def _names(self) -> Documents:
         return {
-            key: names for each in self._read_results(ALL_PLACES) for key, names in each.documents.items()
+            key: names
+            for each in self._read_query_results(ALL_PLACES)
+            for key, names in each.documents.items()
         }
 
     def __getitem__(self, key: tuple[str, str]) -> tuple[str, ...]:

@@ -393,10 +393,12 @@ def group_rankings(dataset: Dataset) -> dict[str, list[Ranking]]:
     return by_query
 
 
-def read_results(dataset: Dataset, pool: Pool, places: Container[int] = ALL_PLACES) -> Iterator[QueryResults]:
+def read_query_results(
+    dataset: Dataset, pool: Pool, places: Container[int] = ALL_PLACES
+) -> Iterator[QueryResults]:
     """Yield the results of the queries at `places`, in the order of the queries."""
     if isinstance(dataset.rankings, StoredRankings):
-        yield from dataset.rankings.read_results(places)
+        yield from dataset.rankings.read_query_results(places)
         return
     for place, (query_id, rankings) in enumerate(group_rankings(dataset).items()):
         if place in places:

@@ -187,7 +187,7 @@ def tabulate_results(
     if isinstance(rankings, StoredRankings):
         columns: ResultColumns | None = rankings.columns
         if columns is None or columns.depth != depth:
-            parts = ((each.rankings, each.documents) for each in rankings.read_results(ALL_PLACES))
+            parts = ((each.rankings, each.documents) for each in rankings.read_query_results(ALL_PLACES))
             columns = rankings.columns = tabulate_queries(parts, depth)
         return columns
     in_order = sorted(rankings, key=attrgetter("query_id", "engine"))

@@ -15,7 +15,7 @@ from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
 from judge.dataset.expected import list_unreturned
-from judge.dataset.pool import read_results
+from judge.dataset.pool import read_query_results
 from judge.dataset.textfile import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import file_name
@@ -83,8 +83,8 @@ def write_tables(folder: RunFolder, result: RunResult) -> Iterator[Path]:
             engine: stack.enter_context(SpooledTemporaryFile(_CHUNK, dir=str(folder.path)))
             for engine in names
         }
-        for results in read_results(data, pool):
-            for (engine, query_id), documents in results.documents.items():
+        for each in read_query_results(data, pool):
+            for (engine, query_id), documents in each.documents.items():
                 files[engine].write("".join(_format_trec_list(engine, query_id, documents)).encode())
         for engine, file in files.items():
             file.seek(0)
@@ -186,7 +186,7 @@ def format_qrels(
     """
     read_judgments = group_by_query(judgments)
     texts: dict[str, str] = {}
-    for each in read_results(data, pool):
+    for each in read_query_results(data, pool):
         query_id = each.query.id
         best = dict.fromkeys((unreturned or {}).get(query_id, ()), 1)
         grades: dict[str, list[int]] = {}

@@ -181,7 +181,7 @@ def _load_dataset(
 
     columns = tabulate_queries(load_rankings(), summary.depth)
 
-    def read_results(places: Container[int]) -> Iterator[QueryResults]:
+    def read_query_results(places: Container[int]) -> Iterator[QueryResults]:
         if in_memory:
             return (results for place, results in enumerate(in_order) if place in places)
         return map(load_results, read_entries(folder.path / "results.json", places))
@@ -189,14 +189,14 @@ def _load_dataset(
     def read_pairs() -> Iterator[Pair]:
         return (
             pair
-            for each in read_results(ALL_PLACES)
+            for each in read_query_results(ALL_PLACES)
             for pair in _list_pairs(data, each.rankings, each.documents)
         )
 
-    rankings = StoredRankings(read_results, sum(lengths), columns)
+    rankings = StoredRankings(read_query_results, sum(lengths), columns)
     data = Dataset(queries, rankings, columns.engines, summary.remarks, summary.dates)
     pairs = StoredRecords(read_pairs, len(columns.snippet_ids), columns)
-    documents = StoredDocuments(read_results)
+    documents = StoredDocuments(read_query_results)
     pool = Pool(summary.depth, summary.results, tuple(pairs) if in_memory else pairs, documents)
     return data, pool, columns
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from judge.analysis.summary import SCHEMA_VERSION, DimensionResult, QueryValues, Summary
-from judge.dataset.pool import read_results as read_rankings
+from judge.dataset.pool import read_query_results
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError
 from judge.filesystem import open_text
@@ -282,7 +282,7 @@ def query_entries(
         for note in dimension.summary.notes:
             if note.engine is not None:
                 notes.setdefault((note.engine, note.query_id), {})[name] = note.text
-    for results in read_rankings(data, pool, places):
+    for results in read_query_results(data, pool, places):
         query, judgments = results.query, read_judgments(results.query.id)
         yield QueryEntry(
             query_id=query.id,
