@@ -64,13 +64,17 @@ def _load_judgment(line: bytes) -> Judgment:
 class JudgmentLog(StoredRecords[Judgment, None]):
     """Judgments in a temporary file in `folder`, each at one of `places`; iteration is in this order.
 
-    `graded` counts those with a grade. The file is removed with the log, or with the process.
+    `graded` counts those with a grade. They are written in blocks: each method, except `add` of few ones,
+    raises StoreError when the disk takes none. The file is removed with the log, or with the process.
     """
 
     def __init__(self, places: int, folder: Path) -> None:
         super().__init__(self._load_all, 0)
         self.graded = 0
         self._lines = TemporaryLines(folder)
+        #: The judgments that are not written yet, and their places.
+        self._waiting: list[Judgment] = []
+        self._waiting_places: list[int] = []
         self._starts = np.zeros(places, np.int64)
         #: The length of the line of each place, 0 without a judgment.
         self._sizes = np.zeros(places, np.int32)
@@ -80,49 +84,64 @@ class JudgmentLog(StoredRecords[Judgment, None]):
         self._query_numbers: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return int(np.count_nonzero(self._sizes))
+        return len(self._list_places())
 
-    def add(self, places: Sequence[int], judgments: Sequence[Judgment]) -> None:
-        """Add the judgments at `places`, which have none; raise StoreError when the disk takes none."""
+    def add(self, places: Iterable[int], judgments: Sequence[Judgment]) -> None:
+        """Add the judgments at `places`, which have none."""
+        self._waiting += judgments
+        self._waiting_places += places
+        self.graded += sum(judgment.grade is not None for judgment in judgments)
+        if len(self._waiting) >= _PLACES:
+            self._write()
+
+    def _write(self) -> None:
+        places, judgments = self._waiting_places, self._waiting
         lines = [line.encode() for line in dump_judgments(judgments)]
         sizes = np.array(list(map(len, lines)), np.int64)
         ends = self._lines.size + np.cumsum(sizes)
         self._lines.append(lines)
         self._starts[places], self._sizes[places] = ends - sizes, sizes
-        self._has_grade[places] = has_grade = [judgment.grade is not None for judgment in judgments]
+        self._has_grade[places] = [judgment.grade is not None for judgment in judgments]
         numbers = self._query_numbers
         self._query[places] = [numbers.setdefault(each.query_id, len(numbers)) for each in judgments]
-        self.graded += sum(has_grade)
+        judgments.clear()
+        places.clear()
+
+    def _list_places(self) -> Places:
+        """Return the places with a judgment, after all are written."""
+        if self._waiting:
+            self._write()
+        return np.flatnonzero(self._sizes)
 
     def find_open_places(self) -> Places:
         """Return the places without a judgment."""
-        return np.flatnonzero(self._sizes == 0)
+        return np.delete(np.arange(len(self._sizes)), self._list_places())
 
     def read_lines(self) -> Iterator[bytes]:
         """Yield the lines of all judgments in blocks, as judgments.jsonl has them."""
-        return self._read_blocks(np.flatnonzero(self._sizes))
+        return self._read_blocks(self._list_places())
 
     def read_failures(self) -> Iterator[Judgment]:
         """Yield the judgments without a grade."""
-        return self._load(np.flatnonzero((self._sizes > 0) & ~self._has_grade))
+        places = self._list_places()
+        return self._load(places[~self._has_grade[places]])
 
     def read_query(self, query_id: str) -> list[Judgment]:
         """Return the judgments of a query; call it when all judgments are there."""
-        number = self._query_numbers.get(query_id)
-        if number is None:
-            return []
         order, starts = self._by_query
-        return list(self._load(order[starts[number] : starts[number + 1]]))
+        number = self._query_numbers.get(query_id)
+        return [] if number is None else list(self._load(order[starts[number] : starts[number + 1]]))
 
     @cached_property
     def _by_query(self) -> tuple[Places, list[int]]:
         """The places by the numbers of their queries, and where those of each query begin."""
-        order = np.argsort(self._query, kind="stable")
+        places = self._list_places()
+        order = places[np.argsort(self._query[places], kind="stable")]
         starts = np.searchsorted(self._query[order], np.arange(len(self._query_numbers) + 1))
         return order, starts.tolist()
 
     def _load_all(self) -> Iterator[Judgment]:
-        return self._load(np.flatnonzero(self._sizes))
+        return self._load(self._list_places())
 
     def _load(self, places: Places) -> Iterator[Judgment]:
         # JSON escapes every line end inside a judgment.
