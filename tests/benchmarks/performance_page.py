@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judge.report.charts.svg import make_tag
-from tests.benchmarks.clients import PROBE, RUN, RUN_KNOWN
-from tests.benchmarks.figures import CellFigures, Results
+from tests.benchmarks.clients import PROBE, RUN, RUN_KNOWN, SDKS
+from tests.benchmarks.figures import Cell, CellFigures, Results
 
 #: The lines of a page between which its figures are.
 FIRST, LAST = "<!-- figures -->\n", "<!-- /figures -->\n"
@@ -45,12 +45,12 @@ TEXTS = {
         "of the machine was {load_before} before the run and {load_after} after it. "
         "Figures are medians of {rounds} rounds; the other tools ran once.",
         busy="Other programs were running on the machine. The figures of efficiency and time are rough.",
-        cell="{pairs} pairs, {concurrency} calls at once, {ms} ms an answer",
-        columns=("Client", "Efficiency", "CPU ms a pair", "CPU ms a pair, whole process", "Calls a pair",
-                 "Tokens a pair", "Peak memory, MiB", "Import, CPU s"),
+        cell="{pairs:,} pairs, {concurrency} calls at once, {ms} ms per answer",
+        columns=("Client", "Efficiency", "CPU ms per pair", "CPU ms per pair, whole process",
+                 "Calls per pair", "Tokens per pair", "Peak memory, MiB", "Import, CPU s"),
         title="Efficiency and CPU time of judge and other clients",
-        share="Efficiency at {name}",
-        cpu="CPU ms a pair at {name}",
+        share="Efficiency: {cell}",
+        cpu="CPU ms per pair: {cell}",
         absent="No figures: {name} ({reason}).",
         versions="Versions: {versions}.",
         names={},
@@ -60,17 +60,24 @@ TEXTS = {
         "运行前的平均负载为 {load_before}，运行后为 {load_after}。"
         "数值为 {rounds} 轮的中位数，其他工具只运行一轮。",
         busy="测量时机器上有其他程序在运行，效率和时间的数值只是粗略值。",
-        cell="{pairs} 个查询-摘要对，并发调用 {concurrency} 个，每个答复 {ms} 毫秒",
+        cell="{pairs:,} 个查询-摘要对，并发调用 {concurrency} 个，每个答复 {ms} 毫秒",
         columns=("客户端", "效率", "每对 CPU 毫秒", "每对 CPU 毫秒（整个进程）", "每对调用数",
                  "每对 token 数", "内存峰值（MiB）", "导入（CPU 秒）"),
         title="judge 与其他客户端的效率和 CPU 时间",
-        share="{name} 时的效率",
-        cpu="{name} 时每对的 CPU 毫秒",
+        share="效率：{cell}",
+        cpu="每对 CPU 毫秒：{cell}",
         absent="无数值：{name}（{reason}）。",
         versions="版本：{versions}。",
-        names={PROBE: "带日志文件的 aiohttp 循环", RUN_KNOWN: "judge（已知服务器）"},
+        names={PROBE: "带日志文件的 aiohttp 循环", SDKS[1]: "基于 aiohttp 的 AsyncOpenAI",
+               RUN_KNOWN: "judge（已知服务器）"},
     ),
 }  # fmt: skip
+
+
+def render_heading(cell: Cell, texts: Texts) -> str:
+    """Return what distinguishes a cell from the others."""
+    ms = f"{cell.latency * 1000:g}"
+    return texts.cell.format(pairs=cell.pairs, concurrency=cell.concurrency, ms=ms)
 
 
 def render_table(cell: CellFigures, texts: Texts) -> str:
@@ -96,11 +103,7 @@ def render_figures(results: Results, language: str) -> str:
     if machine.load_before >= 1:
         parts.append(texts.busy + "\n")
     for each in results.cells:
-        cell = each.cell
-        heading = texts.cell.format(
-            pairs=cell.pairs, concurrency=cell.concurrency, ms=f"{cell.latency * 1000:g}"
-        )
-        parts += [f"### {heading}\n", render_table(each, texts)]
+        parts += [f"### {render_heading(each.cell, texts)}\n", render_table(each, texts)]
     parts += [texts.absent.format(name=name, reason=reason) + "\n" for name, reason in results.absent.items()]
     versions = ", ".join(
         f"{name} {version}" if "==" not in version else version for name, version in results.versions.items()
@@ -112,9 +115,10 @@ def render_figures(results: Results, language: str) -> str:
 def render_chart(results: Results, language: str) -> str:
     """Return an SVG: bars of the efficiency in each cell, and of the CPU time in the first."""
     texts = TEXTS[language]
-    panels = [(texts.share.format(name=each.cell.name), each, "eff", "{:.3f}") for each in results.cells]
     first = results.cells[0]
-    panels.append((texts.cpu.format(name=first.cell.name), first, "cpu_ms", "{:.2f}"))
+    kinds = [(texts.share, each, "eff", "{:.3f}") for each in results.cells]
+    kinds.append((texts.cpu, first, "cpu_ms", "{:.2f}"))
+    panels = [(text.format(cell=render_heading(each.cell, texts)), each, *form) for text, each, *form in kinds]
     elements: list[str] = []
     top = 16
     for heading, cell, name, form in panels:
