@@ -26,7 +26,7 @@ class Cell:
 
     @property
     def ideal(self) -> float:
-        """The seconds of a client without costs that makes one call a pair."""
+        """The seconds of a client without overhead that makes one call per pair."""
         return math.ceil(self.pairs / self.concurrency) * self.latency
 
     @property

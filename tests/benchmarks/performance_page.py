@@ -115,10 +115,12 @@ def render_figures(results: Results, language: str) -> str:
 def render_chart(results: Results, language: str) -> str:
     """Return an SVG: bars of the efficiency in each cell, and of the CPU time in the first."""
     texts = TEXTS[language]
-    first = results.cells[0]
-    kinds = [(texts.share, each, "eff", "{:.3f}") for each in results.cells]
-    kinds.append((texts.cpu, first, "cpu_ms", "{:.2f}"))
-    panels = [(text.format(cell=render_heading(each.cell, texts)), each, *form) for text, each, *form in kinds]
+    parts = [(texts.share, each, "eff", "{:.3f}") for each in results.cells]
+    parts.append((texts.cpu, results.cells[0], "cpu_ms", "{:.2f}"))
+    panels = [
+        (text.format(cell=render_heading(each.cell, texts)), each, name, form)
+        for text, each, name, form in parts
+    ]
     elements: list[str] = []
     top = 16
     for heading, cell, name, form in panels:

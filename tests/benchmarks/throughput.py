@@ -1,4 +1,4 @@
-"""How close judge comes to the ideal rate and what a pair costs, beside loops that do less and other tools.
+"""How close judge comes to the ideal rate and what a pair costs, beside simple request loops and other tools.
 
     python -m tests.benchmarks.throughput [--pairs 1000] [--rounds 3] [--cells 64x50,256x500] [--peers all]
         [--json FILE] [--docs] [--check FILE] [NAME…]
