@@ -95,26 +95,27 @@ def run(
             )
         judging = combine_results(judgings)
         price = common_price(client.limits.price for _, client in clients)
-        cost = make_run_cost(judging.cost, price)
-        spec = RunSpec("", config.grading, config.repeats, measures, cost, selftests)
-        loaded = _make_run(
+        spec = RunSpec(
+            "", config.grading, config.repeats, measures, make_run_cost(judging.cost, price), selftests
+        )
+        judged = _make_run(
             config, pooled, selection, labels, dict(zip(assessors, judgings, strict=True)), spec
         )
-        loaded = _store_judgments(loaded, store_file.parent)
-        export.write_judgments(folder, loaded)
+        judged = _store_judgments(judged, store_file.parent)
+        export.write_judgments(folder, judged)
         client = None if judging.stopped else clients[0][1]
-        loaded, asker = _measure_dimensions(config, options, loaded, client, store_file, listener)
-        loaded = replace(loaded, dimensions={**_load_other_dimensions(folder, loaded), **loaded.dimensions})
-        cost = make_run_cost(add_costs([judging.cost, *(asker.costs if asker else ())]), price)
-        added = (each.summary.cost for each in loaded.dimensions.values())
-        loaded = replace(loaded, spec=replace(loaded.spec, cost=combine_costs(cost, filter(None, added))))
+        measured, asker = _measure_dimensions(config, options, judged, client, store_file, listener)
+        dimensions = {**_load_other_dimensions(folder, measured), **measured.dimensions}
+        own_cost = make_run_cost(add_costs([judging.cost, *(asker.costs if asker else ())]), price)
+        cost = combine_costs(own_cost, filter(None, (each.summary.cost for each in dimensions.values())))
+        complete = replace(measured, dimensions=dimensions, spec=replace(measured.spec, cost=cost))
         cache = FileCache(cache_folder(store_file))
-        result = _measure_with_cache(folder, loaded, cache)
+        result = _measure_with_cache(folder, complete, cache)
         export_run(folder, result, cache)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
     return replace(
         result,
-        warnings=(*loaded.data.warnings, *judging.warnings, *warnings),
+        warnings=(*complete.data.warnings, *judging.warnings, *warnings),
         calls_made=clients[0][1].spend_limit.calls,
         incomplete=incomplete,
     )

@@ -28,12 +28,15 @@ from judge.messages import Message
 from judge.models import Model
 from judge.records import ANSWERED, LOST, Call, Completion, Prompt
 
-#: Seconds for which connections to a server are tried that has not answered in this run: it may just be
-#: starting; fewer where waiting does not help.
-_MAX_STARTUP, _MAX_LASTING = 20.0, 0.5
-#: Timeouts, HTML pages and broken connections, the last over so many seconds, after which a run stops at a
-#: server that has not answered.
-_MAX_TIMEOUTS, _MAX_PAGES, _MAX_BROKEN, _BROKEN_SECONDS = 3, 3, 5, 10.0
+#: Seconds for which connections are tried to a server that has not answered in this run: it may just be
+#: starting.
+_MAX_STARTUP = 20.0
+#: The same where waiting does not help, as with an unknown host.
+_MAX_LASTING = 0.5
+#: Timeouts and HTML pages after which a run stops at a server that has not answered.
+_MAX_TIMEOUTS, _MAX_PAGES = 3, 3
+#: Broken connections after which it stops, when they take so many seconds.
+_MAX_BROKEN, _BROKEN_SECONDS = 5, 10.0
 #: Waits for Retry-After of more seconds are reported at the end of a run.
 _LONG_WAIT = 60.0
 #: What may be wrong where connections to an http:// address are closed.
@@ -163,14 +166,15 @@ class ModelClient:
         return await self._with_retries(prompt, permit)
 
     async def _with_retries(self, prompt: Prompt, permit: PairPermit) -> Completion:
-        # The policy is built after the first attempt, because it costs as much CPU time as a request.
+        # Most requests need no policy, and to build one costs as much CPU time as a request. So the first
+        # attempt is made without it, and its error is that of the policy's first attempt.
         try:
             return await self._with_negotiation(prompt, permit)
         except RetryableError as error:
             first = error
         async for attempt in retry_policy(self.limits, permit.sleep, self._retry_budget.withdraw):
             with attempt:
-                if attempt.retry_state.attempt_number == 1:  # it was made above
+                if attempt.retry_state.attempt_number == 1:
                     raise first
                 return await self._with_negotiation(prompt, permit)
         raise first
@@ -233,7 +237,7 @@ class ModelClient:
         max_wait, outage = self.limits.max_wait, self.limiter.outage_seconds()
         wait = error.retry_after or 0.0
         endpoint = self.model.endpoint
-        reason = None if self._has_response else self._startup_errors.reason_to_stop(error, outage)
+        reason = None if self._has_response else self._startup_errors.count(error, outage)
         if reason is None and wait > max_wait:
             reason = Message(
                 "{endpoint} asks to wait {wait} ({error}), longer than --max-wait; wait for that time",
@@ -272,14 +276,14 @@ class ModelClient:
 
 
 class _StartupErrors:
-    """The errors of a server that has not answered yet, and whether they are reason enough to stop."""
+    """Counts the errors of a server that has not answered yet, and says when they are reason to stop."""
 
     def __init__(self, endpoint: str, limits: Limits) -> None:
         self._endpoint = endpoint
         self._limits = limits
         self._timeouts = self._pages = self._others = 0
 
-    def reason_to_stop(self, error: RetryableError, outage: float) -> str | None:
+    def count(self, error: RetryableError, outage: float) -> str | None:
         """Count `error` and return why the run should stop, None where it should go on.
 
         `outage` is the number of seconds since the first error.
