@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -236,9 +236,8 @@ _DEMAND = _Subject(
     r"\b(?:please|kindly|must|has to|have to|shall|always|only|regardless|no matter|unless|otherwise|whatever|treat|assign|choose|set the"
     r"|consistent|policy|penali[sz]ed|permissible|acceptable|accordingly|without reading|confirm(?:ed)?|asks? you|skip|overlook|amendment)\b",
 )
-# Blanks for all of ASCII but the letters.
-_LETTERS = "".join(char if char.islower() else " " for char in map(chr, range(128)))
-_LATIN = re.compile("[a-z]+")
+# Blanks for all bytes but the letters a-z.
+_LETTERS = bytes(byte if byte in b"abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 _MAX_CHARS = 8000
 # Invisible characters that encode ASCII.
@@ -316,9 +315,7 @@ def _fold_run(run: str) -> str:
 def _find_triggered(visible: str, raw_text: str) -> set[str]:
     """Return the names of all patterns that can match, and perhaps of others."""
     words, marks = _group_triggers()
-    matches: Iterable[str] = (
-        visible.translate(_LETTERS).split() if visible.isascii() else _LATIN.findall(visible)
-    )
+    matches = visible.encode("ascii", "replace").translate(_LETTERS).split()
     names = {name for word in words.keys() & matches for name in words[word]}
     names.update(name for name, mark, raw in marks if mark in (raw_text if raw else visible))
     if not visible.isascii():
@@ -327,12 +324,12 @@ def _find_triggered(visible: str, raw_text: str) -> set[str]:
 
 
 @cache
-def _group_triggers() -> tuple[dict[str, list[str]], list[tuple[str, str, bool]]]:
+def _group_triggers() -> tuple[dict[bytes, list[str]], list[tuple[str, str, bool]]]:
     """Return the names of the patterns by word, and each name with a mark and whether it is raw."""
-    words: dict[str, list[str]] = {}
+    words: dict[bytes, list[str]] = {}
     for name, pattern in _INJECTION_PATTERNS.items():
         for word in pattern.words:
-            words.setdefault(word, []).append(name)
+            words.setdefault(word.encode(), []).append(name)
     marks = [(name, mark, each.raw) for name, each in _INJECTION_PATTERNS.items() for mark in each.marks]
     return words, marks
 
