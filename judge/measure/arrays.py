@@ -75,8 +75,8 @@ class RankedLists:
         best: Ints = self.best[topics, self.document]
         return best
 
-    def select_topics(self, chosen: Bools | Ints) -> RankedLists:
-        """Return the lists of some topics; `chosen` holds indexes, or marks them."""
+    def select_topics(self, chosen: Bools | Ints | slice) -> RankedLists:
+        """Return the lists of some topics; `chosen` holds indexes, or marks them, or is a range."""
         return RankedLists(
             self.depth,
             self.grade[:, chosen],
@@ -121,9 +121,10 @@ class RankedLists:
 
 def find_best_grades(grade: Ints, document: Ints, documents: int) -> Ints:
     """Return the (topics, documents) best grades in lists of (engines, topics, ranks)."""
-    best = np.full((grade.shape[1], documents), NO_GRADE)
-    topic = np.broadcast_to(np.arange(grade.shape[1])[None, :, None], grade.shape)
-    np.maximum.at(best, (topic, document), grade)
+    best = np.full((grade.shape[1], documents), NO_GRADE, grade.dtype)
+    topics = np.arange(grade.shape[1])[:, None]
+    for of_engine, grades in zip(document, grade, strict=True):  # one by one takes less memory
+        np.maximum.at(best, (topics, of_engine), grades)
     return best
 
 
@@ -203,7 +204,7 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
         np.repeat(numbers, times, axis=1) for numbers in (_find_origins(document), document, snippet)
     )
     # Past the end of a list the snippet has the index -1, which is the row added here.
-    judged = np.append(grades, np.full((1, times), NO_GRADE), axis=0)
+    judged = np.append(grades, np.full((1, times), NO_GRADE, grades.dtype), axis=0)
     missing = np.full_like(judged, -1)
     unjudged = grades == NO_GRADE
     missing[:-1][unjudged] = np.arange(np.count_nonzero(unjudged))
@@ -220,7 +221,7 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
 
 def _widen(numbers: Ints, width: int) -> Ints:
     """Return (engines, queries, ranks) with `width` ranks, filled with -1."""
-    wide = np.full((*numbers.shape[:2], width), -1)
+    wide = np.full((*numbers.shape[:2], width), -1, numbers.dtype)
     wide[..., : numbers.shape[-1]] = numbers
     return wide
 
@@ -242,7 +243,7 @@ def _collect_grades(
     """Return the repeats and the (pairs, repeats) grades; a failed judgment beside a grade does not count."""
     rows = judgments.rows
     repeats = list_distinct(rows["repeat"]) if rows.size else np.zeros(1, np.int64)
-    grades = np.full((len(results.snippet_ids), len(repeats)), NO_GRADE)
+    grades = np.full((len(results.snippet_ids), len(repeats)), NO_GRADE, np.int32)
     graded = rows[rows["is_graded"] & (rows["pair"] >= 0)]
     place = graded["pair"], np.searchsorted(repeats, graded["repeat"])
     grades[place] = graded["grade"]
@@ -294,10 +295,13 @@ def _measure_coverage(results: ResultColumns, lists: RankedLists, times: int) ->
 def _count_documents(lists: RankedLists, times: int) -> tuple[Ints, Ints]:
     """Return the numbers of pooled documents (queries,) and of unique ones (engines, queries)."""
     first, document = lists.first[:, ::times], lists.document[:, ::times]
-    engine, query, rank = np.nonzero(first)
-    cell = query, document[engine, query, rank]
+    queries = np.arange(first.shape[1])[:, None]
     engines = np.zeros((first.shape[1], lists.best.shape[-1]), np.int64)
-    np.add.at(engines, cell, 1)
-    unique = np.zeros(first.shape[:2], np.int64)
-    np.add.at(unique, (engine, query), engines[cell] == 1)
-    return (engines > 0).sum(-1), unique
+    for is_first, of_engine in zip(first, document, strict=True):  # one by one takes less memory
+        query, rank = np.nonzero(is_first)
+        engines[query, of_engine[query, rank]] += 1
+    unique = [
+        (is_first & (engines[queries, of_engine] == 1)).sum(-1)
+        for is_first, of_engine in zip(first, document, strict=True)
+    ]
+    return (engines > 0).sum(-1), np.array(unique, np.int64).reshape(first.shape[:2])

@@ -290,12 +290,12 @@ class _FlatResults:
             return array
 
         def pad(values: Sequence[int], offsets: Ints | None = None) -> Ints:
-            lists = np.full((len(length), width), -1)
-            flat = np.array(values, np.int64)
+            lists = np.full((len(length), width), -1, np.int32)
+            flat = np.array(values, np.int32)
             lists[np.arange(width) < length[:, None]] = (
                 flat if offsets is None else flat + np.repeat(offsets, length)
             )
-            padded = np.full((*shape, width), -1)
+            padded = np.full((*shape, width), -1, np.int32)
             padded[engine, query] = lists
             return padded
 
