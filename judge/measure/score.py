@@ -116,9 +116,9 @@ class Scores:
         averaged. NaN where an engine has no `low` and `high`. On queries with many unjudged snippets, and
         where only unjudged snippets can make the measure defined, the bounds can be too wide.
         """
-        _, low, high = self.average_repeats()
-        lowest = low[a, :, measure] - high[b, :, measure]
-        highest = high[a, :, measure] - low[b, :, measure]
+        chosen = self.select_measures([self.measures[measure]])
+        _, low, high = (each[..., 0] for each in chosen.average_repeats())
+        lowest, highest = low[a] - high[b], high[a] - low[b]
         incomplete = self.incomplete
         if incomplete is not None:
             engines = np.array([incomplete.engines.index(engine) for engine in self.engines], np.int64)
