@@ -136,17 +136,19 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
 
 
 def round_to_grid(values: Floats, axis: int) -> Floats:
-    """Return `values` rounded to multiples of a power of two, so that sums along `axis` are exact.
+    """Return `values`, rounded in place to multiples of a power of two, so that sums along `axis` are exact.
 
     Then neither the order of addition nor the shape of a matrix product changes a digit. With 10,000
     values the rounding error is below 1e-12 of the largest value.
     """
-    _, exponent = np.frexp(np.abs(values).max(axis, keepdims=True, initial=0.0))
+    ends = values.max(axis, keepdims=True, initial=0.0), values.min(axis, keepdims=True, initial=0.0)
+    _, exponent = np.frexp(np.maximum(ends[0], -ends[1]))
     # Within this limit the power of two and its reciprocal are exact.
     scale = np.ldexp(1.0, np.minimum(53 - values.shape[axis].bit_length() - exponent, 1022))
-    rounded: Floats = np.rint(values * scale)
-    rounded /= scale
-    return rounded
+    values *= scale
+    np.rint(values, out=values)
+    values /= scale
+    return values
 
 
 def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, level: float) -> Floats:
