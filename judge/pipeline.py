@@ -1,7 +1,7 @@
-"""A run on one page: read, pool, assess, analyse, export. Data goes one way.
+"""The steps of a run, in order: read, open, select, assess, dimensions, measure, export, check.
 
 dataset ─► rankings ─► pool of pairs ─► judgments ─► scores, comparisons, stability ─► files, report
-                                      │ assessing and questions of dimensions cost money
+                                      │ assessing and the questions of dimensions cost money
 """
 
 from __future__ import annotations
