@@ -409,5 +409,5 @@ def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
             measure=measure,
             count=count,
             queries=summary.queries,
-            why=t("no result to look at") if no_result else t("no relevant snippet in the pool"),
+            why=t("no result in the list") if no_result else t("no relevant snippet in the pool"),
         )

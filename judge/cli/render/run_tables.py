@@ -71,7 +71,7 @@ def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool
         )
         return
     console.print(Text(t("results: {file}", file=folder / "results.json")))
-    console.print(Text(t("to look at: {file}", file=folder / "report.html")))
+    console.print(Text(t("report: {file}", file=folder / "report.html")))
 
 
 def has_grades(result: RunResult) -> bool:
