@@ -46,7 +46,7 @@ _SLOW = 5.0
 
 
 class CallLog(Protocol):
-    """Records the calls of one pair."""
+    """Records the calls of one pair, and waits for it between two of them."""
 
     def begin_call(self) -> None:
         """A request is sent now."""
