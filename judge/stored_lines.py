@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from tempfile import SpooledTemporaryFile, gettempdir
+from tempfile import SpooledTemporaryFile
+from threading import Lock
 from typing import IO
 
 from judge.errors import StoreError, explain_os_error
+from judge.messages import Message
 
 #: Bytes that are read at once.
 _CHUNK = 1 << 20
@@ -17,17 +20,20 @@ _IN_MEMORY = 1 << 20
 
 
 class StoredLines:
-    """The lines in the first `size` bytes of an open file, which is closed with this object."""
+    """The lines in the first `size` bytes of an open file, which is closed with this object.
+
+    Several iterations can go on at once, in any thread.
+    """
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file = file
+        self._lock = Lock()
         self.size = size
-        weakref.finalize(self, file.close)
+        weakref.finalize(self, _close, file)
 
     def __iter__(self) -> Iterator[bytes]:
         position, rest = 0, b""
         while position < self.size:
-            # Another iteration may have moved the file.
             chunk = self.read(position, min(position + _CHUNK, self.size))
             position = position + len(chunk) if chunk else self.size
             *lines, rest = (rest + chunk).split(b"\n")
@@ -35,8 +41,14 @@ class StoredLines:
 
     def read(self, start: int, end: int) -> bytes:
         """Return the bytes from `start` to `end`."""
-        self._file.seek(start)
-        return self._file.read(end - start)
+        with self._lock:
+            self._file.seek(start)
+            return self._file.read(end - start)
+
+
+def _close(file: IO[bytes]) -> None:
+    with suppress(OSError):  # bytes that a full disk did not take are not needed
+        file.close()
 
 
 class TemporaryLines(StoredLines):
@@ -46,20 +58,22 @@ class TemporaryLines(StoredLines):
     """
 
     def __init__(self, folder: Path | None) -> None:
-        self._folder = folder or Path(gettempdir())
-        file = SpooledTemporaryFile(_IN_MEMORY, dir=str(self._folder))  # noqa: SIM115  # closed with this object
+        self._folder = folder
+        file = SpooledTemporaryFile(_IN_MEMORY, dir=str(folder) if folder else None)  # noqa: SIM115  # closed with this object
         super().__init__(file, 0)
 
     def append(self, lines: Iterable[bytes]) -> None:
         """Write `lines`, which end with line feeds, at the end; raise StoreError where that fails."""
         content = b"".join(lines)
         try:
-            self._file.seek(self.size)
-            self._file.write(content)
+            with self._lock:
+                self._file.seek(self.size)
+                self._file.write(content)
+                self._file.flush()
         except OSError as error:
             raise StoreError(
                 "{file}: cannot be written: {error}; verdicts are kept",
-                file=self._folder,
+                file=self._folder or Message("the folder of temporary files"),
                 error=explain_os_error(error),
             ) from error
         self.size += len(content)

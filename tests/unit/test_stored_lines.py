@@ -1,0 +1,47 @@
+"""Stored lines: several readers at once, and a disk that takes no more."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from judge.errors import StoreError
+from judge.stored_lines import TemporaryLines
+
+#: More than is read at once, and more than stays in memory.
+LINES = [f"{number} {'x' * 100}\n".encode() for number in range(30_000)]
+
+
+def test_readers_in_several_threads_do_not_disturb_each_other(tmp_path: Path) -> None:
+    lines = TemporaryLines(tmp_path)
+    lines.append(LINES)
+    with ThreadPoolExecutor(4) as executor:
+        assert all(executor.map(lambda _: list(lines) == LINES, range(20)))
+
+
+@contextmanager
+def limit_file_size(size: int) -> Iterator[None]:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit for the size of files")
+def test_lines_that_the_disk_does_not_take_are_an_error_at_once(tmp_path: Path) -> None:
+    lines = TemporaryLines(tmp_path)
+    lines.append(LINES)
+    size = lines.size
+    with limit_file_size(size + 10):
+        with pytest.raises(StoreError, match="cannot be written: "):
+            lines.append([b"a short line\n"])
+        del lines  # which closes the file, and is no second error
