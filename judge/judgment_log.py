@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -14,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from judge.json_text import dump_json, escape_fragile
-from judge.records import Judgment, Usage
-from judge.stored_lines import TemporaryLines
+from judge.records import Judgment
+from judge.stored_lines import TemporaryLines, decode_line
 from judge.stored_records import StoredRecords
 
 #: How the line of a judgment ends that has no id of another snippet.
@@ -24,7 +23,7 @@ _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
 _PLACES, _LONGEST_RANGE = 1 << 10, 1 << 24
 #: Numbers of places, which those of questions and of their judgments are.
 Places = npt.NDArray[np.int64]
-_decode = msgspec.json.Decoder(Judgment).decode
+_judgments = msgspec.json.Decoder(Judgment)
 
 
 def dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[str]:
@@ -50,18 +49,7 @@ def _encode(value: object) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
 
 
-def _load_judgment(line: bytes) -> Judgment:
-    """Return the judgment of a line that `dump_judgments` made."""
-    try:
-        return _decode(line)
-    except msgspec.DecodeError:  # half a surrogate pair, or a number that is too large for msgspec
-        values = json.loads(line)
-        usage = values.pop("usage")
-        flags = tuple(values.pop("flags"))
-        return Judgment(**values, usage=Usage(**usage) if usage else None, flags=flags)
-
-
-class JudgmentLog(StoredRecords[Judgment, None]):
+class JudgmentLog(StoredRecords[Judgment]):
     """Judgments in a temporary file in `folder`, each at one of `places`; iteration is in this order.
 
     `graded` counts those with a grade. They are written in blocks: each method, except `add` of few ones,
@@ -145,9 +133,8 @@ class JudgmentLog(StoredRecords[Judgment, None]):
 
     def _load(self, places: Places) -> Iterator[Judgment]:
         # JSON escapes every line end inside a judgment.
-        return map(
-            _load_judgment, chain.from_iterable(block.splitlines() for block in self._read_blocks(places))
-        )
+        lines = chain.from_iterable(block.splitlines() for block in self._read_blocks(places))
+        return (decode_line(_judgments, line) for line in lines)
 
     def _read_blocks(self, places: Places) -> Iterator[bytes]:
         """Yield the lines at `places`, in blocks."""

@@ -39,9 +39,7 @@ class MismatchedPairs:
         if not self.pairs:
             return pool
         parts = pool.pairs, self.pairs.values()
-        pairs: StoredRecords[Pair, None] = StoredRecords(
-            lambda: chain.from_iterable(parts), sum(map(len, parts))
-        )
+        pairs: StoredRecords[Pair] = StoredRecords(lambda: chain.from_iterable(parts), sum(map(len, parts)))
         # The digest names the pool without them, and keys are cached under it.
         return replace(pool, pairs=pairs, digest="")
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from threading import Lock
-from typing import IO
+from typing import IO, TypeVar
+
+import msgspec
 
 from judge.errors import StoreError, explain_os_error
 from judge.messages import Message
 
+Record = TypeVar("Record")
 #: Bytes that are read at once.
 _CHUNK = 1 << 20
 #: Temporary lines with fewer bytes have no file.
 _IN_MEMORY = 1 << 20
+_encode = msgspec.json.Encoder().encode
 
 
 class StoredLines:
@@ -77,3 +82,19 @@ class TemporaryLines(StoredLines):
                 error=explain_os_error(error),
             ) from error
         self.size += len(content)
+
+
+def encode_line(record: object) -> bytes:
+    """Return a record on a line of JSON, which `decode_line` reads."""
+    try:
+        return _encode(record) + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair
+        return json.dumps(msgspec.to_builtins(record)).encode() + b"\n"
+
+
+def decode_line(decoder: msgspec.json.Decoder[Record], line: bytes) -> Record:
+    """Return the record on a line of JSON; raise ValueError where it is none."""
+    try:
+        return decoder.decode(line)
+    except msgspec.DecodeError:  # half a surrogate pair, a number that msgspec does not read, or an error
+        return msgspec.convert(json.loads(line), decoder.type)

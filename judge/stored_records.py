@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from sys import maxsize
-from typing import Any, Generic, TypeVar, overload
+from typing import Generic, TypeVar, overload
 
 from judge.records import Query, Ranking
 
@@ -17,18 +17,12 @@ Columns = TypeVar("Columns")
 Documents = Mapping[tuple[str, str], tuple[str, ...]]
 
 
-class StoredRecords(Sequence[Record], Generic[Record, Columns]):
-    """Records that `read` yields anew for each use.
+class StoredRecords(Sequence[Record]):
+    """Records that `read` yields anew for each use."""
 
-    `columns` are those that were made of the records, None as long as there are none.
-    """
-
-    def __init__(
-        self, read: Callable[[], Iterator[Record]], length: int, columns: Columns | None = None
-    ) -> None:
+    def __init__(self, read: Callable[[], Iterator[Record]], length: int) -> None:
         self._read = read
         self._length = length
-        self.columns = columns
 
     def __iter__(self) -> Iterator[Record]:
         return self._read()
@@ -58,7 +52,7 @@ class StoredRecords(Sequence[Record], Generic[Record, Columns]):
 
 def select_records(
     records: Sequence[Record], is_chosen: Callable[[Record], bool], length: int
-) -> StoredRecords[Record, None]:
+) -> StoredRecords[Record]:
     """Return the `length` chosen records of a sequence, which each use reads anew."""
     return StoredRecords(lambda: filter(is_chosen, records), length)
 
@@ -78,16 +72,18 @@ ReadResults = Callable[[Container[int]], Iterator[QueryResults]]
 ALL_PLACES: Container[int] = range(maxsize)
 
 
-class StoredRankings(StoredRecords[Ranking, Any]):
-    """The rankings of a dataset, `length` in all, which are stored query by query."""
+class StoredRankings(StoredRecords[Ranking], Generic[Columns]):
+    """The rankings of a dataset, `length` in all, which are stored query by query.
 
-    def __init__(self, read_query_results: ReadResults, length: int, columns: object = None) -> None:
+    `columns` are those that were made of the rankings, None as long as there are none.
+    """
+
+    def __init__(self, read_query_results: ReadResults, length: int, columns: Columns | None = None) -> None:
         super().__init__(
-            lambda: (ranking for each in read_query_results(ALL_PLACES) for ranking in each.rankings),
-            length,
-            columns,
+            lambda: (ranking for each in read_query_results(ALL_PLACES) for ranking in each.rankings), length
         )
         self.read_query_results = read_query_results
+        self.columns = columns
 
 
 class StoredDocuments(Documents):

@@ -6,11 +6,10 @@ of some queries, and the queries are made from the stored rows, a few hundred at
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -20,7 +19,7 @@ from judge.dataset.rows import InputRow, parse_json
 from judge.dataset.validation import make_query_id, normalise_text, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
-from judge.stored_lines import TemporaryLines
+from judge.stored_lines import TemporaryLines, decode_line, encode_line
 
 #: A larger rank is taken as a mistake.
 MAX_RANK = 1_000_000
@@ -65,6 +64,9 @@ class ParsedRow:
         return self.location.removesuffix(f": engine {self.engine!r}")
 
 
+_rows = msgspec.json.Decoder(ParsedRow)
+
+
 class RowsByQuery:
     """The rows of a dataset in a temporary file in `folder`, grouped by query.
 
@@ -92,7 +94,7 @@ class RowsByQuery:
         if group == len(self._waiting):
             self._waiting.append([])
             self._ranges.append([])
-        line = _dump_row(row)
+        line = encode_line(row)
         self._waiting[group].append(line)
         self._size += len(line)
         if self._size > _WAITING:
@@ -111,28 +113,10 @@ class RowsByQuery:
         """Yield the rows of some queries, in the order of the dataset; the queries are in this order, too."""
         for ranges in self._ranges:
             yield (
-                _load_row(line)
+                decode_line(_rows, line)
                 for start, end in ranges
                 for line in self._lines.read(start, end).split(b"\n")[:-1]
             )
-
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(ParsedRow).decode
-
-
-def _dump_row(row: ParsedRow) -> bytes:
-    try:
-        return _encode(row) + b"\n"
-    except UnicodeEncodeError:  # half a surrogate pair
-        return json.dumps(asdict(row)).encode() + b"\n"
-
-
-def _load_row(line: bytes) -> ParsedRow:
-    try:
-        return _decode(line)
-    except msgspec.DecodeError:  # half a surrogate pair
-        return msgspec.convert(json.loads(line), ParsedRow)
 
 
 def parse_row(number: int, row: InputRow) -> ParsedRow:

@@ -108,21 +108,10 @@ class ResultColumns:
         ends = np.searchsorted(self.pair_query, np.arange(len(self.queries) + 1)).tolist()
         return {query: (ends[index], ends[index + 1]) for index, query in enumerate(self.queries)}
 
-    def find_pair(self, query_id: str, snippet_id: str) -> int:
-        """Return the number of a pair, -1 if no engine returned it."""
-        number: int = self._find_pairs(query_id).get(snippet_id, -1)
-        return number
-
-    @cached_property
-    def _find_pairs(self) -> Callable[[str], Mapping[str, int]]:
+    def number_pairs(self, query_id: str) -> Mapping[str, int]:
         """Return the numbers of the pairs of a query by the ids of their snippets."""
-
-        @lru_cache(maxsize=64)  # judgments of one query are neighbours
-        def find(query_id: str) -> Mapping[str, int]:
-            low, high = self._ranges.get(query_id, (0, 0))
-            return dict(zip(self.snippet_ids[low:high], range(low, high), strict=True))
-
-        return find
+        low, high = self._ranges.get(query_id, (0, 0))
+        return dict(zip(self.snippet_ids[low:high], range(low, high), strict=True))
 
     def list_pairs(self) -> list[tuple[str, str]]:
         """Return the (query id, snippet id) of each pair."""
@@ -394,16 +383,27 @@ class JudgmentColumns:
         return replace(self, rows=rows)
 
 
+class TabulatedJudgments(StoredRecords[Judgment]):
+    """The judgments that `read` yields anew for each use, with their `columns` for `results`."""
+
+    def __init__(
+        self, read: Callable[[], Iterator[Judgment]], results: ResultColumns, columns: JudgmentColumns
+    ) -> None:
+        super().__init__(read, len(columns.rows))
+        self.results = results
+        self.columns = columns
+
+
 def tabulate_judgments(judgments: Iterable[Judgment], results: ResultColumns) -> JudgmentColumns:
     """Return the columns of `judgments` of pairs of `results`."""
-    if isinstance(judgments, StoredRecords) and judgments.columns and judgments.columns[0] is results:
-        columns: JudgmentColumns = judgments.columns[1]
-        return columns
+    if isinstance(judgments, TabulatedJudgments) and judgments.results is results:
+        return judgments.columns
     errors, models = number_names(), number_names()
     queries = {query: index for index, query in enumerate(results.queries)}
+    number_pairs = lru_cache(maxsize=64)(results.number_pairs)  # judgments of one query are neighbours
     rows = (
         (
-            results.find_pair(each.query_id, each.snippet_id),
+            number_pairs(each.query_id).get(each.snippet_id, -1),
             queries.get(each.query_id, -1),
             each.repeat,
             each.grade is not None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from sys import intern
@@ -16,7 +17,7 @@ from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import DimensionResult, QueryValues, Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError
-from judge.measure.columns import ResultColumns, tabulate_judgments, tabulate_queries
+from judge.measure.columns import ResultColumns, TabulatedJudgments, tabulate_judgments, tabulate_queries
 from judge.measure.measures import parse_measures
 from judge.records import (
     BINARY,
@@ -195,7 +196,7 @@ def _load_dataset(
 
     rankings = StoredRankings(read_query_results, sum(lengths), columns)
     data = Dataset(queries, rankings, columns.engines, summary.remarks, summary.dates)
-    pairs = StoredRecords(read_pairs, len(columns.snippet_ids), columns)
+    pairs = StoredRecords(read_pairs, len(columns.snippet_ids))
     documents = StoredDocuments(read_query_results)
     pool = Pool(summary.depth, summary.results, tuple(pairs) if in_memory else pairs, documents)
     return data, pool, columns
@@ -248,13 +249,10 @@ def _list_pairs(
 
 def _load_judgments(folder: RunFolder, results: ResultColumns, *, in_memory: bool) -> Sequence[Judgment]:
     """Return the judgments of the run with these `results`."""
-    judgments = tuple(map(_share_values, _read_judgments(folder))) if in_memory else None
-    columns = tabulate_judgments(judgments or _read_judgments(folder), results)
-
-    def read() -> Iterator[Judgment]:
-        return _read_judgments(folder) if judgments is None else iter(judgments)
-
-    return StoredRecords(read, len(columns.rows), (results, columns))
+    read: Callable[[], Iterator[Judgment]] = partial(_read_judgments, folder)
+    if in_memory:
+        read = tuple(map(_share_values, read())).__iter__
+    return TabulatedJudgments(read, results, tabulate_judgments(read(), results))
 
 
 def _read_dimensions(
