@@ -82,8 +82,8 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
     cache = FileCache(cache_folder(store_path(config, folder)))
     key = _dataset_key(config, paths)
     if key and (lines := cache.read(key)) is not None:
-        with suppress(LookupError, TypeError, ValueError, AttributeError, RecursionError):
-            return load_pooled(lines, key)
+        with suppress(ValueError, RecursionError):
+            return load_pooled(lines, config.depth, key)
     pooled = store_dataset(reader, config.depth, source, cache.make_folder())
     if key is None or key != _dataset_key(config, paths):  # a file changed while it was read
         return pooled

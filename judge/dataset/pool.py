@@ -9,11 +9,11 @@ import hashlib
 import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import chain, islice, pairwise
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby, islice, pairwise
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import msgspec
@@ -23,7 +23,7 @@ from judge.dataset.read import QueryReader
 from judge.dataset.validation import short_hash
 from judge.messages import Message
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
-from judge.stored_lines import TemporaryLines
+from judge.stored_lines import StoredLines, TemporaryLines, decode_line, encode_line
 from judge.stored_records import ALL_PLACES, QueryResults, StoredDocuments, StoredRankings, StoredRecords
 
 # Parameters for tracking, which do not change the page.
@@ -75,12 +75,13 @@ def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
     """Yield one line if prompts show dates and pairs down to `depth` differ only in the date."""
     if not dataset.dates:
         return
-    ids: dict[tuple[str, str, str], set[str]] = {}
-    for ranking in dataset.rankings:
-        for snippet in ranking.snippets[:depth]:
+    more = 0
+    for _, rankings in groupby(dataset.rankings, attrgetter("query_id")):
+        ids: dict[tuple[str, str], set[str]] = {}
+        for snippet in chain.from_iterable(ranking.snippets[:depth] for ranking in rankings):
             if TEXT_MISSING not in snippet.flags:
-                ids.setdefault((ranking.query_id, snippet.title, snippet.text), set()).add(snippet.id)
-    more = sum(len(same_text) - 1 for same_text in ids.values())
+                ids.setdefault((snippet.title, snippet.text), set()).add(snippet.id)
+        more += sum(len(same_text) - 1 for same_text in ids.values())
     if more == 1:
         yield Message(
             "1 pair differs from another one only in the date, which prompts show (--dates or --as-of): each"
@@ -189,21 +190,111 @@ class PooledDataset:
     dataset: Dataset
     pool: Pool
     fingerprint: str
-    lines: Iterable[bytes] = field(default=(), compare=False, repr=False)
+    lines: StoredLines = field(compare=False, repr=False)
+
+
+#: The number of a snippet among those of its query.
+_Number = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _StoredList(msgspec.Struct, array_like=True):
+    """The ranking of an engine by the numbers of its snippets, and the `documents` of the pool."""
+
+    engine: str
+    error: str | None
+    latency_ms: float | None
+    numbers: list[_Number]
+    documents: tuple[str, ...]
+
+
+class _StoredQuery(msgspec.Struct, array_like=True):
+    """The line of a query: a snippet that several engines returned is there once. `pooled` are the pairs."""
+
+    query: Query
+    snippets: list[Snippet]
+    lists: list[_StoredList]
+    pooled: list[_Number]
+
+    def __post_init__(self) -> None:
+        numbers = chain(self.pooled, *(each.numbers for each in self.lists))
+        if max(numbers, default=-1) >= len(self.snippets):
+            raise ValueError("a snippet is missing")
+
+    def results(self) -> QueryResults:
+        """Return the rankings of the query, and their documents."""
+        query_id, snippets = self.query.id, self.snippets
+        rankings = tuple(
+            Ranking(
+                each.engine,
+                query_id,
+                tuple([snippets[number] for number in each.numbers]),
+                each.error,
+                each.latency_ms,
+            )
+            for each in self.lists
+        )
+        documents = {(each.engine, query_id): each.documents for each in self.lists}
+        return QueryResults(self.query, rankings, documents)
 
 
 @dataclass(frozen=True, slots=True)
 class _Footer:
-    """The last line: what concerns all queries; `pairs` and `rankings` are their numbers."""
+    """The last line: what concerns all queries."""
 
     fingerprint: str
-    engines: tuple[str, ...]
     warnings: tuple[str, ...]
     dates: bool
+
+
+#: How the last line begins; the others are arrays.
+_FOOTER_START = b"{"
+_queries, _footers = msgspec.json.Decoder(_StoredQuery), msgspec.json.Decoder(_Footer)
+
+
+@dataclass(slots=True)
+class _Content:
+    """The queries of `lines` so far, the engines, and how many rankings, results and pairs there are."""
+
+    lines: StoredLines
     depth: int
-    results: int
-    rankings: int
-    pairs: int
+    queries: dict[str, Query] = field(default_factory=dict)
+    engines: set[str] = field(default_factory=set)
+    rankings: int = 0
+    results: int = 0
+    pairs: int = 0
+
+    def add(self, stored: _StoredQuery) -> None:
+        """Add the next query; raise ValueError where its documents are not those of its lists."""
+        if stored.query.id in self.queries:
+            raise ValueError("a query stands in two places")
+        self.queries[stored.query.id] = stored.query
+        for each in stored.lists:
+            if len(each.documents) != min(self.depth, len(each.numbers)):
+                raise ValueError("a list has other documents")
+            self.engines.add(each.engine)
+            self.results += len(each.documents)
+        self.rankings += len(stored.lists)
+        self.pairs += len(stored.pooled)
+
+    def open(self, footer: _Footer, digest: str = "") -> PooledDataset:
+        """Return the dataset, which reads rankings and pairs from the lines, and its pool."""
+        queries = self.queries
+
+        def read_stored(places: Container[int]) -> Iterator[QueryResults]:
+            in_order = enumerate(islice(self.lines, len(queries)))
+            return (decode_line(_queries, line).results() for place, line in in_order if place in places)
+
+        def read_pairs() -> Iterator[Pair]:
+            for line in islice(self.lines, len(queries)):
+                stored = decode_line(_queries, line)
+                for number in stored.pooled:
+                    yield make_pair(dataset, stored.query.id, stored.snippets[number])
+
+        rankings: StoredRankings[None] = StoredRankings(read_stored, self.rankings)
+        dataset = Dataset(queries, rankings, tuple(sorted(self.engines)), footer.warnings, footer.dates)
+        pairs = StoredRecords(read_pairs, self.pairs)
+        pool = Pool(self.depth, self.results, pairs, StoredDocuments(read_stored), digest)
+        return PooledDataset(dataset, pool, footer.fingerprint, self.lines)
 
 
 def store_dataset(reader: QueryReader, depth: int, source: str, folder: Path | None) -> PooledDataset:
@@ -212,35 +303,46 @@ def store_dataset(reader: QueryReader, depth: int, source: str, folder: Path | N
     `source` names the file of the texts, for messages.
     """
     lines = TemporaryLines(folder)
-    queries: dict[str, Query] = {}
+    content = _Content(lines, depth)
     starts: list[int] = []
-    results = rankings = pairs = 0
-    for query, of_query in reader.read(folder):
-        queries[query.id] = query
-        snippets, documents = _pool_query(query.id, of_query, depth)
-        results += sum(map(len, documents.values()))
-        rankings += len(of_query)
-        pairs += len(snippets)
+    for query, rankings in reader.read(folder):
+        stored = _make_stored(query, rankings, depth)
+        content.add(stored)
         starts.append(lines.size)
-        lines.append([_dump_query(query, of_query, documents, snippets)])
-    ranges = dict(zip(queries, pairwise([*starts, lines.size]), strict=True))
-    footer = _Footer(
-        "", reader.engines, tuple(reader.warnings), reader.dates, depth, results, rankings, pairs
-    )
-    dataset = _open_lines(lines, queries, footer, "").dataset
+        lines.append([encode_line(stored)])
+    ranges = dict(zip(content.queries, pairwise([*starts, lines.size]), strict=True))
+    footer = _Footer("", tuple(reader.warnings), reader.dates)
+    dataset = content.open(footer).dataset
     missing = describe_missing(dataset.rankings, depth, source) if reader.lacks_text else ()
     warnings = (*footer.warnings, *missing, *describe_differing_dates(dataset, depth))
-    in_order = (_load_results(queries, lines.read(*ranges[query_id])) for query_id in sorted(queries))
-    footer = replace(footer, fingerprint=_hash_dataset(queries, in_order), warnings=warnings)
+    in_order = (decode_line(_queries, lines.read(*ranges[query_id])) for query_id in sorted(ranges))
+    footer = _Footer(_hash_dataset(content.queries, in_order), warnings, reader.dates)
     # In the file as plain texts, because msgspec encodes no messages.
-    lines.append([_dump_line(replace(footer, warnings=tuple(map(str, warnings))))])
-    return _open_lines(lines, queries, footer, "")
+    lines.append([encode_line(replace(footer, warnings=tuple(map(str, warnings))))])
+    return content.open(footer)
 
 
-def _hash_dataset(queries: Mapping[str, Query], results: Iterable[QueryResults]) -> str:
+def _make_stored(query: Query, rankings: Sequence[Ranking], depth: int) -> _StoredQuery:
+    pooled, documents = _pool_query(query.id, rankings, depth)
+    snippets = {id(snippet): snippet for ranking in rankings for snippet in ranking.snippets}
+    numbers = {key: number for number, key in enumerate(snippets)}
+    lists = [
+        _StoredList(
+            ranking.engine,
+            ranking.error,
+            ranking.latency_ms,
+            [numbers[id(snippet)] for snippet in ranking.snippets],
+            documents[ranking.key],
+        )
+        for ranking in rankings
+    ]
+    return _StoredQuery(query, list(snippets.values()), lists, [numbers[id(each)] for each in pooled])
+
+
+def _hash_dataset(queries: Mapping[str, Query], stored: Iterable[_StoredQuery]) -> str:
     """Return a hash of the whole dataset as it was read: queries, rankings, snippets and errors.
 
-    `results` are sorted by the ids of the queries.
+    `stored` are sorted by the ids of the queries.
     """
     digest = hashlib.sha256()
     for query in queries.values():
@@ -248,141 +350,30 @@ def _hash_dataset(queries: Mapping[str, Query], results: Iterable[QueryResults])
         record: tuple[object, ...] = ("query", query.id, query.raw_text, query.lang, query.reference, extra)
         expected = () if query.expected is None else (query.expected,)
         digest.update(json.dumps((*record, *expected)).encode())
-    for each in results:
-        for ranking in sorted(each.rankings, key=attrgetter("engine")):
-            snippets = [
-                (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
-                for snippet in ranking.snippets
-            ]
+    for each in stored:
+        texts = [
+            (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
+            for snippet in each.snippets
+        ]
+        for ranking in sorted(each.lists, key=attrgetter("engine")):
+            snippets = [texts[number] for number in ranking.numbers]
             latency = [] if ranking.latency_ms is None else [ranking.latency_ms]
-            record = ("ranking", ranking.query_id, ranking.engine, ranking.error, snippets, *latency)
+            record = ("ranking", each.query.id, ranking.engine, ranking.error, snippets, *latency)
             digest.update(json.dumps(record).encode())
     return digest.hexdigest()[:16]
 
 
-def load_pooled(lines: Iterable[bytes], digest: str) -> PooledDataset:
+def load_pooled(lines: StoredLines, depth: int, digest: str) -> PooledDataset:
     """Return the dataset in `lines` of `store_dataset`, and its pool, which gets the digest `digest`.
 
-    Raise ValueError, TypeError or LookupError for lines of another form.
+    Raise ValueError for lines of another form.
     """
-    queries: dict[str, Query] = {}
+    content = _Content(lines, depth)
     for line in lines:
         if line.startswith(_FOOTER_START):
-            return _open_lines(lines, queries, msgspec.convert(_parse(line, Any), _Footer), digest)
-        fields, *_ = _parse(line, _ONLY_QUERY)
-        fields[-1] = None if fields[-1] is None else tuple(fields[-1])
-        queries[fields[0]] = Query(*fields)
+            return content.open(decode_line(_footers, line), digest)
+        content.add(decode_line(_queries, line))
     raise ValueError("no line ends the dataset")
-
-
-def _open_lines(
-    lines: Iterable[bytes], queries: Mapping[str, Query], footer: _Footer, digest: str
-) -> PooledDataset:
-    """Return the dataset in `lines`, which has these `queries`."""
-
-    def read_stored(places: Container[int]) -> Iterator[QueryResults]:
-        in_order = islice(lines, len(queries))
-        return (_load_results(queries, line) for place, line in enumerate(in_order) if place in places)
-
-    def read_pairs() -> Iterator[Pair]:
-        for line in islice(lines, len(queries)):
-            fields, packed, _, places = _parse(line, _WITHOUT_LISTS)
-            for place in places:
-                yield make_pair(dataset, fields[0], _unpack_snippet(*packed[place]))
-
-    rankings = StoredRankings(read_stored, footer.rankings)
-    dataset = Dataset(queries, rankings, footer.engines, footer.warnings, footer.dates)
-    pairs: StoredRecords[Pair, None] = StoredRecords(read_pairs, footer.pairs)
-    pool = Pool(footer.depth, footer.results, pairs, StoredDocuments(read_stored), digest)
-    return PooledDataset(dataset, pool, footer.fingerprint, lines)
-
-
-def _dump_query(
-    query: Query,
-    rankings: Sequence[Ranking],
-    documents: Mapping[tuple[str, str], Sequence[str]],
-    pooled: Iterable[Snippet],
-) -> bytes:
-    # A snippet that several engines returned is one object: it is written, and read again, once.
-    snippets = {id(snippet): snippet for ranking in rankings for snippet in ranking.snippets}
-    numbers = {key: number for number, key in enumerate(snippets)}
-    return _dump_line(
-        (
-            [
-                *(query.id, query.text, query.raw_text, query.lang, query.reference),
-                *(dict(query.extra), query.expected),
-            ],
-            [_pack_snippet(snippet) for snippet in snippets.values()],
-            [
-                [
-                    ranking.engine,
-                    ranking.error,
-                    ranking.latency_ms,
-                    [numbers[id(snippet)] for snippet in ranking.snippets],
-                    documents[ranking.engine, query.id],
-                ]
-                for ranking in rankings
-            ],
-            [numbers[id(snippet)] for snippet in pooled],
-        )
-    )
-
-
-def _pack_snippet(snippet: Snippet) -> list[object]:
-    """Return the fields of a snippet; None stands for a raw text that cleaning did not change."""
-    return [
-        snippet.id,
-        snippet.text,
-        snippet.title,
-        snippet.date,
-        snippet.url,
-        None if snippet.raw_text == snippet.text else snippet.raw_text,
-        None if snippet.raw_title == snippet.title else snippet.raw_title,
-        snippet.docno,
-        snippet.flags,
-    ]
-
-
-def _dump_line(value: object) -> bytes:
-    try:
-        return msgspec.json.encode(value) + b"\n"
-    except UnicodeEncodeError:  # half a surrogate pair
-        return json.dumps(asdict(value) if isinstance(value, _Footer) else value).encode() + b"\n"
-
-
-#: Types of lines of which parts are not needed, and how the last line begins.
-_ONLY_QUERY = tuple[list[Any], msgspec.Raw, msgspec.Raw, msgspec.Raw]
-_WITHOUT_LISTS = tuple[list[Any], list[Any], msgspec.Raw, list[int]]
-_FOOTER_START = b"{"
-
-
-def _parse(line: bytes, kind: Any) -> Any:  # noqa: ANN401  # JSON holds anything
-    try:
-        return msgspec.json.decode(line, type=kind)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:  # half a surrogate pair
-        return json.loads(line)
-
-
-def _load_results(queries: Mapping[str, Query], line: bytes) -> QueryResults:
-    fields, packed, lists, _ = _parse(line, Any)
-    query = queries[fields[0]]
-    snippets = [_unpack_snippet(*values) for values in packed]
-    rankings, documents = [], {}
-    for engine, error, latency_ms, numbers, names in lists:
-        ranked = tuple(snippets[number] for number in numbers)
-        rankings.append(Ranking(engine, query.id, ranked, error, latency_ms))
-        documents[engine, query.id] = tuple(names)
-    return QueryResults(query, tuple(rankings), documents)
-
-
-def _unpack_snippet(
-    id: str, text: str, title: str, date: str, url: str, raw_text: str | None, raw_title: str | None,
-    docno: str, flags: list[str],
-) -> Snippet:  # fmt: skip
-    raw_text, raw_title = text if raw_text is None else raw_text, title if raw_title is None else raw_title
-    return Snippet(id, text, title, date, url, raw_text, raw_title, docno, tuple(flags))
 
 
 def group_rankings(dataset: Dataset) -> dict[str, list[Ranking]]:

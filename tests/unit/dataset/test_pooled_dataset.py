@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +142,36 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path, damage: str) -> None:
     assert not file.is_symlink()
 
 
+@check_each(
+    "change",
+    [
+        lambda query: query.pop(),
+        lambda query: query[0].update(lang="la"),
+        lambda query: query[1][0].update(text=7),
+        lambda query: query[1][0].update(flags="ab"),
+        lambda query: query[2][0][3].append(99),
+        lambda query: query[2][0][3].append(-1),
+        lambda query: query[2][0][4].pop(),
+        lambda query: query[3].append(99),
+        lambda query: query[3].append("0"),
+        lambda query: query[0].update(id="q1"),
+    ],
+)
+def test_a_cache_with_wrong_values_is_made_again(tmp_path: Path, change: Callable[[Any], object]) -> None:
+    data = large(tmp_path / "d.jsonl", make_rows(2, 2, 3))
+    first = read(data)
+    [file] = cached(tmp_path)
+    full_bytes = file.read_bytes()
+    query, *others = first.lines
+    values = json.loads(query)
+    change(values)
+    line = json.dumps(values) + "\n"
+    FileCache(file.parent).write(first.pool.digest, [line, *others])
+    second = read(data)
+    assert (second.dataset, second.pool) == (first.dataset, first.pool)
+    assert file.read_bytes() == full_bytes
+
+
 def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
     data = large(tmp_path / "d.jsonl")
     (tmp_path / "verdicts.sqlite.cache").write_text("a file where the folder should be")
@@ -162,7 +192,7 @@ def test_keys_are_the_same_from_the_cache(tmp_path: Path) -> None:
     assert len(cached(tmp_path)) == 2
     # Fewer repeats, and the pool of another dataset, have keys of their own.
     assert list_questions(pool, 1, cache) == list_questions(pool, 1)
-    other = load_pooled(read(large(tmp_path / "e.jsonl", ODD[1:])).lines, "other").pool
+    other = load_pooled(read(large(tmp_path / "e.jsonl", ODD[1:])).lines, 10, "other").pool
     assert list_questions(other, 2, cache) == list_questions(other, 2)
 
 
