@@ -17,6 +17,7 @@ from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run
 from judge.runs.result import RunResult
+from judge.runs.results import StoredEntries
 from judge.selftest import update_results
 
 
@@ -49,9 +50,10 @@ def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = N
         return
     from judge.report.html import write_report  # most commands on finished runs write no page
 
-    paths = list(export.write_tables(folder, result))
-    paths.append(write_report(folder, result.summary, lambda places: export.list_queries(result, places)))
-    paths.append(export.write_results(folder, result))
+    entries = StoredEntries(export.list_queries(result), folder.path)
+    paths = list(export.write_tables(folder, result, entries.read()))
+    paths.append(write_report(folder, result.summary, entries.read))
+    paths.append(folder.write("results.json", entries.format_chunks(folder.path.name, result.summary)))
     if cache and key:
         cache.record_files(key, paths)
 

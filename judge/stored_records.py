@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from sys import maxsize
 from typing import Generic, TypeVar, overload
 
 from judge.records import Query, Ranking
@@ -66,10 +65,8 @@ class QueryResults:
     documents: Documents
 
 
-#: Yields the results of the queries at the given places, in the order of the dataset.
-ReadResults = Callable[[Container[int]], Iterator[QueryResults]]
-#: The places of all queries.
-ALL_PLACES: Container[int] = range(maxsize)
+#: Yields the results of the queries, in the order of the dataset.
+ReadResults = Callable[[], Iterator[QueryResults]]
 
 
 class StoredRankings(StoredRecords[Ranking], Generic[Columns]):
@@ -80,7 +77,7 @@ class StoredRankings(StoredRecords[Ranking], Generic[Columns]):
 
     def __init__(self, read_query_results: ReadResults, length: int, columns: Columns | None = None) -> None:
         super().__init__(
-            lambda: (ranking for each in read_query_results(ALL_PLACES) for ranking in each.rankings), length
+            lambda: (ranking for each in read_query_results() for ranking in each.rankings), length
         )
         self.read_query_results = read_query_results
         self.columns = columns
@@ -94,11 +91,7 @@ class StoredDocuments(Documents):
 
     @cached_property
     def _names(self) -> Documents:
-        return {
-            key: names
-            for each in self._read_query_results(ALL_PLACES)
-            for key, names in each.documents.items()
-        }
+        return {key: names for each in self._read_query_results() for key, names in each.documents.items()}
 
     def __getitem__(self, key: tuple[str, str]) -> tuple[str, ...]:
         return self._names[key]

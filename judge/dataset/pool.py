@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice, pairwise
 from operator import attrgetter
@@ -24,7 +24,7 @@ from judge.dataset.validation import short_hash
 from judge.messages import Message
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
 from judge.stored_lines import StoredLines, TemporaryLines, decode_line, encode_line
-from judge.stored_records import ALL_PLACES, QueryResults, StoredDocuments, StoredRankings, StoredRecords
+from judge.stored_records import QueryResults, StoredDocuments, StoredRankings, StoredRecords
 
 # Parameters for tracking, which do not change the page.
 _TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "spm"})
@@ -280,20 +280,21 @@ class _Content:
         """Return the dataset, which reads rankings and pairs from the lines, and its pool."""
         queries = self.queries
 
-        def read_stored(places: Container[int]) -> Iterator[QueryResults]:
-            in_order = enumerate(islice(self.lines, len(queries)))
-            return (decode_line(_queries, line).results() for place, line in in_order if place in places)
+        def read_stored() -> Iterator[_StoredQuery]:
+            return (decode_line(_queries, line) for line in islice(self.lines, len(queries)))
+
+        def read_results() -> Iterator[QueryResults]:
+            return (stored.results() for stored in read_stored())
 
         def read_pairs() -> Iterator[Pair]:
-            for line in islice(self.lines, len(queries)):
-                stored = decode_line(_queries, line)
+            for stored in read_stored():
                 for number in stored.pooled:
                     yield make_pair(dataset, stored.query.id, stored.snippets[number])
 
-        rankings: StoredRankings[None] = StoredRankings(read_stored, self.rankings)
+        rankings: StoredRankings[None] = StoredRankings(read_results, self.rankings)
         dataset = Dataset(queries, rankings, tuple(sorted(self.engines)), footer.warnings, footer.dates)
         pairs = StoredRecords(read_pairs, self.pairs)
-        pool = Pool(self.depth, self.results, pairs, StoredDocuments(read_stored), digest)
+        pool = Pool(self.depth, self.results, pairs, StoredDocuments(read_results), digest)
         return PooledDataset(dataset, pool, footer.fingerprint, self.lines)
 
 
@@ -384,14 +385,11 @@ def group_rankings(dataset: Dataset) -> dict[str, list[Ranking]]:
     return by_query
 
 
-def read_query_results(
-    dataset: Dataset, pool: Pool, places: Container[int] = ALL_PLACES
-) -> Iterator[QueryResults]:
-    """Yield the results of the queries at `places`, in the order of the queries."""
+def read_query_results(dataset: Dataset, pool: Pool) -> Iterator[QueryResults]:
+    """Yield the results of each query, in the order of the queries."""
     if isinstance(dataset.rankings, StoredRankings):
-        yield from dataset.rankings.read_query_results(places)
+        yield from dataset.rankings.read_query_results()
         return
-    for place, (query_id, rankings) in enumerate(group_rankings(dataset).items()):
-        if place in places:
-            documents = {ranking.key: pool.documents.get(ranking.key, ()) for ranking in rankings}
-            yield QueryResults(dataset.queries[query_id], tuple(rankings), documents)
+    for query_id, rankings in group_rankings(dataset).items():
+        documents = {ranking.key: pool.documents.get(ranking.key, ()) for ranking in rankings}
+        yield QueryResults(dataset.queries[query_id], tuple(rankings), documents)

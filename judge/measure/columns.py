@@ -23,7 +23,7 @@ from judge.characters import estimate_tokens
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.records import Judgment, Ranking, shorten_repr
-from judge.stored_records import ALL_PLACES, StoredRankings, StoredRecords
+from judge.stored_records import StoredRankings, StoredRecords
 
 #: Texts of a column that are Python objects at once.
 _CHUNK = 1 << 13
@@ -176,7 +176,7 @@ def tabulate_results(
     if isinstance(rankings, StoredRankings):
         columns: ResultColumns | None = rankings.columns
         if columns is None or columns.depth != depth:
-            parts = ((each.rankings, each.documents) for each in rankings.read_query_results(ALL_PLACES))
+            parts = ((each.rankings, each.documents) for each in rankings.read_query_results())
             columns = rankings.columns = tabulate_queries(parts, depth)
         return columns
     in_order = sorted(rankings, key=attrgetter("query_id", "engine"))

@@ -33,13 +33,13 @@ from judge.dataset.validation import short_hash
 from judge.messages import Translator, text
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
 from judge.runs.results import (
+    ALL_PLACES,
     EngineEntry,
     JudgmentEntry,
     QueryEntry,
     ReadQueries,
     SnippetEntry,
 )
-from judge.stored_records import ALL_PLACES
 
 #: Longer texts are cut; results.json has them whole.
 LONGEST = 1200

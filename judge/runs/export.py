@@ -6,16 +6,17 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
+
+import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
 from judge.dataset.expected import list_unreturned
-from judge.dataset.pool import read_query_results
 from judge.dataset.textfile import escape_cell, escape_column
 from judge.errors import InputError
 from judge.filesystem import file_name
@@ -25,12 +26,11 @@ from judge.measure.agreement import median_grade
 from judge.measure.formulas import number_or_none
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
-from judge.records import Dataset, Judgment, Pool
 from judge.runs import results
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import summary_from_json, to_json
 from judge.runs.result import RunResult
-from judge.stored_records import ALL_PLACES
+from judge.stored_lines import TemporaryLines
 
 _CHUNK = 1 << 16
 _JUDGMENTS = ("judgments.jsonl", "members.jsonl")
@@ -69,32 +69,27 @@ def dump_summary(summary: Summary) -> list[str]:
     return [dump_json(to_json(summary), indent=2), "\n"]
 
 
-def write_tables(folder: RunFolder, result: RunResult) -> Iterator[Path]:
-    """Write the scores and the TREC files; yield their paths."""
-    data, pool = result.data, result.pool
+def write_tables(
+    folder: RunFolder, result: RunResult, entries: Iterable[results.QueryEntry]
+) -> Iterator[Path]:
+    """Write the scores and the TREC files of the `entries` of all queries; yield their paths."""
     yield folder.write("scores.csv", _scores(result.scores))
     labels = result.summary.labels
-    unreturned = list_unreturned(data, pool) if labels and labels.unreturned else {}
-    yield folder.write("qrels.txt", format_qrels(data, pool, result.judgments, unreturned))
-    names = name_trec_files(data.engines)
-    with ExitStack() as stack:
-        # The results of a query are read once for all engines.
-        files = {
-            engine: stack.enter_context(SpooledTemporaryFile(_CHUNK, dir=str(folder.path)))
-            for engine in names
-        }
-        for each in read_query_results(data, pool):
-            for (engine, query_id), documents in each.documents.items():
-                files[engine].write("".join(_format_trec_list(engine, query_id, documents)).encode())
-        for engine, file in files.items():
-            file.seek(0)
-            yield folder.write(names[engine], file)
-
-
-def write_results(folder: RunFolder, result: RunResult) -> Path:
-    """Write results.json and return its path."""
-    chunks = results.format_chunks(folder.path.name, result.summary, list_queries(result))
-    return folder.write("results.json", chunks)
+    unreturned = list_unreturned(result.data, result.pool) if labels and labels.unreturned else {}
+    names = name_trec_files(result.data.engines)
+    qrels: dict[str, str] = {}
+    # The lists of all engines are in one file, because there can be more engines than a process can open.
+    lists, sizes = TemporaryLines(folder.path), array("q", [0])
+    for entry in entries:
+        qrels[entry.query_id] = format_qrels(entry, unreturned.get(entry.query_id, ()))
+        texts = [_format_trec_list(engine, entry).encode() for engine in names]
+        lists.append(texts)
+        sizes.extend(map(len, texts))
+    yield folder.write("qrels.txt", (text for _, text in sorted(qrels.items())))
+    ends = np.cumsum(sizes)
+    for number, name in enumerate(names.values()):
+        ranges = ends[number :: len(names)].tolist(), ends[number + 1 :: len(names)].tolist()
+        yield folder.write(name, map(lists.read, *ranges))
 
 
 def make_files_key(folder: RunFolder, result: RunResult) -> str | None:
@@ -116,8 +111,8 @@ def _hash_files(folder: RunFolder, names: Iterable[str]) -> dict[str, str]:
     return {name: hash_file(path) for name in names if (path := folder.path / name).exists()}
 
 
-def list_queries(result: RunResult, places: Container[int] = ALL_PLACES) -> Iterator[results.QueryEntry]:
-    """Return the queries at `places` of the run's results.json."""
+def list_queries(result: RunResult) -> Iterator[results.QueryEntry]:
+    """Return the queries of the run's results.json."""
     read_judgments = group_by_query(result.judgments)
     of_members = {name: group_by_query(judgments) for name, judgments in result.members.items()}
 
@@ -126,7 +121,7 @@ def list_queries(result: RunResult, places: Container[int] = ALL_PLACES) -> Iter
         return results.judgment_entries(read_judgments(query_id), members, result.scale)
 
     means = _MeanScores(result.scores)
-    return results.query_entries(result.data, result.pool, read_entries, means, result.dimensions, places)
+    return results.query_entries(result.data, result.pool, read_entries, means, result.dimensions)
 
 
 def _members(members: PanelMembers) -> Iterator[str]:
@@ -171,51 +166,42 @@ class _MeanScores(results.ScoreTable):
         return len(self._engines) * len(self._queries)
 
 
-def format_qrels(
-    data: Dataset,
-    pool: Pool,
-    judgments: Sequence[Judgment],
-    unreturned: Mapping[str, Iterable[str]] | None = None,
-) -> list[str]:
-    """Return lines `query_id 0 docno grade`, joined by query: each judged document's best grade, sorted.
+def format_qrels(entry: results.QueryEntry, unreturned: Iterable[str] = ()) -> str:
+    """Return lines `query_id 0 docno grade` of a query: each judged document's best grade, sorted.
 
-    `unreturned` names, by query, expected documents that no engine returned: they have grade 1.
+    `unreturned` names expected documents that no engine returned: they have grade 1.
 
     This is exact as long as a document shows one text: where engines show different snippets of one page,
     qrels can only say the page's best grade. Grades of several repeats are the median, halves rounded up.
     """
-    read_judgments = group_by_query(judgments)
-    texts: dict[str, str] = {}
-    for each in read_query_results(data, pool):
-        query_id = each.query.id
-        best = dict.fromkeys((unreturned or {}).get(query_id, ()), 1)
-        grades: dict[str, list[int]] = {}
-        for judgment in read_judgments(query_id):
-            if judgment.grade is not None:
-                grades.setdefault(judgment.snippet_id, []).append(judgment.grade)
-        for ranking in each.rankings:
-            for snippet, document in zip(ranking.snippets, each.documents[ranking.key], strict=False):
-                if repeats := grades.get(snippet.id):
-                    best[document] = max(best.get(document, 0), median_grade(repeats))
-        texts[query_id] = "".join(
-            f"{escape_column(query_id)} 0 {escape_column(document)} {grade}\n"
-            for document, grade in sorted(best.items())
-        )
-    return [text for _, text in sorted(texts.items())]
+    best = dict.fromkeys(unreturned, 1)
+    for answer in entry.engines.values():
+        for snippet in answer.snippets:
+            grades = [each.grade for each in snippet.judgments if each.grade is not None]
+            if grades and snippet.document is not None:
+                best[snippet.document] = max(best.get(snippet.document, 0), median_grade(grades))
+    query_id = escape_column(entry.query_id)
+    return "".join(
+        f"{query_id} 0 {escape_column(document)} {grade}\n" for document, grade in sorted(best.items())
+    )
 
 
-def _format_trec_list(engine: str, query_id: str, documents: Sequence[str]) -> Iterator[str]:
-    """Yield lines `query_id Q0 docno rank score tag` of one list, scores falling with rank.
+def _format_trec_list(engine: str, entry: results.QueryEntry) -> str:
+    """Return lines `query_id Q0 docno rank score tag` of one list, scores falling with rank.
 
-    A repeated document gets a name of its own that is in no qrels, hence no gain.
+    A repeated document gets a name of its own that is in no qrels, hence no gain. There is no line for an
+    engine without results.
     """
+    snippets = entry.engines[engine].snippets if engine in entry.engines else ()
+    documents = [snippet.document for snippet in snippets if snippet.document is not None]
+    query_id, tag = escape_column(entry.query_id), escape_column(engine)
     seen: dict[str, int] = {}
+    lines = []
     for rank, document in enumerate(documents, start=1):
         seen[document] = seen.get(document, 0) + 1
         docno = document if seen[document] == 1 else f"{document}#repeat{seen[document]}"
-        score = len(documents) - rank + 1
-        name, tag = escape_column(query_id), escape_column(engine)
-        yield f"{name} Q0 {escape_column(docno)} {rank} {score} {tag}\n"
+        lines.append(f"{query_id} Q0 {escape_column(docno)} {rank} {len(documents) - rank + 1} {tag}\n")
+    return "".join(lines)
 
 
 def name_trec_files(engines: Iterable[str]) -> dict[str, str]:

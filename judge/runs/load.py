@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from operator import attrgetter
@@ -37,7 +37,6 @@ from judge.runs import record_json
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
 from judge.runs.results import OtherLayout, QueryEntry, SnippetEntry, read_entries, read_results
 from judge.stored_records import (
-    ALL_PLACES,
     Documents,
     QueryResults,
     StoredDocuments,
@@ -182,16 +181,14 @@ def _load_dataset(
 
     columns = tabulate_queries(load_rankings(), summary.depth)
 
-    def read_query_results(places: Container[int]) -> Iterator[QueryResults]:
+    def read_query_results() -> Iterator[QueryResults]:
         if in_memory:
-            return (results for place, results in enumerate(in_order) if place in places)
-        return map(load_results, read_entries(folder.path / "results.json", places))
+            return iter(in_order)
+        return map(load_results, read_entries(folder.path / "results.json"))
 
     def read_pairs() -> Iterator[Pair]:
         return (
-            pair
-            for each in read_query_results(ALL_PLACES)
-            for pair in _list_pairs(data, each.rankings, each.documents)
+            pair for each in read_query_results() for pair in _list_pairs(data, each.rankings, each.documents)
         )
 
     rankings = StoredRankings(read_query_results, sum(lengths), columns)

@@ -10,7 +10,10 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from pathlib import Path
+from sys import maxsize
 from typing import Any, Literal
+
+import msgspec
 
 from judge.analysis.summary import SCHEMA_VERSION, DimensionResult, QueryValues, Summary
 from judge.dataset.pool import read_query_results
@@ -21,7 +24,7 @@ from judge.json_text import dump_json
 from judge.records import Dataset, Judgment, Lang, Pool, Ranking, Scale, Snippet
 from judge.runs.folder import DAMAGED_FILE_ADVICE, parse_json
 from judge.runs.record_json import decode_json, from_json, to_json
-from judge.stored_records import ALL_PLACES
+from judge.stored_lines import TemporaryLines, decode_line
 
 #: Values by (engine, query_id) and measure: the mean over the repeats, None where undefined.
 ScoreTable = Mapping[tuple[str, str], Mapping[str, float | None]]
@@ -131,26 +134,41 @@ class Results:
 
 
 *_KEYS, _LAST_KEY = (dump_json(each.name) for each in fields(Results))
+#: The places of all queries.
+ALL_PLACES: Container[int] = range(maxsize)
 #: The lines before and after those of the queries.
 _QUERIES, _END = f"{_LAST_KEY}: [\n", "]}\n"
+_entries = msgspec.json.Decoder(QueryEntry)
 #: What yields the queries in reading order, each time from the start; only those at the given places.
 ReadQueries = Callable[[Container[int]], Iterable[QueryEntry]]
 
 
-def format_chunks(run: str, summary: Summary, queries: Iterable[QueryEntry]) -> Iterator[str]:
-    """Yield the text of results.json in pieces: the summary, then one line a query."""
-    values = SCHEMA_VERSION, run, to_json(summary)
-    lines = (f"{key}: {dump_json(value)},\n" for key, value in zip(_KEYS, values, strict=True))
-    yield f"{{{''.join(lines)}{_QUERIES}"
-    separator = ""
-    for query in queries:
-        yield separator + dump_json(to_json(query))
-        separator = ",\n"
-    yield f"\n{_END}"
+class StoredEntries:
+    """The queries of results.json in a temporary file in `folder`: each is made once for all files."""
+
+    def __init__(self, entries: Iterable[QueryEntry], folder: Path) -> None:
+        self._lines = TemporaryLines(folder)
+        for entry in entries:
+            self._lines.append([f"{dump_json(to_json(entry))}\n".encode()])
+
+    def read(self, places: Container[int] = ALL_PLACES) -> Iterator[QueryEntry]:
+        """Yield the queries at `places`."""
+        return (decode_line(_entries, line) for place, line in enumerate(self._lines) if place in places)
+
+    def format_chunks(self, run: str, summary: Summary) -> Iterator[str | bytes]:
+        """Yield the text of results.json in pieces: the summary, then one line a query."""
+        values = SCHEMA_VERSION, run, to_json(summary)
+        lines = (f"{key}: {dump_json(value)},\n" for key, value in zip(_KEYS, values, strict=True))
+        yield f"{{{''.join(lines)}{_QUERIES}"
+        separator = b""
+        for line in self._lines:
+            yield separator + line.removesuffix(b"\n")
+            separator = b",\n"
+        yield f"\n{_END}"
 
 
 class OtherLayout(ValueError):
-    """A results.json is not laid out as `format_chunks` does it."""
+    """A results.json is not laid out as `StoredEntries` does it."""
 
 
 def read_results(path: Path, places: Container[int] = ALL_PLACES) -> tuple[Any, Iterator[QueryEntry]]:
@@ -205,7 +223,7 @@ def _read_texts(path: Path, places: Container[int]) -> Iterator[tuple[int, str]]
 
 
 def read_entries(path: Path, places: Container[int] = ALL_PLACES) -> Iterator[QueryEntry]:
-    """Yield the queries at `places` of the results.json at `path`, laid out as `format_chunks` does it.
+    """Yield the queries at `places` of the results.json at `path`, laid out as `StoredEntries` does it.
 
     Raises InputError when the file has another layout.
     """
@@ -271,9 +289,8 @@ def query_entries(
     read_judgments: Callable[[str], JudgmentEntries],
     scores: ScoreTable,
     dimensions: Mapping[str, DimensionResult],
-    places: Container[int] = ALL_PLACES,
 ) -> Iterator[QueryEntry]:
-    """Yield an entry for each query at `places`, in reading order, with each engine's snippets best first.
+    """Yield an entry for each query, in reading order, with each engine's snippets best first.
 
     `read_judgments` returns the judgments of a query.
     """
@@ -282,7 +299,7 @@ def query_entries(
         for note in dimension.summary.notes:
             if note.engine is not None:
                 notes.setdefault((note.engine, note.query_id), {})[name] = note.text
-    for results in read_query_results(data, pool, places):
+    for results in read_query_results(data, pool):
         query, judgments = results.query, read_judgments(results.query.id)
         yield QueryEntry(
             query_id=query.id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -156,6 +157,34 @@ def test_trec_eval_reads_every_list(run: Path) -> None:
 
 
 UNBEARABLE = ("../../x", "a/b", "a\\b", "nul\x00", "x" * 300, "", ".", "..", "a\nb", "a\u202eb", "\ud83d")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit for open files")
+def test_more_engines_than_files_that_can_be_open(tmp_path: Path) -> None:
+    engines, queries = [f"e{number}" for number in range(60)], 4
+    rows = [
+        {
+            "query": f"q {query}",
+            "engine": engine,
+            "rank": rank,
+            "snippet": f"text {rank}",
+            "docno": f"D{rank}" + "x" * 2000,
+        }
+        for query in range(queries)
+        for engine in engines
+        for rank in range(1, 11)
+    ]
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(list(Path("/dev/fd").iterdir())) + 40, before[1]))
+    try:
+        judge.run(rows, "lexical", out=str(tmp_path / "run"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    for engine in engines:
+        lines = (tmp_path / "run" / f"run.{engine}.trec").read_text(encoding="utf-8").splitlines()
+        assert [line.split()[3] for line in lines] == [str(rank) for rank in range(1, 11)] * queries
 
 
 @pytest.mark.parametrize("field", ["engine", "query_id"])

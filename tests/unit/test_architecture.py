@@ -48,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "analysis": {"records", "errors", "dataset", "measure", "pricing", "stored_records"},
     "runs": {"records", "errors", "cache", "filesystem", "dataset", "measure", "analysis"}
-    | {"json_text", "judgment_log", "stored_records"},
+    | {"json_text", "judgment_log", "stored_lines", "stored_records"},
     "dimensions": {
         "records",
         "errors",

@@ -20,6 +20,7 @@ from judge.report.payload import (
     select_queries,
 )
 from judge.runs.results import (
+    ALL_PLACES,
     CleanedText,
     EngineEntry,
     JudgmentEntry,
@@ -27,7 +28,6 @@ from judge.runs.results import (
     ReadQueries,
     SnippetEntry,
 )
-from judge.stored_records import ALL_PLACES
 from tests.support.cases import check_each
 from tests.unit.report.pages import entries
 
