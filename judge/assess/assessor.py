@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from judge.assess.prompts import Prompts
-from judge.cache import FileCache, make_key
+from judge.cache import make_key
 from judge.characters import estimate_tokens
 from judge.errors import AccountError, CallError, ReplyParseError
 from judge.messages import Message
@@ -95,21 +95,10 @@ class Assessor:
         #: The hash of the key and the instructions, which most pairs share.
         self._system_hashes: dict[str, hashlib._Hash] = {}
 
-    def list_keys(self, pool: Pool, repeats: int, cache: FileCache | None) -> Iterator[Sequence[str]]:
-        """Yield the keys of each pair of `pool`, one for each repeat; `cache` holds them for later runs."""
+    def name_keys(self, pool: Pool, repeats: int) -> str:
+        """Return the key of what the keys of the questions about `pool` follow from, for a cache."""
         digests = {lang: template.digest for lang, template in self._prompts.templates.items()}
-        name = make_key("keys", pool.digest, repeats, self._key.hexdigest(), self._as_of, digests)
-
-        def make_keys() -> Iterator[list[str]]:
-            return ([each.key for each in self.make_questions(pair, repeats)] for pair in pool.pairs)
-
-        if cache is None or not pool.digest:
-            return make_keys()
-        lines = cache.read(name)
-        if lines is None:
-            cache.write(name, (" ".join(of_pair) + "\n" for of_pair in make_keys()))
-            lines = cache.read(name)
-        return make_keys() if lines is None else (line.decode().split() for line in lines)
+        return make_key("keys", pool.digest, repeats, self._key.hexdigest(), self._as_of, digests)
 
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
         """Return the questions about `pair`, one for each repeat."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 
 import numpy as np
@@ -30,15 +31,25 @@ class QuestionPlan:
         self._pool = pool
         self._assessor = assessor
         self._repeats = repeats
-        self._keys = self._collect_keys(cache)
-        if len(self._keys) != _KEY_SIZE * len(self):  # the cached keys are of other pairs
-            self._keys = self._collect_keys(None)
+        self._keys = self._read_keys(cache) if cache and pool.digest else self._make_keys()
 
-    def _collect_keys(self, cache: FileCache | None) -> bytes | bytearray:
+    def _read_keys(self, cache: FileCache) -> bytes | bytearray:
+        """Return the keys in `cache`; make them where it has none, or others."""
+        name = self._assessor.name_keys(self._pool, self._repeats)
+        with suppress(ValueError):
+            cached = b"".join(bytes.fromhex(line.decode()) for line in cache.read(name) or ())
+            if len(cached) == _KEY_SIZE * len(self):
+                return cached
+        keys, size = self._make_keys(), _KEY_SIZE * _BLOCK
+        cache.write(name, (f"{keys[at : at + size].hex()}\n" for at in range(0, len(keys), size)))
+        return keys
+
+    def _make_keys(self) -> bytes | bytearray:
         keys = [bytearray() for _ in range(self._repeats)]
-        for of_pair in self._assessor.list_keys(self._pool, self._repeats, cache):
-            for of_repeat, key in zip(keys, of_pair, strict=True):
-                of_repeat += bytes.fromhex(key)
+        for pair in self._pool.pairs:
+            questions = self._assessor.make_questions(pair, self._repeats)
+            for of_repeat, question in zip(keys, questions, strict=True):
+                of_repeat += bytes.fromhex(question.key)
         return keys[0] if self._repeats == 1 else b"".join(keys)
 
     def _key(self, place: int) -> str:

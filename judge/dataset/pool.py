@@ -30,6 +30,10 @@ from judge.stored_records import QueryResults, StoredDocuments, StoredRankings, 
 _TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "spm"})
 # A name, a colon and no digit: `example.com:8080/a` is a host and its port.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?![0-9])")
+#: Most URLs: nothing in them has another spelling.
+_PLAIN_URL = re.compile(
+    r"https?://(?:www\.)*(?P<host>[a-z0-9.-]+\.[a-z0-9-]*[a-z0-9])(?P<path>(?:/[A-Za-z0-9/_.~-]*)?)"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Of either scheme, which the canonical form leaves out.
 _DEFAULT_PORTS = frozenset({80, 443})
@@ -101,6 +105,8 @@ def canonicalise_url(url: str) -> str:
     Scheme, `www.`, default port, fragment, tracking parameters, a trailing slash and the order of
     parameters do not count. The function is idempotent.
     """
+    if plain := _PLAIN_URL.fullmatch(url):  # takes a tenth of the time
+        return plain["host"] + plain["path"].rstrip("/")
     # Half a surrogate pair cannot be percent-encoded.
     url = _SURROGATE.sub("\ufffd", url.strip())
     scheme = _SCHEME.match(url)
@@ -142,7 +148,8 @@ def _document_key(snippet: Snippet) -> tuple[str, str, str]:
 
 def _name_documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
     """Return the name of the document for each key: its docno, else shared by canonical URL or text."""
-    links = {_document_key(snippet): tuple(_list_links(snippet)) for snippet in snippets}
+    distinct = {_document_key(snippet): snippet for snippet in snippets}
+    links = {key: tuple(_list_links(snippet)) for key, snippet in distinct.items()}
     parent: dict[str, str] = {link: link for group in links.values() for link in group}
 
     def root(link: str) -> str:

@@ -21,7 +21,8 @@ _MAX_ID_BYTES = 200
 
 def short_hash(parts: Sequence[str], length: int) -> str:
     """Return the first `length` hex digits of a hash of `parts`; it depends on where each part ends."""
-    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()[:length]
+    # As `json.dumps` writes the list, in less time.
+    return hashlib.sha256(f"[{', '.join(map(json.dumps, parts))}]".encode()).hexdigest()[:length]
 
 
 def make_query_id(text: str) -> str:

@@ -69,10 +69,8 @@ def dump_summary(summary: Summary) -> list[str]:
     return [dump_json(to_json(summary), indent=2), "\n"]
 
 
-def write_tables(
-    folder: RunFolder, result: RunResult, entries: Iterable[results.QueryEntry]
-) -> Iterator[Path]:
-    """Write the scores and the TREC files of the `entries` of all queries; yield their paths."""
+def write_tables(folder: RunFolder, result: RunResult, entries: results.StoredEntries) -> Iterator[Path]:
+    """Write the scores and the TREC files; yield their paths. All queries are added to `entries`."""
     yield folder.write("scores.csv", _scores(result.scores))
     labels = result.summary.labels
     unreturned = list_unreturned(result.data, result.pool) if labels and labels.unreturned else {}
@@ -80,7 +78,8 @@ def write_tables(
     qrels: dict[str, str] = {}
     # The lists of all engines are in one file, because there can be more engines than a process can open.
     lists, sizes = TemporaryLines(folder.path), array("q", [0])
-    for entry in entries:
+    for entry in list_queries(result):
+        entries.append(entry)
         qrels[entry.query_id] = format_qrels(entry, unreturned.get(entry.query_id, ()))
         texts = [_format_trec_list(engine, entry).encode() for engine in names]
         lists.append(texts)

@@ -100,7 +100,7 @@ def test_canonical_urls(url: str, canonical: str) -> None:
         "".join,
         st.tuples(
             st.sampled_from(["", "http://", "https://"]),
-            st.sampled_from(["", "www."]),
+            st.sampled_from(["", "www.", "www.www.", "a.", "-."]),
             st.text("abcxyz", min_size=1, max_size=5),
             st.sampled_from([".com", ".cn", ".de"]),
             st.sampled_from(["", ":80", ":443", ":8080", ":0", ":0080"]),
@@ -112,6 +112,8 @@ def test_canonical_urls(url: str, canonical: str) -> None:
 def test_a_canonical_url_is_canonical(url: str) -> None:
     once = canonicalise_url(url)
     assert canonicalise_url(once) == once
+    # With a fragment no URL is plain.
+    assert canonicalise_url(f"{url}#") == once
 
 
 @given(st.integers(0, 10_000))

@@ -196,6 +196,16 @@ def test_keys_are_the_same_from_the_cache(tmp_path: Path) -> None:
     assert list_questions(other, 2, cache) == list_questions(other, 2)
 
 
+@check_each("line", ["zz\n", "ab\n", "\u00e9\n"])
+def test_cached_keys_of_another_form_are_made_again(tmp_path: Path, line: str) -> None:
+    pool = read(large(tmp_path / "d.jsonl")).pool
+    cache = FileCache(cache_folder(tmp_path / "verdicts.sqlite"))
+    plain = list_questions(pool, 2, cache)
+    cache.write(ASSESSOR.name_keys(pool, 2), [line])
+    for _ in range(2):
+        assert list_questions(pool, 2, cache) == plain
+
+
 def run_again(data: Path, **options: Any) -> tuple[dict[str, bytes], set[str]]:
     """The files of the run after one more `judge run`, and the names of those that it wrote."""
     out = data.parent / "run"
