@@ -30,9 +30,11 @@ from judge.stored_records import QueryResults, StoredDocuments, StoredRankings, 
 _TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "spm"})
 # A name, a colon and no digit: `example.com:8080/a` is a host and its port.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?![0-9])")
+#: What a host begins with, and still is one without it.
+_WWW = re.compile(r"(?:www\.)+(?=.*\.)")
 #: Most URLs: nothing in them has another spelling.
 _PLAIN_URL = re.compile(
-    r"https?://(?:www\.)*(?P<host>[a-z0-9.-]+\.[a-z0-9-]*[a-z0-9])(?P<path>(?:/[A-Za-z0-9/_.~-]*)?)"
+    r"https?://(?:www\.)*+(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)+)(?P<path>(?:/[A-Za-z0-9/_.~-]*)?)"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Of either scheme, which the canonical form leaves out.
@@ -120,8 +122,8 @@ def canonicalise_url(url: str) -> str:
         return ""
     if "." not in host and host != "localhost" and ":" not in host:
         return ""
-    while host.startswith("www.") and "." in host.removeprefix("www."):
-        host = host.removeprefix("www.")
+    if www := _WWW.match(host):
+        host = host[www.end() :]
     if port is not None and port not in _DEFAULT_PORTS:
         host = f"{host}:{port}"
     path = quote(

@@ -15,6 +15,7 @@ from judge.characters import escape_controls
 from judge.dataset import clean
 from judge.dataset.clean import drop_invisible, extract_visible_text, looks_misdecoded
 from judge.dataset.injection import _INJECTION_PATTERNS, detect_injection
+from judge.dataset.pool import canonicalise_url
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.redaction import mask
 from tests.support.cases import check_each
@@ -276,6 +277,11 @@ def slow(step: Callable[[str], object], pieces: Iterable[str], most: int) -> dic
 @check_each("step", STEPS.values())
 def test_no_text_takes_more_than_linear_time(step: Callable[[str], object]) -> None:
     assert slow(step, QUICK, 15_000) == {}
+
+
+def test_no_url_takes_more_than_linear_time() -> None:
+    for head in ("http://", "ftp://"):
+        assert growth(canonicalise_url, repeated("www.", head, "a.example"), 160_000) <= MOST
 
 
 @pytest.mark.slow
