@@ -120,32 +120,34 @@ def estimate_run(
     keys = list(plan.list_keys(missing))
     past = store.usage_by_prompt(assessor.model.name) if store else []
     in_batch = store.batches.find(keys) if store else {}
-    requests = (questions[0][1] for questions in plan.read_requests(missing))
-    todo = [question for question in requests if question.key not in in_batch]
-    versions = Counter(question.prompt_version for question in todo)
     learned = {each.prompt_version: each for each in past if each.counted >= _MIN_HISTORY}
-    unknown = [question.pair for question in todo if question.prompt_version not in learned]
     is_reranker = assessor.model.name.startswith(RERANKER)
     max_reply = 0 if is_reranker else assessor.model.params.get("max_tokens", _REPLY_TOKENS)
+    versions, by_rule = Counter[str](), Usage()
+    for (_, question), *_ in plan.read_requests(missing):
+        if question.key not in in_batch:
+            versions[question.prompt_version] += 1
+            if question.prompt_version not in learned:
+                by_rule += _estimate_by_rule(assessor.render_prompt(question.pair), max_reply)
+    calls = versions.total()
     by_history, again = _estimate_from_history(learned, versions)
-    by_rule = (_estimate_by_rule(assessor.render_prompt(pair), max_reply) for pair in unknown)
-    usage = sum(by_rule, by_history)
+    usage = by_history + by_rule
     pace = _measure_call_rate(store.calls_by_second(assessor.model.name)) if store else None
     return RunEstimate(
         judgments=len(plan),
         known=len(plan) - len(missing),
-        calls=len(todo),
+        calls=calls,
         again=round(again),
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         price=limits.price,
         usd=None if limits.price is None else limits.price.usd(usage),
-        seconds=_estimate_seconds(len(todo) + again, pace, limits.concurrency),
+        seconds=_estimate_seconds(calls + again, pace, limits.concurrency),
         learned_from=sum(learned[version].calls for version in versions if version in learned),
-        by_rule=len(unknown),
+        by_rule=sum(count for version, count in versions.items() if version not in learned),
         pace=pace,
         submitted=sum(key in in_batch for key in keys),
-        batches=ceil(len(todo) / MAX_REQUESTS) if isinstance(assessor.model, BatchModel) else 0,
+        batches=ceil(calls / MAX_REQUESTS) if isinstance(assessor.model, BatchModel) else 0,
         batch_usd=None if limits.price is None else limits.price.usd(usage, in_batch=True),
     )
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from judge.dataset.clean import EMPTY_SNIPPET
-from judge.dataset.pool import canonicalise_url, group_rankings
+from judge.dataset.pool import canonicalise_url, read_query_results
 from judge.errors import InputError
-from judge.records import Dataset, Pool, Ranking
+from judge.records import Dataset, Pool
+from judge.stored_records import QueryResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +40,17 @@ def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
         )
     grades: dict[tuple[str, str], int] = {}
     unreturned = 0
-    for query_id, rankings in group_rankings(dataset).items():
-        relevant, others = _match_documents(dataset, pool, query_id, rankings)
+    for each in read_query_results(dataset, pool):
+        relevant, others = _match_documents(each)
         unreturned += len(others)
-        for ranking in rankings:
-            names = pool.documents[ranking.engine, query_id]
-            for snippet, name in zip(ranking.snippets, names, strict=False):
-                key, grade = (query_id, snippet.id), int(name in relevant)
+        for ranking in each.rankings:
+            for snippet, name in zip(ranking.snippets, each.documents[ranking.key], strict=False):
+                key, grade = (each.query.id, snippet.id), int(name in relevant)
                 if EMPTY_SNIPPET in snippet.flags and grades.get(key, grade) != grade:
                     raise InputError(
                         "query {query_id!r}: results without a text show an expected document and another"
                         " one, but equal texts are one pair; write null for a text that is not known",
-                        query_id=query_id,
+                        query_id=each.query.id,
                     )
                 grades[key] = max(grade, grades.get(key, 0))
     return ExpectedLabels(grades, unreturned)
@@ -58,25 +58,19 @@ def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
 
 def list_unreturned(dataset: Dataset, pool: Pool) -> dict[str, tuple[str, ...]]:
     """Return, by query, the expected documents that no engine returned down to the depth of the pool."""
-    return {
-        query_id: _match_documents(dataset, pool, query_id, rankings)[1]
-        for query_id, rankings in group_rankings(dataset).items()
-    }
+    return {each.query.id: _match_documents(each)[1] for each in read_query_results(dataset, pool)}
 
 
-def _match_documents(
-    dataset: Dataset, pool: Pool, query_id: str, rankings: list[Ranking]
-) -> tuple[set[str], tuple[str, ...]]:
+def _match_documents(results: QueryResults) -> tuple[set[str], tuple[str, ...]]:
     """Return the names of the expected documents in the pool, and of those that are not there."""
     names: dict[str, set[str]] = {}
-    for ranking in rankings:
-        documents = pool.documents[ranking.engine, query_id]
-        for snippet, document in zip(ranking.snippets, documents, strict=False):
+    for ranking in results.rankings:
+        for snippet, document in zip(ranking.snippets, results.documents[ranking.key], strict=False):
             for spelling in (*_spell(snippet.docno), *_spell(snippet.url)):
                 names.setdefault(spelling, set()).add(document)
     relevant: set[str] = set()
     others: dict[str, str] = {}
-    for item in dataset.queries[query_id].expected or ():
+    for item in results.query.expected or ():
         spellings = list(_spell(item))
         documents_of = next((names[spelling] for spelling in spellings if spelling in names), None)
         if documents_of:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+import tracemalloc
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,10 @@ from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
 from judge.models.lexical import Lexical
 from judge.pricing.prices import Price
-from judge.records import GRADED, Call, Usage
+from judge.records import GRADED, Call, Pair, Pool, Query, Snippet, Usage
 from judge.store.leases import Lease
 from judge.store.store import VerdictKeyInfo, VerdictStore
+from judge.stored_records import StoredRecords
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 from tests.support.stores import make_verdict
@@ -42,6 +44,25 @@ def estimate_pairs(
     return estimate_run(
         build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), ASSESSOR, store, 1, limits
     )
+
+
+def test_an_estimate_takes_little_memory_whatever_the_number_of_pairs() -> None:
+    count, query = 6_000, Query("q", "a query", "a query", "en")
+
+    def make_pairs() -> Iterator[Pair]:
+        for number in range(count):
+            text = f"{number} {'long ' * 600}"
+            yield Pair(query, Snippet(f"s{number}", text, "", "", "", text, ""))
+
+    pool = Pool(10, count, StoredRecords(make_pairs, count), {})
+    tracemalloc.start()
+    try:
+        estimate = estimate_run(pool, ASSESSOR, None, 1, LIMITS)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert estimate.calls == count
+    assert peak < count * 3_000 / 2  # bytes; a text has 3,000 characters
 
 
 def save_verdicts(path: Path, version: str, calls: Sequence[Sequence[Call]]) -> None:
