@@ -23,7 +23,7 @@ _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
 _PLACES, _LONGEST_RANGE = 1 << 10, 1 << 24
 #: Numbers of places, which those of questions and of their judgments are.
 Places = npt.NDArray[np.int64]
-_judgments = msgspec.json.Decoder(Judgment)
+_judgment_decoder = msgspec.json.Decoder(Judgment)
 
 
 def dump_judgments(judgments: Iterable[Judgment], start: str = "{") -> Iterator[str]:
@@ -134,7 +134,7 @@ class JudgmentLog(StoredRecords[Judgment]):
     def _load(self, places: Places) -> Iterator[Judgment]:
         # JSON escapes every line end inside a judgment.
         lines = chain.from_iterable(block.splitlines() for block in self._read_blocks(places))
-        return (decode_line(_judgments, line) for line in lines)
+        return (decode_line(_judgment_decoder, line) for line in lines)
 
     def _read_blocks(self, places: Places) -> Iterator[bytes]:
         """Yield the lines at `places`, in blocks."""

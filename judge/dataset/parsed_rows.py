@@ -64,7 +64,7 @@ class ParsedRow:
         return self.location.removesuffix(f": engine {self.engine!r}")
 
 
-_rows = msgspec.json.Decoder(ParsedRow)
+_row_decoder = msgspec.json.Decoder(ParsedRow)
 
 
 class RowsByQuery:
@@ -113,7 +113,7 @@ class RowsByQuery:
         """Yield the rows of some queries, in the order of the dataset; the queries are in this order, too."""
         for ranges in self._ranges:
             yield (
-                decode_line(_rows, line)
+                decode_line(_row_decoder, line)
                 for start, end in ranges
                 for line in self._lines.read(start, end).split(b"\n")[:-1]
             )

@@ -78,7 +78,10 @@ def make_pair(dataset: Dataset, query_id: str, snippet: Snippet) -> Pair:
 
 
 def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
-    """Yield one line if prompts show dates and pairs down to `depth` differ only in the date."""
+    """Yield one line if prompts show dates and pairs down to `depth` differ only in the date.
+
+    The rankings of a query are neighbours in the dataset.
+    """
     if not dataset.dates:
         return
     more = 0
@@ -229,7 +232,7 @@ class _StoredQuery(msgspec.Struct, array_like=True):
         if max(numbers, default=-1) >= len(self.snippets):
             raise ValueError("a snippet is missing")
 
-    def results(self) -> QueryResults:
+    def make_results(self) -> QueryResults:
         """Return the rankings of the query, and their documents."""
         query_id, snippets = self.query.id, self.snippets
         rankings = tuple(
@@ -257,7 +260,7 @@ class _Footer:
 
 #: How the last line begins; the others are arrays.
 _FOOTER_START = b"{"
-_queries, _footers = msgspec.json.Decoder(_StoredQuery), msgspec.json.Decoder(_Footer)
+_query_decoder, _footer_decoder = msgspec.json.Decoder(_StoredQuery), msgspec.json.Decoder(_Footer)
 
 
 @dataclass(slots=True)
@@ -273,14 +276,16 @@ class _Content:
     pairs: int = 0
 
     def add(self, stored: _StoredQuery) -> None:
-        """Add the next query; raise ValueError where its documents are not those of its lists."""
-        if stored.query.id in self.queries:
-            raise ValueError("a query stands in two places")
+        """Add the next query; raise ValueError where parts are there twice, or documents do not fit."""
+        engines = {each.engine for each in stored.lists}
+        is_new = stored.query.id not in self.queries
+        if not is_new or len(engines) < len(stored.lists) or len(set(stored.pooled)) < len(stored.pooled):
+            raise ValueError("a query, an engine of it or a pair is there twice")
         self.queries[stored.query.id] = stored.query
+        self.engines |= engines
         for each in stored.lists:
             if len(each.documents) != min(self.depth, len(each.numbers)):
                 raise ValueError("a list has other documents")
-            self.engines.add(each.engine)
             self.results += len(each.documents)
         self.rankings += len(stored.lists)
         self.pairs += len(stored.pooled)
@@ -290,10 +295,10 @@ class _Content:
         queries = self.queries
 
         def read_stored() -> Iterator[_StoredQuery]:
-            return (decode_line(_queries, line) for line in islice(self.lines, len(queries)))
+            return (decode_line(_query_decoder, line) for line in islice(self.lines, len(queries)))
 
         def read_results() -> Iterator[QueryResults]:
-            return (stored.results() for stored in read_stored())
+            return (stored.make_results() for stored in read_stored())
 
         def read_pairs() -> Iterator[Pair]:
             for stored in read_stored():
@@ -325,7 +330,7 @@ def store_dataset(reader: QueryReader, depth: int, source: str, folder: Path | N
     dataset = content.open(footer).dataset
     missing = describe_missing(dataset.rankings, depth, source) if reader.lacks_text else ()
     warnings = (*footer.warnings, *missing, *describe_differing_dates(dataset, depth))
-    in_order = (decode_line(_queries, lines.read(*ranges[query_id])) for query_id in sorted(ranges))
+    in_order = (decode_line(_query_decoder, lines.read(*ranges[query_id])) for query_id in sorted(ranges))
     footer = _Footer(_hash_dataset(content.queries, in_order), warnings, reader.dates)
     # In the file as plain texts, because msgspec encodes no messages.
     lines.append([encode_line(replace(footer, warnings=tuple(map(str, warnings))))])
@@ -381,8 +386,8 @@ def load_pooled(lines: StoredLines, depth: int, digest: str) -> PooledDataset:
     content = _Content(lines, depth)
     for line in lines:
         if line.startswith(_FOOTER_START):
-            return content.open(decode_line(_footers, line), digest)
-        content.add(decode_line(_queries, line))
+            return content.open(decode_line(_footer_decoder, line), digest)
+        content.add(decode_line(_query_decoder, line))
     raise ValueError("no line ends the dataset")
 
 

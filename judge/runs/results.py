@@ -138,7 +138,7 @@ class Results:
 ALL_PLACES: Container[int] = range(maxsize)
 #: The lines before and after those of the queries.
 _QUERIES, _END = f"{_LAST_KEY}: [\n", "]}\n"
-_entries = msgspec.json.Decoder(QueryEntry)
+_entry_decoder = msgspec.json.Decoder(QueryEntry)
 #: What yields the queries in reading order, each time from the start; only those at the given places.
 ReadQueries = Callable[[Container[int]], Iterable[QueryEntry]]
 
@@ -155,7 +155,9 @@ class StoredEntries:
 
     def read(self, places: Container[int] = ALL_PLACES) -> Iterator[QueryEntry]:
         """Yield the queries at `places`."""
-        return (decode_line(_entries, line) for place, line in enumerate(self._lines) if place in places)
+        return (
+            decode_line(_entry_decoder, line) for place, line in enumerate(self._lines) if place in places
+        )
 
     def format_chunks(self, run: str, summary: Summary) -> Iterator[str | bytes]:
         """Yield the text of results.json in pieces: the summary, then one line a query."""

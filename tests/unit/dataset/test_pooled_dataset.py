@@ -154,6 +154,8 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path, damage: str) -> None:
         lambda query: query[2][0][4].pop(),
         lambda query: query[3].append(99),
         lambda query: query[3].append("0"),
+        lambda query: query[3].append(query[3][0]),
+        lambda query: query[2].append(query[2][0]),
         lambda query: query[0].update(id="q1"),
     ],
 )
