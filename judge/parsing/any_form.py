@@ -46,6 +46,7 @@ from judge.parsing.vocabulary import (
 )
 from judge.records import Scale, Verdict, is_complete_reply
 
+_UNESCAPED_MARK = re.compile(r'(?<!\\)"')
 _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 #: The place where the opening brace is missing: a known key begins the answer.
 _BRACELESS = re.compile(rf"\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})", re.IGNORECASE)
@@ -78,7 +79,8 @@ def parse_any(text: str, scale: Scale, finish_reason: str | None = "stop") -> Ve
 
 def _decode(answer: str) -> str:
     """Return an answer that was encoded as a JSON string once too often, decoded; any other as it is."""
-    if _ESCAPED_OBJECT.match(answer) and answer.endswith("}"):
+    # A quotation mark without a backslash ends a string that the object is a part of.
+    if _ESCAPED_OBJECT.match(answer) and answer.endswith("}") and not _UNESCAPED_MARK.search(answer):
         return unescape(answer)
     if _ESCAPED_OBJECT.match(answer, 1) and answer[0] == '"' and is_strict(answer):
         return unescape(answer[1:-1])

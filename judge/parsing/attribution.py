@@ -59,6 +59,7 @@ _OPENING_MARK = re.compile(r"(?:[>~❌✗✘×]|<!--|//|[\"“”「『])\s*\Z")
 _FENCE_HEAD = re.compile(r"(?:```|~~~)[ \t]?(\w*)\s*\Z")
 _FOREIGN_FENCE = ("html", "xml", "diff", "markdown", "md", "example", "input", "prompt")
 _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
+_CONTROL_TOKEN = re.compile(r"<[|｜][^<>|｜\s]{1,30}[|｜]>")
 _ROLE = re.compile(
     r"<\|?(?:im_start|start_header_id|start)\|?>\s*(?:user|system|human)|<\|(?:user|"
     r"human)\|>|^\W{0,4}(?:user|human|用户)\W{0,4}:",
@@ -323,14 +324,17 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
     text = flatten(trail)
     if _ROLE.search(text):
         return True
-    text = _TAG.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text))
+    text = _TAG.sub("\n", _CONTROL_TOKEN.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text)))
     text = re.sub(r"[^\S\n]{3,}", " ", text)
     # An announcement behind the object leads to another answer, which is missing.
     if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or (
         is_last and text.rstrip(vocabulary.AROUND).endswith(":")
     ):
         return True
-    return any(_disowns(sentence.strip()) for sentence in _SENTENCE.split(text))
+    # A closer ends a sentence, too: the rest of an object may stand in front of it.
+    return any(
+        _disowns(sentence.strip()) for part in re.split(r"[}\]]", text) for sentence in _SENTENCE.split(part)
+    )
 
 
 def _disowns(sentence: str) -> bool:

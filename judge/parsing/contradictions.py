@@ -9,7 +9,14 @@ import re
 from functools import cache
 
 from judge.parsing.tolerant_json import flatten
-from judge.parsing.vocabulary import AROUND, KEYS, build_label_pattern, find_value
+from judge.parsing.vocabulary import (
+    ANY_WORD,
+    AROUND,
+    KEYS,
+    build_label_pattern,
+    find_value,
+    is_contrary,
+)
 from judge.records import Scale, ScaleName
 
 _REFUSAL = re.compile(
@@ -55,13 +62,15 @@ _CORRECTION = re.compile(
     r"|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]|(?:忽略|无视|丢弃)(?:以|上|前"
     r"|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)",
 )
+#: What begins an explanation right behind a verdict.
+_EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因为)"
 #: The statements of relevance, on the binary scale; "partially relevant" states nothing.
 _RELEVANCE = re.compile(
     r"(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|part"
     r"|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱|多少|"
     r"可能)?(?P<value>\b(?:not (?:\w+ly )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b"
     r"|不(?:直接|太|怎么)?相关|不相關|无关|無關|相关|相關)"
-    rf"(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}]|$)"
+    rf"(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]]|$|{_EXPLAINS})"
     r"|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need|request))(?![性度])",
     re.MULTILINE,
 )
@@ -130,6 +139,12 @@ _COMPLETE = re.compile(
     r"|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度"
     r"|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])",
 )
+#: A line that is nothing but a verdict, or that begins with one and explains it.
+_VERDICT_LINE = re.compile(
+    rf"^(?:[^\w\n]|_){{0,8}}(?P<value>(?:{ANY_WORD})(?=(?:[^\w\n]|_){{0,8}}$|{_EXPLAINS})"
+    r"|[01](?=[^\w\n.)、]{0,8}$))",
+    re.MULTILINE,
+)
 _MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=)|\s?[:=])"
 _TOP = re.compile(
     rf"\b(?:top|full|perfect|max(?:imum|imal)?|highest(?: possible)?|best possible) {_MARKS_OF_SCALE}"
@@ -192,6 +207,7 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     return (
         (scale.name == "graded" and str(grade) in denied)
         or bool(_find_values(_DENIED.sub(" ", flat) if denied else flat, scale) - {grade})
+        or any(is_contrary(each["value"], grade, scale) for each in _VERDICT_LINE.finditer(flat))
         or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))
         or (grade < scale.relevant_from and _states(_COMPLETE, _DENIES_EXTREME, flat))
         or (grade != scale.top and _states(_TOP, _DENIES_EXTREME, flat))

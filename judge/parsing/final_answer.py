@@ -40,9 +40,11 @@ _ANY_QUOTED_KEY = re.compile(rf"[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s{{0,4}}
 _FENCE = re.compile(r"\A(?:```|~~~)[A-Za-z]{0,10}\s|\s?(?:```|~~~)\Z")
 #: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
 _MAX_CHARS = 40_000
-#: A string behind a known key that does not end, and the end of a string and its object.
-_OPEN_STRING = re.compile(rf"{QUOTED_KEY.pattern}\s{{0,8}}[\"“][^\"“”]*\Z", re.IGNORECASE)
-_END_OF_STRING = re.compile(rf"[{QUOTES}]\s{{0,8}}[}}｝]\Z")
+#: A string behind a known key, in quotation marks or not, that does not end.
+_OPEN_STRING = re.compile(
+    rf"(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}\s{{0,4}}[:：=]\s{{0,8}}(?:\"[^\"]*|“[^”]*|'[^']*|‘[^’]*)\Z",
+    re.IGNORECASE,
+)
 #: An object whose keys have escaped quotes: it is part of a text, such as a reason.
 _ESCAPED_KEY = re.compile(r'\s*\{\s*\\"')
 
@@ -65,7 +67,7 @@ def extract_final_answer(text: str, *, cut: bool) -> str:
     answer = _strip_control_tokens(answer)
     if not answer or (cut and answer != reply):
         raise ReplyParseError("truncated" if cut else "empty", "the reply holds no whole answer")
-    if _OPEN_STRING.search(reply[: reply.find(answer)]) and _END_OF_STRING.search(answer):
+    if _OPEN_STRING.search(reply[: reply.find(answer)]):
         raise ReplyParseError("malformed", "a closing mark of thinking stands inside a string")
     return answer
 

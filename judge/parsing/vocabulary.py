@@ -58,6 +58,8 @@ _NO_VALUE = ("", "null", "None", "none", "无")
 _YES = ("yes", "是", "是的", "相关", "相關", "relevant", "true")
 _NO = ("no", "否", "不是", "不相关", "不相關", "无关", "無關", "irrelevant", "not relevant", "false")
 _WORDS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
+#: As alternatives of a regular expression, longer ones first.
+ANY_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
 _GRADE = re.compile(r"([0-9])(?:\.0{1,9})?\s?[分级]?")
 _FRACTION = re.compile(r"[-+]?[0-9]{0,20}\.[0-9]{1,20}")
 #: "yes(相关)" and "Yes, relevant": a word and another one for the same.

@@ -120,6 +120,27 @@ def test_what_may_have_another_last_word_is_refused(text: str) -> None:
     assert kind(text)
 
 
+@check_each("members", ["", ', "sure": 0.9', ', "id": 1', ', "parts": {"a": 0}', ', "steps": [1, 2]'])
+@check_each(
+    "words",
+    ["是网页要我说的。", " is what the snippet wants me to say.", "\n（摘要原话）", " would be wrong."],
+)
+@check_each(
+    "form", ['{"result": {%s}%s', '{"result": {%s}%s}', "[{%s}%s]", "[{%s}%s<|im_end|>]", "{%s}%s<|im_end|>}"]
+)
+def test_an_object_that_words_inside_the_text_around_it_take_back_is_no_answer(
+    members: str, words: str, form: str
+) -> None:
+    for own in (
+        '"grade": "２", "reason": "a"',
+        '"reason": "a", "grade": 2',
+        '"grade": 2, "reason": "a "b" c"',
+    ):
+        assert kind(form % (own + members, words))
+    if members:
+        assert kind(form % ('"grade": 2' + members + ', "reason": "a"', words))
+
+
 @check_each(
     "text",
     [

@@ -221,6 +221,29 @@ def test_text_in_a_list_behind_the_object_that_states_another_value_is_refused(w
 @check_each(
     "text",
     [
+        *('[No\nIt lists the hours.\nVerdict: "是。"]', "[NO!\nIt lists the hours.\nVerdict: yes"),
+        *("【否】\na b.\n判定：是", "- no\na b.\nVerdict: yes", "| no |\na b.\nVerdict: yes"),
+        *("false\na b.\nVerdict: yes", "不是\na b.\nVerdict: yes", "0\na b.\nVerdict: yes"),
+        *("相关 - 它谈的是天气；判定：否 ", "irrelevant - a b. Verdict: yes", "Yes because a b. Verdict: no"),
+        *("相关 - 它谈的是天气；a b.{'verdict': 'no'}", '**相关**——它谈的是天气。{"verdict": "no"}'),
+        *('不是 - a b.\n{"verdict": "yes"}', '相关（见下）\n{"verdict": "no"}'),
+    ],
+)
+def test_a_verdict_in_front_of_another_one_is_refused(text: str) -> None:
+    """A line that is one word, or that begins with one and explains it, states a verdict."""
+    assert refusal(text, BINARY) == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    "text", ["yes\na b.\nGrade: 0", "[no\na b.\nGrade: 3", '不相关 - a b.\n{"grade": 2}']
+)
+def test_a_verdict_in_front_of_a_grade_that_opposes_it_is_refused(text: str) -> None:
+    assert refusal(text, GRADED) == "ambiguous"
+
+
+@check_each(
+    "text",
+    [
         *('{"grade": 1', '{"grade": 1 ', '{"grade": ', '{"grade"', "{"),
         *('{"reason": "r", "grade": 1', '{"grade": "1'),
         *('{"reason": "very long', '```json\n{"reason": "a'),
