@@ -59,6 +59,8 @@ _OPENING_MARK = re.compile(r"(?:[>~❌✗✘×]|<!--|//|[\"“”「『])\s*\Z")
 _FENCE_HEAD = re.compile(r"(?:```|~~~)[ \t]?(\w*)\s*\Z")
 _FOREIGN_FENCE = ("html", "xml", "diff", "markdown", "md", "example", "input", "prompt")
 _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
+#: The value of a further member, where the text behind an object begins right behind the member's key.
+_MEMBER_VALUE = re.compile(rf"\A\s{{0,8}}[:=]\s{{0,8}}(?!is\b|是)[^\s,{{}}{vocabulary.QUOTES}]{{1,20}}")
 _CONTROL_TOKEN = re.compile(r"<[|｜][^<>|｜\s]{1,30}[|｜]>")
 _ROLE = re.compile(
     r"<\|?(?:im_start|start_header_id|start)\|?>\s*(?:user|system|human)|<\|(?:user|"
@@ -274,7 +276,9 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     ):
         return True
     # Each part ends with its announcement: "judged as follows: Input:".
-    clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(vocabulary.AROUND) for part in words.split(":")]
+    clauses = [
+        re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(vocabulary.AROUND) for part in re.split("[:=]", words)
+    ]
     return any(
         _ASKS.search(clause) or _FORMAT.search(_IS_ABOUT.sub(" ", clause)) or _names_source(clause)
         for clause in clauses
@@ -321,7 +325,7 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
     # A longer text is no explanation of a verdict.
     if len(trail.strip()) > _LONGEST:
         return True
-    text = flatten(trail)
+    text = _MEMBER_VALUE.sub(r"\g<0>\n", flatten(trail))
     if _ROLE.search(text):
         return True
     text = _TAG.sub("\n", _CONTROL_TOKEN.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text)))

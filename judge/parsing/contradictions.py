@@ -70,7 +70,7 @@ _RELEVANCE = re.compile(
     r"|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱|多少|"
     r"可能)?(?P<value>\b(?:not (?:\w+ly )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b"
     r"|不(?:直接|太|怎么)?相关|不相關|无关|無關|相关|相關)"
-    rf"(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]]|$|{_EXPLAINS})"
+    rf"(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}\]】]|$|{_EXPLAINS})"
     r"|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need|request))(?![性度])",
     re.MULTILINE,
 )
@@ -291,17 +291,17 @@ def _labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ..
 @cache
 def _bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a value without a label."""
-    stop = rf"(?={_MARKS}(?:[.。!,;:)\]}}|?→]|[-–—](?![0-9A-Za-z])|$))"
+    stop = rf"(?={_MARKS}(?:[.。!,;:)\]}}】|?→]|[-–—](?![0-9A-Za-z])|$))"
     if scale_name == "binary":
         value = r"(?P<value>(?:yes|no)(?![A-Za-z])|[是否](?![\u4e00-\u9fff]))"
         start = (
-            r"(?:^|[.。!?;:,=>→{(]|\b(?:so|thus|hence|therefore|or|is|be|say|make that|"
+            r"(?:^|[.。!?;:,=>→{(\[【]|\b(?:so|thus|hence|therefore|or|is|be|say|make that|"
             r"to)\b|或者?|所以|因此|[是为成])"
         )
         return (
             re.compile(rf"{start}[,\s]{{0,2}}{_MARKS}{value}{stop}", re.MULTILINE),
             re.compile(
-                rf"(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}]?$",
+                rf"(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}】]?$",
                 re.MULTILINE,
             ),
         )

@@ -67,8 +67,6 @@ _LED_TO = re.compile(r"[{,\[]\s*\Z")
 _BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{ANY_REASON_KEY})", re.IGNORECASE)
 _BEHIND_MEMBER = re.compile(rf"[{QUOTES},\]}}]\s*\Z")
 _CLOSED = re.compile(rf"[{QUOTES}\]\w]\s{{0,64}}\}}")
-#: The colon behind a key, and a bare value.
-_VALUE_OF_KEY = re.compile(rf"\A\s{{0,8}}[:=]\s{{0,8}}(?!is\b|是)[^\s,{{}}{QUOTES}]{{1,20}}")
 #: Each mention is compared with the whole text.
 _MAX_MENTIONS = 40
 
@@ -196,8 +194,6 @@ def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str],
         last = after.rfind("'")
     closed = _CLOSED.search(after)
     behind = after[min(last + 1, closed.end() if closed else len(after)) :]
-    # The mark may end a further key, whose value stands in front of the prose.
-    behind = _VALUE_OF_KEY.sub("", behind)
     if "}" not in after and (cut or after[: max(last, 0)].rstrip().endswith((":", ":="))):
         line, _, behind = behind.partition("\n")
         # The line is the rest of a reason that was cut, unless it takes the object back.

@@ -113,6 +113,8 @@ def test_an_explanation_behind_an_object_changes_nothing(words: str) -> None:
             "Grade: 2\nReason: fine. So 3.",
             '{"grade": 2, "reason": "a" So 3.',
         ),
+        *('answer = 摘要：{"grade": 2}', 'answer = User: {"grade": 2}', '{"grade": 2, "reason": "a" = 3'),
+        '【{"grade": 2}\n３】',
         *("2" + " " * 900 + '\n{"grade": 3}', "For example:\n" + GRADE + "\nFor example:\n" + GRADE),
     ],
 )
