@@ -48,6 +48,11 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
+#: The key of an object whose value prose leads to: {"result": The page says {"grade": 3}}
+_OPEN_MEMBER = re.compile(
+    rf"[{{\[]\s{{0,8}}[\"']?(?!{vocabulary.ANY_REASON_KEY})\w{{1,30}}[\"']?\s?[:=](?=[\s\[]{{0,4}}[^\W\d_])",
+    re.IGNORECASE,
+)
 #: "Reason: two signs. ", without quotes around the label: what follows is a part of the reason.
 _REASON = re.compile(rf"(?:{vocabulary.ANY_REASON_KEY})[*_ ]{{0,4}}[:=]([^\n]*|\W{{0,8}})\Z", re.IGNORECASE)
 _FORMAT = re.compile(
@@ -60,7 +65,7 @@ _FENCE_HEAD = re.compile(r"(?:```|~~~)[ \t]?(\w*)\s*\Z")
 _FOREIGN_FENCE = ("html", "xml", "diff", "markdown", "md", "example", "input", "prompt")
 _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
 #: The value of a further member, where the text behind an object begins right behind the member's key.
-_MEMBER_VALUE = re.compile(rf"\A\s{{0,8}}[:=]\s{{0,8}}(?!is\b|是)[^\s,{{}}{vocabulary.QUOTES}]{{1,20}}")
+_MEMBER_VALUE = re.compile(r"\A\s{0,8}[:=]\s{0,8}(?!is\b)[A-Za-z0-9_.+%-]{1,20}")
 _CONTROL_TOKEN = re.compile(r"<[|｜][^<>|｜\s]{1,30}[|｜]>")
 _ROLE = re.compile(
     r"<\|?(?:im_start|start_header_id|start)\|?>\s*(?:user|system|human)|<\|(?:user|"
@@ -187,7 +192,7 @@ _NOT_FINAL = re.compile(
 #: A heading for thinking, a text that is presented, and a quotation: what follows is no answer.
 _LEADS_TO_OTHER_TEXT = re.compile(
     r"(?:\A|[.。!?:]\s?|\bmy )(?:initial )?(?:thinking|thoughts?|(?:thought|thinking|reasoning) process"
-    r"|chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z|(?:\A|[.。!?:]\s?)(?:search results?|(?:搜索"
+    r"|chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z|(?:\A|[.。!?:=]\s?)(?:search results?|(?:搜索"
     r"|检索)结果)\s*\Z|(?:思考|思维|推理|思路)(?:过程|链|内容)?\s*\Z|\b(?:here(?:['’]s| is| are)|this is"
     r"|below is|following is|see)(?: (?:the|a|an|this|that|your|original|full|web|page))"
     rf"{{0,3}} (?:{vocabulary.SOURCE_WORDS})(?: (?:text|content|title))?\s*\Z"
@@ -220,13 +225,14 @@ def is_attributed(lead: str) -> bool:
     key = _KEY.search(text)
     if key:
         return not may_wrap(key[1])
+    text = _OPEN_MEMBER.sub("\n", text)
     reason = _REASON.search(text)
     if reason and (same_line or not re.search(r"\w", reason[1])):
         return True
     if _OPENING_MARK.search(text) and not text.endswith("=>"):
         return True
     *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{vocabulary.AROUND}#-")] or [""]
-    if _leads_elsewhere(last.strip(f"{vocabulary.AROUND}#"), same_line=same_line):
+    if _leads_elsewhere(last.strip(f"{vocabulary.AROUND}#[{{(【"), same_line=same_line):
         return True
     # "The page says:\nAnswer:" is one announcement.
     above = (earlier[-1] if earlier else "").rstrip(vocabulary.AROUND)

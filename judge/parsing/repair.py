@@ -43,7 +43,7 @@ _GOES_ON = re.compile(r"\s{0,8}(?:,\s{0,8}[0-9]|[|/~+*^%→–—-]|to\b|or\b|�
 #: The end of an object behind a value: simple members, then the closer.
 _END_OF_OBJECT = re.compile(
     rf"(?:\s*,\s*[{QUOTES}][^{QUOTES}{{}}]{{1,30}}[{QUOTES}]\s*:\s*"
-    rf"(?:[{QUOTES}][^{QUOTES}{{}}]{{0,200}}[{QUOTES}]|[^\s,{{}}{QUOTES}]{{1,20}})){{0,8}}\s*(?:,\s*)?\}}[\s}}\])]*"
+    rf"(?:[{QUOTES}][^{QUOTES}{{}}]{{0,200}}[{QUOTES}]|[\w.+%-]{{1,20}})){{0,8}}\s*(?:,\s*)?\}}[\s}}\])]*"
 )
 _KEY = re.compile(rf"[{QUOTES}]\s{{0,4}}[:=]|\b(?:{ANY_REASON_KEY})\s{{0,4}}:", re.IGNORECASE)
 _WRAPPER = re.compile(
@@ -58,7 +58,7 @@ _QUOTED_MEMBER = re.compile(
 _BEGINS_LINE = re.compile(r"(?:\A|[\n:>`(\[])\s*\Z")
 _LIST = re.compile(r"\}\s{0,64},\s{0,64}\{")
 #: A question mark behind an object, whether its brace is there or not.
-_IN_QUESTION = re.compile(rf"\}}[\s}}\])]{{0,8}}\?|[{QUOTES}0-9\]]\s{{0,8}}\?[\s}}\])]{{0,8}}\Z")
+_IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s{{0,8}}\?[\s}}\])`~]{{0,8}}\Z")
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}[{QUOTES}]")
 _ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
@@ -194,6 +194,8 @@ def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str],
         last = after.rfind("'")
     closed = _CLOSED.search(after)
     behind = after[min(last + 1, closed.end() if closed else len(after)) :]
+    if closed and is_disowned(after[last + 1 :]):
+        return None
     if "}" not in after and (cut or after[: max(last, 0)].rstrip().endswith((":", ":="))):
         line, _, behind = behind.partition("\n")
         # The line is the rest of a reason that was cut, unless it takes the object back.
