@@ -124,7 +124,6 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
     if any(_contradicts_itself(span.object, grade, scale) for span in objects.objects):
         raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
     gaps = [answer[start:end] for start, end in objects.gaps(len(answer))]
-    gaps[-1] = gaps[-1].rstrip("]］ \r\n")  # a list around the object, whose rest is prose
     between = gaps[echoes + 1 : -1]
     if (
         is_disowned(gaps[-1])

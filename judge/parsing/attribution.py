@@ -66,7 +66,7 @@ _FOREIGN_FENCE = ("html", "xml", "diff", "markdown", "md", "example", "input", "
 _TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
 #: The value of a further member, where the text behind an object begins right behind the member's key.
 _MEMBER_VALUE = re.compile(r"\A\s{0,8}[:=]\s{0,8}(?!is\b)[A-Za-z0-9_.+%-]{1,20}")
-_CONTROL_TOKEN = re.compile(r"<[|｜][^<>|｜\s]{1,30}[|｜]>")
+_TAG_OR_TOKEN = re.compile(rf"{_TAG.pattern}|<\|[^<>|\s]{{1,30}}\|>")
 _ROLE = re.compile(
     r"<\|?(?:im_start|start_header_id|start)\|?>\s*(?:user|system|human)|<\|(?:user|"
     r"human)\|>|^\W{0,4}(?:user|human|用户)\W{0,4}:",
@@ -334,17 +334,17 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
     text = _MEMBER_VALUE.sub(r"\g<0>\n", flatten(trail))
     if _ROLE.search(text):
         return True
-    text = _TAG.sub("\n", _CONTROL_TOKEN.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text)))
+    text = _TAG_OR_TOKEN.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text))
     text = re.sub(r"[^\S\n]{3,}", " ", text)
     # An announcement behind the object leads to another answer, which is missing.
     if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or (
         is_last and text.rstrip(vocabulary.AROUND).endswith(":")
     ):
         return True
-    # A closer ends a sentence, too: the rest of an object may stand in front of it.
-    return any(
-        _disowns(sentence.strip()) for part in re.split(r"[}\]]", text) for sentence in _SENTENCE.split(part)
-    )
+    sentences = _SENTENCE.split(text)
+    # The rest of an object, or of a list around it, may stand in front of a sentence or behind it.
+    sentences += [part for sentence in sentences for part in re.split(r"[}\]]", sentence)]
+    return any(_disowns(sentence.strip()) for sentence in dict.fromkeys(sentences))
 
 
 def _disowns(sentence: str) -> bool:

@@ -42,7 +42,7 @@ _FENCE = re.compile(r"\A(?:```|~~~)[A-Za-z]{0,10}\s|\s?(?:```|~~~)\Z")
 _MAX_CHARS = 40_000
 #: A string behind a known key, in quotation marks or not, that does not end.
 _OPEN_STRING = re.compile(
-    rf"(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}\s{{0,4}}[:：=]\s{{0,8}}(?:\"[^\"]*|“[^”]*|'[^']*|‘[^’]*)\Z",
+    rf"(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}\s{{0,4}}[:：=]\s{{0,8}}(?:\"[^\"]*|“[^“”]*|'[^']*|‘[^‘’]*)\Z",
     re.IGNORECASE,
 )
 #: An object whose keys have escaped quotes: it is part of a text, such as a reason.

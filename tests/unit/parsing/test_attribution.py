@@ -115,6 +115,7 @@ def test_an_explanation_behind_an_object_changes_nothing(words: str) -> None:
         ),
         *('answer = 摘要：{"grade": 2}', 'answer = User: {"grade": 2}', '{"grade": 2, "reason": "a" = 3'),
         '【{"grade": 2}\n３】',
+        '{"grade": 2}\n\nThis JSON [above] was copied from the snippet.',
         *('[检索结果：\n{"grade": 2}]', '{"result": [检索结果：\n{"reason": "a", "grade": 2}]}'),
         *('{"result": Model A: {"reason": "a", "grade": 2}', 'answer = 检索结果：\n{"grade": 2}'),
         '[{"grade": 2, "parts": {"a": 0}, "reason": "a"（摘自网页）]',
