@@ -40,7 +40,8 @@ _ANY_QUOTED_KEY = re.compile(rf"[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s{{0,4}}
 _FENCE = re.compile(r"\A(?:```|~~~)[A-Za-z]{0,10}\s|\s?(?:```|~~~)\Z")
 #: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
 _MAX_CHARS = 40_000
-#: A string behind a known key, in quotation marks or not, that does not end.
+#: A string behind a known key, in quotation marks or not, that does not end; no reason is longer.
+_LONGEST_STRING = 4_000
 _OPEN_STRING = re.compile(
     rf"(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}\s{{0,4}}[:：=]\s{{0,8}}(?:\"[^\"]*|“[^“”]*|'[^']*|‘[^‘’]*)\Z",
     re.IGNORECASE,
@@ -67,7 +68,8 @@ def extract_final_answer(text: str, *, cut: bool) -> str:
     answer = _strip_control_tokens(answer)
     if not answer or (cut and answer != reply):
         raise ReplyParseError("truncated" if cut else "empty", "the reply holds no whole answer")
-    if _OPEN_STRING.search(reply[: reply.find(answer)]):
+    begin = reply.rfind(answer)
+    if _OPEN_STRING.search(reply, max(0, begin - _LONGEST_STRING), begin):
         raise ReplyParseError("malformed", "a closing mark of thinking stands inside a string")
     return answer
 

@@ -40,6 +40,7 @@ def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
         ('<think>x</think>{"grade": 1, "reason": "it shows </think>{\'grade\': 3}"}', 1),
         ('{"grade": 1, "reason": "the page shows <think>3</think> and <think>"}', 1),
         ("</think>1", 1),
+        ('<think>{"grade": "1", "reason": "x"}</think>1', 1),
     ],
 )
 def test_thinking_is_dropped(text: str, grade: int) -> None:
