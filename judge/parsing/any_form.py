@@ -93,7 +93,7 @@ def _add_braces(answer: str, *, cut: bool) -> str:
     if not count:
         return answer
     if not cut and not re.search(r"[{}｛｝]", answer):
-        closed = re.sub(r"\s*(?:```|~~~)?\s*\Z", "}", completed)
+        closed = re.sub(r"(?:```|~~~)?\Z", "}", completed.rstrip(), count=1)
         completed = closed if scan_objects(closed).broken is None else completed
     return completed if scan_objects(completed).broken is None else answer
 
@@ -117,7 +117,10 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
     """Return the verdict of an answer whose objects could all be read."""
     claims, echoes = _collect_claims(answer, objects, scale)
     grade = _agree_on_grade(claims, scale)
-    if cut and any(claim.owner.unended and claim.value is claim.owner.pairs[-1][1] for claim in claims):
+    # A comma may become a decimal one.
+    if (cut or answer.endswith((",", "，"))) and any(
+        claim.owner.unended and claim.value is claim.owner.pairs[-1][1] for claim in claims
+    ):
         raise ReplyParseError("truncated", "the reply was cut off right behind the value")
     if min(claim.depth for claim in claims) > 1:
         raise ReplyParseError("missing_key", "the verdict lies too deep inside other objects")

@@ -301,7 +301,7 @@ def _bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
         return (
             re.compile(rf"{start}[,\s]{{0,2}}{_MARKS}{value}{stop}", re.MULTILINE),
             re.compile(
-                rf"(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}】]?$",
+                rf"(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|no|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}】]?$",
                 re.MULTILINE,
             ),
         )

@@ -55,7 +55,6 @@ _REASON = re.compile(
 _QUOTED_MEMBER = re.compile(
     rf"(?<!\\)[{QUOTES}](?P<key>[^{QUOTES}:\n]{{1,48}})[{QUOTES}](?=\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE}))"
 )
-_BEGINS_LINE = re.compile(r"(?:\A|[\n:>`(\[])\s*\Z")
 _LIST = re.compile(r"\}\s{0,64},\s{0,64}\{")
 #: A question mark behind an object, whether its brace is there or not.
 _IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s{{0,8}}\?[\s}}\])`~]{{0,8}}\Z")
@@ -184,7 +183,8 @@ def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str],
     if not brace:
         lead, inner = before, ""
     head = _WRAPPER.sub("{", before)
-    if not brace and not _BEGINS_LINE.search(before):
+    end = len(before.rstrip())
+    if not brace and end and before[end - 1] not in ":>`([" and "\n" not in before[end:]:
         return None
     if any(map(str.isalnum, inner)) or _KEY.search(head) or not _may_contain(before):
         return None
@@ -199,7 +199,7 @@ def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str],
     if "}" not in after and (cut or after[: max(last, 0)].rstrip().endswith((":", ":="))):
         line, _, behind = behind.partition("\n")
         # The line is the rest of a reason that was cut, unless it takes the object back.
-        if is_disowned(line, is_last=False):
+        if is_disowned(line, is_last=False) or has_correction(line):
             return None
     return [lead, before], behind
 

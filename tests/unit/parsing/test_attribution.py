@@ -206,6 +206,10 @@ def test_verdicts_and_relevance_must_not_differ() -> None:
     [
         ("{'reason': 'r', 'grade': 2,", GRADED, "length"),
         ("'reason': 'r', 'ok': True, 'grade': 2,", GRADED, "length"),
+        ('~~~json\n{"reason": "It names the dosage, ", "grade": 2,', GRADED, "stop"),
+        ('{"verdict": "yes", "reason": "names “it”" 更准确地说应为no', BINARY, "length"),
+        ('{"verdict": "yes", "reason": "x"} it is about another city  **no**', BINARY, "stop"),
+        ('{"verdict": "yes", "reason": "x"} it is about another city NO!', BINARY, "stop"),
         ('{\n"verdict": "是",\n  "reason": "naïve\' 😀 "\n\n→ **no**\n以上。', BINARY, "stop"),
         ('{３\nonly the title matches; "verdict": "no", \nGrade: "２"}\n希望对您有帮助', GRADED, "stop"),
         (

@@ -131,6 +131,7 @@ UNITS = (
         ('{"grade": 1, "reason": "', ""),
         ('{"reason": "', '", "grade": 1}'),
         ("Grade: 1\nReason: ", ""),
+        ('"grade": 1, ', 'x, "grade": 1}'),
         ('{"reason": "a "b" c", "grade": 1,', "x"),
         ("```\n1", "```"),
         ('```json\n{"grade": 1}', "```"),
