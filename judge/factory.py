@@ -30,9 +30,9 @@ from judge.config.loader import did_you_mean, read_table_rows
 from judge.config.run import Config
 from judge.dataset.expected import label_expected
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels
-from judge.dataset.pool import PooledDataset, load_pooled, store_dataset
 from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS
+from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_dataset
 from judge.errors import InputError, SetupError
 from judge.measure.formulas import Floats
 from judge.measure.measures import Measure, resolve_measures

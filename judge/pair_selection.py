@@ -17,7 +17,8 @@ from judge.analysis.summary import Controls
 from judge.config.run import Config
 from judge.dataset.labels import select_labellable
 from judge.dataset.near_duplicates import NearDuplicates, find_near_duplicates
-from judge.dataset.pool import PooledDataset, make_pair
+from judge.dataset.pool import make_pair
+from judge.dataset.stored_dataset import PooledDataset
 from judge.measure.panel_agreement import as_assessor
 from judge.measure.resampling import measure_share
 from judge.models.lexical import extract_terms

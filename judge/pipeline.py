@@ -26,7 +26,7 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.completeness import check_run
 from judge.config.run import Config
-from judge.dataset.pool import PooledDataset
+from judge.dataset.stored_dataset import PooledDataset
 from judge.dimensions import DIMENSIONS, DimensionOptions, forecast_questions, measure_dimensions
 from judge.errors import InputError
 from judge.finished_run import export_run, measure_run

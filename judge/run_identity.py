@@ -18,7 +18,7 @@ from judge.config import INPUT
 from judge.config.environment import environment
 from judge.config.option_checks import options_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
-from judge.dataset.pool import PooledDataset
+from judge.dataset.stored_dataset import PooledDataset
 from judge.json_text import dump_json
 from judge.models import PROVIDERS
 from judge.models.endpoint import public_part

@@ -1,38 +1,27 @@
-"""The pool: the distinct pairs to judge, and which snippets show the same document.
-
-A dataset with its pool is stored as lines: one for each query, then one for the dataset.
-"""
+"""The pool: the distinct pairs to judge, and which snippets show the same document."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, islice, pairwise
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain, groupby
 from operator import attrgetter
-from pathlib import Path
-from typing import Annotated
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-import msgspec
-
-from judge.dataset.clean import TEXT_MISSING, describe_missing
-from judge.dataset.read import QueryReader
+from judge.dataset.clean import TEXT_MISSING
 from judge.dataset.validation import short_hash
 from judge.messages import Message
-from judge.records import Dataset, Pair, Pool, Query, Ranking, Snippet
-from judge.stored_lines import StoredLines, TemporaryLines, decode_line, encode_line
-from judge.stored_records import QueryResults, StoredDocuments, StoredRankings, StoredRecords
+from judge.records import Dataset, Pair, Pool, Ranking, Snippet
+from judge.stored_records import QueryResults, StoredRankings
 
 # Parameters for tracking, which do not change the page.
 _TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "spm"})
 # A name, a colon and no digit: `example.com:8080/a` is a host and its port.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?![0-9])")
-#: What a host begins with, and still is one without it.
+#: `www.`, once or more, before a host that has a dot without it, too.
 _WWW = re.compile(r"(?:www\.)+(?=.*\.)")
-#: Most URLs: nothing in them has another spelling.
+#: Most URLs: scheme, `www.` and slashes at the end are all that their canonical form lacks.
 _PLAIN_URL = re.compile(
     r"https?://(?:www\.)*+(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)+)(?P<path>(?:/[A-Za-z0-9/_.~-]*)?)"
 )
@@ -50,13 +39,13 @@ def build_pool(dataset: Dataset, depth: int) -> Pool:
     pairs: list[Pair] = []
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
     for query_id, rankings in group_rankings(dataset).items():
-        snippets, names = _pool_query(query_id, rankings, depth)
+        snippets, names = pool_query(query_id, rankings, depth)
         pairs += [make_pair(dataset, query_id, snippet) for snippet in snippets]
         documents |= names
     return Pool(depth, sum(map(len, documents.values())), tuple(pairs), documents)
 
 
-def _pool_query(
+def pool_query(
     query_id: str, rankings: Iterable[Ranking], depth: int
 ) -> tuple[list[Snippet], dict[tuple[str, str], tuple[str, ...]]]:
     """Return the snippets of the pairs of a query, and the documents of each list."""
@@ -190,205 +179,6 @@ def _list_links(snippet: Snippet) -> Iterator[str]:
         yield f"3 {snippet.text}"
     if not (address or snippet.text):
         yield f"4 {snippet.id}"
-
-
-@dataclass(frozen=True, slots=True)
-class PooledDataset:
-    """A dataset, its pool, and `fingerprint`, a hash of the dataset as it was read.
-
-    Only the queries are in memory: rankings and pairs are read from `lines` whenever they are used.
-    """
-
-    dataset: Dataset
-    pool: Pool
-    fingerprint: str
-    lines: StoredLines = field(compare=False, repr=False)
-
-
-#: The number of a snippet among those of its query.
-_Number = Annotated[int, msgspec.Meta(ge=0)]
-
-
-class _StoredList(msgspec.Struct, array_like=True):
-    """The ranking of an engine by the numbers of its snippets, and the `documents` of the pool."""
-
-    engine: str
-    error: str | None
-    latency_ms: float | None
-    numbers: list[_Number]
-    documents: tuple[str, ...]
-
-
-class _StoredQuery(msgspec.Struct, array_like=True):
-    """The line of a query: a snippet that several engines returned is there once. `pooled` are the pairs."""
-
-    query: Query
-    snippets: list[Snippet]
-    lists: list[_StoredList]
-    pooled: list[_Number]
-
-    def __post_init__(self) -> None:
-        numbers = chain(self.pooled, *(each.numbers for each in self.lists))
-        if max(numbers, default=-1) >= len(self.snippets):
-            raise ValueError("a snippet is missing")
-
-    def make_results(self) -> QueryResults:
-        """Return the rankings of the query, and their documents."""
-        query_id, snippets = self.query.id, self.snippets
-        rankings = tuple(
-            Ranking(
-                each.engine,
-                query_id,
-                tuple([snippets[number] for number in each.numbers]),
-                each.error,
-                each.latency_ms,
-            )
-            for each in self.lists
-        )
-        documents = {(each.engine, query_id): each.documents for each in self.lists}
-        return QueryResults(self.query, rankings, documents)
-
-
-@dataclass(frozen=True, slots=True)
-class _Footer:
-    """The last line: what concerns all queries."""
-
-    fingerprint: str
-    warnings: tuple[str, ...]
-    dates: bool
-
-
-#: How the last line begins; the others are arrays.
-_FOOTER_START = b"{"
-_query_decoder, _footer_decoder = msgspec.json.Decoder(_StoredQuery), msgspec.json.Decoder(_Footer)
-
-
-@dataclass(slots=True)
-class _Content:
-    """The queries of `lines` so far, the engines, and how many rankings, results and pairs there are."""
-
-    lines: StoredLines
-    depth: int
-    queries: dict[str, Query] = field(default_factory=dict)
-    engines: set[str] = field(default_factory=set)
-    rankings: int = 0
-    results: int = 0
-    pairs: int = 0
-
-    def add(self, stored: _StoredQuery) -> None:
-        """Add the next query; raise ValueError where parts are there twice, or documents do not fit."""
-        engines = {each.engine for each in stored.lists}
-        is_new = stored.query.id not in self.queries
-        if not is_new or len(engines) < len(stored.lists) or len(set(stored.pooled)) < len(stored.pooled):
-            raise ValueError("a query, an engine of it or a pair is there twice")
-        self.queries[stored.query.id] = stored.query
-        self.engines |= engines
-        for each in stored.lists:
-            if len(each.documents) != min(self.depth, len(each.numbers)):
-                raise ValueError("a list has other documents")
-            self.results += len(each.documents)
-        self.rankings += len(stored.lists)
-        self.pairs += len(stored.pooled)
-
-    def open(self, footer: _Footer, digest: str = "") -> PooledDataset:
-        """Return the dataset, which reads rankings and pairs from the lines, and its pool."""
-        queries = self.queries
-
-        def read_stored() -> Iterator[_StoredQuery]:
-            return (decode_line(_query_decoder, line) for line in islice(self.lines, len(queries)))
-
-        def read_results() -> Iterator[QueryResults]:
-            return (stored.make_results() for stored in read_stored())
-
-        def read_pairs() -> Iterator[Pair]:
-            for stored in read_stored():
-                for number in stored.pooled:
-                    yield make_pair(dataset, stored.query.id, stored.snippets[number])
-
-        rankings: StoredRankings[None] = StoredRankings(read_results, self.rankings)
-        dataset = Dataset(queries, rankings, tuple(sorted(self.engines)), footer.warnings, footer.dates)
-        pairs = StoredRecords(read_pairs, self.pairs)
-        pool = Pool(self.depth, self.results, pairs, StoredDocuments(read_results), digest)
-        return PooledDataset(dataset, pool, footer.fingerprint, self.lines)
-
-
-def store_dataset(reader: QueryReader, depth: int, source: str, folder: Path | None) -> PooledDataset:
-    """Return the dataset of `reader` with its pool down to `depth`, in a temporary file in `folder`.
-
-    `source` names the file of the texts, for messages.
-    """
-    lines = TemporaryLines(folder)
-    content = _Content(lines, depth)
-    starts: list[int] = []
-    for query, rankings in reader.read(folder):
-        stored = _make_stored(query, rankings, depth)
-        content.add(stored)
-        starts.append(lines.size)
-        lines.append([encode_line(stored)])
-    ranges = dict(zip(content.queries, pairwise([*starts, lines.size]), strict=True))
-    footer = _Footer("", tuple(reader.warnings), reader.dates)
-    dataset = content.open(footer).dataset
-    missing = describe_missing(dataset.rankings, depth, source) if reader.lacks_text else ()
-    warnings = (*footer.warnings, *missing, *describe_differing_dates(dataset, depth))
-    in_order = (decode_line(_query_decoder, lines.read(*ranges[query_id])) for query_id in sorted(ranges))
-    footer = _Footer(_hash_dataset(content.queries, in_order), warnings, reader.dates)
-    # In the file as plain texts, because msgspec encodes no messages.
-    lines.append([encode_line(replace(footer, warnings=tuple(map(str, warnings))))])
-    return content.open(footer)
-
-
-def _make_stored(query: Query, rankings: Sequence[Ranking], depth: int) -> _StoredQuery:
-    pooled, documents = _pool_query(query.id, rankings, depth)
-    snippets = {id(snippet): snippet for ranking in rankings for snippet in ranking.snippets}
-    numbers = {key: number for number, key in enumerate(snippets)}
-    lists = [
-        _StoredList(
-            ranking.engine,
-            ranking.error,
-            ranking.latency_ms,
-            [numbers[id(snippet)] for snippet in ranking.snippets],
-            documents[ranking.key],
-        )
-        for ranking in rankings
-    ]
-    return _StoredQuery(query, list(snippets.values()), lists, [numbers[id(each)] for each in pooled])
-
-
-def _hash_dataset(queries: Mapping[str, Query], stored: Iterable[_StoredQuery]) -> str:
-    """Return a hash of the whole dataset as it was read: queries, rankings, snippets and errors.
-
-    `stored` are sorted by the ids of the queries.
-    """
-    digest = hashlib.sha256()
-    for query in queries.values():
-        extra = sorted(query.extra.items())
-        record: tuple[object, ...] = ("query", query.id, query.raw_text, query.lang, query.reference, extra)
-        expected = () if query.expected is None else (query.expected,)
-        digest.update(json.dumps((*record, *expected)).encode())
-    for each in stored:
-        texts = [
-            (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
-            for snippet in each.snippets
-        ]
-        for ranking in sorted(each.lists, key=attrgetter("engine")):
-            snippets = [texts[number] for number in ranking.numbers]
-            latency = [] if ranking.latency_ms is None else [ranking.latency_ms]
-            record = ("ranking", each.query.id, ranking.engine, ranking.error, snippets, *latency)
-            digest.update(json.dumps(record).encode())
-    return digest.hexdigest()[:16]
-
-
-def load_pooled(lines: StoredLines, depth: int, digest: str) -> PooledDataset:
-    """Return the dataset in `lines` of `store_dataset`, and its pool, which gets the digest `digest`.
-
-    Raise ValueError for lines of another form.
-    """
-    content = _Content(lines, depth)
-    for line in lines:
-        if line.startswith(_FOOTER_START):
-            return content.open(decode_line(_footer_decoder, line), digest)
-        content.add(decode_line(_query_decoder, line))
-    raise ValueError("no line ends the dataset")
 
 
 def group_rankings(dataset: Dataset) -> dict[str, list[Ranking]]:

@@ -17,7 +17,8 @@ from judge.assess.assessor import Question
 from judge.assess.question_plan import QuestionPlan
 from judge.cache import FileCache, cache_folder
 from judge.config.run import Config
-from judge.dataset.pool import PooledDataset, build_pool, load_pooled
+from judge.dataset.pool import build_pool
+from judge.dataset.stored_dataset import PooledDataset, load_pooled
 from judge.records import Pool
 from judge.store import copy
 from judge.store.store import VerdictStore
@@ -203,7 +204,7 @@ def test_cached_keys_of_another_form_are_made_again(tmp_path: Path, line: str) -
     pool = read(large(tmp_path / "d.jsonl")).pool
     cache = FileCache(cache_folder(tmp_path / "verdicts.sqlite"))
     plain = list_questions(pool, 2, cache)
-    cache.write(ASSESSOR.name_keys(pool, 2), [line])
+    cache.write(ASSESSOR.make_cache_key(pool, 2), [line])
     for _ in range(2):
         assert list_questions(pool, 2, cache) == plain
 
