@@ -75,8 +75,8 @@ class RankedLists:
         best: Ints = self.best[topics, self.document]
         return best
 
-    def select_topics(self, chosen: Bools | Ints | slice) -> RankedLists:
-        """Return the lists of some topics; `chosen` holds indexes, or marks them, or is a range."""
+    def select_topics(self, chosen: Bools | Ints) -> RankedLists:
+        """Return the lists of some topics; `chosen` holds indexes, or marks them."""
         return RankedLists(
             self.depth,
             self.grade[:, chosen],

@@ -41,8 +41,6 @@ _Levels = Sequence[tuple[int, float]]
 MAX_COMBINATIONS = 256
 #: Ranks of completed lists, and differences, in memory at once.
 _BLOCK = 2**21
-#: Topics in memory at once whose lists have pools of their own.
-_TOPICS = 2**12
 
 
 def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats:
@@ -55,11 +53,13 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
     table = compute_gains(measure, scale)
     cutoff = measure.effective_cutoff(lists.depth)
     if measure.own:
-        engines, topics, _ = lists.grade.shape
-        parts = (lists.select_topics(slice(first, first + _TOPICS)) for first in range(0, topics, _TOPICS))
-        alone = (_isolate_lists(measure, part) for part in parts)
-        values = [_compute_pooled_values(measure, part, table).reshape(engines, -1) for part in alone]
-        return np.concatenate([np.zeros((engines, 0)), *values], axis=1)
+        engines, topics, ranks = lists.grade.shape
+        values = np.empty((engines, topics))
+        # A list alone takes ten times its ranks: a copy of its arrays, and those of its pool.
+        for block in _split_blocks(np.arange(topics), 10 * engines * ranks):
+            alone = _isolate_lists(measure, lists.select_topics(block))
+            values[:, block] = _compute_pooled_values(measure, alone, table).reshape(engines, -1)
+        return values
     if not measure.pool_free:
         return _compute_pooled_values(measure, lists, table)
     value = apply_formula(measure, lists.gains(table, 0.0, cutoff), float(table[-1]))
