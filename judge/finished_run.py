@@ -50,8 +50,8 @@ def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = N
         return
     from judge.report.html import write_report  # most commands on finished runs write no page
 
-    entries = StoredEntries(folder.path)
-    paths = list(export.write_tables(folder, result, entries))
+    entries = StoredEntries(folder.path, export.list_queries(result))
+    paths = export.write_tables(folder, result, entries.read())
     paths.append(write_report(folder, result.summary, entries.read))
     paths.append(folder.write("results.json", entries.format_chunks(folder.path.name, result.summary)))
     if cache and key:

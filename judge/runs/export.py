@@ -69,26 +69,27 @@ def dump_summary(summary: Summary) -> list[str]:
     return [dump_json(to_json(summary), indent=2), "\n"]
 
 
-def write_tables(folder: RunFolder, result: RunResult, entries: results.StoredEntries) -> Iterator[Path]:
-    """Write the scores and the TREC files; yield their paths. All queries are added to `entries`."""
-    yield folder.write("scores.csv", _scores(result.scores))
+def write_tables(folder: RunFolder, result: RunResult, entries: Iterable[results.QueryEntry]) -> list[Path]:
+    """Write the scores, and the TREC files of the queries `entries`; return the paths."""
+    paths = [folder.write("scores.csv", _scores(result.scores))]
     labels = result.summary.labels
     unreturned = list_unreturned(result.data, result.pool) if labels and labels.unreturned else {}
     names = name_trec_files(result.data.engines)
     qrels: dict[str, str] = {}
     # The lists of all engines are in one file, because there can be more engines than a process can open.
     lists, sizes = TemporaryLines(folder.path), array("q", [0])
-    for entry in list_queries(result):
-        entries.append(entry)
+    for entry in entries:
         qrels[entry.query_id] = format_qrels(entry, unreturned.get(entry.query_id, ()))
         texts = [_format_trec_list(engine, entry).encode() for engine in names]
         lists.append(texts)
         sizes.extend(map(len, texts))
-    yield folder.write("qrels.txt", (text for _, text in sorted(qrels.items())))
+    paths.append(folder.write("qrels.txt", (text for _, text in sorted(qrels.items()))))
     ends = np.cumsum(sizes)
-    for number, name in enumerate(names.values()):
-        ranges = ends[number :: len(names)].tolist(), ends[number + 1 :: len(names)].tolist()
-        yield folder.write(name, map(lists.read, *ranges))
+    # A row for each query, a column for each engine.
+    starts, stops = (offsets.reshape(-1, len(names)).T for offsets in (ends[:-1], ends[1:]))
+    for name, *ranges in zip(names.values(), starts.tolist(), stops.tolist(), strict=True):
+        paths.append(folder.write(name, map(lists.read, *ranges)))
+    return paths
 
 
 def make_files_key(folder: RunFolder, result: RunResult) -> str | None:

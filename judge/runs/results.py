@@ -146,12 +146,10 @@ ReadQueries = Callable[[Container[int]], Iterable[QueryEntry]]
 class StoredEntries:
     """The queries of results.json in a temporary file in `folder`: each is made once for all files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, entries: Iterable[QueryEntry]) -> None:
         self._lines = TemporaryLines(folder)
-
-    def append(self, entry: QueryEntry) -> None:
-        """Add the next query."""
-        self._lines.append([f"{dump_json(to_json(entry))}\n".encode()])
+        for entry in entries:
+            self._lines.append([f"{dump_json(to_json(entry))}\n".encode()])
 
     def read(self, places: Container[int] = ALL_PLACES) -> Iterator[QueryEntry]:
         """Yield the queries at `places`."""
