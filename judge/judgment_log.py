@@ -52,8 +52,9 @@ def _encode(value: object) -> str:
 class JudgmentLog(StoredRecords[Judgment]):
     """Judgments in a temporary file in `folder`, each at one of `places`; iteration is in this order.
 
-    `graded` counts those with a grade. They are written in blocks: each method, except `add` of few ones,
-    raises StoreError when the disk takes none. The file is removed with the log, or with the process.
+    `graded` counts those with a grade. Judgments wait in memory until there is a block of them, or until they
+    are read; then they are written, or StoreError is raised when the disk is full. The file is removed with
+    the log, or with the process.
     """
 
     def __init__(self, places: int, folder: Path) -> None:
@@ -96,7 +97,7 @@ class JudgmentLog(StoredRecords[Judgment]):
         places.clear()
 
     def _list_places(self) -> Places:
-        """Return the places with a judgment, after all are written."""
+        """Write what waits, and return the places with a judgment."""
         if self._waiting:
             self._write()
         return np.flatnonzero(self._sizes)
@@ -159,8 +160,9 @@ def store_judgments(judgments: Sequence[Judgment], folder: Path) -> JudgmentLog:
         return judgments
     log = JudgmentLog(len(judgments), folder)
     source = iter(judgments)
-    while block := list(islice(source, _PLACES)):
-        log.add(range(len(log), len(log) + len(block)), block)
+    for first in range(0, len(judgments), _PLACES):
+        block = list(islice(source, _PLACES))
+        log.add(range(first, first + len(block)), block)
     return log
 
 

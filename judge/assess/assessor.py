@@ -95,8 +95,8 @@ class Assessor:
         #: The hash of the key and the instructions, which most pairs share.
         self._system_hashes: dict[str, hashlib._Hash] = {}
 
-    def name_keys(self, pool: Pool, repeats: int) -> str:
-        """Return the key of what the keys of the questions about `pool` follow from, for a cache."""
+    def make_cache_key(self, pool: Pool, repeats: int) -> str:
+        """Return the key under which a cache holds the keys of the questions about `pool`."""
         digests = {lang: template.digest for lang, template in self._prompts.templates.items()}
         return make_key("keys", pool.digest, repeats, self._key.hexdigest(), self._as_of, digests)
 

@@ -35,7 +35,7 @@ class QuestionPlan:
 
     def _read_keys(self, cache: FileCache) -> bytes | bytearray:
         """Return the keys in `cache`; make them where it has none, or others."""
-        name = self._assessor.name_keys(self._pool, self._repeats)
+        name = self._assessor.make_cache_key(self._pool, self._repeats)
         with suppress(ValueError):
             cached = b"".join(bytes.fromhex(line.decode()) for line in cache.read(name) or ())
             if len(cached) == _KEY_SIZE * len(self):
