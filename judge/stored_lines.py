@@ -80,7 +80,7 @@ class TemporaryLines(StoredLines):
                 self._file.flush()
         except OSError as error:
             raise StoreError(
-                "{file}: cannot be written: {error}; verdicts are kept",
+                "{file}: cannot be written: {error}; all verdicts are saved",
                 file=self._folder or Message("the folder of temporary files"),
                 error=explain_os_error(error),
             ) from error

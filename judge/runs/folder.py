@@ -216,7 +216,7 @@ class RunFolder:
             write_file(path, chunks, mode)
         except OSError as error:
             raise StoreError(
-                "{file}: cannot be written: {error}; verdicts are kept",
+                "{file}: cannot be written: {error}; all verdicts are saved",
                 file=path,
                 error=explain_os_error(error),
             ) from error
