@@ -129,8 +129,9 @@ class VerdictStore:
         return verdicts
 
     def read_calls(self, keys: Iterable[str]) -> Iterator[Call]:
-        """Yield every call that was made for `keys`, those of some keys after those of others."""
-        statement = f"SELECT {CALL_COLUMNS} FROM calls WHERE key IN ({{}}) ORDER BY id"  # noqa: S608  # fixed names
+        """Yield every call that was made for `keys`, those of each key in order."""
+        # The index has the calls of a key in order. With ORDER BY, SQLite reads the table for each chunk.
+        statement = f"SELECT {CALL_COLUMNS} FROM calls WHERE key IN ({{}})"  # noqa: S608  # fixed names
         for chunk in split_keys(keys):
             rows = self._select(statement, chunk)
             with self._reading():

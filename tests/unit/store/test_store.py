@@ -224,6 +224,23 @@ def test_a_store_that_somebody_keeps_locked_is_named_and_nothing_hangs(tmp_path:
         assert asyncio.run(store.acquire(["k"])) == [LEASE]
 
 
+def test_many_keys_are_found_by_the_index(tmp_path: Path) -> None:
+    """To read a whole table for each part of the keys would take time in the square of their number."""
+    statements: list[str] = []
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        store._reader.set_trace_callback(statements.append)
+        keys = [str(number) for number in range(10_000)]
+        assert (store.find_verdicts(keys), list(store.read_calls(keys))) == ({}, [])
+        store._reader.set_trace_callback(None)
+        plans = [
+            store._reader.execute(f"EXPLAIN QUERY PLAN {statement}", (None,) * statement.count("?"))
+            for statement in statements
+        ]
+        steps = [step for plan in plans for *_, step in plan.fetchall()]
+    assert len(plans) == len(steps) > 2
+    assert all(step.startswith("SEARCH") for step in steps), steps
+
+
 def test_a_new_file_that_somebody_keeps_locked_is_named(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
