@@ -125,7 +125,7 @@ class Prompts:
 
 
 def make_fence_mark(template: str, content: str, length: int = 16) -> str:
-    """Return the mark of the fence around `shown`: `length` hex digits that do not occur in it.
+    """Return the mark of the fence around `content`: `length` hex digits that do not occur in it.
 
     `template` is the digest of the template. A text that contains its own mark would be a fixed point of
     SHA-256; for such a text the next hash is taken.

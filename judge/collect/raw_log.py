@@ -97,7 +97,7 @@ class RawLog:
             self._file.append(f"{dump_json(asdict(entry))}\n".encode())
         except OSError as error:
             raise StoreError(
-                "{file}: cannot be written: {error}; what is in it is kept",
+                "{file}: cannot be written: {error}; all earlier answers are saved",
                 file=self._path,
                 error=explain_os_error(error),
             ) from error

@@ -92,7 +92,7 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     raw_log.add(entry("q1"))
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 50, hard))
     try:
-        with pytest.raises(StoreError, match="what is in it is kept"):
+        with pytest.raises(StoreError, match="all earlier answers are saved"):
             raw_log.add(entry("q2"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
