@@ -6,6 +6,7 @@ python -m tests.benchmarks.clients NAME URL ROWS.jsonl CONCURRENCY
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sys
 from dataclasses import replace
@@ -119,6 +120,7 @@ def drive_judge(work: Workload, name: str) -> int:
     from judge import pipeline
     from judge.config.run import Config
 
+    gc.set_threshold(100_000)  # as the command does
     config = Config(
         model="openai:m", base_url=work.url, concurrency=work.concurrency, data=str(work.data), out="runs/x"
     )
