@@ -7,7 +7,7 @@ dataset ─► rankings ─► pool of pairs ─► judgments ─► scores, com
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,7 +27,13 @@ from judge.client.client import ModelClient
 from judge.completeness import check_run
 from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
-from judge.dimensions import DIMENSIONS, DimensionOptions, forecast_questions, measure_dimensions
+from judge.dimensions import (
+    DIMENSIONS,
+    DimensionOptions,
+    QuestionForecast,
+    forecast_questions,
+    measure_dimensions,
+)
 from judge.errors import InputError
 from judge.finished_run import export_run, measure_run
 from judge.judgment_log import store_judgments
@@ -227,31 +233,7 @@ def estimate(config: Config) -> RunForecast:
     assessors = factory.build_assessors(config, calls=False)
     folder, _ = run_identity.open_run_folder(config, pooled, assessors, labels)
     selection = select_pairs(config, pooled, labels)
-    pairs, remarks = selection.to_judge, list(pooled.dataset.warnings)
-    if config.near_duplicates:
-        message = Message(
-            "{count:,} of {pairs:,} pairs are near-duplicates: each takes the judgment of another snippet of"
-            " its query.",
-            count=len(selection.near_duplicates.judged_ids),
-            pairs=len(selection.unlabelled.pairs),
-        )
-        remarks.append(message)
-    if config.controls:
-        message = Message(
-            "{count:,} of the pairs are controls: snippets of other queries.",
-            count=len(selection.mismatched.pairs),
-        )
-        remarks.append(message)
-    if (config.diversity_embeddings or "lsa").partition(":")[0] not in ("lsa", "local"):
-        message = Message(
-            "{name} embeds up to {count:,} texts (about {tokens:,.0f} tokens), which no cost here contains.",
-            name=config.diversity_embeddings,
-            count=len(pooled.pool.pairs),
-            tokens=sum(
-                estimate_tokens(f"{pair.snippet.title}\n{pair.snippet.text}") for pair in pooled.pool.pairs
-            ),
-        )
-        remarks.append(message)
+    pairs = selection.to_judge
     store_file = run_identity.store_path(config, folder)
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         clients = factory.build_clients(config, assessors, CancelToken())
@@ -273,17 +255,45 @@ def estimate(config: Config) -> RunForecast:
             measure_dimensions(loaded, names, asker, options)
     questions: dict[str, estimating.QuestionEstimate] = {}
     for name, forecast in forecast_questions(names, pooled.dataset, pooled.pool, options):
-        assessor = factory.build_text_assessor(config, forecast.kind, calls=False)
-        known, calls = 0, forecast.questions
-        if asker:
-            known, calls = asker.count_stored(forecast.kind, calls)
-        each = estimating.estimate_questions(
-            assessor,
-            known,
-            calls,
-            forecast.shown_tokens,
-            forecast.reply_tokens,
-            factory.build_limits(config, assessor.model).price,
-        )
+        each = _estimate_questions(config, forecast, asker)
         questions[name] = questions[name] + each if name in questions else each
-    return RunForecast(pairs.results, len(pairs.pairs), config.repeats, tuple(remarks), estimates, questions)
+    remarks = (*pooled.dataset.warnings, *_list_remarks(config, pooled, selection))
+    return RunForecast(pairs.results, len(pairs.pairs), config.repeats, remarks, estimates, questions)
+
+
+def _estimate_questions(
+    config: Config, forecast: QuestionForecast, asker: TextAsker | None
+) -> estimating.QuestionEstimate:
+    """Return the estimate of the questions of a dimension; `asker` knows which have a stored answer."""
+    assessor = factory.build_text_assessor(config, forecast.kind, calls=False)
+    known, calls = 0, forecast.questions
+    if asker:
+        known, calls = asker.count_stored(forecast.kind, calls)
+    price = factory.build_limits(config, assessor.model).price
+    return estimating.estimate_questions(
+        assessor, known, calls, forecast.shown_tokens, forecast.reply_tokens, price
+    )
+
+
+def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[Message]:
+    """Yield what an estimate of the run does not show."""
+    if config.near_duplicates:
+        yield Message(
+            "{count:,} of {pairs:,} pairs are near-duplicates: each takes the judgment of another snippet of"
+            " its query.",
+            count=len(selection.near_duplicates.judged_ids),
+            pairs=len(selection.unlabelled.pairs),
+        )
+    if config.controls:
+        yield Message(
+            "{count:,} of the pairs are controls: snippets of other queries.",
+            count=len(selection.mismatched.pairs),
+        )
+    if (config.diversity_embeddings or "lsa").partition(":")[0] not in ("lsa", "local"):
+        texts = (f"{pair.snippet.title}\n{pair.snippet.text}" for pair in pooled.pool.pairs)
+        yield Message(
+            "{name} embeds up to {count:,} texts (about {tokens:,.0f} tokens), which no cost here contains.",
+            name=config.diversity_embeddings,
+            count=len(pooled.pool.pairs),
+            tokens=sum(map(estimate_tokens, texts)),
+        )

@@ -19,7 +19,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from judge.cli import init_command, nightly_commands, run_commands, saved_run_commands
+from judge.cli import init_command, label_commands, nightly_commands, run_commands, saved_run_commands
 from judge.cli.options import CommandGroup, GroupedCommand, UsageError, print_usage_error
 from judge.cli.terminal import apply_language_option, guarded, language_of_locale, print_error
 from judge.config.environment import environment, replaced_environment
@@ -91,10 +91,10 @@ _COMMANDS = (
     *(
         saved_run_commands.score,
         saved_run_commands.compare,
-        saved_run_commands.agree,
+        label_commands.agree,
         run_commands.sidebyside,
         saved_run_commands.align,
-        saved_run_commands.annotate,
+        label_commands.annotate,
         saved_run_commands.report,
     ),
     *(saved_run_commands.measures, saved_run_commands.show, nightly_commands.nightly, nightly_commands.trend),
