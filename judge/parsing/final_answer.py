@@ -40,10 +40,11 @@ _ANY_QUOTED_KEY = re.compile(rf"[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s{{0,4}}
 _FENCE = re.compile(r"\A(?:```|~~~)[A-Za-z]{0,10}\s|\s?(?:```|~~~)\Z")
 #: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
 _MAX_CHARS = 40_000
-#: A string behind a known key, in quotation marks or not, that does not end; no reason is longer.
+#: A string that does not end, behind a known key or any quoted one; no reason is longer.
 _LONGEST_STRING = 4_000
 _OPEN_STRING = re.compile(
-    rf"(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}\s{{0,4}}[:：=]\s{{0,8}}(?:\"[^\"]*|“[^“”]*|'[^']*|‘[^‘’]*)\Z",
+    rf"(?:(?<!\w)(?:{ANY_KEY})\s?[{QUOTES}]{{0,2}}|[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}])\s{{0,4}}[:：=]\s{{0,8}}"
+    r"(?:\"[^\"]*|“[^“”]*|'[^']*|‘[^‘’]*)\Z",
     re.IGNORECASE,
 )
 #: An object whose keys have escaped quotes: it is part of a text, such as a reason.

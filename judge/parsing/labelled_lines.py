@@ -35,7 +35,7 @@ _BULLET = re.compile(r"\s*(?:[-*•+]\s|#{1,6}\s|[0-9]{1,2}[.)、]\s?(?=[^\s0-9]
 _REASON = re.compile(rf"(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)", re.IGNORECASE)
 #: What separates a value from a comment on it.
 _COMMENT = re.compile(
-    r"\s?[(;]|\s[-–—]+\s|\.\s(?![0-9])|。|\s(?=because|since|as\b)"
+    r"\s?[(;]|\s[-–—]+\s|\.\s(?!\s{0,4}[0-9])|。|\s(?=because|since|as\b)"
     r"|,\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not|yes|"
     r"no|only if|但|不过|可|或|是|否|也)(?![A-Za-z]))",
     re.IGNORECASE,
@@ -132,9 +132,12 @@ def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
 
 @cache
 def _sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
-    """Return the pattern of the places between sentences, or in front of a label within one."""
+    """Return the pattern of the places between sentences, or in front of a label within one.
+
+    "No. 1" is a number, in one sentence.
+    """
     return re.compile(
-        rf"(?<=[。!?])|(?<=[.;])(?=\s)|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=])",
+        rf"(?<=[。!?])|(?<=[.;])(?!(?<=\bno\.)\s{{1,4}}[0-9])(?=\s)|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=])",
         re.IGNORECASE,
     )
 

@@ -229,3 +229,13 @@ def test_prose_in_front_of_labelled_lines_is_harmless(lead: str) -> None:
 def test_a_quoted_line_is_no_answer(text: str) -> None:
     with pytest.raises(ReplyParseError):
         parse_verdict(text, GRADED)
+
+
+@check_each(
+    "text", ["我的判断是：\n{} - the text is about tea", "My verdict:\n{} in the list", "The verdict is {}"]
+)
+@check_each("number", ["No. 1", "no.  3"])
+def test_a_number_is_no_verdict(text: str, number: str) -> None:
+    with pytest.raises(ReplyParseError):
+        parse_verdict(text.format(number), BINARY)
+    assert parse_verdict("我的判断是：\nNo. It is about tea", BINARY).grade == 0
