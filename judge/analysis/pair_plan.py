@@ -212,10 +212,14 @@ def _weigh_pairs(
 def list_firsts(ranking: Ranking, pool: Pool) -> list[str]:
     """Return the snippet id at each rank, "" for a document that the list has already shown."""
     documents = pool.documents.get(ranking.key, ())
-    return [
-        "" if document in documents[:rank] else snippet.id
-        for rank, (snippet, document) in enumerate(zip(ranking.snippets, documents, strict=False))
-    ]
+    ids = (snippet.id for snippet in ranking.snippets)
+    return ["" if again else id_ for id_, again in zip(ids, mark_repeated(documents), strict=False)]
+
+
+def mark_repeated(names: Sequence[str]) -> list[bool]:
+    """Return for each of `names` whether an earlier one is equal."""
+    first = {name: place for place, name in reversed([*enumerate(names)])}
+    return [first[name] < place for place, name in enumerate(names)]
 
 
 def check_plan(run: LoadedRun, plan: PairPlan, place: str) -> None:

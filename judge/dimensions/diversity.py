@@ -117,11 +117,12 @@ def order_by_mmr(similarity: Floats, trade_off: float = TRADE_OFF) -> list[int]:
     """
     relevance = np.arange(len(similarity), 0, -1) / max(1, len(similarity))
     order: list[int] = []
+    nearest = np.zeros(len(similarity))
     while len(order) < len(similarity):
-        nearest = similarity[:, order].max(1, initial=0.0)
         value = trade_off * relevance - (1 - trade_off) * nearest
         value[order] = -np.inf
         order.append(int(value.argmax()))
+        np.maximum(nearest, similarity[:, order[-1]], out=nearest)
     return order
 
 

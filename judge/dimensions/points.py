@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.pair_plan import mark_repeated
 from judge.analysis.summary import DimensionNote, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
@@ -150,8 +151,8 @@ def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Dim
             of_query, ids = points[query_id], [snippet.id for snippet in snippets]
             # A snippet that an engine repeats adds nothing the second time.
             row = [
-                (0.0,) * len(of_query) if each in ids[:place] else levels.get((query_id, each))
-                for place, each in enumerate(ids)
+                (0.0,) * len(of_query) if again else levels.get((query_id, each))
+                for each, again in zip(ids, mark_repeated(ids), strict=True)
             ]
             values[engine, query_id] = measure_recall(of_query, row, pools[query_id], run.pool.depth)
     remarks, notes = _describe_uncovered(run, points, pools)

@@ -122,7 +122,8 @@ class Scores:
         incomplete = self.incomplete
         if incomplete is not None:
             engines = np.array([incomplete.engines.index(engine) for engine in self.engines], np.int64)
-            topics = incomplete.topics[[incomplete.queries.index(query) for query in self.queries]]
+            numbers = {query: number for number, query in enumerate(incomplete.queries)}
+            topics = incomplete.topics[[numbers[query] for query in self.queries]]
             affected = np.any(topics >= 0, axis=1)
             ends = incomplete.bound_differences(self.measures[measure], engines[a], engines[b])
             low, high = self.low[..., measure][:, affected], self.high[..., measure][:, affected]

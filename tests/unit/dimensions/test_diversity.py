@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,6 +50,24 @@ def test_mmr_moves_a_repeated_result_down() -> None:
     assert order_by_mmr(similarity, 1.0) == [0, 1, 2]
     assert order_by_mmr(similarity, 0.0) == [0, 2, 1]
     assert order_by_mmr(np.eye(0)) == []
+
+
+class CountedCells(np.ndarray):  # type: ignore[type-arg]  # of any type
+    """A matrix that counts how many of its cells are read."""
+
+    cells = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        part = np.asarray(self)[index]
+        CountedCells.cells += part.size
+        return part
+
+
+def test_the_mmr_order_reads_each_similarity_once() -> None:
+    size = 50
+    similarity = np.random.default_rng(1).random((size, size)).view(CountedCells)
+    assert sorted(order_by_mmr(similarity)) == list(range(size))
+    assert CountedCells.cells == size**2
 
 
 def test_the_mmr_order_is_scored_on_the_same_pool(tmp_path: Path) -> None:

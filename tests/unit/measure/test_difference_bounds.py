@@ -15,6 +15,7 @@ from judge.measure.formulas import Floats
 from judge.measure.score import Scores
 from judge.records import BINARY, GRADED
 from tests.support.cases import count_examples
+from tests.support.counted_text import CountedText, count_comparisons
 from tests.unit.measure.judged_dataset import JudgedDataset, side_by_side
 
 LOG3 = 1.584962500721156  # log2(3)
@@ -128,3 +129,16 @@ def test_judged_in_full_the_range_is_the_difference() -> None:
     assert scores.incomplete is None
     least, most = ranges(scores)
     assert least.tolist() == most.tolist() == differences(scores).tolist()
+
+
+def test_each_query_is_looked_up_once() -> None:
+    """One unjudged snippet must not cost a search through all queries for each of them."""
+    queries = [CountedText(f"query {number}") for number in range(200)]
+    returned = {engine: {query: [engine] for query in queries} for engine in "ab"}
+    grades = {(query, engine): 1 for query in queries for engine in "ab"} | {(queries[-1], "b"): None}
+    scores = JudgedDataset(returned, [grades], BINARY, 10, "P@1").scores()
+    count_comparisons()
+    low, high = scores.bound_differences(np.array([0]), np.array([1]), 0)
+    assert count_comparisons() <= len(queries)
+    at = scores.queries.index(queries[-1])
+    assert (low[0, at], high[0, at], np.count_nonzero(low != high)) == (0, 1, 1)
