@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, chain
 
 from judge.characters import HAN
 from judge.records import Judgment, Pool
@@ -26,6 +27,8 @@ from judge.stored_records import select_records
 
 #: The least share of the overlap in the characters of both texts together.
 MIN_OVERLAP = 0.9
+#: Words by which other texts are found: to compare a text with all others takes too long for many results.
+_MIDDLE = 8
 _Words = tuple[str, ...]
 #: A number with sign, separators and unit; a Chinese character; a word with hyphens, apostrophes; a symbol.
 _WORD = re.compile(
@@ -79,24 +82,47 @@ def find_near_duplicates(pool: Pool) -> NearDuplicates:
     A pair matches the first pair before it in the pool that is judged itself. Therefore the result does not
     depend on the engines, and small differences do not add up.
     """
-    judged: dict[tuple[object, ...], list[tuple[str, _Words]]] = {}
+    judged: dict[tuple[object, ...], dict[_Words, list[tuple[int, str, _Words]]]] = {}
     judged_ids: dict[tuple[str, str], str] = {}
     last_id = ""
-    for pair in pool.pairs:
+    for number, pair in enumerate(pool.pairs):
         if pair.query.id != last_id:  # the pairs of a query are neighbours
             judged.clear()
             last_id = pair.query.id
         query, snippet, words = pair.query, pair.snippet, _split_words(pair.snippet.text)
         query_words = frozenset(_split_words(query.text.lower()))
-        key = (_split_words(snippet.title), snippet.date, snippet.flags)
-        others = judged.setdefault(key, [])
-        for other_id, other in others:
+        others = judged.setdefault((_split_words(snippet.title), snippet.date, snippet.flags), {})
+        for _, other_id, other in _find_candidates(words, others) if others else ():
             if is_near_duplicate(words, other, query_words):
                 judged_ids[query.id, snippet.id] = other_id
                 break
         else:
-            others.append((snippet.id, words))
+            others.setdefault(_find_middle(words), []).append((number, snippet.id, words))
     return NearDuplicates(judged_ids)
+
+
+def _find_candidates(
+    words: _Words, others: Mapping[_Words, Sequence[tuple[int, str, _Words]]]
+) -> list[tuple[int, str, _Words]]:
+    """Return those of `others`, by their middle, whose middle is in a text, in their order."""
+    parts = {words[at : at + size] for size in (1, _MIDDLE) for at in range(len(words) - size + 1)}
+    return sorted(chain.from_iterable(others[part] for part in parts & others.keys()))
+
+
+def _find_middle(words: _Words) -> _Words:
+    """Return words of a text that each near-duplicate of it contains: `_MIDDLE`, or 1 of a short text.
+
+    At either end, no more of the characters are outside the overlap than `MIN_OVERLAP` leaves: a tenth.
+    """
+    ends = list(accumulate(map(len, words)))
+    inside = [
+        at
+        for at, (word, end) in enumerate(zip(words, ends, strict=True))
+        if 10 * end > ends[-1] and 10 * (end - len(word)) < 9 * ends[-1]
+    ]
+    size = _MIDDLE if len(inside) >= _MIDDLE else 1
+    start = inside[(len(inside) - size) // 2] if inside else 0
+    return words[start : start + size]
 
 
 def is_near_duplicate(a: _Words, b: _Words, query: frozenset[str]) -> bool:

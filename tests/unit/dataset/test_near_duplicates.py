@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
-from judge.dataset.near_duplicates import find_near_duplicates
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge.dataset.near_duplicates import find_near_duplicates, is_near_duplicate
 from judge.records import Judgment, Pair, Pool, Query, Snippet
-from tests.support.cases import check_each
+from tests.support.cases import check_each, count_examples
+from tests.support.counted_calls import count_calls
 
 QUERY = Query("q", "signs of anaemia in a puppy", "", "en")
 #: 57 characters without spaces and marks.
@@ -125,3 +130,39 @@ def test_a_near_duplicate_takes_the_judgment_in_every_repeat_and_fails_with_it()
         ("1", 2, None, "server_error", None),
         ("3", 2, None, "server_error", "1"),
     ]
+
+
+WORDS = ["a", "of", "rest", "pulses", "x" * 30]
+
+
+@settings(max_examples=count_examples(60))
+@given(
+    st.lists(st.sampled_from(WORDS), max_size=40),
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.sampled_from(["", *WORDS])), max_size=12),
+)
+def test_no_near_duplicate_is_missed(words: list[str], cuts: list[tuple[int, int, str]]) -> None:
+    """Parts of one text are compared with all earlier ones, which are those that have no match."""
+    parts = [
+        " ".join(words),
+        *(" ".join([more, *words[start : max(0, len(words) - end)]]) for start, end, more in cuts),
+    ]
+    texts = [tuple(part.split()) for part in parts]
+    expected: dict[str, str] = {}
+    for at, text in enumerate(texts):
+        judged = (str(other) for other in range(at) if str(other) not in expected)
+        matching = (each for each in judged if is_near_duplicate(text, texts[int(each)], frozenset()))
+        if (first := next(matching, None)) is not None:
+            expected[str(at)] = first
+    query = replace(QUERY, text="?")
+    snippets = [snippet(str(at), part) for at, part in enumerate(parts)]
+    judged_ids = find_near_duplicates(pool(*snippets, query=query)).judged_ids
+    assert judged_ids == {("q", at): other for at, other in expected.items()}
+
+
+def test_a_text_is_not_compared_with_all_results_of_its_query() -> None:
+    draw = random.Random(1)
+    texts = [" ".join(draw.choices(TEXT.split(), k=40)) for _ in range(200)]
+    snippets = [snippet(str(at), text) for at, text in enumerate([*texts, texts[7] + " at"])]
+    with count_calls(is_near_duplicate) as calls:
+        assert find_near_duplicates(pool(*snippets)).judged_ids == {("q", "200"): "7"}
+    assert calls[0] < len(snippets)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,15 @@ def test_weights_and_gains_make_up_the_measure(
     name = parse_measure(measure)
     assert pair_sampling.compute_rank_weights(name, 10) == pytest.approx(weights)
     assert pair_sampling.compute_unit_gains(name, GRADED) == pytest.approx(gains)
+
+
+def test_the_weights_of_many_ranks_take_little_memory() -> None:
+    tracemalloc.start()
+    weights = pair_sampling.compute_rank_weights(parse_measure("P@1000"), 1000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert weights.sum() == pytest.approx(1)
+    assert peak < 200 * weights.nbytes  # a matrix has 1000 times as many
 
 
 @check_each("measure", ["nDCG@10", "AP@10", "RR@10", "ERR@10", "R@10", "Success@5", "SetP", "Judged@10"])
