@@ -17,7 +17,7 @@ from judge.errors import StoreError, explain_os_error
 from judge.messages import Message
 
 Record = TypeVar("Record")
-#: Bytes that are read at once.
+#: Bytes that are read at once, at least.
 _CHUNK = 1 << 20
 #: Temporary lines with fewer bytes have no file.
 _IN_MEMORY = 1 << 20
@@ -42,7 +42,8 @@ class StoredLines:
     def __iter__(self) -> Iterator[bytes]:
         position, rest = 0, b""
         while position < self.size:
-            chunk = self.read(position, min(position + _CHUNK, self.size))
+            # As much as there is of a long line: to add small parts to it copies it again and again.
+            chunk = self.read(position, min(position + max(_CHUNK, len(rest)), self.size))
             position = position + len(chunk) if chunk else self.size
             *lines, rest = (rest + chunk).split(b"\n")
             yield from (line + b"\n" for line in lines)

@@ -31,6 +31,21 @@ def test_a_copy_has_the_same_lines(tmp_path: Path) -> None:
     assert list(deepcopy(lines)) == LINES
 
 
+def test_a_long_line_is_read_in_growing_parts(tmp_path: Path) -> None:
+    class CountedLines(TemporaryLines):
+        reads = 0
+
+        def read(self, start: int, end: int) -> bytes:
+            self.reads += 1
+            return super().read(start, end)
+
+    lines = CountedLines(tmp_path)
+    content = [b"short\n", b"x" * (1 << 25) + b"\n", b"short\n"]
+    lines.append(content)
+    assert list(lines) == content
+    assert lines.reads <= 8  # of parts of 1 MB there are 33
+
+
 @contextmanager
 def limit_file_size(size: int) -> Iterator[None]:
     import resource
