@@ -52,7 +52,7 @@ def test_mmr_moves_a_repeated_result_down() -> None:
     assert order_by_mmr(np.eye(0)) == []
 
 
-class CountedCells(np.ndarray):  # type: ignore[type-arg]  # of any type
+class CountedCells(np.ndarray):
     """A matrix that counts how many of its cells are read."""
 
     cells = 0
