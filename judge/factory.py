@@ -172,9 +172,9 @@ def _existing_files(config: Config, name: str) -> list[Path]:
 
 
 def choose_measures(config: Config) -> tuple[Measure, ...]:
-    """Return the measures of `config`, or the defaults; raise InputError for an unknown or too deep one."""
+    """Return the measures of `config`, or the defaults; raise InputError as `resolve_measures` does."""
     with config.source.error_context("measures"):
-        return resolve_measures(config.measures, config.depth)
+        return resolve_measures(config.measures, config.depth, config.grading)
 
 
 def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | None:

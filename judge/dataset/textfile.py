@@ -293,7 +293,12 @@ def split_records(
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            raise InputError("{place}: is not CSV: {error}", place=location, error=error) from None
+            raise InputError(
+                "{place}: is not CSV: {error}; put cells with quotes or line breaks in quotes, double the quotes"
+                " inside them, and end lines with LF or CRLF",
+                place=location,
+                error=error,
+            ) from None
         if cells is None:
             return
         if cells:

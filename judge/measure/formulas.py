@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from judge.errors import InputError
 from judge.measure.measures import Measure
 from judge.records import Scale
 
@@ -35,15 +34,7 @@ def compute_gains(measure: Measure, scale: Scale) -> Floats:
         return np.divide(exponential, np.exp2(scale.top))
     if measure.name in ("nDCG", "DCG", "sDCG"):
         return exponential if measure.dcg == "exp-log2" else grade
-    relevant_from = scale.relevant_from if measure.rel is None else measure.rel
-    if relevant_from > scale.top:
-        raise InputError(
-            "{measure}: rel={relevant_from} is above {scale.top}, the top grade ({scale.name})",
-            measure=measure,
-            relevant_from=relevant_from,
-            scale=scale,
-        )
-    return (grade >= relevant_from).astype(np.float64)
+    return (grade >= measure.lowest_relevant(scale)).astype(np.float64)
 
 
 def largest_value(measure: Measure, scale: Scale, depth: int) -> float:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from judge.errors import InputError
 from judge.messages import Message
+from judge.records import Scale
 
 #: An example of each parameter, for messages.
 PARAMETER_EXAMPLES = {
@@ -317,6 +318,17 @@ class Measure:
         """Return the cutoff, or `depth` where the measure has none."""
         return depth if self.cutoff is None else self.cutoff
 
+    def lowest_relevant(self, scale: Scale) -> int:
+        """Return the lowest relevant grade; raise `InputError` when `rel` is above the top of `scale`."""
+        if self.rel is not None and self.rel > scale.top:
+            raise InputError(
+                "{measure}: rel={relevant_from} is above {scale.top}, the top grade ({scale.name})",
+                measure=self,
+                relevant_from=self.rel,
+                scale=scale,
+            )
+        return scale.relevant_from if self.rel is None else self.rel
+
 
 def parse_measure(text: str) -> Measure:
     """Return the measure of a text such as `nDCG@10`, `AP(own)@10`, `P(rel=2)@5`, `RBP(p=0.8)`.
@@ -415,11 +427,17 @@ def _parse_argument(kind: MeasureKind, parameter: str, text: str) -> int | float
     return int(text) if parameter == "rel" else float(text)
 
 
-def resolve_measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
+def resolve_measures(
+    names: Iterable[str] | None, depth: int, scale: Scale | None = None
+) -> tuple[Measure, ...]:
     """Return the measures called `names`, or the defaults for `depth`; one name may list several.
 
-    Raises InputError for an unknown measure and for one that looks deeper than `depth`.
+    Raises InputError for an unknown measure, for one that looks deeper than `depth`, and for one whose `rel`
+    is above the top of `scale`, where that is known.
     """
     measures = default_measures(depth) if names is None else parse_measures(", ".join(names))
     check_depth(measures, depth)
+    if scale is not None:
+        for measure in measures:
+            measure.lowest_relevant(scale)
     return measures

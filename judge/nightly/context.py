@@ -93,7 +93,7 @@ def load_context(toml: Path, day: str) -> NightContext:
     folder = RunFolder(Path(rules.folder) / day)
     folder.check_no_link()
     with ConfigSource(toml, "nightly", {"measures": "measures"}).error_context("measures"):
-        measures = choose_test_measures(rules.measures, config.depth)
+        measures = choose_test_measures(rules.measures, config)
     names = dict.fromkeys(map(str, (*factory.choose_measures(config), *measures)))
     dated = {
         name: text.replace("{date}", day)
@@ -111,7 +111,7 @@ def load_context(toml: Path, day: str) -> NightContext:
     return NightContext(day, folder, config, rules, measures)
 
 
-def choose_test_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Measure, ...]:
+def choose_test_measures(names: tuple[str, ...] | None, config: Config) -> tuple[Measure, ...]:
     """Return the measures of the regression test.
 
     At least one is independent of the pool, so that something can be compared when grades have shifted.
@@ -119,9 +119,9 @@ def choose_test_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Mea
     """
     if names is None:
         return tuple(
-            replace(measure, cutoff=min(10, depth)) for measure in parse_measures(("AP@10", "sDCG@10"))
+            replace(measure, cutoff=min(10, config.depth)) for measure in parse_measures(("AP@10", "sDCG@10"))
         )
-    measures = resolve_measures(names, depth)
+    measures = resolve_measures(names, config.depth, config.grading)
     for measure in measures:
         if not measure.compares_engines:
             raise InputError(

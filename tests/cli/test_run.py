@@ -357,6 +357,20 @@ def test_no_measure_is_not_the_default_ones(tmp_path: Path) -> None:
     assert command("score", out, "--measures", "").returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("scale", "rel", "message"),
+    [("graded", 9, "rel=9 is above 3, the top grade"), ("binary", 2, "rel=2 is above 1, the top grade")],
+)
+def test_a_measure_that_needs_a_grade_above_the_scale_is_refused_before_a_pair_is_judged(
+    tmp_path: Path, scale: str, rel: int, message: str
+) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
+    words = ("run", data, "-m", "lexical", "--scale", scale, "--out", out)
+    refused = command(*words, "--measures", f"nDCG@10 AP(rel={rel})@10")
+    assert (refused.returncode, out.exists()) == (2, False)
+    assert message in refused.stderr
+
+
 def test_the_message_about_a_broken_file_names_an_option_that_works(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
     words = ("run", data, "-m", "lexical", "--out", out)

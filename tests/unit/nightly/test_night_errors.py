@@ -52,6 +52,12 @@ def test_what_would_be_ignored_is_refused(here: NightlyProject, top: str, expect
     assert f"{here.toml}: {expected}" in result
 
 
+def test_a_measure_that_needs_a_grade_above_the_scale_is_refused(here: NightlyProject) -> None:
+    here.configure(RULES)
+    here.toml.write_text(here.toml.read_text() + 'measures = ["AP(rel=9)@10", "P@5"]\n')
+    assert "rel=9 is above 3, the top grade" in refused(here)
+
+
 @pytest.mark.parametrize("shift", ["inf", "nan"])
 def test_a_shift_that_never_comes_is_refused(here: NightlyProject, shift: str) -> None:
     here.configure(RULES)
