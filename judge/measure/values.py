@@ -46,7 +46,8 @@ _BLOCK = 2**21
 def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats:
     """Return the (engines, topics) values of `measure`; an unjudged snippet counts as grade 0.
 
-    NaN where the measure is undefined: for nDCG, AP and R where nothing in the pool is relevant.
+    NaN where the measure is undefined: for AP and R where nothing in the pool is relevant, for nDCG where
+    no grade in the pool is above 0.
     """
     if measure.name == "Judged":
         return compute_judged_shares(measure, lists)
