@@ -336,8 +336,8 @@ def _choose_rank(row: ParsedRow, answer: _EngineRows) -> int:
     is_ranked = row.rank is not None
     if answer.ranked is not None and answer.ranked != is_ranked:
         raise InputError(
-            "{place} is given for some results of a list only (see {other_place}); give every result of a list a"
-            " rank, or none",
+            "{place} is given for some results of a list only (see {other_place}); give every result of a"
+            " list a rank, or none",
             place=row.at("rank"),
             other_place=answer.location,
         )

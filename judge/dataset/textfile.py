@@ -294,8 +294,8 @@ def split_records(
             cells = next(reader, None)
         except csv.Error as error:
             raise InputError(
-                "{place}: is not CSV: {error}; put cells with quotes or line breaks in quotes, double the quotes"
-                " inside them, and end lines with LF or CRLF",
+                "{place}: is not CSV: {error}; put cells with quotes or line breaks in quotes, double the"
+                " quotes inside them, and end lines with LF or CRLF",
                 place=location,
                 error=error,
             ) from None
