@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal
 
 import aiohttp
 import httpx2
@@ -150,7 +150,7 @@ class OpenAIBatchApi:
                 file=(f"{name}.jsonl", lines, "application/jsonl"), purpose="batch", timeout=_FILE_TIMEOUT
             )
         )
-        return self._read_id(answer)
+        return self._read_id(answer, "file")
 
     async def create(self, name: str, file_id: str) -> BatchStatus:
         """Create a batch of the requests in the file, for which the provider charges."""
@@ -179,7 +179,7 @@ class OpenAIBatchApi:
                 return None
             if all(_count(each, "created_at") < earliest for each in batches):
                 return None
-            last = self._read_id(batches[-1])
+            last = self._read_id(batches[-1], "batch")
 
     async def retrieve(self, batch_id: str) -> BatchStatus:
         """Return the present state of a batch."""
@@ -249,8 +249,11 @@ class OpenAIBatchApi:
             cause, server.public, server.key, never_sent=never_sent
         )
 
-    def _read_id(self, answer: Mapping[str, Any]) -> str:
-        name = answer.get("id")
+    def _read_id(self, answer: Mapping[str, Any], kind: Literal["file", "batch"]) -> str:
+        """Return the id of an object; raise AccountError for one of another kind."""
+        name, other = answer.get("id"), answer.get("object")
+        if isinstance(other, str) and other != kind:  # a server that answers every path alike
+            raise AccountError("not_found", f"it returned a {mask(other)[:40]!r} instead of a {kind}")
         if not (isinstance(name, str) and name):
             raise error_mapping.transport_error(
                 f"{self._server.public}: a file or a batch without an id", *self._server.secrets
@@ -261,7 +264,7 @@ class OpenAIBatchApi:
         counts = as_mapping(answer.get("request_counts"))
         files = (answer.get("output_file_id"), answer.get("error_file_id"))
         return BatchStatus(
-            id=self._read_id(answer),
+            id=self._read_id(answer, "batch"),
             status=str(answer.get("status")),
             done=_count(counts, "completed") + _count(counts, "failed"),
             total=_count(counts, "total"),

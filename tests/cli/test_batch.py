@@ -201,6 +201,14 @@ def test_a_server_without_a_batch_api_is_named(tmp_path: Path) -> None:
     assert "omit --batch" in result.stderr
 
 
+def test_a_server_that_answers_an_upload_with_a_completion_has_no_batch_api(tmp_path: Path) -> None:
+    with BatchServer(reply_with_grade, BatchRules(uploaded="chat.completion")) as server:
+        result = command(*make_batch_words(tmp_path, server))
+    assert result.returncode == 3
+    assert "returned a 'chat.completion' instead of a file); omit --batch" in result.stderr
+    assert server.batches == []
+
+
 def test_a_refused_batch_is_explained_and_submitted_again(tmp_path: Path) -> None:
     refusal = (400, {"code": "invalid_model", "message": "this one is not judged in batches"})
     with BatchServer(reply_with_grade, BatchRules(refusal=refusal)) as server:

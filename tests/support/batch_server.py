@@ -26,7 +26,8 @@ class BatchRules:
     `end_status` returns the final status of the batch with a number; the batch has it after `polls` requests
     for its status. An expired or a cancelled batch has replies to the first `processed` requests. `is_failed`
     returns whether a request has an error instead of a response, `is_missing` whether it is in no file.
-    `refusal` is the status and the error with which the API refuses to create a batch.
+    `refusal` is the status and the error with which the API refuses to create a batch. An upload returns an
+    object of the kind `uploaded`.
     """
 
     polls: int = 0
@@ -38,6 +39,7 @@ class BatchRules:
     errors: dict[str, str] = field(default_factory=lambda: {"code": "server_error", "message": "try again"})
     refusal: tuple[int, dict[str, Any]] | None = None
     is_absent: bool = False
+    uploaded: str = "file"
 
 
 @dataclass
@@ -118,7 +120,7 @@ class BatchServer(LoopbackServer):
         assert fields[b"purpose"].strip() == b"batch"
         name = f"file-batch-{next(self._numbers)}"
         self._files[name] = fields[b"file"].removesuffix(b"\r\n")
-        return web.json_response({"id": name, "object": "file", "purpose": "batch"})
+        return web.json_response({"id": name, "object": self.rules.uploaded, "purpose": "batch"})
 
     def _create(self, body: dict[str, Any]) -> web.Response:
         assert (body["endpoint"], body["completion_window"]) == ("/v1/chat/completions", "24h")
