@@ -196,13 +196,15 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
 
 def _print_result(result: CollectResult) -> None:
     from judge.characters import escape_controls
+    from judge.report.display_text import count_calls
 
     t = ui_translator()
     for name, tally in result.engines.items():
         typer.echo(escape_controls(t("{name}: {value}", name=name, value=_describe_tally(tally, t))))
     for remark in result.remarks:
         typer.echo(escape_controls(t(remark)))
-    typer.echo(t("{calls:,} calls now; raw answers: {file}", calls=result.calls_made, file=result.raw_log))
+    calls = count_calls(t, result.calls_made)
+    typer.echo(t("{calls}; raw answers: {file}", calls=calls, file=result.raw_log))
     typer.echo(t("dataset: {file}", file=result.data) + f"   (judge run {result.data} -m MODEL)")
 
 

@@ -18,6 +18,7 @@ import httpx2
 import openai
 
 from judge.errors import AccountError, CallError
+from judge.messages import Message
 from judge.models import error_mapping
 from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTerms
 from judge.models.chat_messages import (
@@ -253,7 +254,8 @@ class OpenAIBatchApi:
         """Return the id of an object; raise AccountError for one of another kind."""
         name, other = answer.get("id"), answer.get("object")
         if isinstance(other, str) and other != kind:  # a server that answers every path alike
-            raise AccountError("not_found", f"it returned a {mask(other)[:40]!r} instead of a {kind}")
+            detail = Message("it returned {object!r} instead of {kind!r}", object=mask(other)[:40], kind=kind)
+            raise AccountError("not_found", detail)
         if not (isinstance(name, str) and name):
             raise error_mapping.transport_error(
                 f"{self._server.public}: a file or a batch without an id", *self._server.secrets

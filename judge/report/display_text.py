@@ -184,6 +184,11 @@ def count_queries(t: Translator, count: int) -> str:
     return t.plural("{count:,} query", "{count:,} queries", count)
 
 
+def count_calls(t: Translator, count: int) -> str:
+    """Return `1 call now`, `2 calls now`."""
+    return t.plural("{count:,} call now", "{count:,} calls now", count)
+
+
 def count_pairs(t: Translator, summary: Summary) -> str:
     """Return the number of pairs: those to judge, unless people have graded some."""
     if summary.labels:

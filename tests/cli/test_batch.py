@@ -205,7 +205,7 @@ def test_a_server_that_answers_an_upload_with_a_completion_has_no_batch_api(tmp_
     with BatchServer(reply_with_grade, BatchRules(uploaded="chat.completion")) as server:
         result = command(*make_batch_words(tmp_path, server))
     assert result.returncode == 3
-    assert "returned a 'chat.completion' instead of a file); omit --batch" in result.stderr
+    assert "returned 'chat.completion' instead of 'file'); omit --batch" in result.stderr
     assert server.batches == []
 
 

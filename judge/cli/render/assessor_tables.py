@@ -13,7 +13,7 @@ from judge.measure.resampling import CountedShare
 from judge.messages import Translator
 from judge.pipeline import RunForecast
 from judge.pricing import Cost, add_costs
-from judge.report.display_text import format_run_cost
+from judge.report.display_text import count_calls, format_run_cost
 from judge.selftest.selftest_run import PromptResult, SelfTest
 
 #: How many probes with an unexpected grade are printed.
@@ -172,8 +172,9 @@ def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
     result = selftest.result
     prompts = {t("shipped prompt"): result.prompts["shipped"], t("plain prompt"): result.prompts["plain"]}
     heading = t(
-        "{test.result.assessor}: {test.result.probes.count} probes, {test.calls_made:,} calls now",
+        "{test.result.assessor}: {test.result.probes.count} probes, {calls}",
         test=selftest,
+        calls=count_calls(t, selftest.calls_made),
     )
     console.print(escape_line(heading))
     table = make_table("", *prompts)

@@ -24,7 +24,7 @@ from judge.messages import Translator
 from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
-from judge.report.display_text import format_run_cost
+from judge.report.display_text import count_calls, format_run_cost
 from judge.report.payload import name_error
 from judge.report.statements import COUNT_COLUMNS, SHARE_COLUMNS
 from judge.runs.result import RunResult
@@ -114,13 +114,13 @@ def _judged(result: RunResult, t: Translator) -> Iterator[str]:
     if not wanted:
         return
     yield t(
-        "{judged:,} of {wanted:,} judged by {assessor} ({share:.1%}); {calls:,} calls now, {tokens:,} tokens"
-        " in all{cost}",
+        "{judged:,} of {wanted:,} judged by {assessor} ({share:.1%}); {calls}, {tokens:,} tokens in all"
+        "{cost}",
         judged=judged,
         wanted=wanted,
         assessor=summary.assessor,
         share=judged / wanted,
-        calls=result.calls_made,
+        calls=count_calls(t, result.calls_made),
         tokens=cost.prompt_tokens + cost.completion_tokens if cost else 0,
         cost=_cost(cost, t) if cost else "",
     )
