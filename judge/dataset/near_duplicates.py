@@ -29,7 +29,11 @@ from judge.stored_records import select_records
 MIN_OVERLAP = 0.9
 #: Words by which other texts are found: to compare a text with all others takes too long for many results.
 _MIDDLE = 8
+#: One of so many characters of a text, at most, is outside the overlap.
+_OUTSIDE = round(1 / (1 - MIN_OVERLAP))
 _Words = tuple[str, ...]
+#: The number of a pair, and the id and the words of its snippet.
+_Judged = tuple[int, str, _Words]
 #: A number with sign, separators and unit; a Chinese character; a word with hyphens, apostrophes; a symbol.
 _WORD = re.compile(
     rf"[+\-−]?\d(?:[\d.,:/\-–]*\d)?[^\W{HAN}]*|[{HAN}]|[^\W{HAN}]+(?:['’\-][^\W{HAN}]+)*|[^\w\s]"
@@ -82,7 +86,7 @@ def find_near_duplicates(pool: Pool) -> NearDuplicates:
     A pair matches the first pair before it in the pool that is judged itself. Therefore the result does not
     depend on the engines, and small differences do not add up.
     """
-    judged: dict[tuple[object, ...], dict[_Words, list[tuple[int, str, _Words]]]] = {}
+    judged: dict[tuple[object, ...], dict[_Words, list[_Judged]]] = {}
     judged_ids: dict[tuple[str, str], str] = {}
     last_id = ""
     for number, pair in enumerate(pool.pairs):
@@ -92,7 +96,7 @@ def find_near_duplicates(pool: Pool) -> NearDuplicates:
         query, snippet, words = pair.query, pair.snippet, _split_words(pair.snippet.text)
         query_words = frozenset(_split_words(query.text.lower()))
         others = judged.setdefault((_split_words(snippet.title), snippet.date, snippet.flags), {})
-        for _, other_id, other in _find_candidates(words, others) if others else ():
+        for _, other_id, other in _find_candidates(words, others):
             if is_near_duplicate(words, other, query_words):
                 judged_ids[query.id, snippet.id] = other_id
                 break
@@ -101,10 +105,10 @@ def find_near_duplicates(pool: Pool) -> NearDuplicates:
     return NearDuplicates(judged_ids)
 
 
-def _find_candidates(
-    words: _Words, others: Mapping[_Words, Sequence[tuple[int, str, _Words]]]
-) -> list[tuple[int, str, _Words]]:
-    """Return those of `others`, by their middle, whose middle is in a text, in their order."""
+def _find_candidates(words: _Words, others: Mapping[_Words, Sequence[_Judged]]) -> list[_Judged]:
+    """Return those of `others`, by their middle, whose middle is in a text, in the order of the pool."""
+    if not others:
+        return []
     parts = {words[at : at + size] for size in (1, _MIDDLE) for at in range(len(words) - size + 1)}
     return sorted(chain.from_iterable(others[part] for part in parts & others.keys()))
 
@@ -112,13 +116,13 @@ def _find_candidates(
 def _find_middle(words: _Words) -> _Words:
     """Return words of a text that each near-duplicate of it contains: `_MIDDLE`, or 1 of a short text.
 
-    At either end, no more of the characters are outside the overlap than `MIN_OVERLAP` leaves: a tenth.
+    At either end, at most one of `_OUTSIDE` characters is outside the overlap.
     """
     ends = list(accumulate(map(len, words)))
     inside = [
         at
         for at, (word, end) in enumerate(zip(words, ends, strict=True))
-        if 10 * end > ends[-1] and 10 * (end - len(word)) < 9 * ends[-1]
+        if _OUTSIDE * end > ends[-1] and _OUTSIDE * (end - len(word)) < (_OUTSIDE - 1) * ends[-1]
     ]
     size = _MIDDLE if len(inside) >= _MIDDLE else 1
     start = inside[(len(inside) - size) // 2] if inside else 0
