@@ -276,7 +276,7 @@ def _estimate_questions(
 
 
 def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[Message]:
-    """Yield what an estimate of the run does not show."""
+    """Yield which pairs options take out or add, and the costs that an estimate of the run leaves out."""
     if config.near_duplicates:
         yield Message(
             "{count:,} of {pairs:,} pairs are near-duplicates: each takes the judgment of another snippet of"

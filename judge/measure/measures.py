@@ -439,5 +439,5 @@ def resolve_measures(
     check_depth(measures, depth)
     if scale is not None:
         for measure in measures:
-            measure.lowest_relevant(scale)
+            measure.lowest_relevant(scale)  # raises for `rel` above the top
     return measures
