@@ -17,6 +17,7 @@ import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.dataset.labels import select_labellable
+from judge.dataset.pool import list_firsts
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.measure import pair_sampling
@@ -26,7 +27,7 @@ from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.ppi import draw_queries_to_label
 from judge.measure.score import score_rankings
 from judge.messages import Message, join_messages
-from judge.records import Pool, Ranking, Scale
+from judge.records import Scale
 
 #: A plan needs this many pairs, and a decision as many labels or nine tenths of the plan; with fewer than
 #: `ENOUGH_LABELS` there is a warning.
@@ -207,19 +208,6 @@ def _weigh_pairs(
             if differences.any():
                 units.append(PlanUnit(*key, grades.get(key), tuple(differences.tolist()), 1.0, False))
     return units
-
-
-def list_firsts(ranking: Ranking, pool: Pool) -> list[str]:
-    """Return the snippet id at each rank, "" for a document that the list has already shown."""
-    documents = pool.documents.get(ranking.key, ())
-    ids = (snippet.id for snippet in ranking.snippets)
-    return ["" if again else id_ for id_, again in zip(ids, mark_repeated(documents), strict=False)]
-
-
-def mark_repeated(names: Sequence[str]) -> list[bool]:
-    """Return for each of `names` whether an earlier one is equal."""
-    first = {name: place for place, name in reversed([*enumerate(names)])}
-    return [first[name] < place for place, name in enumerate(names)]
 
 
 def check_plan(run: LoadedRun, plan: PairPlan, place: str) -> None:

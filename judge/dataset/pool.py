@@ -1,9 +1,9 @@
-"""The pool: the distinct pairs to judge, and which snippets show the same document."""
+"""The pool: the distinct pairs to judge, and which results show the same document."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import attrgetter
@@ -197,3 +197,16 @@ def read_query_results(dataset: Dataset, pool: Pool) -> Iterator[QueryResults]:
     for query_id, rankings in group_rankings(dataset).items():
         documents = {ranking.key: pool.documents.get(ranking.key, ()) for ranking in rankings}
         yield QueryResults(dataset.queries[query_id], tuple(rankings), documents)
+
+
+def list_firsts(ranking: Ranking, pool: Pool) -> list[str]:
+    """Return the snippet id at each rank, "" for a document that the list has already shown."""
+    documents = pool.documents.get(ranking.key, ())
+    ids = (snippet.id for snippet in ranking.snippets)
+    return ["" if again else id_ for id_, again in zip(ids, mark_repeated(documents), strict=False)]
+
+
+def mark_repeated(names: Sequence[str]) -> list[bool]:
+    """Return for each of `names` whether an earlier one is equal."""
+    first = {name: place for place, name in reversed([*enumerate(names)])}
+    return [first[name] < place for place, name in enumerate(names)]

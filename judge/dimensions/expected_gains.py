@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.pair_plan import list_firsts
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
+from judge.dataset.pool import list_firsts
 from judge.dimensions import DimensionOptions
 from judge.measure.formulas import Floats, apply_formula, compute_gains, dcg, largest_value
 from judge.measure.measures import Measure

@@ -15,11 +15,11 @@ from typing import Literal
 import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.pair_plan import mark_repeated
 from judge.analysis.summary import DimensionNote, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
+from judge.dataset.pool import mark_repeated
 from judge.dimensions import DimensionOptions, QuestionForecast, is_readable, make_question_pair, show_snippet
 from judge.measure.agreement import median_grades
 from judge.measure.formulas import compute_alpha_ndcg

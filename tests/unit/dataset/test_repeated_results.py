@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from judge.analysis.pair_plan import list_firsts, mark_repeated
+from judge.dataset.pool import list_firsts, mark_repeated
 from judge.records import Pool, Ranking, Snippet
 from tests.support.counted_text import CountedText, count_comparisons
 
