@@ -18,7 +18,15 @@ from judge.errors import InputError
 from judge.report.payload import ERRORS
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import read_queries
-from judge.runs.results import CleanedText, EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
+from judge.runs.results import (
+    CleanedText,
+    EngineEntry,
+    JudgmentEntry,
+    OtherLayout,
+    QueryEntry,
+    SnippetEntry,
+    read_results,
+)
 
 _INDENT = 5
 _STYLES = {None: "dim", 0: "red", 1: "yellow", 2: "green", 3: "bold green"}
@@ -29,20 +37,32 @@ def find_query(run: Path, query_id: str) -> QueryEntry:
 
     Failed judgments have the `detail` of judgments.jsonl.
     """
-    folder = RunFolder(run)
-    queries = read_queries(folder.read("results.json"), str(run / "results.json"))
-    by_id = {query.query_id: query for query in queries}
-    if query_id not in by_id:
-        near = get_close_matches(query_id, by_id, n=3) or list(by_id)[:3]
-        raise InputError(
-            "{run}: has no query {query_id!r}; it has {count}, e.g. {examples}",
-            run=run,
-            query_id=query_id,
-            count=len(by_id),
-            examples=", ".join(near),
-        )
+    folder, path = RunFolder(run), run / "results.json"
     with reading_run(run):
-        return _add_details(folder, by_id[query_id])
+        try:
+            entry, ids = _search(read_results(path)[1], query_id)
+        except OtherLayout:
+            entry, ids = _search(read_queries(folder.read("results.json"), str(path)), query_id)
+        if entry is not None:
+            return _add_details(folder, entry)
+    near = get_close_matches(query_id, ids, n=3) or ids[:3]
+    raise InputError(
+        "{run}: has no query {query_id!r}; it has {count}, e.g. {examples}",
+        run=run,
+        query_id=query_id,
+        count=len(ids),
+        examples=", ".join(near),
+    )
+
+
+def _search(entries: Iterable[QueryEntry], query_id: str) -> tuple[QueryEntry | None, list[str]]:
+    """Return the query with this id, None if there is none, and the ids of all queries."""
+    match, ids = None, []
+    for entry in entries:
+        ids.append(entry.query_id)
+        if entry.query_id == query_id:
+            match = entry
+    return match, ids
 
 
 def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:

@@ -7,12 +7,14 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from judge import example
 from judge.cli.main import main
+from judge.cli.show import find_query
 from judge.config.option_checks import options_of
 from judge.config.run import Config
 from tests.support.command_line import command, make_words
@@ -124,6 +126,33 @@ def test_show_prints_grades_and_reasons(demo: Path) -> None:
             assert snippet["url"] in result.stdout
     assert "<em>" not in result.stdout
     assert command("show", demo, "--query", "nope").returncode == 2
+
+
+def test_show_reads_a_results_file_of_another_layout(demo: Path, tmp_path: Path) -> None:
+    results = read_results(demo)
+    query = "--query", results["queries"][1]["query_id"]
+    write_results(tmp_path, json.dumps(results, indent=1))
+    result = command("show", tmp_path, *query)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == command("show", demo, *query).stdout
+
+
+def test_show_holds_one_query_at_a_time(demo: Path, tmp_path: Path) -> None:
+    start, queries = (demo / "results.json").read_text("utf-8").split('"queries": [\n')
+    line = queries.partition("\n")[0].removesuffix(",")
+    query_id = json.loads(line)["query_id"]
+    lines = (line.replace(json.dumps(query_id), json.dumps(f"q{number}")) for number in range(500))
+    write_results(tmp_path, start + '"queries": [\n' + ",\n".join(lines) + "\n]}\n")
+    tracemalloc.start()
+    entry = find_query(tmp_path, "q400")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert entry.query_id == "q400"
+    assert peak < (tmp_path / "results.json").stat().st_size / 4
+
+
+def write_results(folder: Path, text: str) -> None:
+    (folder / "results.json").write_text(text, "utf-8")
 
 
 @pytest.mark.parametrize(
