@@ -266,7 +266,7 @@ def make_engines_table(summary: Summary) -> PageTable:
     engines = summary.engines.values()
     columns = {key: name for key, name in COUNT_COLUMNS.items() if any(getattr(row, key) for row in engines)}
     head = [text("engine"), *(repeat_in_both(name_mean(measure)) for measure in summary.measures)]
-    head += columns.values()
+    head += text("queries"), *columns.values()
     timed = any(row.latency_ms for row in engines)
     head += [text("ms, median"), text("tokens")] if timed else []
     scored = any(row.rerank_relevancy for row in engines)
@@ -275,6 +275,7 @@ def make_engines_table(summary: Summary) -> PageTable:
     for engine in summary.sort_engines(summary.main_measure):
         row = summary.engines[engine]
         cells = [_format_mean(row.measures[measure]) for measure in summary.measures]
+        cells.append(format_cell(row.measures[summary.main_measure].n, ","))
         cells += [format_cell(getattr(row, key), ".1%" if key in SHARE_COLUMNS else ",") for key in columns]
         if timed:
             latency, tokens = row.latency_ms, row.tokens

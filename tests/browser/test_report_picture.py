@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "tests" / "pictures" / "report.png"
+#: The text that the picture shows.
+TEXT = PICTURE.with_suffix(".txt")
 
 
 def size(png: bytes) -> tuple[int, int]:
@@ -31,12 +33,17 @@ def test_the_picture_shows_the_demo_s_report(browser: Browser, demo: Path) -> No
     looks = {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "light", "locale": "en-US"}
     with open_page(browser, make_file_url(demo), **looks) as seen:
         answer = seen.page.locator("h1").inner_text()
+        text = seen.page.locator("body").inner_text()
         png = seen.page.screenshot()
+    shown = text[text.index(answer) :].partition("\nCharts\n")[0]
+    lines = "".join(f"{line.strip()}\n" for line in shown.splitlines() if line.strip())
     if os.environ.get("JUDGE_PICTURES") == "write":
         PICTURE.write_bytes(png)
+        TEXT.write_text(lines, "utf-8")
     assert size(PICTURE.read_bytes()) == size(png)
+    assert TEXT.read_text("utf-8") == lines, "the report has other texts now: make the picture anew"
     for readme in ("README.md", "README.zh-CN.md"):
-        shown = re.search(r"!\[(.*?)\]\(tests/pictures/report\.png\)", (ROOT / readme).read_text("utf-8"))
-        assert shown is not None
+        picture = re.search(r"!\[(.*?)\]\(tests/pictures/report\.png\)", (ROOT / readme).read_text("utf-8"))
+        assert picture is not None
         if readme == "README.md":
-            assert shown[1] == f"report.html of judge demo: {answer}"
+            assert picture[1] == f"report.html of judge demo: {answer}"

@@ -18,7 +18,7 @@ ENGINES = ("searxng", "mine", "brave")
 #: What a run of every default measure whose engines' answers were timed has to say.
 FULL = [
     *("engine", "nDCG@10", "MAP@10", "P@5", "RR@10", "sDCG@10"),
-    *("answered", "judged", "unique", "ms, median", "tokens"),
+    *("queries", "answered", "judged", "unique", "ms, median", "tokens"),
 ]
 SCROLLED = "(sheet) => { sheet.scrollLeft = 10_000; return sheet.scrollLeft; }"
 
@@ -72,7 +72,7 @@ def test_at_1280_pixels_everything_about_an_engine_is_in_sight(
 def test_a_column_that_says_something_of_one_engine_is_there(browser: Browser, tmp_path: Path) -> None:
     with open_page(browser, make_file_url(report_of(tmp_path, error="timeout")), locale="en-US") as result:
         heads = result.page.locator("table.engines thead th").all_inner_texts()
-        assert heads == [*FULL[:7], "errors", *FULL[7:]]
+        assert heads == [*FULL[:8], "errors", *FULL[8:]]
 
 
 def test_on_a_telephone_names_stay_and_an_edge_shows_that_there_is_more(

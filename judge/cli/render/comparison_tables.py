@@ -70,6 +70,7 @@ def _explain_tables(t: Translator) -> Iterator[str]:
         t("worst case: the range over all grades of unjudged snippets;"),
         t("  a tenth of it widens the 95 % interval on either side"),
         t("The first measure decides, the others are descriptive."),
+        t("queries: how many the mean is over"),
         t("errors: queries on which the engine failed"),
         t("not asked: queries for which the dataset has no answer of the engine"),
         t("duplicates: results that repeat a page"),
@@ -129,12 +130,13 @@ def _counts(summary: Summary, t: Translator) -> Table:
 
 
 def _means(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
-    """Return one row an engine: every measure's mean, with the interval of each of the `chosen` ones."""
+    """Return one row an engine: every measure's mean, with interval and queries of the `chosen` ones."""
     detailed = chosen or summary.measures[:1]
+    details = t("95 % interval"), t("queries")
     head = [
         title
         for measure in summary.measures
-        for title in (name_mean(measure), *([t("95 % interval")] if measure in detailed else []))
+        for title in (name_mean(measure), *(details if measure in detailed else ()))
     ]
     table = make_table(t("mean"), *head)
     for name in summary.sort_engines(summary.measures[0]):
@@ -142,7 +144,7 @@ def _means(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
         for measure, mean in summary.engines[name].measures.items():
             cells.append(format_number(mean.mean))
             if measure in detailed:
-                cells.append(format_range(t, mean.ci95))
+                cells += format_range(t, mean.ci95), format_number(mean.n, ",")
         table.add_row(escape_line(name), *cells)
     return table
 

@@ -144,7 +144,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
     counts = ("judged", "empty", "errors", "absent", "duplicates")
     used = [name for name in counts if any(getattr(row, name) for row in summary.engines.values())]
     columns = dict(list_columns(summary, used, t))
-    mean_titles = (name_mean(first), t("95 % interval"), *map(name_mean, others))
+    mean_titles = (name_mean(first), t("95 % interval"), t("queries"), *map(name_mean, others))
     one = make_table(t("engine"), *mean_titles, *columns)
     two = make_table(t("engine"), *mean_titles), make_table(t("what came back"), *columns)
     for at, name in enumerate(summary.sort_engines(first)):
@@ -152,6 +152,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
         means = [
             format_number(by_measure[first].mean),
             format_range(t, by_measure[first].ci95),
+            format_number(by_measure[first].n, ","),
             *(format_number(by_measure[measure].mean) for measure in others),
         ]
         label, came_back = escape_line(name), [cells[at] for cells in columns.values()]
