@@ -37,7 +37,6 @@ from judge.dataset.labels import choose_label_scale, match_labels, read_labels, 
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.errors import InputError, Interrupted
 from judge.finished_run import rescore
-from judge.json_text import dump_json
 from judge.measure import ppi
 from judge.measure.measures import parse_measure, resolve_measures
 from judge.runs import labelling_plan
@@ -225,7 +224,7 @@ def align(
         matrix = io.BytesIO()
         np.save(matrix, alignment.matrix, allow_pickle=False)
         folder.write("alignment.npy", [matrix.getvalue()])
-        folder.write("alignment.json", [dump_json(to_json(alignment.summary), indent=2), "\n"])
+        folder.write_json("alignment.json", to_json(alignment.summary))
     return alignment.summary
 
 
@@ -343,7 +342,7 @@ def _write_record_and_report(folder: RunFolder, name: str, record: object) -> No
     """Write a record into the folder, and the report that shows it, unless the folder is read-only."""
     if folder.takes_files:
         with folder.locked(wait=60):
-            folder.write(name, [dump_json(to_json(record), indent=2), "\n"])
+            folder.write_json(name, to_json(record))
             _write_report(folder)
 
 

@@ -27,7 +27,6 @@ from judge import factory, run_identity
 from judge.assess.question_plan import list_request_keys
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
-from judge.json_text import dump_json
 from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
 from judge.nightly.baseline import finished_canary_runs, load_canary_grades
 from judge.nightly.context import NightContext
@@ -245,7 +244,7 @@ def _read_ledger(night: RunFolder) -> CostLedger:
 def _write_ledger(night: RunFolder, costs: CostLedger) -> None:
     if costs != _read_ledger(night) or not (night.path / _LEDGER_FILE).exists():
         night.path.mkdir(parents=True, exist_ok=True)
-        night.write(_LEDGER_FILE, [dump_json(asdict(costs), indent=2), "\n"])
+        night.write_json(_LEDGER_FILE, asdict(costs))
 
 
 def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list[CallCost]:
