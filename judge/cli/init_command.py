@@ -11,11 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from judge.characters import escape_controls
 from judge.cli.options import make_option, split_lines
-from judge.cli.terminal import print_command, ui_translator
+from judge.cli.terminal import print_command, print_message, ui_translator
 from judge.config import NIGHTS, Option
 from judge.config.loader import name_keys
 from judge.errors import InputError
@@ -30,8 +27,7 @@ _Out = Annotated[Path, make_option("TOML file to write; it must not exist.")]
 
 def init(out: _Out = Path("judge.toml")) -> None:
     """Write a configuration file with every option of a run, its default and what it does."""
-    t = ui_translator()
-    text = "".join(f"{line}\n" for line in _make_lines(t))
+    text = "".join(f"{line}\n" for line in _make_lines(ui_translator()))
     try:
         with out.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -41,7 +37,7 @@ def init(out: _Out = Path("judge.toml")) -> None:
         ) from None
     except FileNotFoundError:
         raise InputError("{file}: its folder does not exist; make it first", file=out) from None
-    typer.echo(escape_controls(t("{file} is written; set data and model in it, then:", file=out)))
+    print_message("{file} is written; set data and model in it, then:", file=out)
     print_command(f"  judge run --config {shlex.quote(str(out))}")
 
 

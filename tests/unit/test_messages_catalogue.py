@@ -79,7 +79,7 @@ def messages_of(path: Path) -> Iterator[str]:
             yield from (activity, one, state)
         if name in RECORDS:
             yield ast.literal_eval(node.args[RECORDS[name]])
-        of_translator = name in {"t", "_t", "text", "Message", *ERRORS}
+        of_translator = name in {"t", "_t", "text", "Message", "print_message", *ERRORS}
         first = node.args[0]
         if (of_translator or name == "plural") and isinstance(first, ast.Constant) and first.value:
             assert isinstance(first.value, str)
