@@ -19,11 +19,9 @@ import numpy as np
 
 from judge.analysis.combine_runs import combine_runs
 from judge.analysis.label_agreement import (
-    GradeSource,
-    HumanLabels,
     LabelAgreement,
+    LabelSet,
     compare_with_labels,
-    grades_by_pair,
     queries_without_value,
     run_from_labels,
 )
@@ -185,13 +183,14 @@ def agree_label_files(
     sides = []
     for path, scale in ((assessor, None), (labels, labels_scale)):
         table = read_labels(path)
-        grades = grades_by_pair(table)
-        sides.append(GradeSource(path.name, grades, choose_label_scale(grades.values(), None, scale, table)))
+        grades = {(label.query_id, label.item): label.grade for label in table}
+        sides.append(LabelSet(grades, choose_label_scale(grades.values(), None, scale, table), path.name))
     lists = trec.read_trec_rankings(runs) if runs else ()
-    loaded, assumed = run_from_labels(sides[0], sides[1], lists, depth, resolve_measures(names, depth))
-    shared = {key: grade for key, grade in sides[1].grades.items() if key[0] in loaded.data.queries}
-    unmatched = len(sides[1].grades) - len(shared)
-    people = HumanLabels(shared, sides[1].scale, unmatched, labels.name, assumed)
+    given, people = sides
+    loaded, assumed = run_from_labels(given, people, lists, depth, resolve_measures(names, depth))
+    shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.data.queries}
+    unmatched = len(people.grades) - len(shared)
+    people = replace(people, grades=shared, unmatched=unmatched, assumed=assumed)
     return compare_with_labels(loaded, people, bare=True)
 
 
@@ -360,12 +359,12 @@ def _load_without_labels(folder: RunFolder) -> LoadedRun:
     return loaded
 
 
-def _match_people(run: LoadedRun, path: Path, labels_scale: ScaleName | None) -> HumanLabels:
+def _match_people(run: LoadedRun, path: Path, labels_scale: ScaleName | None) -> LabelSet:
     labels = read_labels(path)
     matched = match_labels(labels, run.data, run.pool)
     scale = choose_label_scale(matched.grades.values(), run.spec.scale, labels_scale, labels)
     first = next(((label.query_id, label.item) for label in matched.unmatched), None)
-    return HumanLabels(matched.grades, scale, len(matched.unmatched), path.name, first_unmatched=first)
+    return LabelSet(matched.grades, scale, path.name, len(matched.unmatched), first_unmatched=first)
 
 
 def rewrite_report(path: Path) -> Path:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.label_agreement import HumanLabels
+from judge.analysis.label_agreement import LabelSet
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.pair_plan import ENOUGH_LABELS, MIN_LABELS, PairPlan, group_grades
 from judge.analysis.summary import SCHEMA_VERSION
@@ -68,7 +68,7 @@ class PlannedComparison:
     grades: str | None = None
 
 
-def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: HumanLabels) -> PlannedComparison:
+def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: LabelSet) -> PlannedComparison:
     """Return the order of the engines by people's labels of the pairs that the `plans` drew.
 
     The `plans` are of this run (`check_plan`); several are rounds of one: their seeds differ. Raise
@@ -97,7 +97,7 @@ def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: Huma
     )
 
 
-def _warn(plans: Sequence[PairPlan], people: HumanLabels, labelled: int, drawn: int) -> Iterator[Message]:
+def _warn(plans: Sequence[PairPlan], people: LabelSet, labelled: int, drawn: int) -> Iterator[Message]:
     if labelled < ENOUGH_LABELS and labelled < len(plans[0].units):
         yield Message(
             "with fewer than {enough} labels, intervals can be slightly too narrow: draw more with another"
@@ -171,7 +171,7 @@ def _check_rounds(plans: Sequence[PairPlan]) -> None:
 
 
 def _make_draw(
-    run: LoadedRun, plans: Sequence[PairPlan], people: HumanLabels, measure: Measure, number: int
+    run: LoadedRun, plans: Sequence[PairPlan], people: LabelSet, measure: Measure, number: int
 ) -> LabelledDraw:
     """Return the units with a weight in comparison `number`, with their labels."""
     first = plans[0]
