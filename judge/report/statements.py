@@ -62,21 +62,37 @@ class Fact(NamedTuple):
     texts: Sequence[Text]
 
 
-def list_facts(
-    summary: Summary,
-    agreement: LabelAgreement | None,
-    order: PlannedComparison | None,
-    prompts: Sequence[str],
-    dataset: Sequence[str],
-) -> Iterator[Fact]:
+@dataclass(frozen=True, slots=True)
+class NightBanner:
+    """The exit code of the night that a run belongs to, and the sentences on it."""
+
+    exit: int = 0
+    sentences: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportExtras:
+    """What a report shows besides the run: what labels say, how the run was asked, its night.
+
+    `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset.
+    """
+
+    agreement: LabelAgreement | None = None
+    order: PlannedComparison | None = None
+    prompts: tuple[str, ...] = ()
+    dataset: tuple[str, ...] = ()
+    night: NightBanner = NightBanner()
+
+
+def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
     """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
     yield Fact(text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))])
-    if prompts:
-        yield Fact(text("prompt"), [repeat_in_both(", ".join(map(fit_on_line, prompts)))])
+    if extras.prompts:
+        yield Fact(text("prompt"), [repeat_in_both(", ".join(map(fit_on_line, extras.prompts)))])
     scale = text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
     yield Fact(text("scale"), [text("binary: relevant or not") if summary.scale == "binary" else scale])
     yield Fact(text("depth and repeats"), [in_both(_describe_depth, summary)])
-    names = [repeat_in_both(" · ".join(map(fit_on_line, dataset)))] if dataset else []
+    names = [repeat_in_both(" · ".join(map(fit_on_line, extras.dataset)))] if extras.dataset else []
     yield Fact(text("dataset"), [in_both(sentences.describe_dataset, summary), *names])
     if summary.stability:
         measure = summary.main_measure
@@ -90,10 +106,10 @@ def list_facts(
     ):
         if values := [Text(*map(escape_hidden, each)) for each in each_in_both(describe, summary)]:
             yield Fact(title, values)
-    if agreement is not None:
-        yield Fact(text("agreement with people"), list(_describe_agreement(agreement)))
-    if order is not None:
-        yield Fact(text("order by labels on drawn pairs"), list(_describe_order(order)))
+    if extras.agreement:
+        yield Fact(text("agreement with people"), list(_describe_agreement(extras.agreement)))
+    if extras.order:
+        yield Fact(text("order by labels on drawn pairs"), list(_describe_order(extras.order)))
     if summary.cost:
         yield Fact(text("cost"), [in_both(_describe_cost, summary.cost)])
 
