@@ -78,19 +78,16 @@ def _table_lines(model: type[Any], t: Translator) -> Iterator[str]:
 
 def _option_lines(model: type[Any], name: str, option: Option, t: Translator) -> Iterator[str]:
     """Yield the text of an option, and a line with its default or an example."""
-    yield from _comment(name_keys(t(option.help), {}))
-    yield _value_line(model, name, option, t)
-
-
-def _value_line(model: type[Any], name: str, option: Option, t: Translator) -> str:
     from judge.config.option_checks import fields_of
     from judge.config.run import MAX_TOKENS
     from judge.measure.measures import DEFAULT_MEASURES
 
+    yield from _comment(name_keys(t(option.help), {}))
     field = fields_of(model)[name]
     if name in _SET:
-        return f"{name} = {option.example}"
-    if option.example:
-        return f"# {field.title or name} = {option.example}   # {t('example')}"
-    defaults = {"max_tokens": MAX_TOKENS, "measures": list(DEFAULT_MEASURES)}
-    return f"# {name} = {json.dumps(defaults.get(name, field.default))}"
+        yield f"{name} = {option.example}"
+    elif option.example:
+        yield f"# {field.title or name} = {option.example}   # {t('example')}"
+    else:
+        defaults = {"max_tokens": MAX_TOKENS, "measures": list(DEFAULT_MEASURES)}
+        yield f"# {name} = {json.dumps(defaults.get(name, field.default))}"

@@ -83,12 +83,11 @@ def has_grades(result: RunResult) -> bool:
 
 def describe_no_grades(summary: Summary, t: Translator) -> Text:
     """Return the line that replaces the tables of a run without a grade."""
-    return escape_line(
-        t(
-            "no pair is judged (0 of {count:,}), so no engine has a value; run the same command again",
-            count=summary.judgments,
-        )
+    line = t(
+        "no pair is judged (0 of {count:,}), so no engine has a value; run the same command again",
+        count=summary.judgments,
     )
+    return escape_line(line)
 
 
 def _before(result: RunResult, t: Translator) -> Iterator[str]:
