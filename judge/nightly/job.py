@@ -289,24 +289,20 @@ def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
     past = [
         load_canary_grades(folder) for folder in earlier if folder.read("config.json")["identity"] == identity
     ]
-    before = baseline.canaries if baseline else None
-    if before is None and past:
-        before = past[0]
-    comparison = (
-        assessor_drift.compare_grades(tonight.grades, before.grades, rules.max_flip_rate) if before else None
-    )
+    before = (baseline.canaries if baseline else None) or next(iter(past), None)
+    summaries = tuple(map(load_summary, earlier))
+    if before is None:
+        return CanaryCheck(run, summaries, tonight, comparison=None, reasons=())
     reasons: dict[str, None] = {}
-    if before:
-        for grades in (*past, tonight):
-            reasons |= dict.fromkeys(assessor_drift.find_assessor_changes(grades, before, rules))
-    accepted = tonight.served - before.served if before and before.served and not reasons else ()
+    for grades in (*past, tonight):
+        reasons |= dict.fromkeys(assessor_drift.find_assessor_changes(grades, before, rules))
     return CanaryCheck(
-        run=run,
-        earlier=tuple(map(load_summary, earlier)),
-        canary_grades=tonight,
-        comparison=comparison,
+        run,
+        summaries,
+        tonight,
+        comparison=assessor_drift.compare_grades(tonight.grades, before.grades, rules.max_flip_rate),
         reasons=tuple(reasons),
-        accepted=tuple(sorted(accepted)),
+        accepted=tuple(sorted(tonight.served - before.served)) if before.served and not reasons else (),
     )
 
 
