@@ -25,7 +25,7 @@ from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
 from judge.report.payload import ERRORS, FLAGS, PageBudget, PayloadSchema, dump_script_json, select_queries
-from judge.report.statements import NightBanner, ReportExtras
+from judge.report.statements import ReportExtras
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement, load_labelled_order
 from judge.runs.results import ReadQueries
@@ -65,10 +65,8 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
         order if order and order.grades == summary.grades else None,
         prompts=tuple(identity.get("prompts", {}).values()),
         dataset=tuple(filter(None, (PurePath(source).name if source else "", identity.get("dataset")))),
-        night=NightBanner(
-            night.get("exit", 0),
-            tuple(Text(**sentence) for sentence in night.get("banner") or night.get("band", ())),
-        ),
+        night_exit=night.get("exit", 0),
+        night_banner=tuple(Text(**sentence) for sentence in night.get("banner") or night.get("band", ())),
     )
 
 
@@ -96,7 +94,8 @@ def render_report(
         _STYLE,
         SCRIPTS,
         run=fit_on_line(run),
-        night=extras.night,
+        night_exit=extras.night_exit,
+        night_banner=extras.night_banner,
         headline=_describe_answer(named_summary),
         segments=each_in_both(sentences.describe_segment_differences, named_summary),
         alarms=[

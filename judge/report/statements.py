@@ -63,25 +63,19 @@ class Fact(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class NightBanner:
-    """The exit code of the night that a run belongs to, and the sentences on it."""
-
-    exit: int = 0
-    sentences: tuple[Text, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class ReportExtras:
     """What a report shows besides the run: what labels say, how the run was asked, its night.
 
-    `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset.
+    `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset, `night_exit`
+    and `night_banner` the exit code of the night that the run belongs to, and the sentences on it.
     """
 
     agreement: LabelAgreement | None = None
     order: PlannedComparison | None = None
     prompts: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()
-    night: NightBanner = NightBanner()
+    night_exit: int = 0
+    night_banner: tuple[Text, ...] = ()
 
 
 def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
