@@ -45,16 +45,13 @@ def _lines(forecast: RunForecast, t: Translator) -> Iterator[str]:
 
 def describe_questions(name: str, questions: QuestionEstimate, t: Translator) -> str:
     """Return what the questions of a dimension would cost."""
-    price = t("price unknown")
-    if questions.usd is not None:
-        price = t("about {amount}", amount=_usd(questions.usd, t))
     return t(
         "{name}: {known}at most {run.calls:,} questions, about {run.prompt_tokens:,} tokens in and"
         " {run.completion_tokens:,} out, {price}",
         known=t("{count:,} answers known, ", count=questions.known) if questions.known else "",
         name=t(name),
         run=questions,
-        price=price,
+        price=_describe_amount(questions.usd, t),
     )
 
 
@@ -62,8 +59,7 @@ def _total(forecast: RunForecast, t: Translator) -> str:
     """Return the sum over the members of a panel, which judge one after the other, and the questions."""
     members = list(forecast.assessors.values())
     estimates: list[RunEstimate | QuestionEstimate] = [*members, *forecast.dimensions.values()]
-    prices = [estimate.usd for estimate in estimates if estimate.usd is not None]
-    has_all_prices = len(prices) == len(estimates)
+    prices = [estimate.usd for estimate in estimates]
     # How long questions take is not known.
     seconds = None if forecast.dimensions else sum(estimate.seconds for estimate in members)
     return t(
@@ -71,7 +67,7 @@ def _total(forecast: RunForecast, t: Translator) -> str:
         calls=sum(estimate.calls for estimate in estimates),
         prompt=sum(estimate.prompt_tokens for estimate in estimates),
         completion=sum(estimate.completion_tokens for estimate in estimates),
-        price=t("about {amount}", amount=_usd(sum(prices), t)) if has_all_prices else t("price unknown"),
+        price=_describe_amount(None if None in prices else sum(filter(None, prices)), t),
         duration="" if seconds is None else t(", about {duration}", duration=_duration(seconds, t)),
     )
 
@@ -108,14 +104,11 @@ def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
     else:
         yield t("about {duration} if a call takes {latency:g} s", duration=duration, latency=estimate.latency)
     if estimate.batches:
-        has_batch_price = estimate.batch_usd is not None
         yield t.plural(
             "with --batch: {price}, one batch, within 24 hours",
             "with --batch: {price}, {count} batches, within 24 hours",
             estimate.batches,
-            price=t("about {amount}", amount=_usd(estimate.batch_usd or 0.0, t))
-            if has_batch_price
-            else t("price unknown"),
+            price=_describe_amount(estimate.batch_usd, t),
         )
 
 
@@ -140,6 +133,10 @@ def _price(estimate: RunEstimate, t: Translator) -> str:
         price=price,
         day=t(" as of {day}", day=price.as_of) if price.as_of else "",
     )
+
+
+def _describe_amount(usd: float | None, t: Translator) -> str:
+    return t("price unknown") if usd is None else t("about {amount}", amount=_usd(usd, t))
 
 
 def _usd(amount: float, t: Translator) -> str:
