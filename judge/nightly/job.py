@@ -260,10 +260,8 @@ def _choose_canary_folder(context: NightContext) -> Path:
     if not past:
         return night / CANARIES_FOLDER
     last = past[-1]
-    answered = (last / "results.json").exists() and load_canary_grades(RunFolder(last)).answered(
-        context.rules
-    )
-    if not answered:
+    finished = (last / "results.json").exists()
+    if not finished or not load_canary_grades(RunFolder(last)).answered(context.rules):
         copy.remove(last / _CANARY_STORE)  # another assessor may continue than the one that began
         return last
     return night / f"{CANARIES_FOLDER}-{len(past) + 1}" if _has_unpaid_judgments(context) else last

@@ -179,13 +179,10 @@ def _has_same_assessor(
         return check is None and not runs
     # This night's own store may be of the assessor of any canary run, another night's is of that of its last.
     past = runs if night.path == context.folder.path else runs[-1:]
-    return not any(
-        reason
-        for run in past
-        for reason in find_assessor_changes(
-            check.canary_grades, load_canary_grades(RunFolder(run)), context.rules
-        )
-    )
+    for grades in map(load_canary_grades, map(RunFolder, past)):
+        if any(find_assessor_changes(check.canary_grades, grades, context.rules)):
+            return False
+    return True
 
 
 _LEDGER_FILE = "paid.json"
