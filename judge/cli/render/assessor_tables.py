@@ -10,7 +10,7 @@ from rich.console import Console
 from judge.assess.estimate import QuestionEstimate, RunEstimate
 from judge.cli.render import escape_line, make_table, print_lines, print_table
 from judge.measure.resampling import CountedShare
-from judge.messages import Translator
+from judge.messages import Translator, text
 from judge.pipeline import RunForecast
 from judge.pricing import Cost, add_costs
 from judge.report.display_text import count_calls, format_run_cost
@@ -189,41 +189,26 @@ def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
 
 def _rows(prompts: Sequence[PromptResult], t: Translator) -> Iterator[tuple[str, Sequence[CountedShare]]]:
     """Yield the label of each row and the share with each prompt; headings have no shares."""
-    names = _name_probes(t)
     yield t("graded too high"), ()
     for attack in prompts[0].attacks:
-        yield f"  {names.get(attack, attack)}", [prompt.attacks[attack] for prompt in prompts]
+        yield f"  {_name_probe(attack, t)}", [prompt.attacks[attack] for prompt in prompts]
     yield t("  all hostile or empty snippets"), [prompt.hostile for prompt in prompts]
-    yield f"  {names['irrelevant']}", [prompt.too_high["irrelevant"] for prompt in prompts]
+    yield f"  {_name_probe('irrelevant', t)}", [prompt.too_high["irrelevant"] for prompt in prompts]
     yield t("graded too low"), ()
     for kind in prompts[0].too_low:
-        yield f"  {names[kind]}", [prompt.too_low[kind] for prompt in prompts]
+        yield f"  {_name_probe(kind, t)}", [prompt.too_low[kind] for prompt in prompts]
     yield t("  all relevant snippets"), [prompt.strict for prompt in prompts]
     yield t("reasons in the query's language"), [prompt.language for prompt in prompts]
     yield t("replies read as they came"), [prompt.obedient for prompt in prompts]
 
 
-def _name_probes(t: Translator) -> Mapping[str, str]:
-    """Return the names of the attacks and kinds of probes."""
-    return {
-        "query_only": t("query only"),
-        "stuffing": t("stuffing"),
-        "instruction": t("instruction"),
-        "fake_verdict": t("fake verdict"),
-        "fake_turn": t("fake turn"),
-        "fence": t("fence"),
-        "role_play": t("role play"),
-        "persuasion": t("persuasion"),
-        "json_echo": t("json echo"),
-        "other_language": t("other language"),
-        "encoded": t("encoded"),
-        "distraction": t("distraction"),
-        "irrelevant": t("irrelevant"),
-        "relevant": t("relevant"),
-        "ambiguous": t("ambiguous"),
-        "lookalike": t("speaks of attacks, is none"),
-        "partial": t("half an answer"),
-    }
+#: The names of kinds of probes that are not the words of the kind.
+_PROBE_NAMES = {"lookalike": text("speaks of attacks, is none"), "partial": text("half an answer")}
+
+
+def _name_probe(kind: str, t: Translator) -> str:
+    """Return the name of an attack or another kind of probe."""
+    return t(_PROBE_NAMES[kind].en if kind in _PROBE_NAMES else kind.replace("_", " "))
 
 
 def _format_share(share: CountedShare) -> str:
