@@ -314,7 +314,7 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of all pairs of engines for each measure that compares engines."""
     deciding = summary.deciding_measure
     for measure in dict.fromkeys(row.measure for row in summary.comparisons):
-        rows = [row for row in summary.comparisons if row.measure == measure]
+        rows = summary.select_pairs(measure)
         caption = text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
         if measure == deciding:
             caption = text("Pairs by {measure}", measure=name_mean(measure))

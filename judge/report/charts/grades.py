@@ -68,12 +68,6 @@ class GradeCounts:
         """Return the share of each slot among all queries; the rest returned nothing at this rank."""
         return [self.counts[engine, rank, slot] / (self.queries * self.repeats) for slot in slots]
 
-    def relevant(self, engine: str, relevant_from: int, top: int) -> float | None:
-        """Return the share of relevant results among the graded results; None when none is graded."""
-        ranks = range(1, self.longest + 1)
-        graded = [sum(self.counts[engine, rank, grade] for rank in ranks) for grade in range(top + 1)]
-        return sum(graded[relevant_from:]) / sum(graded) if any(graded) else None
-
 
 @dataclass(frozen=True, slots=True)
 class _GradedRanks:
@@ -105,7 +99,10 @@ class _GradedRanks:
         return f"segment grade-{round(3 * slot / self.top)}", None
 
     def compute_relevant(self, engine: str) -> float | None:
-        return self.counts.relevant(engine, self.relevant_from, self.top)
+        """Return the share of relevant results among the graded results; None when none is graded."""
+        counts, ranks = self.counts.counts, range(1, self.counts.longest + 1)
+        graded = [sum(counts[engine, rank, grade] for rank in ranks) for grade in range(self.top + 1)]
+        return sum(graded[self.relevant_from :]) / sum(graded) if any(graded) else None
 
 
 def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
