@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from judge.analysis.summary import DimensionMean, DimensionSummary, Summary
+from judge.analysis.summary import DimensionMean, DimensionSummary
 from judge.cli.render import (
     escape_line,
     format_number,
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 
 #: How many notes of a dimension a run prints.
 _NOTES = 3
-
-
-def print_dimensions(summary: Summary, console: Console, t: Translator) -> None:
-    """Print each dimension, the engines best first."""
-    order = summary.sort_engines(summary.measures[0])
-    for name, dimension in summary.dimensions.items():
-        print_dimension(name, dimension, order, console, t)
 
 
 def print_dimension(

@@ -18,7 +18,7 @@ from judge.cli.render import (
     print_lines,
     print_table,
 )
-from judge.cli.render.dimension_tables import print_dimensions
+from judge.cli.render.dimension_tables import print_dimension
 from judge.measure.measures import list_measures
 from judge.messages import Translator
 from judge.pricing import RunCost
@@ -62,7 +62,9 @@ def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool
     print_lines(_before(result, t), console)
     _print_engines(summary, console, t)
     print_lines(assessor_sentences.describe_controls(t, summary), console)
-    print_dimensions(summary, console, t)
+    order = summary.sort_engines(summary.measures[0])
+    for name, dimension in summary.dimensions.items():
+        print_dimension(name, dimension, order, console, t)
     print_lines((*_answer(summary, t), *_after(summary, t)), console)
     folder = result.folder
     if not saved:
