@@ -58,6 +58,7 @@ from judge.nightly.evidence import (
 )
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
+    EXIT_CODES,
     NIGHT_FILE,
     NightRecord,
     RegressionTest,
@@ -328,7 +329,7 @@ def _make_record(
     return NightRecord(
         date=date.fromisoformat(context.day),
         status=decision.status,
-        exit=decision.exit,
+        exit=EXIT_CODES[decision.status],
         reasons=decision.reasons,
         finished=decision.finished,
         complete=decision.complete,
