@@ -252,6 +252,14 @@ def explain_reversal(t: Translator, reversal: OwnListReversal) -> str:
     )
 
 
+def describe_limits(t: Translator, summary: Summary, measure: str | None = None) -> Iterator[str]:
+    """Yield what limits the answer: few queries, the power of the tests, own lists; some of it is empty."""
+    yield warn_few_queries(t, summary)
+    yield describe_power(t, summary, measure)
+    if summary.own_list_reversal:
+        yield explain_reversal(t, summary.own_list_reversal)
+
+
 #: How many engines that change places are described.
 _MOST_SWAPS = 3
 

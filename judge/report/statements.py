@@ -195,10 +195,7 @@ def warn(t: Translator, summary: Summary) -> Iterator[str]:
     yield assessor_sentences.describe_served_models(t, summary)
     yield from assessor_sentences.describe_assessors(t, summary)
     yield from _warn_unjudged(t, summary)
-    yield sentences.warn_few_queries(t, summary)
-    yield sentences.describe_power(t, summary)
-    if summary.own_list_reversal:
-        yield sentences.explain_reversal(t, summary.own_list_reversal)
+    yield from sentences.describe_limits(t, summary)
     yield from _warn_results(t, summary)
     yield from sentences.describe_undefined(t, summary)
     for measure, note in summary.notes.items():

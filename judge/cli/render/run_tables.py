@@ -174,10 +174,7 @@ def _answer(summary: Summary, t: Translator) -> Iterator[str]:
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:_PAIRS])
     if len(pairs) > _PAIRS:
         yield t("  … and {count:,} more pairs: judge compare RUN", count=len(pairs) - _PAIRS)
-    yield sentences.warn_few_queries(t, summary)
-    yield sentences.describe_power(t, summary)
-    if summary.own_list_reversal:
-        yield sentences.explain_reversal(t, summary.own_list_reversal)
+    yield from sentences.describe_limits(t, summary)
     yield from assessor_sentences.describe_assessors(t, summary)
     if summary.stability:
         measure = summary.main_measure
