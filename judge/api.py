@@ -19,11 +19,9 @@ import numpy as np
 
 from judge.analysis.combine_runs import combine_runs
 from judge.analysis.label_agreement import (
-    GradeSource,
-    HumanLabels,
     LabelAgreement,
+    LabelSet,
     compare_with_labels,
-    grades_by_pair,
     queries_without_value,
     run_from_labels,
 )
@@ -37,7 +35,6 @@ from judge.dataset.labels import choose_label_scale, match_labels, read_labels, 
 from judge.dimensions.align import AlignmentSummary, align_embeddings, select_judged_pool
 from judge.errors import InputError, Interrupted
 from judge.finished_run import rescore
-from judge.json_text import dump_json
 from judge.measure import ppi
 from judge.measure.measures import parse_measure, resolve_measures
 from judge.runs import labelling_plan
@@ -186,13 +183,14 @@ def agree_label_files(
     sides = []
     for path, scale in ((assessor, None), (labels, labels_scale)):
         table = read_labels(path)
-        grades = grades_by_pair(table)
-        sides.append(GradeSource(path.name, grades, choose_label_scale(grades.values(), None, scale, table)))
+        grades = {(label.query_id, label.item): label.grade for label in table}
+        sides.append(LabelSet(grades, choose_label_scale(grades.values(), None, scale, table), path.name))
     lists = trec.read_trec_rankings(runs) if runs else ()
-    loaded, assumed = run_from_labels(sides[0], sides[1], lists, depth, resolve_measures(names, depth))
-    shared = {key: grade for key, grade in sides[1].grades.items() if key[0] in loaded.data.queries}
-    unmatched = len(sides[1].grades) - len(shared)
-    people = HumanLabels(shared, sides[1].scale, unmatched, labels.name, assumed)
+    given, people = sides
+    loaded, assumed = run_from_labels(given, people, lists, depth, resolve_measures(names, depth))
+    shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.data.queries}
+    unmatched = len(people.grades) - len(shared)
+    people = replace(people, grades=shared, unmatched=unmatched, assumed=assumed)
     return compare_with_labels(loaded, people, bare=True)
 
 
@@ -225,7 +223,7 @@ def align(
         matrix = io.BytesIO()
         np.save(matrix, alignment.matrix, allow_pickle=False)
         folder.write("alignment.npy", [matrix.getvalue()])
-        folder.write("alignment.json", [dump_json(to_json(alignment.summary), indent=2), "\n"])
+        folder.write_json("alignment.json", to_json(alignment.summary))
     return alignment.summary
 
 
@@ -343,7 +341,7 @@ def _write_record_and_report(folder: RunFolder, name: str, record: object) -> No
     """Write a record into the folder, and the report that shows it, unless the folder is read-only."""
     if folder.takes_files:
         with folder.locked(wait=60):
-            folder.write(name, [dump_json(to_json(record), indent=2), "\n"])
+            folder.write_json(name, to_json(record))
             _write_report(folder)
 
 
@@ -361,12 +359,12 @@ def _load_without_labels(folder: RunFolder) -> LoadedRun:
     return loaded
 
 
-def _match_people(run: LoadedRun, path: Path, labels_scale: ScaleName | None) -> HumanLabels:
+def _match_people(run: LoadedRun, path: Path, labels_scale: ScaleName | None) -> LabelSet:
     labels = read_labels(path)
     matched = match_labels(labels, run.data, run.pool)
     scale = choose_label_scale(matched.grades.values(), run.spec.scale, labels_scale, labels)
     first = next(((label.query_id, label.item) for label in matched.unmatched), None)
-    return HumanLabels(matched.grades, scale, len(matched.unmatched), path.name, first_unmatched=first)
+    return LabelSet(matched.grades, scale, path.name, len(matched.unmatched), first_unmatched=first)
 
 
 def rewrite_report(path: Path) -> Path:

@@ -19,7 +19,6 @@ from judge.config.environment import environment
 from judge.config.option_checks import options_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.stored_dataset import PooledDataset
-from judge.json_text import dump_json
 from judge.models import PROVIDERS
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
@@ -82,7 +81,7 @@ def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, A
     options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model
     options["panel"] = [mask(name, *secrets) if "@http" in name else name for name in config.panel]
     content = {"identity": identity, "options": options, "versions": library_versions()}
-    folder.write("config.json", [dump_json(content, indent=2), "\n"])
+    folder.write_json("config.json", content)
 
 
 @cache

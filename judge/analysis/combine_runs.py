@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
@@ -21,7 +21,6 @@ import numpy as np
 from judge.analysis.loaded_run import LoadedRun
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
-from judge.measure.measures import Measure
 from judge.measure.resampling import compute_randomisation_p, holm
 from judge.messages import ENGLISH, Message, NameList
 from judge.records import LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
@@ -114,7 +113,8 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     unequal = _unequal(runs, queries)
     if not unequal and shift and shift.p < _ALPHA:
         unequal = shift.description
-    common = _measures(runs)
+    all_measures = [run.spec.measures for run in runs.values()]
+    common = [each for each in first.spec.measures if all(each in measures for measures in all_measures)]
     if not common:
         raise InputError(
             "{runs} have no measure in common; score them alike first: judge score RUN --save --measures …",
@@ -132,7 +132,7 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     spec = replace(first.spec, assessor=assessor, repeats=repeats, measures=measures, cost=None)
     run = LoadedRun(*_separate(runs, names, data, pooled, repeats), spec)
     pairs = _across(names)
-    notes = [*_notes(runs, queries, repeats), *([_without_a_pool(unequal)] if unequal else [])]
+    notes = _notes(runs, queries, repeats, unequal)
     terms = [] if unequal else [_on_the_pool(pooled)]
     if pairs is not None:
         terms.append(Message("engines are compared across runs; within a run: judge compare RUN"))
@@ -218,12 +218,6 @@ def _across(names: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]] |
         for one, two in combinations(names, 2)
         if one[0] != two[0] and (one[1] == two[1] or times[one[1]] == times[two[1]] == 1)
     )
-
-
-def _measures(runs: Mapping[str, LoadedRun]) -> Sequence[Measure]:
-    """Return the measures of the first run that all runs have."""
-    first, *others = (run.spec.measures for run in runs.values())
-    return [measure for measure in first if all(measure in measures for measures in others)]
 
 
 def _separate(
@@ -327,7 +321,9 @@ def _count_regraded(
     return shared, by_assessor, by_people
 
 
-def _notes(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int) -> Iterator[str]:
+def _notes(
+    runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int, unequal: str
+) -> Iterator[str]:
     counts = {name: len(run.data.queries) for name, run in runs.items()}
     if any(count != len(queries) for count in counts.values()):
         by_run = ", ".join(f"{name} {count:,}" for name, count in counts.items())
@@ -351,18 +347,15 @@ def _notes(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats:
                 shared=shared,
                 cause=cause,
             )
+    if unequal:
+        yield Message(
+            "the runs were {unequal}: only measures that no pool divides are compared, and a difference may"
+            " come from the grades instead of the engines",
+            unequal=unequal,
+        )
 
 
-def _without_a_pool(unequal: str) -> str:
-    """Return the note that only measures that do not need a pool are compared."""
-    return Message(
-        "the runs were {unequal}: only measures that no pool divides are compared, and a difference may come"
-        " from the grades instead of the engines",
-        unequal=unequal,
-    )
-
-
-def _on_the_pool(pooled: Pool) -> str:
+def _on_the_pool(pooled: Pool) -> Message:
     """Return the note on the common pool."""
     return Message(
         "all runs are measured on one frozen pool, the {results:,} results of all of them: these means are"

@@ -15,7 +15,7 @@ import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.analysis.summary import SCHEMA_VERSION
-from judge.dataset.labels import Label, select_labellable
+from judge.dataset.labels import select_labellable
 from judge.errors import InputError
 from judge.measure import agreement
 from judge.measure.bias import EngineLabelBias, WidestBiasGap, estimate_engine_bias, find_widest_gap
@@ -27,17 +27,18 @@ from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, 
 
 
 @dataclass(frozen=True, slots=True)
-class HumanLabels:
-    """Grades by people, by (query_id, snippet_id), on their scale, from the file `source`.
+class LabelSet:
+    """Grades by (query_id, snippet_id) from the file `source`, on their scale: those of people.
 
-    `unmatched` labels fit no pair; `first_unmatched` is the query id and the item of the first one. `assumed`
-    grades enter the scores of both sides, but no agreement.
+    Without a run, the grades of an assessor come from a file, too. `unmatched` labels fit no pair;
+    `first_unmatched` is the query id and the item of the first one. `assumed` grades enter the scores of
+    both sides, but no agreement.
     """
 
     grades: agreement.GradesByPair
     scale: Scale
-    unmatched: int
     source: str
+    unmatched: int = 0
     assumed: agreement.GradesByPair = field(default_factory=dict)
     first_unmatched: tuple[str, str] | None = None
 
@@ -94,7 +95,7 @@ class _LabelledQueries:
     fully: frozenset[str]
 
 
-def compare_with_labels(run: LoadedRun, people: HumanLabels, *, bare: bool = False) -> LabelAgreement:
+def compare_with_labels(run: LoadedRun, people: LabelSet, *, bare: bool = False) -> LabelAgreement:
     """Return how far a run agrees with labels of people.
 
     With `bare` there is no run, only two files of grades: then engines are compared on all queries that
@@ -153,7 +154,7 @@ def queries_without_value(run: LoadedRun) -> tuple[int, str]:
     return len(queries) - fewest[index], str(scores.measures[index])
 
 
-def _of_text(run: LoadedRun, people: HumanLabels) -> HumanLabels:
+def _of_text(run: LoadedRun, people: LabelSet) -> LabelSet:
     """Return people's grades of snippets with text; the others have grade 0 on both sides."""
     every = [pair.key for pair in run.pool.pairs]
     with_text = {pair.key for pair in select_labellable(run.pool)}
@@ -163,7 +164,7 @@ def _of_text(run: LoadedRun, people: HumanLabels) -> HumanLabels:
 
 
 def _bias(
-    run: LoadedRun, people: HumanLabels, typical: agreement.GradesByPair
+    run: LoadedRun, people: LabelSet, typical: agreement.GradesByPair
 ) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
     """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
     ours, theirs, scale = typical, people.grades, run.spec.scale
@@ -178,7 +179,7 @@ def _bias(
 
 
 def _scored(
-    run: LoadedRun, people: HumanLabels, labelled: _LabelledQueries, bare: bool
+    run: LoadedRun, people: LabelSet, labelled: _LabelledQueries, bare: bool
 ) -> tuple[dict[str, EngineOrders], dict[str, CalibrationResult]]:
     """Return the orders of the engines on the labelled queries, and the corrected scores."""
     measures = [
@@ -199,7 +200,7 @@ def _scored(
     return orders, {} if bare else _calibrations(by_people, by_assessor, labelled)
 
 
-def _graded_by_both(run: LoadedRun, people: HumanLabels) -> tuple[LoadedRun, HumanLabels]:
+def _graded_by_both(run: LoadedRun, people: LabelSet) -> tuple[LoadedRun, LabelSet]:
     """Return what both sides graded, so that neither order rests on more grades of a query."""
     both = people.grades.keys() & agreement.median_grades(run.judgments).keys()
     used = both | people.assumed.keys()
@@ -208,7 +209,7 @@ def _graded_by_both(run: LoadedRun, people: HumanLabels) -> tuple[LoadedRun, Hum
     return replace(run, judgments=judgments), replace(people, grades=grades)
 
 
-def _sides(run: LoadedRun, people: HumanLabels, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
+def _sides(run: LoadedRun, people: LabelSet, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
     """Return the scores by people's grades and by the assessor's."""
     assumed = agreement.convert_to_judgments(people.assumed)
     return (
@@ -249,23 +250,9 @@ def _calibrations(
 _GRADED = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GradeSource:
-    """One file of grades: its name, the grades and their scale."""
-
-    name: str
-    grades: agreement.GradesByPair
-    scale: Scale
-
-
-def grades_by_pair(labels: Iterable[Label]) -> dict[tuple[str, str], int]:
-    """Return the grade of every (query_id, item)."""
-    return {(label.query_id, label.item): label.grade for label in labels}
-
-
 def run_from_labels(
-    assessor: GradeSource,
-    people: GradeSource,
+    assessor: LabelSet,
+    people: LabelSet,
     runs: Iterable[Ranking],
     depth: int,
     measures: Sequence[Measure],
@@ -279,8 +266,8 @@ def run_from_labels(
     if not query_ids:
         raise InputError(
             "{assessor} and {people} have no query in common: nothing to compare",
-            assessor=assessor.name,
-            people=people.name,
+            assessor=assessor.source,
+            people=people.source,
         )
     graded = sorted({key for key in (*assessor.grades, *people.grades) if key[0] in query_ids})
     lists = [
@@ -301,7 +288,7 @@ def run_from_labels(
             documents,
         ),
         agreement.convert_to_judgments(assessor.grades),
-        RunSpec(assessor.name, assessor.scale, 1, tuple(measures)),
+        RunSpec(assessor.source, assessor.scale, 1, tuple(measures)),
     )
     listed_pairs = ((ranking.query_id, snippet.id) for ranking in lists for snippet in ranking.snippets)
     return run, dict.fromkeys((key for key in listed_pairs if key not in snippets_by_key), 0)

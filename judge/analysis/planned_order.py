@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.label_agreement import HumanLabels
+from judge.analysis.label_agreement import LabelSet
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.pair_plan import ENOUGH_LABELS, MIN_LABELS, PairPlan, group_grades
 from judge.analysis.summary import SCHEMA_VERSION
@@ -68,7 +68,7 @@ class PlannedComparison:
     grades: str | None = None
 
 
-def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: HumanLabels) -> PlannedComparison:
+def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: LabelSet) -> PlannedComparison:
     """Return the order of the engines by people's labels of the pairs that the `plans` drew.
 
     The `plans` are of this run (`check_plan`); several are rounds of one: their seeds differ. Raise
@@ -97,55 +97,43 @@ def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: Huma
     )
 
 
-def _warn(plans: Sequence[PairPlan], people: HumanLabels, labelled: int, drawn: int) -> list[str]:
-    warnings: list[str] = []
+def _warn(plans: Sequence[PairPlan], people: LabelSet, labelled: int, drawn: int) -> Iterator[Message]:
     if labelled < ENOUGH_LABELS and labelled < len(plans[0].units):
-        warnings.append(
-            Message(
-                "with fewer than {enough} labels, intervals can be slightly too narrow: draw more with"
-                " another --seed",
-                enough=ENOUGH_LABELS,
-            )
+        yield Message(
+            "with fewer than {enough} labels, intervals can be slightly too narrow: draw more with another"
+            " --seed",
+            enough=ENOUGH_LABELS,
         )
     if labelled < drawn:
-        warnings.append(
-            Message(
-                "{count:,} drawn pairs have no label and may have any grade, which widens the intervals:"
-                " label them, or ask another person",
-                count=drawn - labelled,
-            )
+        yield Message(
+            "{count:,} drawn pairs have no label and may have any grade, which widens the intervals: label"
+            " them, or ask another person",
+            count=drawn - labelled,
         )
     if people.first_unmatched is not None:
         query_id, item = people.first_unmatched
-        warnings.append(
-            Message(
-                "labels that match no pair of this run are ignored: {count:,}, the first is {item!r} of query"
-                " {query_id!r}",
-                count=people.unmatched,
-                item=item,
-                query_id=query_id,
-            )
+        yield Message(
+            "labels that match no pair of this run are ignored: {count:,}, the first is {item!r} of query"
+            " {query_id!r}",
+            count=people.unmatched,
+            item=item,
+            query_id=query_id,
         )
     if (rounds := max(plans[0].rounds, len(plans))) > 1:
-        warnings.append(
-            Message(
-                "each of {rounds} looks has {alpha:.2%} of the 5 %: intervals are {level:.2%} intervals, and"
-                " an order is confirmed where p is below {alpha:.4f}",
-                rounds=rounds,
-                alpha=ALPHA / rounds,
-                level=1 - ALPHA / rounds,
-            )
+        yield Message(
+            "each of {rounds} looks has {alpha:.2%} of the 5 %: intervals are {level:.2%} intervals, and an"
+            " order is confirmed where p is below {alpha:.4f}",
+            rounds=rounds,
+            alpha=ALPHA / rounds,
+            level=1 - ALPHA / rounds,
         )
     if len(plans) > plans[0].rounds:
-        warnings.append(
-            Message(
-                "the first plan was made for {rounds} of these {plans} rounds; with a look after each one, a"
-                " wrong order is more likely than 5 %: make the first plan with --rounds {plans}",
-                rounds=plans[0].rounds,
-                plans=len(plans),
-            )
+        yield Message(
+            "the first plan was made for {rounds} of these {plans} rounds; with a look after each one, a"
+            " wrong order is more likely than 5 %: make the first plan with --rounds {plans}",
+            rounds=plans[0].rounds,
+            plans=len(plans),
         )
-    return warnings
 
 
 def _explain_open(
@@ -183,7 +171,7 @@ def _check_rounds(plans: Sequence[PairPlan]) -> None:
 
 
 def _make_draw(
-    run: LoadedRun, plans: Sequence[PairPlan], people: HumanLabels, measure: Measure, number: int
+    run: LoadedRun, plans: Sequence[PairPlan], people: LabelSet, measure: Measure, number: int
 ) -> LabelledDraw:
     """Return the units with a weight in comparison `number`, with their labels."""
     first = plans[0]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from statistics import fmean
 
 import numpy as np
@@ -76,6 +74,10 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
     judgments = len(pool.pairs) * spec.repeats
     engines = summarise_engines(scores, results, _average_rerank_scores(columns))
     flagged = results.mark_flags(INJECTION_FLAGS)
+
+    def rescore(judgments: Sequence[Judgment]) -> Scores:
+        return score_run(replace(run, judgments=judgments), spec.measures)
+
     return scores, Summary(
         schema=SCHEMA_VERSION,
         assessor=spec.assessor,
@@ -110,9 +112,7 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         own_list_reversal=check_own_lists(every, pool.depth, comparisons),
         segments=compare_segments(scores, data.queries, among, models),
         stability=measure_stability(scores, assessed, spec.scale),
-        panel=measure_panel_agreement(run.members, spec.scale, partial(_rescore, run))
-        if run.members
-        else None,
+        panel=measure_panel_agreement(run.members, spec.scale, rescore) if run.members else None,
         self_preference=find_shared_vendors(run.members or [spec.assessor], data.engines),
         flagged_sensitivity=measure_flagged_sensitivity(
             scores, results, columns, spec.scale, results.mark_pairs(flagged), among
@@ -141,10 +141,6 @@ def _add_ideal_means(
         if measure.compares_engines
     }
     return replace(spec.controls, ideal=means)
-
-
-def _rescore(run: LoadedRun, judgments: Sequence[Judgment]) -> Scores:
-    return score_run(replace(run, judgments=judgments), run.spec.measures)
 
 
 def list_deciding_queries(
@@ -177,10 +173,8 @@ def _average_rerank_scores(judgments: JudgmentColumns) -> dict[int, float]:
     return {pair: fmean(values) for pair, values in scores.items()}
 
 
-def _count_undefined(engines: Iterable[EngineResult]) -> dict[str, int]:
+def _count_undefined(engines: Collection[EngineResult]) -> dict[str, int]:
     """Return, for each measure, on how many queries it is undefined (the most of any engine), where any."""
-    most: Counter[str] = Counter()
-    for engine in engines:
-        for name, mean in engine.measures.items():
-            most[name] = max(most[name], mean.undefined)
+    names = dict.fromkeys(name for engine in engines for name in engine.measures)
+    most = {name: max(engine.measures[name].undefined for engine in engines) for name in names}
     return {name: count for name, count in most.items() if count}

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from judge.analysis.label_agreement import HumanLabels, compare_with_labels
+from judge.analysis.label_agreement import LabelSet, compare_with_labels
 from judge.analysis.loaded_run import LoadedRun
 from judge.annotate.label_log import LabelDecision, LabelLog, PairKey
 from judge.dataset import textfile
@@ -265,7 +265,7 @@ class AnnotationSession:
         grades = {key: grade for key, grade in given.items() if key in run_pairs}
         if not grades:
             return None
-        people = HumanLabels(grades, self.loaded.spec.scale, len(given) - len(grades), self.labels.table.name)
+        people = LabelSet(grades, self.loaded.spec.scale, self.labels.table.name, len(given) - len(grades))
         agreement = to_json(compare_with_labels(self.loaded, people))
         return {name: agreement[name] for name in _TOLD}
 

@@ -11,11 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from judge.characters import escape_controls
 from judge.cli.options import make_option, split_lines
-from judge.cli.terminal import print_command, ui_translator
+from judge.cli.terminal import print_command, print_message, ui_translator
 from judge.config import NIGHTS, Option
 from judge.config.loader import name_keys
 from judge.errors import InputError
@@ -30,8 +27,7 @@ _Out = Annotated[Path, make_option("TOML file to write; it must not exist.")]
 
 def init(out: _Out = Path("judge.toml")) -> None:
     """Write a configuration file with every option of a run, its default and what it does."""
-    t = ui_translator()
-    text = "".join(f"{line}\n" for line in _make_lines(t))
+    text = "".join(f"{line}\n" for line in _make_lines(ui_translator()))
     try:
         with out.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -41,7 +37,7 @@ def init(out: _Out = Path("judge.toml")) -> None:
         ) from None
     except FileNotFoundError:
         raise InputError("{file}: its folder does not exist; make it first", file=out) from None
-    typer.echo(escape_controls(t("{file} is written; set data and model in it, then:", file=out)))
+    print_message("{file} is written; set data and model in it, then:", file=out)
     print_command(f"  judge run --config {shlex.quote(str(out))}")
 
 
@@ -82,19 +78,16 @@ def _table_lines(model: type[Any], t: Translator) -> Iterator[str]:
 
 def _option_lines(model: type[Any], name: str, option: Option, t: Translator) -> Iterator[str]:
     """Yield the text of an option, and a line with its default or an example."""
-    yield from _comment(name_keys(t(option.help), {}))
-    yield _value_line(model, name, option, t)
-
-
-def _value_line(model: type[Any], name: str, option: Option, t: Translator) -> str:
     from judge.config.option_checks import fields_of
     from judge.config.run import MAX_TOKENS
     from judge.measure.measures import DEFAULT_MEASURES
 
+    yield from _comment(name_keys(t(option.help), {}))
     field = fields_of(model)[name]
     if name in _SET:
-        return f"{name} = {option.example}"
-    if option.example:
-        return f"# {field.title or name} = {option.example}   # {t('example')}"
-    defaults = {"max_tokens": MAX_TOKENS, "measures": list(DEFAULT_MEASURES)}
-    return f"# {name} = {json.dumps(defaults.get(name, field.default))}"
+        yield f"{name} = {option.example}"
+    elif option.example:
+        yield f"# {field.title or name} = {option.example}   # {t('example')}"
+    else:
+        defaults = {"max_tokens": MAX_TOKENS, "measures": list(DEFAULT_MEASURES)}
+        yield f"# {name} = {json.dumps(defaults.get(name, field.default))}"

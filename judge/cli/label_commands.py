@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from judge.cli.options import JsonOption, RunFolderArgument, make_option
-from judge.cli.terminal import make_console, print_json, ui_translator
+from judge.cli.terminal import make_console, print_json, print_message, ui_translator
 from judge.errors import InputError
 
 if TYPE_CHECKING:
@@ -202,34 +202,28 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     plan = api.plan_labels(run, count, seed, out)
     size = t.plural("{count:,} query", "{count:,} queries", plan.count)
     more = t(" + {reserve} in reserve", reserve=plan.reserve) if plan.reserve else ""
-    typer.echo(
-        t(
-            "{path}: {size}{more}; fill in the column 'grade', then: {command}",
-            path=plan.path,
-            size=size,
-            more=more,
-            command=f"judge agree {run} --qrels {plan.path}",
-        )
+    print_message(
+        "{path}: {size}{more}; fill in the column 'grade', then: {command}",
+        path=plan.path,
+        size=size,
+        more=more,
+        command=f"judge agree {run} --qrels {plan.path}",
     )
     if plan.count < MIN_LABELLED:
-        typer.echo(
-            t(
-                "Fewer than {least} labelled queries measure agreement, but do not correct the scores of"
-                " engines.",
-                least=MIN_LABELLED,
-            )
+        print_message(
+            "Fewer than {least} labelled queries measure agreement, but do not correct the scores of"
+            " engines.",
+            least=MIN_LABELLED,
         )
     if plan.reserve:
-        typer.echo(
-            t(
-                "Label in the order of the file. The reserve replaces queries without a value: by the"
-                " assessor's grades, {plan.measure} has no value on {plan.without} of {plan.queries},"
-                " mostly because no result is relevant. With all {total} labelled, {size} have a value"
-                " with a probability of 95 % or more. You can stop when {plan.count} have a value.",
-                total=plan.count + plan.reserve,
-                size=size,
-                plan=plan,
-            )
+        print_message(
+            "Label in the order of the file. The reserve replaces queries without a value: by the assessor's"
+            " grades, {plan.measure} has no value on {plan.without} of {plan.queries}, mostly because no"
+            " result is relevant. With all {total} labelled, {size} have a value with a probability of 95 %"
+            " or more. You can stop when {plan.count} have a value.",
+            total=plan.count + plan.reserve,
+            size=size,
+            plan=plan,
         )
 
 
@@ -243,25 +237,21 @@ def _plan_pairs(
 
     t = ui_translator()
     path, plan = api.plan_pair_labels(run, engines, measure, size, out)
-    typer.echo(
-        t(
-            "{path}: {pairs} of {queries}; fill in the column 'grade', then: {command}",
-            path=path,
-            pairs=t.plural("{count:,} pair", "{count:,} pairs", plan.labels),
-            queries=count_queries(t, len({query_id for query_id, _ in plan.drawn})),
-            command=f"judge agree {run} --qrels {path} --plan {path}",
-        )
+    print_message(
+        "{path}: {pairs} of {queries}; fill in the column 'grade', then: {command}",
+        path=path,
+        pairs=t.plural("{count:,} pair", "{count:,} pairs", plan.labels),
+        queries=count_queries(t, len({query_id for query_id, _ in plan.drawn})),
+        command=f"judge agree {run} --qrels {path} --plan {path}",
     )
-    typer.echo(
-        t(
-            "They are drawn to compare {best} with {others} by {plan.measure}. Expect an interval of about"
-            " ±{plan.half_width:.3f}. {design} says how they were drawn: keep it, and do not show it to"
-            " people who label.",
-            best=plan.engines[0],
-            others=t(", ").join(plan.engines[1:]),
-            design=name_design(path),
-            plan=plan,
-        )
+    print_message(
+        "They are drawn to compare {best} with {others} by {plan.measure}. Expect an interval of about"
+        " ±{plan.half_width:.3f}. {design} says how they were drawn: keep it, and do not show it to people"
+        " who label.",
+        best=plan.engines[0],
+        others=t(", ").join(plan.engines[1:]),
+        design=name_design(path),
+        plan=plan,
     )
     if plan.labels == len(plan.units):
-        typer.echo(t("These are all pairs whose grade can change the order."))
+        print_message("These are all pairs whose grade can change the order.")

@@ -79,25 +79,25 @@ def _global_options(
     pass
 
 
+#: The commands in the order in which help lists them.
 _COMMANDS = (
-    *(
-        run_commands.demo,
-        init_command.init,
-        run_commands.run,
-        run_commands.estimate,
-        run_commands.selftest,
-        run_commands.collect,
-    ),
-    *(
-        saved_run_commands.score,
-        saved_run_commands.compare,
-        label_commands.agree,
-        run_commands.sidebyside,
-        saved_run_commands.align,
-        label_commands.annotate,
-        saved_run_commands.report,
-    ),
-    *(saved_run_commands.measures, saved_run_commands.show, nightly_commands.nightly, nightly_commands.trend),
+    run_commands.demo,
+    init_command.init,
+    run_commands.run,
+    run_commands.estimate,
+    run_commands.selftest,
+    run_commands.collect,
+    saved_run_commands.score,
+    saved_run_commands.compare,
+    label_commands.agree,
+    run_commands.sidebyside,
+    saved_run_commands.align,
+    label_commands.annotate,
+    saved_run_commands.report,
+    saved_run_commands.measures,
+    saved_run_commands.show,
+    nightly_commands.nightly,
+    nightly_commands.trend,
 )
 for _command in _COMMANDS:
     app.command(cls=GroupedCommand)(_command)

@@ -9,9 +9,15 @@ from typing import Annotated
 
 import typer
 
-from judge.characters import escape_controls
 from judge.cli.options import CommandGroup, GroupedCommand, JsonOption, RunFolderArgument
-from judge.cli.terminal import make_console, make_progress_listener, print_command, print_json, ui_translator
+from judge.cli.terminal import (
+    make_console,
+    make_progress_listener,
+    print_command,
+    print_json,
+    print_message,
+    ui_translator,
+)
 from judge.config.loader import NIGHTS_FOLDER
 
 Toml = Annotated[
@@ -79,23 +85,16 @@ def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
 
     folder = folder or job.nights_of(run)
     pointer = job.set_baseline(run, folder)
-    t = ui_translator()
-    typer.echo(
-        escape_controls(
-            t(
-                "baseline of {folder}: {run} ({pointer.queries:,} queries, {pointer.assessor})",
-                folder=folder,
-                run=run,
-                pointer=pointer,
-            )
-        )
+    print_message(
+        "baseline of {folder}: {run} ({pointer.queries:,} queries, {pointer.assessor})",
+        folder=folder,
+        run=run,
+        pointer=pointer,
     )
     if not pointer.canaries:
-        typer.echo(
-            t(
-                "it has no canaries, so only the served model name can show assessor drift; set a night as"
-                " the baseline instead"
-            )
+        print_message(
+            "it has no canaries, so only the served model name can show assessor drift; set a night as the"
+            " baseline instead"
         )
 
 
@@ -109,15 +108,9 @@ def show(folder: Nights = Path(NIGHTS_FOLDER), json: JsonOption = False) -> None
     if json:
         print_json(record_to_json(pointer))
     else:
-        t = ui_translator()
-        typer.echo(
-            escape_controls(
-                t(
-                    "{pointer.name} ({pointer.queries:,} queries, {pointer.assessor}), stored as"
-                    " {pointer.id}",
-                    pointer=pointer,
-                )
-            )
+        print_message(
+            "{pointer.name} ({pointer.queries:,} queries, {pointer.assessor}), stored as {pointer.id}",
+            pointer=pointer,
         )
 
 

@@ -162,19 +162,16 @@ class ProgressLines:
         if now - self._printed_at >= _EVERY:
             self._printed_at = now
             rate = (self._done - self._known) / max(now - self._began, 1e-9)
-            t = self._t
-            self._print(
-                t(
-                    "{state}, {failed} failed, {rate:.1f}/s{cost}, about {left:.0f} s left",
-                    state=self._add_topic(
-                        t(self._current.state, done=self._done - self._failed, total=self._total)
-                    ),
-                    failed=self._failed,
-                    rate=rate,
-                    cost=cost,
-                    left=(self._total - self._done) / rate,
-                )
+            state = self._t(self._current.state, done=self._done - self._failed, total=self._total)
+            line = self._t(
+                "{state}, {failed} failed, {rate:.1f}/s{cost}, about {left:.0f} s left",
+                state=self._add_topic(state),
+                failed=self._failed,
+                rate=rate,
+                cost=cost,
+                left=(self._total - self._done) / rate,
             )
+            self._print(line)
 
     def _add_topic(self, line: str) -> str:
         return self._t("{name}: {value}", name=self._t(self._topic), value=line) if self._topic else line

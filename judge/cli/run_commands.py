@@ -15,6 +15,7 @@ from judge.cli.terminal import (
     make_progress_listener,
     parse_measure_names,
     print_error,
+    print_message,
     ui_translator,
 )
 from judge.config import ASSESSOR, FILES, INPUT, Option
@@ -195,16 +196,15 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
 
 
 def _print_result(result: CollectResult) -> None:
-    from judge.characters import escape_controls
     from judge.report.display_text import count_calls
 
     t = ui_translator()
     for name, tally in result.engines.items():
-        typer.echo(escape_controls(t("{name}: {value}", name=name, value=_describe_tally(tally, t))))
+        print_message("{name}: {value}", name=name, value=_describe_tally(tally, t))
     for remark in result.remarks:
-        typer.echo(escape_controls(t(remark)))
+        print_message(remark)
     calls = count_calls(t, result.calls_made)
-    typer.echo(t("{calls}; raw answers: {file}", calls=calls, file=result.raw_log))
+    print_message("{calls}; raw answers: {file}", calls=calls, file=result.raw_log)
     typer.echo(t("dataset: {file}", file=result.data) + f"   (judge run {result.data} -m MODEL)")
 
 

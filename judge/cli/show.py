@@ -136,35 +136,29 @@ def _heading(snippet: SnippetEntry, title: str) -> Text:
     return Text(f"{snippet.rank:>{_INDENT - 2}}. {heading}", style="bold")
 
 
-def _explain(error: str | None) -> str:
-    """Return the kind of a failure with its text, where it has one."""
+def _describe_outcome(grade: int | None, error: str | None, verdict: str | None = None) -> str:
+    """Return the grade with its verdict, or the kind of the failure with its text, where they have one."""
     t = ui_translator()
-    return t("{name} ({text})", name=error, text=t(ERRORS[error].en)) if error in ERRORS else str(error)
+    if grade is not None:
+        return f"{grade} {t(verdict)}" if verdict else f"{grade}"
+    if error in ERRORS:
+        error = t("{name} ({text})", name=error, text=t(ERRORS[error].en))
+    return t("failed: {error}", error=error)
 
 
 def _judgment_lines(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
     t = ui_translator()
     for judgment in judgments:
-        grade = judgment.grade
-        outcome = (
-            t("failed: {error}", error=_explain(judgment.error))
-            if grade is None
-            else f"{grade} {t(judgment.verdict or '')}"
-        )
+        outcome = _describe_outcome(judgment.grade, judgment.error, judgment.verdict)
+        style = _STYLES.get(judgment.grade, "")
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
         flags = f"  [{escape_controls(', '.join(judgment.flags))}]" if judgment.flags else ""
         reason = escape_line(judgment.reason or judgment.detail)
         other = judgment.judged_snippet_id
         source = "  " + t("(judgment of snippet {id})", id=escape_controls(other)) if other else ""
-        yield Text.assemble(
-            repeat, (outcome, _STYLES.get(grade, "")), "  ", reason, (flags, "magenta"), (source, "dim")
-        )
+        yield Text.assemble(repeat, (outcome, style), "  ", reason, (flags, "magenta"), (source, "dim"))
         for member in judgment.members:
-            outcome = (
-                t("failed: {error}", error=_explain(member.error))
-                if member.grade is None
-                else f"{member.grade}"
-            )
+            outcome = _describe_outcome(member.grade, member.error)
             yield Text.assemble(escape_line(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")
     if not judgments:
         yield Text(t("unjudged"), style="dim italic")

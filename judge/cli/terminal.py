@@ -62,6 +62,13 @@ def print_json(record: object) -> None:
     typer.echo(dump_json(to_json(record), indent=2).replace("##", "#\\u0023"))
 
 
+def print_message(message: str, /, **values: object) -> None:
+    """Print a message with its values in the language of the command, control characters as escapes."""
+    from judge.characters import escape_controls
+
+    typer.echo(escape_controls(ui_translator()(message, **values)))
+
+
 def parse_measure_names(measures: str | None) -> list[str] | None:
     """Return the full names of the measures that an option lists; raise InputError for an unknown one."""
     from judge.measure.measures import parse_measures

@@ -12,7 +12,7 @@ night do not show: a tolerated share of the pairs is moved by a grade on top. Pu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -61,31 +61,22 @@ class CanaryGrades:
 
 @dataclass(frozen=True, slots=True)
 class GradeComparison:
-    """The grades of the `compared` pairs beside those at the baseline.
+    """The grades of the `compared` pairs beside those at the baseline, as `CanaryResults` holds them.
 
-    `before` and `tonight` are mean grades. `changed` pairs have a median that moved by a grade or more,
-    `up` or `down`. `p_changed` is the probability of grades this far apart, pair by pair, and `p_shift`
-    that of a shift of the mean this large, under the same assessor.
+    `shift` is the mean grade tonight less `baseline_mean`. `changed` pairs have a median that moved by a
+    grade or more, `up` or `down`; `unchanged` is the share of the others. `p_changed` is the probability of
+    grades this far apart, pair by pair, and `p_shift` that of a shift this large, under the same assessor.
     """
 
     compared: int
-    before: float
-    tonight: float
+    baseline_mean: float
+    shift: float
     changed: int
     up: int
     down: int
+    unchanged: float
     p_changed: float
     p_shift: float
-
-    @property
-    def shift(self) -> float:
-        """The mean grade tonight less that at the baseline."""
-        return self.tonight - self.before
-
-    @property
-    def unchanged(self) -> float:
-        """The share of the pairs whose median did not move by a grade."""
-        return 1 - self.changed / self.compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,48 +152,44 @@ def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> Gra
     now, then = ([np.array(grades[pair], float) for pair in shared] for grades in (tonight, before))
     moves = np.array([np.median(a) - np.median(b) for a, b in zip(now, then, strict=True)])
     up, down = int((moves >= 1).sum()), int((moves <= -1).sum())
+    mean, baseline_mean = (float(np.mean([grades.mean() for grades in side])) for side in (now, then))
     p_changed, p_shift = _permutation_p(now, then, max_flip_rate)
     return GradeComparison(
         compared=len(shared),
-        before=float(np.mean([grades.mean() for grades in then])),
-        tonight=float(np.mean([grades.mean() for grades in now])),
+        baseline_mean=baseline_mean,
+        shift=mean - baseline_mean,
         changed=up + down,
         up=up,
         down=down,
+        unchanged=1 - (up + down) / len(shared),
         p_changed=p_changed,
         p_shift=p_shift,
     )
 
 
-def find_grade_drift(comparison: GradeComparison, config: NightlyConfig) -> tuple[str, ...]:
-    """Return why the grades are of another assessor; empty when chance explains what changed.
+def find_grade_drift(comparison: GradeComparison, config: NightlyConfig) -> Iterator[str]:
+    """Yield why the grades are of another assessor; nothing when chance explains what changed.
 
     Two tests share `config.canary_alpha`: pairs changed more than their own variation and the tolerated
     share explain, or the mean of all pairs moved by `config.min_shift` or more.
     """
     level = config.canary_alpha / 2
-    reasons = []
     if comparison.p_changed < level:
-        reasons.append(
-            Message(
-                "{grades.changed} of {grades.compared} canaries have another grade than at the baseline"
-                " ({grades.up} higher, {grades.down} lower)",
-                grades=comparison,
-            )
+        yield Message(
+            "{grades.changed} of {grades.compared} canaries have another grade than at the baseline"
+            " ({grades.up} higher, {grades.down} lower)",
+            grades=comparison,
         )
-    if comparison.p_shift < level and abs(comparison.shift) >= config.min_shift:
-        reasons.append(
-            Message(
-                "the assessor has become more generous: by {shift:.2f} grades over all canaries",
-                shift=comparison.shift,
+    shift = comparison.shift
+    if comparison.p_shift < level and abs(shift) >= config.min_shift:
+        if shift > 0:
+            yield Message(
+                "the assessor has become more generous: by {shift:.2f} grades over all canaries", shift=shift
             )
-            if comparison.shift > 0
-            else Message(
-                "the assessor has become stricter: by {shift:.2f} grades over all canaries",
-                shift=-comparison.shift,
+        else:
+            yield Message(
+                "the assessor has become stricter: by {shift:.2f} grades over all canaries", shift=-shift
             )
-        )
-    return tuple(reasons)
 
 
 def _permutation_p(now: Sequence[Floats], then: Sequence[Floats], flip_rate: float) -> tuple[float, float]:
@@ -251,7 +238,8 @@ def summarise_canaries(check: CanaryCheck) -> CanaryResults:
     differs = [one != other for grades in by_pair for one, other in combinations(grades, 2)]
     # The set of pairs identifies the canaries: another version of judge may have other ones.
     pairs = sorted(pair.key for pair in run.pool.pairs)
-    names = ("changed", "up", "down", "p_changed", "p_shift", "shift", "unchanged")
+    names = [each.name for each in fields(GradeComparison)]
+    compared = asdict(comparison) if comparison else {**dict.fromkeys(names), "compared": 0}
     return CanaryResults(
         id=short_hash([part for pair in pairs for part in pair], 8),
         pairs=len(run.pool.pairs),
@@ -260,9 +248,7 @@ def summarise_canaries(check: CanaryCheck) -> CanaryResults:
         failed=canary_grades.requested - canary_grades.judged,
         mean_grade=fmean(means) if means else None,
         flips=fmean(differs) if differs else None,
-        compared=comparison.compared if comparison else 0,
-        baseline_mean=comparison.before if comparison else None,
-        **{name: getattr(comparison, name, None) for name in names},
+        **compared,
         drift=bool(check.reasons),
         reasons=check.reasons,
     )

@@ -107,7 +107,7 @@ def read_collection(folder: RunFolder) -> CollectionInfo:
 
 def write_collection(folder: RunFolder, info: CollectionInfo) -> None:
     """Write collected.json; raise StoreError when the disk does not take it."""
-    folder.write(COLLECTION_FILE, [dump_json(asdict(info), indent=2), "\n"])
+    folder.write_json(COLLECTION_FILE, asdict(info))
 
 
 def canary_runs(night: Path) -> list[Path]:
@@ -159,7 +159,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     for file, text in texts.items():
         _write_copy(text, folder / pointer.id / file)
     _load_baseline(folder, pointer)  # before it is in force: an unreadable copy would end all later nights
-    RunFolder(folder).write(_POINTER_FILE, [dump_json(record_to_json(pointer), indent=2), "\n"])
+    RunFolder(folder).write_json(_POINTER_FILE, record_to_json(pointer))
     return pointer
 
 

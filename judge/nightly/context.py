@@ -24,7 +24,6 @@ from judge.config.run import Config
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.filesystem import locked, read_text
-from judge.json_text import dump_json
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList
 from judge.models.endpoint import public_part
@@ -188,7 +187,7 @@ def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
     """
     config = folder.read_if_there("config.json")
     if config is not None and config["identity"] != identity:
-        folder.write("config.json", [dump_json({**config, "identity": identity}, indent=2), "\n"])
+        folder.write_json("config.json", {**config, "identity": identity})
 
 
 def describe_changed_options(folder: RunFolder, config: Config) -> list[str]:

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, field
 from judge.config.nightly import SET_BASELINE_COMMAND, NightlyConfig
 from judge.messages import Message, NameList, join_messages
 from judge.nightly.record import (
-    EXIT_CODES,
     EngineSettings,
     NightEngineResult,
     QueryDrift,
@@ -70,11 +69,6 @@ class Decision:
     reasons: tuple[str, ...]
     finished: bool
     complete: bool
-
-    @property
-    def exit(self) -> int:
-        """The exit code of the command."""
-        return EXIT_CODES[self.status]
 
 
 def decide(evidence: Evidence) -> Decision:

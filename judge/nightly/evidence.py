@@ -125,17 +125,16 @@ def _compare(
             p=shift.p,
         )
         evidence = replace(evidence, assessor_changes=(change,))
-    if not evidence.suspended:
-        outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
-        remarks = list(describe_query_drift(evidence.query_drift)) if evidence.query_drift else []
-        remarks += regression_test.describe_comparison(combined, outcomes, rules)
-        return replace(evidence, outcomes=outcomes, remarks=remarks)
-    if evidence.assessor_changes and not evidence.missing and not evidence.setting_changes:
+    if evidence.missing or evidence.setting_changes:
+        return replace(evidence, remarks=(_SUSPENDED,))
+    outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
+    if evidence.assessor_changes:
         moved = check.comparison.shift if check and check.comparison else None
-        outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
         drops = tuple(decision.find_possible_drops(outcomes, moved, context.config.grading.top))
-        evidence = replace(evidence, possible_drops=drops)
-    return replace(evidence, remarks=(_SUSPENDED,))
+        return replace(evidence, possible_drops=drops, remarks=(_SUSPENDED,))
+    remarks = list(describe_query_drift(evidence.query_drift)) if evidence.query_drift else []
+    remarks += regression_test.describe_comparison(combined, outcomes, rules)
+    return replace(evidence, outcomes=outcomes, remarks=remarks)
 
 
 def _find_new_models(

@@ -58,6 +58,7 @@ from judge.nightly.evidence import (
 )
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import (
+    EXIT_CODES,
     NIGHT_FILE,
     NightRecord,
     RegressionTest,
@@ -260,10 +261,8 @@ def _choose_canary_folder(context: NightContext) -> Path:
     if not past:
         return night / CANARIES_FOLDER
     last = past[-1]
-    answered = (last / "results.json").exists() and load_canary_grades(RunFolder(last)).answered(
-        context.rules
-    )
-    if not answered:
+    finished = (last / "results.json").exists()
+    if not finished or not load_canary_grades(RunFolder(last)).answered(context.rules):
         copy.remove(last / _CANARY_STORE)  # another assessor may continue than the one that began
         return last
     return night / f"{CANARIES_FOLDER}-{len(past) + 1}" if _has_unpaid_judgments(context) else last
@@ -289,24 +288,20 @@ def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
     past = [
         load_canary_grades(folder) for folder in earlier if folder.read("config.json")["identity"] == identity
     ]
-    before = baseline.canaries if baseline else None
-    if before is None and past:
-        before = past[0]
-    comparison = (
-        assessor_drift.compare_grades(tonight.grades, before.grades, rules.max_flip_rate) if before else None
-    )
+    before = (baseline.canaries if baseline else None) or next(iter(past), None)
+    summaries = tuple(map(load_summary, earlier))
+    if before is None:
+        return CanaryCheck(run, summaries, tonight, comparison=None, reasons=())
     reasons: dict[str, None] = {}
-    if before:
-        for grades in (*past, tonight):
-            reasons |= dict.fromkeys(assessor_drift.find_assessor_changes(grades, before, rules))
-    accepted = tonight.served - before.served if before and before.served and not reasons else ()
+    for grades in (*past, tonight):
+        reasons |= dict.fromkeys(assessor_drift.find_assessor_changes(grades, before, rules))
     return CanaryCheck(
-        run=run,
-        earlier=tuple(map(load_summary, earlier)),
-        canary_grades=tonight,
-        comparison=comparison,
+        run,
+        summaries,
+        tonight,
+        comparison=assessor_drift.compare_grades(tonight.grades, before.grades, rules.max_flip_rate),
         reasons=tuple(reasons),
-        accepted=tuple(sorted(accepted)),
+        accepted=tuple(sorted(tonight.served - before.served)) if before.served and not reasons else (),
     )
 
 
@@ -334,7 +329,7 @@ def _make_record(
     return NightRecord(
         date=date.fromisoformat(context.day),
         status=decision.status,
-        exit=decision.exit,
+        exit=EXIT_CODES[decision.status],
         reasons=decision.reasons,
         finished=decision.finished,
         complete=decision.complete,

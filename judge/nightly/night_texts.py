@@ -14,6 +14,7 @@ from itertools import takewhile
 from judge.messages import CHINESE, ENGLISH, Message, Text, Translator, in_both, text
 from judge.nightly.decision import describe_drop
 from judge.nightly.record import (
+    EXIT_CODES,
     BannerSentence,
     CallCost,
     CanaryResults,
@@ -32,15 +33,7 @@ from judge.report.display_text import (
     truncate_with_ellipsis,
 )
 
-STATUS_TEXTS: Mapping[Status, Text] = {
-    "fine": text("fine"),
-    "regression": text("regression"),
-    "incomplete": text("incomplete"),
-    "assessor drift": text("assessor drift"),
-    "no baseline": text("no baseline"),
-    "queries changed": text("queries changed"),
-    "engine settings changed": text("engine settings changed"),
-}
+STATUS_TEXTS: Mapping[Status, Text] = {status: text(status) for status in EXIT_CODES}
 #: The letter and the text of each change from one night to the next.
 CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
     "model": ("M", text("another model")),

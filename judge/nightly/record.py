@@ -15,7 +15,6 @@ from pydantic import AfterValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from judge.errors import InputError
-from judge.json_text import dump_json
 from judge.messages import Message
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import adapter
@@ -415,4 +414,4 @@ def read_record_if_there(folder: RunFolder) -> NightRecord | None:
 
 def write_record(folder: RunFolder, record: NightRecord) -> None:
     """Write night.json; raise StoreError when the disk does not take it."""
-    folder.write(NIGHT_FILE, [dump_json(record_to_json(record), indent=2), "\n"])
+    folder.write_json(NIGHT_FILE, record_to_json(record))

@@ -17,17 +17,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import reduce
 from os.path import relpath
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from judge import factory, run_identity
 from judge.assess.question_plan import list_request_keys
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
-from judge.json_text import dump_json
 from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
 from judge.nightly.baseline import finished_canary_runs, load_canary_grades
 from judge.nightly.context import NightContext
@@ -180,17 +179,13 @@ def _has_same_assessor(
         return check is None and not runs
     # This night's own store may be of the assessor of any canary run, another night's is of that of its last.
     past = runs if night.path == context.folder.path else runs[-1:]
-    return not any(
-        reason
-        for run in past
-        for reason in find_assessor_changes(
-            check.canary_grades, load_canary_grades(RunFolder(run)), context.rules
-        )
-    )
+    for grades in map(load_canary_grades, map(RunFolder, past)):
+        if any(find_assessor_changes(check.canary_grades, grades, context.rules)):
+            return False
+    return True
 
 
 _LEDGER_FILE = "paid.json"
-_Amount = TypeVar("_Amount", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +240,7 @@ def _read_ledger(night: RunFolder) -> CostLedger:
 def _write_ledger(night: RunFolder, costs: CostLedger) -> None:
     if costs != _read_ledger(night) or not (night.path / _LEDGER_FILE).exists():
         night.path.mkdir(parents=True, exist_ok=True)
-        night.write(_LEDGER_FILE, [dump_json(asdict(costs), indent=2), "\n"])
+        night.write_json(_LEDGER_FILE, asdict(costs))
 
 
 def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list[CallCost]:
@@ -268,17 +263,8 @@ def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list
 
 def make_call_cost(cost: Cost | None) -> CallCost:
     """Return a cost as a night records it; without one, every amount is unknown."""
-    if cost is None:
-        return CallCost(calls=None, prompt_tokens=None, cached_tokens=None, completion_tokens=None, usd=None)
-    return CallCost(
-        calls=cost.calls,
-        prompt_tokens=cost.prompt_tokens,
-        cached_tokens=cost.cached_tokens,
-        completion_tokens=cost.completion_tokens,
-        usd=cost.usd,
-        uncounted=cost.uncounted,
-        maybe_billed=cost.maybe_billed,
-    )
+    amounts: dict[str, Any] = {each.name: getattr(cost, each.name, None) for each in fields(Cost)}
+    return CallCost(**amounts)
 
 
 def add_costs(costs: Iterable[CallCost]) -> CallCost:
@@ -287,17 +273,8 @@ def add_costs(costs: Iterable[CallCost]) -> CallCost:
 
 
 def _add_two_costs(one: CallCost, other: CallCost) -> CallCost:
-    return CallCost(
-        calls=_add(one.calls, other.calls),
-        prompt_tokens=_add(one.prompt_tokens, other.prompt_tokens),
-        cached_tokens=_add(one.cached_tokens, other.cached_tokens),
-        completion_tokens=_add(one.completion_tokens, other.completion_tokens),
-        usd=_add(one.usd, other.usd),
-        uncounted=_add(one.uncounted, other.uncounted),
-        maybe_billed=_add(one.maybe_billed, other.maybe_billed),
-        lost=one.lost + other.lost,
-    )
-
-
-def _add(one: _Amount | None, other: _Amount | None) -> _Amount | None:
-    return None if one is None or other is None else one + other
+    amounts: dict[str, Any] = {}
+    for name in (each.name for each in fields(CallCost)):
+        pair = getattr(one, name), getattr(other, name)
+        amounts[name] = None if None in pair else sum(pair)
+    return CallCost(**amounts)

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from judge.messages import Text
 from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
-from judge.nightly.trend import Change, Kind, TrendValue, find_changes
+from judge.nightly.trend import Change, Kind, TrendValue, find_changes, make_axes
 from judge.report.charts import svg
 from judge.report.charts.svg import Axis, Picture
 from judge.report.display_text import NOTHING, format_number, format_range
@@ -110,17 +110,20 @@ class _Point:
 def draw_rows(
     keys: Sequence[tuple[Markup, Text]],
     timeline: Timeline,
-    rows: Sequence[tuple[TrendRow, Axis]],
+    rows: Sequence[TrendRow],
     kind: Kind,
-    engines: int = 0,
+    *,
+    same_span: bool,
 ) -> Picture:
-    """Return the rows under a key, with the changes drawn through all of them, above the dates.
+    """Return the first rows under a key, with the changes drawn through all of them, above the dates.
 
-    Of so many `engines`, the first have a row.
+    With `same_span` slopes compare between rows.
     """
+    drawn = rows[: svg.MAX_ENGINES]
+    axes = make_axes([row.measured for row in drawn], same_span=same_span, include_zero=kind == "change")
     top = _KEY * ((len(keys) + 1) // 2) + 4
     first = top + (_LETTERS if any(timeline.changes) else 0)
-    tops = [first + at * (_TITLE + _HEIGHT + _SPACE) for at in range(len(rows))]
+    tops = [first + at * (_TITLE + _HEIGHT + _SPACE) for at in range(len(drawn))]
     bottom = tops[-1] + _TITLE + _HEIGHT
     parts = [
         # Two keys a line: more do not fit on a narrow screen.
@@ -129,12 +132,12 @@ def draw_rows(
             for at, (mark, meaning) in enumerate(keys)
         ),
         svg.draw_inset(_LEFT, _WIDTH, *_draw_changes(timeline, top, tops)),
-        *(_draw_row(timeline, row, axis, kind, y) for (row, axis), y in zip(rows, tops, strict=True)),
+        *(_draw_row(timeline, row, axis, kind, y) for row, axis, y in zip(drawn, axes, tops, strict=True)),
         svg.draw_inset(
             _LEFT, _WIDTH, *_draw_dates(timeline.nights[0].date, timeline.nights[-1].date, bottom + 16)
         ),
     ]
-    note = svg.note_omitted_engines(engines, bottom + _DATES + 14)
+    note = svg.note_omitted_engines(len(rows), bottom + _DATES + 14)
     return Picture(bottom + _DATES + (_KEY if note else 0), [*parts, *note])
 
 

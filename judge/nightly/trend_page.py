@@ -21,7 +21,7 @@ from judge.nightly.trend import History, Kind, TrendValue
 from judge.nightly.trend_drawing import Timeline, TrendRow, draw_rows, number_format
 from judge.report import display_text
 from judge.report.charts import svg
-from judge.report.charts.svg import MAX_ENGINES, Chart, draw_name, draw_text, make_chart, make_tag
+from judge.report.charts.svg import Chart, draw_name, draw_text, make_chart, make_tag
 from judge.report.display_text import NOTHING, format_number, format_range, truncate_with_ellipsis
 from judge.report.html import render_page
 from judge.runs.folder import RunFolder
@@ -102,15 +102,12 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
     rows = [row for row in rows if row.measured]
     if not rows:
         return None
-    mean, is_change = svg.name_mean(measure), kind == "change"
+    mean = svg.name_mean(measure)
     title = text("{mean}, night by night", mean=mean)
-    if is_change:
+    if kind == "change":
         title = text("{mean}, change from the baseline", mean=mean)
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
-    drawn = rows[:MAX_ENGINES]
-    axes = trend.make_axes([row.measured for row in drawn], same_span=True, include_zero=is_change)
-    pairs = list(zip(drawn, axes, strict=True))
-    picture = draw_rows(_measure_keys(rows, kind), timeline, pairs, kind, len(rows))
+    picture = draw_rows(_measure_keys(rows, kind), timeline, rows, kind, same_span=True)
     form = number_format(kind)
     head = (_NIGHT, *(Text(text, text) for row in rows for text in (row.engine, "95 %", "n")))
     table = tuple(
@@ -149,9 +146,8 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
         for label, figures in zip(labels, (shares, grades), strict=True)
     ]
     rows = [row for row in rows if row.measured]
-    axes = trend.make_axes([row.measured for row in rows], same_span=False, include_zero=False)
     keys = [(_DOT, text("a night")), (_ALARM, STATUS_TEXTS["assessor drift"])]
-    picture = draw_rows(keys, timeline, list(zip(rows, axes, strict=True)), "mean")
+    picture = draw_rows(keys, timeline, rows, "mean", same_span=False)
     head = (_NIGHT, *labels, text("pairs"), text("drift"))
     table = tuple(
         (

@@ -40,26 +40,23 @@ def escape_hidden(text: str) -> str:
     plain = text.isprintable() or all(map(str.isprintable, text.split("\n")))
     if plain and (text.isascii() or not has_invisible(text)):
         return text
-    return "".join(_escape_char(char, visible_char) for char, visible_char in _mark_visible(text))
+    return "".join(_escape_chars(text))
 
 
-def _mark_visible(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield every character and whether it is visible."""
-    seen = iter(drop_invisible(text)[0])
-    following = next(seen, "")
+def _escape_chars(text: str) -> Iterator[str]:
+    """Yield every visible character, and an escape of every hidden one."""
+    visible_chars = iter(drop_invisible(text)[0])
+    following = next(visible_chars, "")
     for char in text:
-        visible_char = char == following
-        if visible_char:
-            following = next(seen, "")
-        yield char, visible_char
-
-
-def _escape_char(char: str, visible_char: bool) -> str:
-    if not visible_char:
-        return f"\\x{ord(char):02x}"
-    if char in _BLANKS:
-        return " "
-    return char if char in _JOINERS or "\U0001f000" <= char <= "\U0001faff" else escape_controls(char)
+        if char != following:
+            yield f"\\x{ord(char):02x}"
+            continue
+        following = next(visible_chars, "")
+        if char in _BLANKS:
+            yield " "
+        else:
+            is_kept = char in _JOINERS or "\U0001f000" <= char <= "\U0001faff"
+            yield char if is_kept else escape_controls(char)
 
 
 def truncate(text: str, most: int) -> tuple[str, int]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path, PurePath
@@ -18,8 +17,6 @@ from pathlib import Path, PurePath
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from judge.analysis.label_agreement import LabelAgreement
-from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.messages import Text, each_in_both, in_both, text
@@ -28,6 +25,7 @@ from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
 from judge.report.payload import ERRORS, FLAGS, PageBudget, PayloadSchema, dump_script_json, select_queries
+from judge.report.statements import ReportExtras
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement, load_labelled_order
 from judge.runs.results import ReadQueries
@@ -43,28 +41,6 @@ SCRIPTS = tuple(
 _SENTENCES = 6
 #: Files of ours, each by package and name.
 OwnFiles = Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class NightBanner:
-    """The exit code of the night that a run belongs to, and the sentences on it."""
-
-    exit: int = 0
-    sentences: tuple[Text, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ReportExtras:
-    """What a report shows besides the run: what labels say, how the run was asked, its night.
-
-    `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset.
-    """
-
-    agreement: LabelAgreement | None = None
-    order: PlannedComparison | None = None
-    prompts: tuple[str, ...] = ()
-    dataset: tuple[str, ...] = ()
-    night: NightBanner = NightBanner()
 
 
 def write_report(folder: RunFolder, summary: Summary, read_queries: ReadQueries) -> Path:
@@ -89,10 +65,8 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
         order if order and order.grades == summary.grades else None,
         prompts=tuple(identity.get("prompts", {}).values()),
         dataset=tuple(filter(None, (PurePath(source).name if source else "", identity.get("dataset")))),
-        night=NightBanner(
-            night.get("exit", 0),
-            tuple(Text(**sentence) for sentence in night.get("banner") or night.get("band", ())),
-        ),
+        night_exit=night.get("exit", 0),
+        night_banner=tuple(Text(**sentence) for sentence in night.get("banner") or night.get("band", ())),
     )
 
 
@@ -120,7 +94,8 @@ def render_report(
         _STYLE,
         SCRIPTS,
         run=fit_on_line(run),
-        night=extras.night,
+        night_exit=extras.night_exit,
+        night_banner=extras.night_banner,
         headline=_describe_answer(named_summary),
         segments=each_in_both(sentences.describe_segment_differences, named_summary),
         alarms=[
@@ -130,9 +105,7 @@ def render_report(
         differences=_describe_differences(named_summary),
         engines=statements.make_engines_table(named_summary),
         warnings=[warning for warning in each_in_both(statements.warn, named_summary) if warning.en],
-        facts=list(
-            statements.list_facts(summary, extras.agreement, extras.order, extras.prompts, extras.dataset)
-        ),
+        facts=list(statements.list_facts(summary, extras)),
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(statements.list_pair_tables(named_summary)),
         segment_tables=list(statements.list_segment_tables(named_summary)),
@@ -165,7 +138,7 @@ def _describe_differences(summary: Summary) -> Sequence[Text]:
     if not deciding:
         return []
     best = summary.sort_engines(deciding)[0]
-    rows = [row for row in summary.comparisons if row.measure == deciding and best in (row.a, row.b)]
+    rows = [row for row in summary.select_pairs(deciding) if best in (row.a, row.b)]
     return [in_both(sentences.describe_difference, row) for row in rows[:_SENTENCES]]
 
 

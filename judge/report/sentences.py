@@ -15,7 +15,7 @@ from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
 from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners, OwnListReversal
-from judge.messages import Translator
+from judge.messages import Translator, text
 from judge.pricing import RunCost
 from judge.report.display_text import count_pairs, count_queries, format_interval
 
@@ -106,28 +106,25 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
     return t("No engine is best by {measure}{which}: {best} has the highest mean, but {reasons}.", **values)
 
 
+#: What keeps the engine with the highest mean from being best, by what the comparison with others says.
+_OBSTACLES = {
+    "behind": text("is behind {names} on the queries where both have a value"),
+    "not separated": text("is not separated from {names} (the difference may be chance)"),
+    "undetermined": text("could lose to {names} by what is unjudged"),
+    "apart": text("shares no query with {names} on which both have a value"),
+}
+
+
 def _list_obstacles(t: Translator, pairs: Sequence[PairComparison], best: str) -> Iterator[str]:
     """Yield clauses on the engines that keep `best`, which has the highest mean, from being best."""
-    names: dict[str, list[str]] = {"behind": [], "not separated": [], "undetermined": [], "apart": []}
+    names: dict[str, list[str]] = {outcome: [] for outcome in _OBSTACLES}
     for pair in pairs:
         if best in (pair.a, pair.b) and pair.winner != best:
             outcome = "behind" if pair.winner else pair.outcome if pair.n else "apart"
             names[outcome].append(pair.b if pair.a == best else pair.a)
-    if names["behind"]:
-        yield t(
-            "is behind {names} on the queries where both have a value", names=_join_some(t, names["behind"])
-        )
-    if names["not separated"]:
-        yield t(
-            "is not separated from {names} (the difference may be chance)",
-            names=_join_some(t, names["not separated"]),
-        )
-    if names["undetermined"]:
-        yield t("could lose to {names} by what is unjudged", names=_join_some(t, names["undetermined"]))
-    if names["apart"]:
-        yield t(
-            "shares no query with {names} on which both have a value", names=_join_some(t, names["apart"])
-        )
+    for obstacle, engines in names.items():
+        if engines:
+            yield t(_OBSTACLES[obstacle].en, names=_join_some(t, engines))
 
 
 def _describe_changes(t: Translator, pairs: Sequence[PairComparison], measure: str) -> str:
@@ -253,6 +250,14 @@ def explain_reversal(t: Translator, reversal: OwnListReversal) -> str:
         pair=reversal,
         chance="" if reversal.significant else t(" (which may be chance)"),
     )
+
+
+def describe_limits(t: Translator, summary: Summary, measure: str | None = None) -> Iterator[str]:
+    """Yield what limits the answer: few queries, the power of the tests, own lists; some of it is empty."""
+    yield warn_few_queries(t, summary)
+    yield describe_power(t, summary, measure)
+    if summary.own_list_reversal:
+        yield explain_reversal(t, summary.own_list_reversal)
 
 
 #: How many engines that change places are described.

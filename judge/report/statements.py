@@ -62,21 +62,31 @@ class Fact(NamedTuple):
     texts: Sequence[Text]
 
 
-def list_facts(
-    summary: Summary,
-    agreement: LabelAgreement | None,
-    order: PlannedComparison | None,
-    prompts: Sequence[str],
-    dataset: Sequence[str],
-) -> Iterator[Fact]:
+@dataclass(frozen=True, slots=True)
+class ReportExtras:
+    """What a report shows besides the run: what labels say, how the run was asked, its night.
+
+    `prompts` are the names of the prompts, `dataset` the file and the digest of the dataset, `night_exit`
+    and `night_banner` the exit code of the night that the run belongs to, and the sentences on it.
+    """
+
+    agreement: LabelAgreement | None = None
+    order: PlannedComparison | None = None
+    prompts: tuple[str, ...] = ()
+    dataset: tuple[str, ...] = ()
+    night_exit: int = 0
+    night_banner: tuple[Text, ...] = ()
+
+
+def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
     """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
     yield Fact(text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))])
-    if prompts:
-        yield Fact(text("prompt"), [repeat_in_both(", ".join(map(fit_on_line, prompts)))])
+    if extras.prompts:
+        yield Fact(text("prompt"), [repeat_in_both(", ".join(map(fit_on_line, extras.prompts)))])
     scale = text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
     yield Fact(text("scale"), [text("binary: relevant or not") if summary.scale == "binary" else scale])
     yield Fact(text("depth and repeats"), [in_both(_describe_depth, summary)])
-    names = [repeat_in_both(" · ".join(map(fit_on_line, dataset)))] if dataset else []
+    names = [repeat_in_both(" · ".join(map(fit_on_line, extras.dataset)))] if extras.dataset else []
     yield Fact(text("dataset"), [in_both(sentences.describe_dataset, summary), *names])
     if summary.stability:
         measure = summary.main_measure
@@ -90,10 +100,10 @@ def list_facts(
     ):
         if values := [Text(*map(escape_hidden, each)) for each in each_in_both(describe, summary)]:
             yield Fact(title, values)
-    if agreement is not None:
-        yield Fact(text("agreement with people"), list(_describe_agreement(agreement)))
-    if order is not None:
-        yield Fact(text("order by labels on drawn pairs"), list(_describe_order(order)))
+    if extras.agreement:
+        yield Fact(text("agreement with people"), list(_describe_agreement(extras.agreement)))
+    if extras.order:
+        yield Fact(text("order by labels on drawn pairs"), list(_describe_order(extras.order)))
     if summary.cost:
         yield Fact(text("cost"), [in_both(_describe_cost, summary.cost)])
 
@@ -185,10 +195,7 @@ def warn(t: Translator, summary: Summary) -> Iterator[str]:
     yield assessor_sentences.describe_served_models(t, summary)
     yield from assessor_sentences.describe_assessors(t, summary)
     yield from _warn_unjudged(t, summary)
-    yield sentences.warn_few_queries(t, summary)
-    yield sentences.describe_power(t, summary)
-    if summary.own_list_reversal:
-        yield sentences.explain_reversal(t, summary.own_list_reversal)
+    yield from sentences.describe_limits(t, summary)
     yield from _warn_results(t, summary)
     yield from sentences.describe_undefined(t, summary)
     for measure, note in summary.notes.items():
@@ -304,7 +311,7 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of all pairs of engines for each measure that compares engines."""
     deciding = summary.deciding_measure
     for measure in dict.fromkeys(row.measure for row in summary.comparisons):
-        rows = [row for row in summary.comparisons if row.measure == measure]
+        rows = summary.select_pairs(measure)
         caption = text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
         if measure == deciding:
             caption = text("Pairs by {measure}", measure=name_mean(measure))

@@ -14,6 +14,7 @@ from typing import Any
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError, StoreError, explain_os_error
 from judge.filesystem import locked, open_text, remove_abandoned, write_file
+from judge.json_text import dump_json
 from judge.messages import Message, join_messages
 
 #: What the user can do about a damaged file of a run: the verdicts are in the store.
@@ -221,6 +222,10 @@ class RunFolder:
                 error=explain_os_error(error),
             ) from error
         return path
+
+    def write_json(self, name: str, value: object) -> Path:
+        """Write a JSON value as file `name`, indented, and return its path; see `write`."""
+        return self.write(name, [dump_json(value, indent=2), "\n"])
 
     def _no_run(self, path: Path, error: OSError) -> InputError:
         why = explain_os_error(error)

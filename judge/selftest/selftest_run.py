@@ -120,7 +120,7 @@ def run_selftest(
             _check_judging(judging, test.config)
         result = _make_result(test, identify_assessor(shipped, test.config), judgings)
         name = result_file_name(shipped.name, result.id)
-        path = folder.write(name, [dump_json(to_json(result), indent=2), "\n"])
+        path = folder.write_json(name, to_json(result))
     return SelfTest(path, result, judgings[-1].calls_made, _check_graded(judgings[0], test.config))
 
 

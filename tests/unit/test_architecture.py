@@ -77,7 +77,7 @@ ALLOWED: dict[str, set[str]] = {
         "runs",
         "report",
     },
-    "run_identity": {"records", "config", "models", "dataset", "analysis", "assess", "runs", "json_text"},
+    "run_identity": {"records", "config", "models", "dataset", "analysis", "assess", "runs"},
     "factory": {
         "records",
         "errors",

@@ -22,6 +22,8 @@ from judge.cli.main import app
 from judge.cli.options import USAGE_ERRORS, split_paragraphs
 from judge.errors import SYSTEM_ERRORS
 from judge.messages import CHINESE, ENGLISH, NameList, text
+from judge.nightly.record import EXIT_CODES
+from judge.selftest.probes import list_attacks, load_probes
 from tests.support.cases import check_each
 from tests.support.source_code import MODULES, PACKAGE, parse_module
 
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from babel.messages.catalog import Message
 
 #: Messages that the code looks up by a text that it gets as a value.
-BY_VALUE = {"improvement"}
+BY_VALUE = {"improvement", *EXIT_CODES, "relevant", "irrelevant", "ambiguous"}
+BY_VALUE |= {attack.replace("_", " ") for attack in list_attacks(load_probes())}
 #: Records with a message, and the place of the message in their arguments.
 RECORDS = {"MeasureKind": 4, "PublishedAgreement": 3}
 IN_JOIN = {", ", "{others} and {last}"} | {
@@ -79,7 +82,7 @@ def messages_of(path: Path) -> Iterator[str]:
             yield from (activity, one, state)
         if name in RECORDS:
             yield ast.literal_eval(node.args[RECORDS[name]])
-        of_translator = name in {"t", "_t", "text", "Message", *ERRORS}
+        of_translator = name in {"t", "_t", "text", "Message", "print_message", *ERRORS}
         first = node.args[0]
         if (of_translator or name == "plural") and isinstance(first, ast.Constant) and first.value:
             assert isinstance(first.value, str)

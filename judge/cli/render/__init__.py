@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
 from rich.padding import Padding
-from rich.segment import Segment
+from rich.segment import Segment, Segments
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -104,40 +104,28 @@ def format_range(t: Translator, ends: Sequence[float] | None, form: str = ".3f")
     return t("{low} to {high}", low=format(ends[0], form), high=format(ends[1], form))
 
 
-class _TrimmedRenderable:
-    """A renderable whose lines end without spaces."""
-
-    def __init__(self, renderable: ConsoleRenderable) -> None:
-        self._renderable = renderable
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
-        """Yield the segments without the spaces before a line break."""
-        blanks: list[Segment] = []
-        for segment in console.render(self._renderable, options):
-            if segment.control is not None:
-                yield segment
-                continue
-            for line in segment.text.splitlines(keepends=True):
-                text, end = line.rstrip("\n").rstrip(" "), "\n" * line.endswith("\n")
-                if text:
-                    yield from blanks
-                    yield Segment(text, segment.style)
-                if text or end:
-                    blanks = []
-                if end:
-                    yield Segment.line()
-                else:
-                    blanks.append(Segment(line[len(text) :], segment.style))
-        yield from blanks
+def _trim_lines(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """Yield the segments without the spaces before a line break."""
+    blanks: list[Segment] = []
+    for segment in segments:
+        if segment.control is not None:
+            yield segment
+            continue
+        for line in segment.text.splitlines(keepends=True):
+            text, end = line.rstrip("\n").rstrip(" "), "\n" * line.endswith("\n")
+            if text:
+                yield from blanks
+                yield Segment(text, segment.style)
+            if text or end:
+                blanks = []
+            if end:
+                yield Segment.line()
+            else:
+                blanks.append(Segment(line[len(text) :], segment.style))
+    yield from blanks
 
 
-class _TrimHook(RenderHook):
-    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """Return what prints the same without spaces at the ends of lines."""
-        return [_TrimmedRenderable(each) for each in renderables]
-
-
-class Screen(Console):
+class Screen(Console, RenderHook):
     """A console for texts that may come from an untrusted file.
 
     It shows control characters in them as escapes. No line ends in spaces.
@@ -145,7 +133,11 @@ class Screen(Console):
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - those of rich
         super().__init__(**options)
-        self.push_render_hook(_TrimHook())
+        self.push_render_hook(self)
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """Return what prints the same without spaces at the ends of lines."""
+        return [Segments(_trim_lines(self.render(each))) for each in renderables]
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the segments of `renderable`, those of text without control characters.

@@ -267,13 +267,11 @@ def _references(references: Sequence[PublishedAgreement], t: Translator) -> Iter
     yield t("For comparison, what others measured:")
     for row in references:
         value = f"{row.low}" if row.low == row.high else t("{low} to {high}", low=row.low, high=row.high)
-        statistic = statistics[row.statistic]
-        what = t(row.what)
         yield t(
             "  {statistic} {value}: {what} ({source})",
-            statistic=statistic,
+            statistic=statistics[row.statistic],
             value=value,
-            what=what,
+            what=t(row.what),
             source=t(row.source),
         )
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from judge.assess.estimate import QuestionEstimate, RunEstimate
 from judge.cli.render import escape_line, make_table, print_lines, print_table
 from judge.measure.resampling import CountedShare
-from judge.messages import Translator
+from judge.messages import Translator, text
 from judge.pipeline import RunForecast
 from judge.pricing import Cost, add_costs
 from judge.report.display_text import count_calls, format_run_cost
@@ -45,16 +45,13 @@ def _lines(forecast: RunForecast, t: Translator) -> Iterator[str]:
 
 def describe_questions(name: str, questions: QuestionEstimate, t: Translator) -> str:
     """Return what the questions of a dimension would cost."""
-    price = t("price unknown")
-    if questions.usd is not None:
-        price = t("about {amount}", amount=_usd(questions.usd, t))
     return t(
         "{name}: {known}at most {run.calls:,} questions, about {run.prompt_tokens:,} tokens in and"
         " {run.completion_tokens:,} out, {price}",
         known=t("{count:,} answers known, ", count=questions.known) if questions.known else "",
         name=t(name),
         run=questions,
-        price=price,
+        price=_describe_amount(questions.usd, t),
     )
 
 
@@ -62,8 +59,7 @@ def _total(forecast: RunForecast, t: Translator) -> str:
     """Return the sum over the members of a panel, which judge one after the other, and the questions."""
     members = list(forecast.assessors.values())
     estimates: list[RunEstimate | QuestionEstimate] = [*members, *forecast.dimensions.values()]
-    prices = [estimate.usd for estimate in estimates if estimate.usd is not None]
-    has_all_prices = len(prices) == len(estimates)
+    prices = [estimate.usd for estimate in estimates]
     # How long questions take is not known.
     seconds = None if forecast.dimensions else sum(estimate.seconds for estimate in members)
     return t(
@@ -71,7 +67,7 @@ def _total(forecast: RunForecast, t: Translator) -> str:
         calls=sum(estimate.calls for estimate in estimates),
         prompt=sum(estimate.prompt_tokens for estimate in estimates),
         completion=sum(estimate.completion_tokens for estimate in estimates),
-        price=t("about {amount}", amount=_usd(sum(prices), t)) if has_all_prices else t("price unknown"),
+        price=_describe_amount(None if None in prices else sum(filter(None, prices)), t),
         duration="" if seconds is None else t(", about {duration}", duration=_duration(seconds, t)),
     )
 
@@ -108,14 +104,11 @@ def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
     else:
         yield t("about {duration} if a call takes {latency:g} s", duration=duration, latency=estimate.latency)
     if estimate.batches:
-        has_batch_price = estimate.batch_usd is not None
         yield t.plural(
             "with --batch: {price}, one batch, within 24 hours",
             "with --batch: {price}, {count} batches, within 24 hours",
             estimate.batches,
-            price=t("about {amount}", amount=_usd(estimate.batch_usd or 0.0, t))
-            if has_batch_price
-            else t("price unknown"),
+            price=_describe_amount(estimate.batch_usd, t),
         )
 
 
@@ -140,6 +133,10 @@ def _price(estimate: RunEstimate, t: Translator) -> str:
         price=price,
         day=t(" as of {day}", day=price.as_of) if price.as_of else "",
     )
+
+
+def _describe_amount(usd: float | None, t: Translator) -> str:
+    return t("price unknown") if usd is None else t("about {amount}", amount=_usd(usd, t))
 
 
 def _usd(amount: float, t: Translator) -> str:
@@ -192,41 +189,26 @@ def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
 
 def _rows(prompts: Sequence[PromptResult], t: Translator) -> Iterator[tuple[str, Sequence[CountedShare]]]:
     """Yield the label of each row and the share with each prompt; headings have no shares."""
-    names = _name_probes(t)
     yield t("graded too high"), ()
     for attack in prompts[0].attacks:
-        yield f"  {names.get(attack, attack)}", [prompt.attacks[attack] for prompt in prompts]
+        yield f"  {_name_probe(attack, t)}", [prompt.attacks[attack] for prompt in prompts]
     yield t("  all hostile or empty snippets"), [prompt.hostile for prompt in prompts]
-    yield f"  {names['irrelevant']}", [prompt.too_high["irrelevant"] for prompt in prompts]
+    yield f"  {_name_probe('irrelevant', t)}", [prompt.too_high["irrelevant"] for prompt in prompts]
     yield t("graded too low"), ()
     for kind in prompts[0].too_low:
-        yield f"  {names[kind]}", [prompt.too_low[kind] for prompt in prompts]
+        yield f"  {_name_probe(kind, t)}", [prompt.too_low[kind] for prompt in prompts]
     yield t("  all relevant snippets"), [prompt.strict for prompt in prompts]
     yield t("reasons in the query's language"), [prompt.language for prompt in prompts]
     yield t("replies read as they came"), [prompt.obedient for prompt in prompts]
 
 
-def _name_probes(t: Translator) -> Mapping[str, str]:
-    """Return the names of the attacks and kinds of probes."""
-    return {
-        "query_only": t("query only"),
-        "stuffing": t("stuffing"),
-        "instruction": t("instruction"),
-        "fake_verdict": t("fake verdict"),
-        "fake_turn": t("fake turn"),
-        "fence": t("fence"),
-        "role_play": t("role play"),
-        "persuasion": t("persuasion"),
-        "json_echo": t("json echo"),
-        "other_language": t("other language"),
-        "encoded": t("encoded"),
-        "distraction": t("distraction"),
-        "irrelevant": t("irrelevant"),
-        "relevant": t("relevant"),
-        "ambiguous": t("ambiguous"),
-        "lookalike": t("speaks of attacks, is none"),
-        "partial": t("half an answer"),
-    }
+#: The names of kinds of probes that are not the words of the kind.
+_PROBE_NAMES = {"lookalike": text("speaks of attacks, is none"), "partial": text("half an answer")}
+
+
+def _name_probe(kind: str, t: Translator) -> str:
+    """Return the name of an attack or another kind of probe."""
+    return t(_PROBE_NAMES[kind].en if kind in _PROBE_NAMES else kind.replace("_", " "))
 
 
 def _format_share(share: CountedShare) -> str:

@@ -112,10 +112,7 @@ def _head(summary: Summary, measure: str | None, max_pairs: int, t: Translator) 
     # The tests of segments are by the measure that decides.
     if measure == summary.deciding_measure:
         yield from sentences.describe_segment_differences(t, summary)
-    yield sentences.warn_few_queries(t, summary)
-    yield sentences.describe_power(t, summary, measure)
-    if summary.own_list_reversal:
-        yield sentences.explain_reversal(t, summary.own_list_reversal)
+    yield from sentences.describe_limits(t, summary, measure)
     pairs = summary.select_pairs(measure)
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:max_pairs])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from judge.analysis.summary import DimensionMean, DimensionSummary, Summary
+from judge.analysis.summary import DimensionMean, DimensionSummary
 from judge.cli.render import (
     escape_line,
     format_number,
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 
 #: How many notes of a dimension a run prints.
 _NOTES = 3
-
-
-def print_dimensions(summary: Summary, console: Console, t: Translator) -> None:
-    """Print each dimension, the engines best first."""
-    order = summary.sort_engines(summary.measures[0])
-    for name, dimension in summary.dimensions.items():
-        print_dimension(name, dimension, order, console, t)
 
 
 def print_dimension(
@@ -91,15 +84,12 @@ def _format_mean(mean: DimensionMean, t: Translator) -> tuple[str, str, str]:
 
 def print_alignment(summary: AlignmentSummary, run: Path, console: Console, t: Translator) -> None:
     """Print the measures of held-out queries, what they mean, and where the map is."""
-    console.print(
-        escape_line(
-            t(
-                "{summary.queries:,} queries with relevant and other snippets; {summary.snippets:,} snippets,"
-                " {summary.triplets:,} triplets; {summary.embeddings} has {summary.dimensions:,} dimensions",
-                summary=summary,
-            )
-        )
+    counts = t(
+        "{summary.queries:,} queries with relevant and other snippets; {summary.snippets:,} snippets,"
+        " {summary.triplets:,} triplets; {summary.embeddings} has {summary.dimensions:,} dimensions",
+        summary=summary,
     )
+    console.print(escape_line(counts))
     table = make_table(t("held-out queries"), t("before"), t("after"), t("difference"), t("95 % interval"))
     for name, measure in summary.measures.items():
         numbers = (format_number(measure.before), format_number(measure.after))
@@ -118,5 +108,4 @@ def print_alignment(summary: AlignmentSummary, run: Path, console: Console, t: T
             measure=mean,
         ),
     }
-    console.print(escape_line(sentence[measure.outcome]))
-    console.print(escape_line(t("map: {file}", file=run / "alignment.npy")))
+    print_lines([sentence[measure.outcome], t("map: {file}", file=run / "alignment.npy")], console)

@@ -18,7 +18,7 @@ from judge.cli.render import (
     print_lines,
     print_table,
 )
-from judge.cli.render.dimension_tables import print_dimensions
+from judge.cli.render.dimension_tables import print_dimension
 from judge.measure.measures import list_measures
 from judge.messages import Translator
 from judge.pricing import RunCost
@@ -62,7 +62,9 @@ def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool
     print_lines(_before(result, t), console)
     _print_engines(summary, console, t)
     print_lines(assessor_sentences.describe_controls(t, summary), console)
-    print_dimensions(summary, console, t)
+    order = summary.sort_engines(summary.measures[0])
+    for name, dimension in summary.dimensions.items():
+        print_dimension(name, dimension, order, console, t)
     print_lines((*_answer(summary, t), *_after(summary, t)), console)
     folder = result.folder
     if not saved:
@@ -83,12 +85,11 @@ def has_grades(result: RunResult) -> bool:
 
 def describe_no_grades(summary: Summary, t: Translator) -> Text:
     """Return the line that replaces the tables of a run without a grade."""
-    return escape_line(
-        t(
-            "no pair is judged (0 of {count:,}), so no engine has a value; run the same command again",
-            count=summary.judgments,
-        )
+    line = t(
+        "no pair is judged (0 of {count:,}), so no engine has a value; run the same command again",
+        count=summary.judgments,
     )
+    return escape_line(line)
 
 
 def _before(result: RunResult, t: Translator) -> Iterator[str]:
@@ -173,10 +174,7 @@ def _answer(summary: Summary, t: Translator) -> Iterator[str]:
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:_PAIRS])
     if len(pairs) > _PAIRS:
         yield t("  … and {count:,} more pairs: judge compare RUN", count=len(pairs) - _PAIRS)
-    yield sentences.warn_few_queries(t, summary)
-    yield sentences.describe_power(t, summary)
-    if summary.own_list_reversal:
-        yield sentences.explain_reversal(t, summary.own_list_reversal)
+    yield from sentences.describe_limits(t, summary)
     yield from assessor_sentences.describe_assessors(t, summary)
     if summary.stability:
         measure = summary.main_measure

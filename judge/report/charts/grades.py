@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal, TypeAlias
@@ -68,12 +68,6 @@ class GradeCounts:
         """Return the share of each slot among all queries; the rest returned nothing at this rank."""
         return [self.counts[engine, rank, slot] / (self.queries * self.repeats) for slot in slots]
 
-    def relevant(self, engine: str, relevant_from: int, top: int) -> float | None:
-        """Return the share of relevant results among the graded results; None when none is graded."""
-        ranks = range(1, self.longest + 1)
-        graded = [sum(self.counts[engine, rank, grade] for rank in ranks) for grade in range(top + 1)]
-        return sum(graded[relevant_from:]) / sum(graded) if any(graded) else None
-
 
 @dataclass(frozen=True, slots=True)
 class _GradedRanks:
@@ -105,7 +99,10 @@ class _GradedRanks:
         return f"segment grade-{round(3 * slot / self.top)}", None
 
     def compute_relevant(self, engine: str) -> float | None:
-        return self.counts.relevant(engine, self.relevant_from, self.top)
+        """Return the share of relevant results among the graded results; None when none is graded."""
+        counts, ranks = self.counts.counts, range(1, self.counts.longest + 1)
+        graded = [sum(counts[engine, rank, grade] for rank in ranks) for grade in range(self.top + 1)]
+        return sum(graded[self.relevant_from :]) / sum(graded) if any(graded) else None
 
 
 def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
@@ -130,14 +127,14 @@ def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
     return svg.make_chart(
         "grades",
         text("Grades by rank"),
-        _describe_grades(graded),
+        join_sentences(_describe_grades(graded)),
         _draw_grades_picture(graded),
         (svg.ENGINE, text("rank"), *map(graded.name_slot, graded.slots), text("no result")),
         tuple(rows),
     )
 
 
-def _describe_grades(graded: _GradedRanks) -> Text:
+def _describe_grades(graded: _GradedRanks) -> Iterator[Text]:
     shares = [
         (share, display_text.isolate(engine))
         for engine in graded.engines
@@ -155,20 +152,16 @@ def _describe_grades(graded: _GradedRanks) -> Text:
             least=least,
             last=last,
         )
-    parts = [
-        text(
-            "The grades of what each engine shows at each rank, as shares of all queries{relevant}.",
-            relevant=relevant,
-        ),
-        text(
-            "Grades below the heavy line are relevant. A gap at the top means that the list has no result"
-            " there."
-        ),
-    ]
+    yield text(
+        "The grades of what each engine shows at each rank, as shares of all queries{relevant}.",
+        relevant=relevant,
+    )
+    yield text(
+        "Grades below the heavy line are relevant. A gap at the top means that the list has no result there."
+    )
     if graded.counts.longest > MAX_RANKS:
         ranks = graded.counts.longest
-        parts.append(text("The first {shown} of {ranks} ranks are shown.", shown=MAX_RANKS, ranks=ranks))
-    return join_sentences(parts)
+        yield text("The first {shown} of {ranks} ranks are shown.", shown=MAX_RANKS, ranks=ranks)
 
 
 def _draw_grades_picture(graded: _GradedRanks) -> Picture:
@@ -235,40 +228,35 @@ def draw_confusion_matrix(agreement: LabelAgreement) -> Chart | None:
     return svg.make_chart(
         "agreement",
         text("People and the assessor"),
-        _describe_agreement(agreement),
+        join_sentences(_describe_agreement(agreement)),
         _draw_matrix_picture(agreement, [svg.name_grade(*named) for named in enumerate(people)]),
         (text("people ↓  assessor →"), *(svg.name_grade(*named) for named in enumerate(assessor))),
         tuple((str(grade), *(f"{count:,}" for count in row)) for grade, row in enumerate(counts)),
     )
 
 
-def _describe_agreement(agreement: LabelAgreement) -> Text:
-    parts = [
-        text(
-            "How people and the assessor graded the same {pairs:,} pairs, as counts and as "
-            "shares of each grade of people.",
-            pairs=agreement.pairs,
-        )
-    ]
+def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
+    yield text(
+        "How people and the assessor graded the same {pairs:,} pairs, as counts and as shares of each grade"
+        " of people.",
+        pairs=agreement.pairs,
+    )
     same, verdict = agreement.same_grade.value, agreement.same_verdict.value
     kappa, bias = agreement.kappa_relevant.value, agreement.bias.value
     if same is not None:
-        parts.append(text("{same:.0%} have the same grade.", same=same))
+        yield text("{same:.0%} have the same grade.", same=same)
     if verdict is not None and kappa is None:
-        parts.append(text("{share:.0%} have the same verdict, relevant or not.", share=verdict))
+        yield text("{share:.0%} have the same verdict, relevant or not.", share=verdict)
     elif verdict is not None:
-        parts.append(
-            text(
-                "{share:.0%} have the same verdict, relevant or not (kappa {kappa:.2f}).",
-                share=verdict,
-                kappa=kappa,
-            )
+        yield text(
+            "{share:.0%} have the same verdict, relevant or not (kappa {kappa:.2f}).",
+            share=verdict,
+            kappa=kappa,
         )
     if bias and bias > 0:
-        parts.append(text("On average the assessor grades {bias:.2f} higher than people.", bias=bias))
+        yield text("On average the assessor grades {bias:.2f} higher than people.", bias=bias)
     elif bias:
-        parts.append(text("On average the assessor grades {bias:.2f} lower than people.", bias=-bias))
-    return join_sentences(parts)
+        yield text("On average the assessor grades {bias:.2f} lower than people.", bias=-bias)
 
 
 def _draw_matrix_picture(agreement: LabelAgreement, people: Sequence[Text]) -> Picture:

@@ -204,31 +204,28 @@ def draw_repeats(summary: Summary) -> Chart | None:
     return svg.make_chart(
         "repeats",
         text("Stability over repeats"),
-        _describe_repeats(stability, repeated, svg.name_mean(measure)),
+        join_sentences(_describe_repeats(stability, repeated, svg.name_mean(measure))),
         _draw_repeats_picture(repeated, order, svg.name_mean(measure)),
         (svg.ENGINE, *repeats, text("range")),
         rows,
     )
 
 
-def _describe_repeats(stability: RepeatStability, repeated: MeasureStability, measure: str) -> Text:
+def _describe_repeats(stability: RepeatStability, repeated: MeasureStability, measure: str) -> Iterator[Text]:
     largest, flips, tau = repeated.largest_difference, stability.flip_rate.value, repeated.smallest_tau
     moved = Text("", "") if largest is None else text(": it moves by up to {largest:.4f}", largest=largest)
-    parts = [
-        text(
-            "Mean {measure} of each engine in each of {repeats} repeats, the first on top{moved}.",
-            measure=measure,
-            repeats=stability.repeats,
-            moved=moved,
-        )
-    ]
+    yield text(
+        "Mean {measure} of each engine in each of {repeats} repeats, the first on top{moved}.",
+        measure=measure,
+        repeats=stability.repeats,
+        moved=moved,
+    )
     if flips is not None:
-        parts.append(text("Judged again, {flips:.1%} of the verdicts (relevant or not) change.", flips=flips))
+        yield text("Judged again, {flips:.1%} of the verdicts (relevant or not) change.", flips=flips)
     if tau is not None and tau >= 1 - 1e-9:
-        parts.append(text("The engines' order is the same in every repeat."))
+        yield text("The engines' order is the same in every repeat.")
     elif tau is not None:
-        parts.append(text("The engines' order changes between repeats."))
-    return join_sentences(parts)
+        yield text("The engines' order changes between repeats.")
 
 
 def _draw_repeats_picture(repeated: MeasureStability, order: Sequence[str], measure: str) -> Picture:

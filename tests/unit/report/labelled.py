@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judge.analysis.label_agreement import HumanLabels, compare_with_labels
+from judge.analysis.label_agreement import LabelSet, compare_with_labels
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.dataset.pool import build_pool
 from judge.measure.measures import parse_measures
@@ -41,14 +41,14 @@ def make_run(
     return LoadedRun(data, pooled, tuple(judgments), spec)
 
 
-def people(run: LoadedRun, by_text: GradesByText, scale: Scale = GRADED, unmatched: int = 0) -> HumanLabels:
+def people(run: LoadedRun, by_text: GradesByText, scale: Scale = GRADED, unmatched: int = 0) -> LabelSet:
     """People's grades of a run's pairs."""
     ids = {(pair.query.id, pair.snippet.text): (pair.query.id, pair.snippet.id) for pair in run.pool.pairs}
     grades = {ids[key]: grade for key, grade in by_text.items() if grade is not None}
-    return HumanLabels(grades, scale, unmatched, "labels.csv")
+    return LabelSet(grades, scale, "labels.csv", unmatched)
 
 
-def agreement_of(run: LoadedRun, labels: HumanLabels, *, bare: bool = False) -> dict[str, Any]:
+def agreement_of(run: LoadedRun, labels: LabelSet, *, bare: bool = False) -> dict[str, Any]:
     """Return what agreement.json holds of a run and labels."""
     return to_json(compare_with_labels(run, labels, bare=bare))
 

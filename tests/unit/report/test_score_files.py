@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from judge.analysis.label_agreement import GradeSource, grades_by_pair, run_from_labels
+from judge.analysis.label_agreement import LabelSet, run_from_labels
 from judge.api import agree_label_files
-from judge.dataset.labels import Label
 from judge.dataset.trec import read_trec_rankings
 from judge.errors import InputError
 from judge.measure.measures import parse_measures
@@ -183,15 +182,16 @@ def test_people_s_scale_can_be_said(tmp_path: Path) -> None:
 
 
 def test_files_about_different_queries_are_refused() -> None:
-    side = GradeSource("gpt", {("q", "a"): 1}, GRADED)
-    other = GradeSource("human", {("r", "a"): 1}, GRADED)
+    side = LabelSet({("q", "a"): 1}, GRADED, "gpt")
+    other = LabelSet({("r", "a"): 1}, GRADED, "human")
     with pytest.raises(InputError, match="gpt and human have no query in common"):
         run_from_labels(side, other, (), 10, parse_measures("P@1"))
 
 
-def test_grades_go_by_query_and_item() -> None:
-    labels = [Label("q", "a", 2, "f:1"), Label("q", "b", 0, "f:2"), Label("r", "a", 1, "f:3")]
-    assert grades_by_pair(labels) == {("q", "a"): 2, ("q", "b"): 0, ("r", "a"): 1}
+def test_grades_go_by_query_and_item(tmp_path: Path) -> None:
+    both = {"q": {"a": 2, "b": 0}, "r": {"a": 1}}
+    result = two(tmp_path, both, both, run_file(tmp_path, "e", "q a 1 9"))
+    assert [row[:3] for row in result["confusion"]][:3] == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
 @pytest.mark.parametrize("seed", range(3))
