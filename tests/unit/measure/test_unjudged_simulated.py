@@ -51,9 +51,7 @@ class Named:
     wrong: int
 
 
-def named(
-    datasets: int, noises: tuple[float, ...], missing: Missing, queries: int = QUERIES
-) -> Named:
+def named(datasets: int, noises: tuple[float, ...], missing: Missing, queries: int = QUERIES) -> Named:
     """Count the data sets in which engines are named better by nDCG@10."""
     some = first = wrong = 0
     for seed in range(datasets):
@@ -81,9 +79,7 @@ def test_good_pairs_that_are_unjudged_name_no_other_engine(datasets: int, most: 
         pytest.param(25, QUERIES, 5, id="25", marks=pytest.mark.slow),
     ],
 )
-def test_a_few_unjudged_pairs_leave_a_difference_to_be_found(
-    datasets: int, queries: int, fewer: int
-) -> None:
+def test_a_few_unjudged_pairs_leave_a_difference_to_be_found(datasets: int, queries: int, fewer: int) -> None:
     """A is .05 better: complete and with 1 % unjudged it is named about as often."""
     complete, some = (named(datasets, BETTER, at_random(share), queries) for share in (0.0, 0.01))
     assert complete.wrong == some.wrong == 0
