@@ -75,7 +75,7 @@ def test_good_pairs_that_are_unjudged_name_no_other_engine(datasets: int, most: 
 @pytest.mark.parametrize(
     ("datasets", "queries", "fewer"),
     [
-        pytest.param(10, 90, 2, id="10"),
+        pytest.param(10, 120, 2, id="10"),
         pytest.param(25, QUERIES, 5, id="25", marks=pytest.mark.slow),
     ],
 )
