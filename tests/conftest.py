@@ -11,15 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import settings
-
-from tests.support.cases import count_examples
-
 # Byte code, which holds the rewritten assertions, more than halves the time of collecting and of each process
-# that a test starts.
+# that a test starts. Hypothesis, a plugin of pytest, is rewritten too.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+from tests.support.cases import count_examples  # noqa: E402
+
 # As the command does: looking for garbage often costs a twentieth of the time.
 gc.set_threshold(100_000)
 # Workers share the cores: a second thread of numpy's linear algebra waits for its turn, and burns CPU time.

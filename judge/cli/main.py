@@ -150,7 +150,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 @cache
-def _build_commands() -> TyperGroup:
+def build_commands() -> TyperGroup:
     """Return the commands; once in a process, because it takes 50 ms."""
     return typer.main.get_group(app)
 
@@ -159,7 +159,7 @@ def _code(arguments: Sequence[str]) -> int:
     """Return the exit code of the command, after all of its output is written."""
     code: int | str | None = 0
     try:
-        code = _build_commands()(apply_language_option(arguments), prog_name="judge", standalone_mode=False)
+        code = build_commands()(apply_language_option(arguments), prog_name="judge", standalone_mode=False)
     except UsageError as error:
         print_usage_error(error)
         code = error.exit_code

@@ -21,6 +21,7 @@ from judge.config.environment import environment
 from judge.config.loader import ConfigSource, is_day, read_section
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
+from judge.dataset.stored_dataset import PooledDataset
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.filesystem import locked, read_text
@@ -173,11 +174,9 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
                 owner_file.unlink(missing_ok=True)
 
 
-def find_identity(config: Config) -> Mapping[str, Any]:
-    """Return the identity of a run: its options and its dataset; a bad dataset is found before any call."""
-    return run_identity.make_identity(
-        config, factory.load_pooled_dataset(config), factory.build_assessors(config)
-    )
+def find_identity(config: Config, pooled: PooledDataset) -> Mapping[str, Any]:
+    """Return the identity of a run of `pooled`: its options and its dataset."""
+    return run_identity.make_identity(config, pooled, factory.build_assessors(config))
 
 
 def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:

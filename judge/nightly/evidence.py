@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from judge import factory
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import Summary
 from judge.config.loader import EditedMessage, name_keys
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
+from judge.dataset.stored_dataset import PooledDataset
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import compute_no_snippet_shares
 from judge.messages import Message
@@ -45,9 +45,8 @@ class NightRun:
     quarantined_store: Path | None
 
 
-def check_texts(context: NightContext) -> list[str]:
+def check_texts(context: NightContext, pooled: PooledDataset) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
-    pooled = factory.load_pooled_dataset(context.config)
     results = tabulate_results(pooled.dataset.rankings, pooled.pool.documents, context.config.depth)
     shares = compute_no_snippet_shares(results)
     return list(

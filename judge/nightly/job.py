@@ -180,13 +180,12 @@ def run_night(
     Raises InputError before anything is paid, and what `pipeline.run` raises.
     """
     config, rules = context.config, context.rules
-    identity = find_identity(config)
+    identity, missing = _check_dataset(context)
     count_calls(context.folder, *_priced_configs(context))
     baseline = context.baseline
     if baseline and (name := baseline.pointer.quarantined_store):
         stores.promote_store(context.nights / name, stores.shared_store(context))
     setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
-    missing = check_texts(context)
     check = None if missing else _judge_canaries(context, canary_progress)
     drifted = bool(setting_changes or (check and check.reasons))
     missing += explain_unavailable(config, check, rules)
@@ -212,6 +211,15 @@ def run_night(
     record = replace(record, banner=make_banner(record))
     write_record(context.folder, record)
     return record
+
+
+def _check_dataset(context: NightContext) -> tuple[Mapping[str, Any], list[str]]:
+    """Return the identity of the night's run, and a sentence for each engine with too few texts.
+
+    Raises InputError for a dataset that is invalid, before anything is paid.
+    """
+    pooled = factory.load_pooled_dataset(context.config)
+    return find_identity(context.config, pooled), check_texts(context, pooled)
 
 
 def _priced_configs(context: NightContext) -> tuple[Config, Config]:
@@ -250,7 +258,8 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
     folder.check_no_link()
     start_counting(context.folder, folder.path / _CANARY_STORE)
     config = _canary_config(context.config, folder.path, repeats)
-    update_identity(folder, find_identity(config))
+    if folder.read_if_there("config.json") is not None:
+        update_identity(folder, find_identity(config, factory.load_pooled_dataset(config)))
     return _check_canaries(context, pipeline.run(config, progress=progress))
 
 

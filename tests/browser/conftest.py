@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Return the browser of a module; its event loop would be in the way of tests of other folders."""
+    """Return the browser of this folder; its event loop would be in the way of tests of other folders."""
     with chromium() as started:
         yield started
 

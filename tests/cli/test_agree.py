@@ -815,7 +815,7 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
                 ]
                 for engine, share in shares.items()
             }
-            for query in range(80)
+            for query in range(50)
         }
     )
     with LoopbackServer(reply_with_grade) as server:
@@ -827,7 +827,7 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
         run_agree(
             tmp_path / "run",
             "--plan-pairs",
-            120 + 60 * seed,
+            100 + 40 * seed,
             "--seed",
             seed,
             "--measure",
@@ -838,7 +838,7 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
         result = judge.decide_order(
             tmp_path / "run", write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"])), [plan]
         )
-        assert result.labels == 120 + 60 * seed
+        assert result.labels == 100 + 40 * seed
         assert {row.a for row in result.comparisons} == {"best"}
         p = [row.p for row in result.comparisons]
         # The best is chosen by the same queries: the three pairs that are not compared count, too.
@@ -859,11 +859,11 @@ def run_on_lists(
     *words: object,
     reply: Callable[[ChatRequest], Reply] = reply_with_grade,
 ) -> Path:
-    """Make a run over 60 queries; `engines` return the text at a query and a rank."""
+    """Make a run over 40 queries; `engines` return the text at a query and a rank."""
     rows = list_rows(
         {
             f"q{query}": {name: [text(query, rank) for rank in (1, 2, 3)] for name, text in engines.items()}
-            for query in range(60)
+            for query in range(40)
         }
     )
     with LoopbackServer(reply) as server:

@@ -161,7 +161,7 @@ UNBEARABLE = ("../../x", "a/b", "a\\b", "nul\x00", "x" * 300, "", ".", "..", "a\
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit for open files")
 def test_more_engines_than_files_that_can_be_open(tmp_path: Path) -> None:
-    engines, queries = [f"e{number}" for number in range(60)], 4
+    engines, queries = [f"e{number}" for number in range(25)], 4
     rows = [
         {
             "query": f"q {query}",
@@ -177,7 +177,7 @@ def test_more_engines_than_files_that_can_be_open(tmp_path: Path) -> None:
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (len(list(Path("/dev/fd").iterdir())) + 40, before[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(list(Path("/dev/fd").iterdir())) + 20, before[1]))
     try:
         judge.run(rows, "lexical", out=str(tmp_path / "run"))
     finally:

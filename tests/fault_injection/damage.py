@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from judge import api, pipeline
 from judge.annotate import label_log, session
 from judge.annotate.session import AnnotationSession
-from judge.cli.main import app
+from judge.cli.main import build_commands
 from judge.config.run import Config
 from judge.errors import InputError, Interrupted, JudgeError
 from judge.runs import load
@@ -182,7 +182,7 @@ def run_command(words: Sequence[str]) -> Result:
     """Run a command in this process and return its exit code and what it writes to stderr."""
     errors = io.StringIO()
     with redirect_stdout(io.StringIO()), redirect_stderr(errors):
-        code = _run_for_exit_code(lambda: app(list(words), standalone_mode=False))
+        code = _run_for_exit_code(lambda: build_commands()(list(words), standalone_mode=False))
     return Result(code, errors.getvalue())
 
 

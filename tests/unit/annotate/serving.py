@@ -19,7 +19,7 @@ from typing import Any
 
 from judge.annotate.label_log import open_labels
 from judge.annotate.serve import ServerAddress, make_server
-from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs
+from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs, read_plan
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
 from tests.support.command_line import command
@@ -130,11 +130,14 @@ def serving(
 
 
 @contextmanager
-def serving_in_thread(run: Path, who: str, token: str | None = None) -> Iterator[LabelServer]:
+def serving_in_thread(
+    run: Path, who: str, token: str | None = None, plan: Path | None = None
+) -> Iterator[LabelServer]:
     """As `serving`, from a thread of this process, where it is up at once."""
     loaded = load_run(RunFolder(run))
     with open_labels(run, who) as labels, socket.create_server(("127.0.0.1", 0)) as listener:
-        tasks = order_pairs(loaded.pool, draw_pairs_to_label(loaded.pool), who)
+        keys = draw_pairs_to_label(loaded.pool) if plan is None else read_plan(plan, loaded.pool)
+        tasks = order_pairs(loaded.pool, keys, who)
         address = ServerAddress("127.0.0.1", listener.getsockname()[1])
         address = replace(address, token=address.token if token is None else token)
         server = make_server(AnnotationSession(run, loaded, tasks, labels), address)

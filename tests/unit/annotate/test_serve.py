@@ -79,11 +79,13 @@ def test_what_people_say_reaches_agree_whole(run: Path) -> None:
 def test_two_people_on_one_plan_are_compared_with_each_other(run: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.csv"
     assert command("agree", run, "--plan", 3, "--out", plan).returncode == 0
-    for who, shift in (("one", 0), ("two", 1)):
-        with serving(run, "--who", who, "--plan", plan) as server:
-            assert "labels 12 pairs of 3 queries" in server.greeting
-            label_all(server, lambda pair, shift=shift: min(says(pair) + shift, 3))  # type: ignore[misc]
-            server.interrupt(signal.SIGTERM)
+    with serving(run, "--who", "one", "--plan", plan) as server:
+        assert "labels 12 pairs of 3 queries" in server.greeting
+        label_all(server, says)
+        server.interrupt(signal.SIGTERM)
+    with serving_in_thread(run, "two", plan=plan) as other:
+        assert label_all(other, lambda pair: min(says(pair) + 1, 3))["labelled"] == 12
+        other.ask("/export", {})
     files = [run / "labels" / f"{who}.csv" for who in ("one", "two")]
     done = command("agree", files[0], "--qrels", files[1], "--labels-scale", "graded", "--json")
     assert done.returncode == 0, done.stderr
@@ -106,9 +108,9 @@ def test_labels_of_drawn_pairs_are_given_to_agree_with_their_plan(run: Path, tmp
         server.interrupt()
     refused = command(*result["command"].split()[1:], "--json")
     assert (refused.returncode, "8 of 10 drawn pairs have a label" in refused.stderr) == (2, True)
-    with serving(run, "--who", "sure", "--plan", plan) as server:
-        label_all(server, says)
-        server.interrupt()
+    with serving_in_thread(run, "sure", plan=plan) as other:
+        assert label_all(other, says)["labelled"] == 10
+        other.ask("/export", {})
     done = command(*result["command"].replace("drawn.csv", "sure.csv").split()[1:], "--json")
     assert done.returncode == 0, done.stderr
     output = json.loads(done.stdout)

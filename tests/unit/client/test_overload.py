@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 import pytest
@@ -129,7 +130,7 @@ def test_every_form_of_retry_after_is_obeyed(retry_after_format: RetryAfterForma
 
 
 def test_a_server_without_limits_gets_the_configured_concurrency() -> None:
-    result = simulate_and_check(LimitedServer(Capacity(), return_half_a_second), 1000)
+    result = simulate_fault_free(1000)
     assert result.rate >= 0.9 * 64 / 0.5
     assert result.requests_per_pair == 1
 
@@ -161,19 +162,23 @@ def test_server_errors_do_not_lower_the_rate() -> None:
     assert result.requests_per_pair == pytest.approx(1.05, abs=0.02)
 
 
+@cache
+def simulate_fault_free(pairs: int) -> SimulationResult:
+    """Run `pairs` at a server without limits and faults."""
+    return simulate_and_check(LimitedServer(Capacity(), return_half_a_second), pairs)
+
+
 def test_random_refusals_slow_a_run_by_a_third_at_most() -> None:
-    fault_free = simulate_and_check(LimitedServer(Capacity(), return_half_a_second), 1500)
     result = simulate_and_check(LimitedServer(Capacity(), return_half_a_second, refusal_share=0.05), 1500)
-    assert result.seconds <= 1.35 * fault_free.seconds
+    assert result.seconds <= 1.35 * simulate_fault_free(1500).seconds
 
 
 @check_each("seed", range(5))
 def test_a_tenth_of_random_refusals_is_not_taken_for_a_limit(seed: int) -> None:
-    fault_free = simulate_and_check(LimitedServer(Capacity(), return_half_a_second), 2000)
     result = simulate_and_check(
-        LimitedServer(Capacity(), return_half_a_second, refusal_share=0.1, rng=Random(seed)), 2000
+        LimitedServer(Capacity(), return_half_a_second, refusal_share=0.1, rng=Random(seed)), 1000
     )
-    assert result.seconds <= 2.5 * fault_free.seconds
+    assert result.seconds <= 2.5 * simulate_fault_free(1000).seconds
 
 
 class SlowCapacity(Capacity):

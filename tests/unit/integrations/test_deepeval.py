@@ -261,11 +261,11 @@ def test_the_order_is_good():
             encoding="utf-8",
         )
         environ = {name: value for name, value in os.environ.items() if not name.startswith("DEEPEVAL")}
-        plugins = ("-p", "no:deepeval", "-p", "no:langsmith_plugin", "-p", "no:cacheprovider")
+        quiet = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", *plugins, "test_mine.py"], cwd=tmp_path,
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"], cwd=tmp_path,
             capture_output=True, text=True, timeout=120, check=False,
-            env={**environ, "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+            env={**environ, **quiet, "HOME": str(tmp_path)},
         )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     left = {path.name for path in tmp_path.iterdir()}

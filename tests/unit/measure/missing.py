@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -65,8 +66,9 @@ def pairs_of(ranking: Ranking) -> Iterator[Pair]:
     return ((ranking.query_id, each.id) for each in ranking.snippets)
 
 
+@lru_cache(maxsize=16)
 def simulated(
-    queries: int, noises: Sequence[float], seed: int, *, scale: Scale = GRADED, variation: float = 0.0
+    queries: int, noises: tuple[float, ...], seed: int, *, scale: Scale = GRADED, variation: float = 0.0
 ) -> Judged:
     """Return engines that rank 40 documents per query by relevance plus noise, one engine for each noise.
 

@@ -51,11 +51,11 @@ class Named:
     wrong: int
 
 
-def named(datasets: int, noises: tuple[float, ...], missing: Missing) -> Named:
+def named(datasets: int, noises: tuple[float, ...], missing: Missing, queries: int = QUERIES) -> Named:
     """Count the data sets in which engines are named better by nDCG@10."""
     some = first = wrong = 0
     for seed in range(datasets):
-        data = simulated(QUERIES, noises, seed, variation=0.4)
+        data = simulated(queries, noises, seed, variation=0.4)
         scores = data.scores("nDCG@10", missing(data, np.random.default_rng(seed)))
         better = {(pair.a, pair.b) for pair in compare_engines(scores) if pair.outcome == "better"}
         some += bool(better)
@@ -73,12 +73,15 @@ def test_good_pairs_that_are_unjudged_name_no_other_engine(datasets: int, most: 
 
 
 @pytest.mark.parametrize(
-    ("datasets", "fewer"),
-    [pytest.param(10, 2, id="10"), pytest.param(25, 5, id="25", marks=pytest.mark.slow)],
+    ("datasets", "queries", "fewer"),
+    [
+        pytest.param(10, 120, 2, id="10"),
+        pytest.param(25, QUERIES, 5, id="25", marks=pytest.mark.slow),
+    ],
 )
-def test_a_few_unjudged_pairs_leave_a_difference_to_be_found(datasets: int, fewer: int) -> None:
+def test_a_few_unjudged_pairs_leave_a_difference_to_be_found(datasets: int, queries: int, fewer: int) -> None:
     """A is .05 better: complete and with 1 % unjudged it is named about as often."""
-    complete, some = (named(datasets, BETTER, at_random(share)) for share in (0.0, 0.01))
+    complete, some = (named(datasets, BETTER, at_random(share), queries) for share in (0.0, 0.01))
     assert complete.wrong == some.wrong == 0
     assert some.first >= complete.first - fewer > 0
 

@@ -21,8 +21,8 @@ from tests.unit.models.adapter_calls import ask, open_at
 
 @cache
 def bomb() -> bytes:
-    """Return 100 MB of zeros, packed to 100 kB."""
-    return gzip.compress(bytes(100 * 2**20), 9)
+    """Return 100 MB of zeros, packed to half of a MB."""
+    return gzip.compress(bytes(100 * 2**20), 1)
 
 
 class Packed(ThreadedServer):

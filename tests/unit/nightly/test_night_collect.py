@@ -16,7 +16,7 @@ from tests.support.command_line import command
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import write_queries
 
-QUERIES = 20
+QUERIES = 10
 #: How the described engine calls what a result has.
 FIELDS = 'title = "name", url = "href", snippet = "text"'
 
@@ -163,9 +163,9 @@ def test_an_engine_that_failed_on_a_few_queries_is_told_of_with_the_reason(two: 
     record = two.night("2026-05-02")
     assert record["status"] == "fine"
     (text,) = [each for each in record["remarks"] if "no answer" in each]  # type: ignore[attr-defined]
-    assert text.startswith("searxng: no answer to 1 of 20 queries, most often ")
+    assert text.startswith("searxng: no answer to 1 of 10 queries, most often ")
     assert "HTTP 500" in text
-    assert "no answer to 1 of 20" in (two.nights / "2026-05-02" / "summary.md").read_text()
+    assert "no answer to 1 of 10" in (two.nights / "2026-05-02" / "summary.md").read_text()
 
 
 def test_an_engine_that_finds_nothing_at_all_is_told_of_and_no_baseline(two: Nights) -> None:
@@ -173,7 +173,7 @@ def test_an_engine_that_finds_nothing_at_all_is_told_of_and_no_baseline(two: Nig
     record = two.night("2026-05-01")
     assert (record["status"], record["exit"]) == ("no baseline", 0)
     assert any(
-        each.startswith("tavily: returned no result for any of 20 queries")
+        each.startswith("tavily: returned no result for any of 10 queries")
         for each in record["remarks"]  # type: ignore[attr-defined]
     )
     with pytest.raises(InputError, match="cannot be the baseline: tavily returned no result for any query"):
@@ -195,7 +195,7 @@ def test_a_fine_night_tells_of_its_power_everywhere(two: Nights) -> None:
     told = job.run_nightly(two.toml, "2026-05-02")
     summary = (two.nights / "2026-05-02" / "summary.md").read_text()
     for text in ("\n".join(told.lines), summary.replace("\\", "")):
-        assert "would not have been detected with these 20 queries" in text
+        assert "would not have been detected with these 10 queries" in text
         assert "sDCG@10 " in text
     # The same answers as at the baseline: no difference, so the least drop that the gate looks at.
     assert {row.detectable for row in told.record.outcomes} == {0.02}
