@@ -332,8 +332,8 @@ def _describe_cost(cost: CallCost, t: Translator) -> str:
     calls = t.plural("{count:,} call", "{count:,} calls", number)
     if cost.lost:
         calls = t(
-            "{least:,} to {calls} ({cost.lost:,} of them were in flight when a process was killed and may not"
-            " have been sent)",
+            "{least:,} to {calls} ({cost.lost:,} of them were in flight when a process ended early and may"
+            " not have been sent)",
             least=number - cost.lost,
             calls=calls,
             cost=cost,
