@@ -94,9 +94,9 @@ def run(
 
 def score(
     run: str | Path,
-    measures: Iterable[str] | None = None,
+    measures: str | Iterable[str] | None = None,
     *,
-    dimensions: Iterable[str] = (),
+    dimensions: str | Iterable[str] = (),
     costs: Mapping[str, float] | Iterable[str] | None = None,
     weights: Mapping[str, float] | Iterable[str] | None = None,
     embeddings: str | None = None,
@@ -106,15 +106,17 @@ def score(
 ) -> RunResult:
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
-    `dimensions` such as "diversity" are measured beside relevance, without a call. Those that have an option
-    are named by it: `costs` {engine: USD per 1,000 queries}, `weights` {part: weight}, `embeddings` such as
-    "lsa", of which only those of a server need calls, and a file of `feedback`. Embeddings are cached beside
-    `store`, None for the verdict store of the run. With `save` the run's files change, and the first measure
-    decides from then on. Raises InputError when `run` is no finished run, its files do not fit together, or
-    an option or a dimension is unknown.
+    A text can name several measures, with spaces between them. `dimensions` such as "diversity" are
+    measured beside relevance, without a call. Those that have an option are named by it: `costs` {engine:
+    USD per 1,000 queries}, `weights` {part: weight}, `embeddings` such as "lsa", of which only those of a
+    server need calls, and a file of `feedback`. Embeddings are cached beside `store`, None for the verdict
+    store of the run. With `save` the run's files change, and the first measure decides from then on. Raises
+    InputError when `run` is no finished run, its files do not fit together, or an option or a dimension is
+    unknown.
     """
-    chosen = list(measures) if measures is not None else None
+    chosen = [measures] if isinstance(measures, str) else None if measures is None else list(measures)
     by_option = {"costs": costs, "weights": weights, "diversity_embeddings": embeddings, "feedback": feedback}
+    dimensions = [dimensions] if isinstance(dimensions, str) else dimensions
     names = {*dimensions, *(name for name, value in by_option.items() if value is not None)}
     options = None
     if names:
@@ -138,6 +140,8 @@ def compare(*runs: str | Path) -> Summary:
     their paths in `runs`, and in `remarks` what was done to make them comparable. Raises InputError when a
     folder is no finished run, or the runs cannot be compared.
     """
+    if not runs:
+        raise InputError("no run was named; name the folder of one or more runs")
     paths = [Path(run) for run in runs]
     if len(paths) == 1:
         return _current_summary(RunFolder(paths[0]))
@@ -328,6 +332,8 @@ def decide_order(
     """
     folder = RunFolder(Path(run))
     plans = [plans] if isinstance(plans, str | Path) else plans
+    if not plans:
+        raise InputError("no plan was named; name a file that judge agree --plan-pairs wrote")
     loaded = _load_without_labels(folder)
     designs = [labelling_plan.read_design(Path(plan), loaded) for plan in plans]
     people = _match_people(loaded, Path(qrels), labels_scale)
@@ -398,8 +404,16 @@ def _current_summary(folder: RunFolder) -> Summary:
 def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401
     if isinstance(data, str | Path):
         return str(data), None
-    if hasattr(data, "to_dict"):
+    if hasattr(data, "iloc") and hasattr(data, "columns"):  # a DataFrame; pandas may not be imported
+        repeated = data.columns[data.columns.duplicated()]
+        if len(repeated):
+            raise InputError("the data frame has several columns {name!r}; keep one", name=repeated[0])
         return None, data.to_dict("records")
+    if data is not None and not isinstance(data, Iterable):
+        raise InputError(
+            "the dataset is {value!r:.80}; give the path of a file, a data frame, or rows that are mappings",
+            value=data,
+        )
     return None, data
 
 

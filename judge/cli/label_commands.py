@@ -118,8 +118,6 @@ def agree(
             "--seed, --out, --engines and --rounds are for --plan and --plan-pairs, which draw what people"
             " label, without --qrels"
         )
-    if labels_scale not in (None, "graded", "binary"):
-        raise InputError("--labels-scale is {value!r}; it is graded or binary", value=labels_scale)
     scale = cast("ScaleName | None", labels_scale)
     if plan:
         if measure or is_of_files or run.is_file():

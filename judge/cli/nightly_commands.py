@@ -19,6 +19,7 @@ from judge.cli.terminal import (
     ui_translator,
 )
 from judge.config.loader import NIGHTS_FOLDER
+from judge.messages import ENGLISH
 
 Toml = Annotated[
     Path, typer.Argument(help="TOML file: the options of a run, [collect], [nightly].", show_default=False)
@@ -127,10 +128,11 @@ def trend(
     from judge.nightly.trend import make_trend, read_history
     from judge.nightly.trend_page import write_trend_page
 
-    result = make_trend(read_history(folder), engine, measure)
+    t = ENGLISH if json else ui_translator()
+    result = make_trend(read_history(folder), engine, measure, t)
     if json:
         print_json(record_to_json(result))
     else:
-        print_trend(result, make_console(), ui_translator())
+        print_trend(result, make_console(), t)
     if html is not None:
         typer.echo(write_trend_page(folder, html), err=json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -205,7 +206,8 @@ def _print_result(result: CollectResult) -> None:
         print_message(remark)
     calls = count_calls(t, result.calls_made)
     print_message("{calls}; raw answers: {file}", calls=calls, file=result.raw_log)
-    typer.echo(t("dataset: {file}", file=result.data) + f"   (judge run {result.data} -m MODEL)")
+    words = shlex.quote(str(result.data))
+    typer.echo(t("dataset: {file}", file=result.data) + f"   (judge run {words} -m MODEL)")
 
 
 def _describe_tally(tally: EngineTally, t: Translator) -> str:
@@ -226,7 +228,21 @@ def _describe_tally(tally: EngineTally, t: Translator) -> str:
         )
     for reason, count in [*tally.errors.items()][:1]:
         share = "" if count == tally.failed else t(", {count:,} of them", count=count)
-        parts.append(
-            t("failed on {failed:,}{share}: {reason}", failed=tally.failed, share=share, reason=reason)
+        message = t(
+            "failed on {failed:,}{share}: {reason}",
+            failed=tally.failed,
+            share=share,
+            reason=_translate_reason(reason, t),
         )
+        parts.append(message)
     return t("; ").join(parts)
+
+
+def _translate_reason(reason: str, t: Translator) -> str:
+    """Return why an engine has no answer: a kind of error and its message, or why it was not asked."""
+    from judge.report.payload import name_error
+
+    what, separator, rest = reason.partition(": ")
+    if what == "not asked":
+        return t("{name}: {value}", name=t(what), value=_translate_reason(rest, t))
+    return t("{name}: {value}", name=name_error(t, what), value=t(rest)) if separator else t(reason)

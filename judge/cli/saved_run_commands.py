@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -58,13 +59,16 @@ def compare(
     from judge.runs.folder import reading_run
 
     comparison = api.compare(*runs)
-    if json:
-        print_json(comparison)
-        return
+    names = parse_measure_names(measures)
     with reading_run(runs[0]):
-        comparison_tables.print_comparison(
-            comparison, make_console(), ui_translator(), parse_measure_names(measures), pairs
-        )
+        if not json:
+            comparison_tables.print_comparison(comparison, make_console(), ui_translator(), names, pairs)
+            return
+        if names is not None:
+            chosen = comparison_tables.choose_measures(comparison, names)
+            shown = tuple(pair for pair in comparison.comparisons if pair.measure in chosen)
+            comparison = replace(comparison, comparisons=shown)
+        print_json(comparison)
 
 
 @takes_options(lambda name, _: name in ("base_url", "store"))

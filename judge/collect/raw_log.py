@@ -22,6 +22,9 @@ from judge.json_text import dump_json
 from judge.messages import Message, join_messages
 from judge.models.redaction import mask
 
+#: Why an engine was not asked that has given no error.
+_ENDED_BEFORE = Message("collecting ended before")
+
 
 @dataclass(frozen=True, slots=True)
 class RawLogEntry:
@@ -176,7 +179,7 @@ class CollectedResults:
     def error(self, source: ResultSource, query: QueryRow) -> str:
         """Return the reason why the engine has no answer to the query."""
         own = self._errors.get((source.name, query.id))
-        return own or f"not asked: {self._latest_errors.get(source.name, 'collecting ended before')}"
+        return own or f"not asked: {self._latest_errors.get(source.name, _ENDED_BEFORE)}"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the dataset, one row per query in the nested form, engines by name."""

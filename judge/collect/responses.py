@@ -90,12 +90,12 @@ def _redirect_message(response: ErrorResponse) -> str:
         return ""
 
 
-def unusable_answer(answer: object, why: str) -> CallError:
-    """Return the error for a success that is no answer: the error in it, else `why`."""
+def _unusable_answer(answer: object, proof: str) -> CallError:
+    """Return the error for a success that is no answer: the error in it, else that it has no `proof`."""
     error = _normalise(answer)
     if isinstance(error, Mapping) and (error.get("error") or error.get("message") or error.get("code")):
         return classify_response(200, error, {})
-    return RetryableError("server_error", f"the answer is none of this engine's: {why}")
+    return RetryableError("server_error", f"the answer is none of this engine's: it has no {proof!r}")
 
 
 def _normalise(body: object) -> object:
@@ -152,7 +152,7 @@ def read_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
     path, sign, expected = shape.proof.partition("=")
     value = _follow(path, answer)
     if value is None or (sign and str(value) != expected):
-        raise unusable_answer(answer, f"it has no {shape.proof!r}")
+        raise _unusable_answer(answer, shape.proof)
     results = _follow(shape.results, answer)
     if results is None:
         results = []
@@ -174,8 +174,10 @@ def parse_answer(body: str) -> Any:  # noqa: ANN401 - any JSON
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
-        problem = "is empty" if not body.strip() else f"is not JSON: {' '.join(body.split()):.80}"
-        raise RetryableError("server_error", f"the answer {problem}") from None
+        if not body.strip():
+            raise RetryableError("server_error", "the answer is empty") from None
+        text = " ".join(body.split())[:80]
+        raise RetryableError("server_error", f"the answer is not JSON: {text}") from None
     if _is_nested_deeper(answer, _MAX_NESTING):
         raise RetryableError("server_error", f"the answer is nested more than {_MAX_NESTING} levels deep")
     return answer

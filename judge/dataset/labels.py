@@ -303,8 +303,11 @@ def choose_label_scale(
 
     They do not fit when a grade is above it, or when `labels`, the rows of the file, say yes or no and the
     run is graded. Then, and without a run, the scale is binary up to grade 1, else graded. A scale called
-    like the run's has the run's `relevant_from`. Raises InputError for a grade above the scale.
+    like the run's has the run's `relevant_from`. Raises InputError for another `name`, and for a grade above
+    the scale.
     """
+    if name not in (None, "graded", "binary"):
+        raise InputError("--labels-scale is {value!r}; it is graded or binary", value=name)
     top, labels = max(grades), tuple(labels)
     fits = run is not None and top <= run.top and not any(label.word for label in labels)
     name = name or (run.name if run and fits else "graded" if top > 1 else "binary")

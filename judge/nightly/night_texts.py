@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from judge.messages import CHINESE, ENGLISH, Message, Text, Translator, in_both, text
+from judge.messages import CHINESE, ENGLISH, Text, Translator, in_both, text
 from judge.nightly.decision import describe_drop
 from judge.nightly.record import (
     EXIT_CODES,
@@ -21,6 +21,7 @@ from judge.nightly.record import (
     NightRecord,
     RegressionOutcome,
     Status,
+    translate_reasons,
 )
 from judge.nightly.trend import Change, Kind
 from judge.report.display_text import (
@@ -89,19 +90,6 @@ def describe_reasons(night: NightRecord) -> tuple[Text, ...]:
             message = describe_drop(replace(drop, engine=isolate(drop.engine)))
             texts[position] = Text(texts[position].en, CHINESE(message))
     return tuple(texts)
-
-
-def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
-    """Return the reasons of the night in the language of `t`.
-
-    A record that was read from a file has its reasons in English, and in Chinese in its banner. Those of a
-    record without a banner stay in English.
-    """
-    if t.language == "en":
-        return night.reasons
-    stored = [sentence.zh for sentence in night.banner[1:]]
-    pairs = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
-    return tuple(t(reason) if isinstance(reason, Message) else chinese for reason, chinese in pairs)
 
 
 def make_banner(night: NightRecord) -> tuple[BannerSentence, ...]:
@@ -344,8 +332,8 @@ def _describe_cost(cost: CallCost, t: Translator) -> str:
     calls = t.plural("{count:,} call", "{count:,} calls", number)
     if cost.lost:
         calls = t(
-            "{least:,} to {calls} ({cost.lost:,} of them were in flight when a process was killed and may not"
-            " have been sent)",
+            "{least:,} to {calls} ({cost.lost:,} of them were in flight when a process ended early and may"
+            " not have been sent)",
             least=number - cost.lost,
             calls=calls,
             cost=cost,

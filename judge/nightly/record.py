@@ -15,7 +15,7 @@ from pydantic import AfterValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from judge.errors import InputError
-from judge.messages import Message
+from judge.messages import Message, Translator
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import adapter
 
@@ -241,7 +241,7 @@ class CallCost:
     """Calls, tokens and US dollars; an amount is None where a part of it is unknown.
 
     `uncounted` calls were answered without a token count, `maybe_billed` may have been billed without an
-    answer. `lost` calls were in flight when a process was killed and may not have been sent.
+    answer. `lost` calls were in flight when a process ended early and may not have been sent.
     """
 
     calls: int | None
@@ -346,6 +346,19 @@ def json_schema() -> dict[str, Any]:
     schema = adapter(NightRecord).json_schema(mode="serialization")
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, **schema, "title": f"{NIGHT_FILE}, version {SCHEMA_VERSION}"}
+
+
+def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
+    """Return the reasons of the night in the language of `t`.
+
+    A record that was read from a file has its reasons in English, and in Chinese in its banner. Those of a
+    record without a banner stay in English.
+    """
+    if t.language == "en":
+        return night.reasons
+    stored = [sentence.zh for sentence in night.banner[1:]]
+    pairs = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
+    return tuple(t(reason) if isinstance(reason, Message) else chinese for reason, chinese in pairs)
 
 
 def record_to_json(record: object) -> dict[str, Any]:

@@ -51,7 +51,15 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
     needs = read_needs(toml) if toml.exists() or kind == "github" else None
     if kind == "github" and needs and not (needs.nights + needs.store).isprintable():
         raise InputError("{file}: a schedule cannot hold a path with a control character", file=toml)
-    values = {"here": str(here), "env": str(here / "judge.env"), "toml": str(toml), "words": words}
+    # Without a file, or where it needs none, these are examples.
+    variables = (needs and needs.variables) or ("OPENAI_API_KEY", "JUDGE_WEBHOOK")
+    values = {
+        "here": str(here),
+        "env": str(here / "judge.env"),
+        "toml": str(toml),
+        "words": words,
+        "variables": variables,
+    }
     return _open_templates().get_template(f"{kind}.jinja").render(values, t=t, needs=needs)
 
 

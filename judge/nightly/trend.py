@@ -13,8 +13,8 @@ from typing import Literal
 
 from judge.config.loader import is_day
 from judge.errors import InputError
-from judge.messages import Message, NameList, join_messages
-from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record
+from judge.messages import ENGLISH, Message, NameList, Translator, join_messages
+from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record, translate_reasons
 from judge.report.charts.svg import Axis, make_axis
 from judge.runs.folder import RunFolder
 
@@ -124,10 +124,12 @@ def read_history(folder: Path) -> History:
     return History(tuple(sorted(nights, key=lambda record: record.date)), tuple(damaged), begun)
 
 
-def make_trend(history: History, engine: str | None = None, measure: str | None = None) -> Trend:
+def make_trend(
+    history: History, engine: str | None = None, measure: str | None = None, t: Translator = ENGLISH
+) -> Trend:
     """Return the trend by `measure` (None: the first that compares nights), of all engines or of one.
 
-    Raises InputError for a name that no night has.
+    The reasons of the nights are in the language of `t`. Raises InputError for a name that no night has.
     """
     nights = history.nights
     if not nights:
@@ -147,7 +149,7 @@ def make_trend(history: History, engine: str | None = None, measure: str | None 
                 status=night.status,
                 regressed=tuple(sorted(night.regressed)),
                 changed=changed,
-                reasons=night.reasons,
+                reasons=translate_reasons(night, t),
                 cost_total_usd=night.cost_total.usd if night.cost_total else None,
             )
             for night, changed in zip(nights, find_changes(nights), strict=True)

@@ -408,11 +408,15 @@ def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
 def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield how many queries a measure leaves out because it is undefined on them."""
     for measure, count in summary.undefined.items():
-        no_result = measure.startswith("Judged")
+        why = t("no relevant snippet in the pool")
+        if measure.startswith("Judged"):
+            why = t("no result in the list")
+        elif measure.startswith("nDCG") and summary.relevant_from > 1:  # grade 1 is a gain, and not relevant
+            why = t("no snippet in the pool has a grade above 0")
         yield t(
             "{measure} leaves out {count:,} of {queries:,} queries: {why}.",
             measure=measure,
             count=count,
             queries=summary.queries,
-            why=t("no result in the list") if no_result else t("no relevant snippet in the pool"),
+            why=why,
         )

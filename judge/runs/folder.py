@@ -217,7 +217,7 @@ class RunFolder:
             write_file(path, chunks, mode)
         except OSError as error:
             raise StoreError(
-                "{file}: cannot be written: {error}; all verdicts are saved",
+                "{file}: cannot be written: {error}; all that was paid is saved",
                 file=path,
                 error=explain_os_error(error),
             ) from error

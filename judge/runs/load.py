@@ -101,7 +101,7 @@ def load_runs(paths: Sequence[Path]) -> dict[str, LoadedRun]:
     names = [path.resolve().name for path in paths]
     if len(set(names)) < len(names):
         names = [str(path) for path in paths]
-    if len(set(names)) < len(names):
+    if len({path.resolve() for path in paths}) < len(paths):
         raise InputError("a run is named twice among {names}; compare different runs", names=", ".join(names))
     return {name: load_run(RunFolder(path)) for name, path in zip(names, paths, strict=True)}
 

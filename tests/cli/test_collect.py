@@ -121,6 +121,34 @@ def test_each_engine_has_a_line_with_its_result_and_errors(tmp_path: Path) -> No
     assert "searxng on 3, tavily on 2 of 6 queries" in result.stderr
 
 
+def test_why_an_engine_failed_is_told_in_chinese_and_the_next_command_can_be_pasted(tmp_path: Path) -> None:
+    folder = tmp_path / "两个 words"
+    folder.mkdir()
+    pages = {
+        "not json": Page(body="<html>"),
+        "no results": Page(body="{}"),
+        "nothing": Page(body=" "),
+        "refused": Page(status=403, body="no"),
+    }
+    told = []
+    for query, page in pages.items():
+        write_queries(folder, query)
+        with EngineServer(lambda _, page=page: page) as server:  # type: ignore[misc]  # of this query
+            words = make_collect_words(folder, server, "searxng", "tavily")
+            result = command(*words, "--ui-lang", "zh", TAVILY_API_KEY=CANARY)
+        told.append([line.partition("失败 1 条：")[2] for line in result.stdout.splitlines()[:2]])
+        assert f"(judge run '{folder}/data.jsonl' -m MODEL)" in result.stdout
+    assert told == [
+        ["服务端出错：响应不是 JSON：<html>"] * 2,
+        ["服务端出错：响应不是该引擎的格式：缺少 'results'"] * 2,
+        ["服务端出错：响应为空"] * 2,
+        [
+            "auth：HTTP 403：no（其 settings.yml 的 search.formats 须包含 json，并须让该地址通过限流）",
+            "auth：HTTP 403：no（请检查密钥及其权限）",
+        ],
+    ]
+
+
 @pytest.mark.parametrize(("patience", "least"), [("0", 1), ("1.5", 2)])
 def test_a_retry_after_of_an_engine_is_obeyed_up_to_max_wait(
     patience: str, least: int, tmp_path: Path

@@ -183,12 +183,17 @@ def test_measures_and_pairs_are_chosen_by_name_and_number(runs: Path) -> None:
         "by MAP@5 (descriptive)",
         "by P@5 (descriptive)",
     ]
-    assert result.stdout.count("… and 2 more pairs") == 2
+    assert result.stdout.count("… and 2 more: --pairs 3 or --json") == 2
+    of_json = run_compare(runs / "night1", "--measures", "AP@5 p@5")["comparisons"]
+    assert {pair["measure"] for pair in of_json} == {"AP@5", "P@5"}
 
 
 def test_an_unknown_measure_or_pair_is_refused(runs: Path) -> None:
     assert "did you mean nDCG" in run_refused(runs / "night1", "--measures", "nDGC@5")
-    assert "not compared by P@3; they were by nDCG@5" in run_refused(runs / "night1", "--measures", "P@3")
+    refused = run_refused(runs / "night1", "--measures", "P@3")
+    assert "not compared by P@3; they were by nDCG@5" in refused
+    assert "to add a measure: judge score RUN --save" in refused
+    assert run_refused(runs / "night1", "--measures", "P@3", "--json") == refused
 
 
 def test_a_folder_without_a_run_is_refused(runs: Path, tmp_path: Path) -> None:
@@ -285,6 +290,7 @@ def test_runs_of_other_queries_are_refused(runs: Path, tmp_path: Path) -> None:
 
 def test_a_run_is_not_compared_with_itself(runs: Path) -> None:
     assert "named twice" in run_refused(runs / "night1", runs / "night1")
+    assert "named twice" in run_refused(runs / "night1", runs / "night2" / ".." / "night1")
 
 
 # --- the same whatever the order

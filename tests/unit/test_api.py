@@ -8,7 +8,9 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, cast
 
+import pandas as pd
 import pytest
 
 import judge
@@ -90,6 +92,9 @@ def test_scoring_again_takes_other_measures(tmp_path: Path) -> None:
     judge.run(ROWS, model="lexical", out=str(tmp_path / "runs" / "x"))
     outcome = judge.score(tmp_path / "runs" / "x", ["P@1", "AP(own)@5"])
     assert list(outcome.engines.columns[:2]) == ["P@1", "AP(own)@5"]
+    outcome = judge.score(tmp_path / "runs" / "x", "P@1 RR@5", dimensions="sites")
+    assert list(outcome.engines.columns[:2]) == ["P@1", "RR@5"]
+    assert list(outcome.summary.dimensions or ()) == ["sites"]
 
 
 def test_scoring_again_changes_the_run_only_to_save(tmp_path: Path) -> None:
@@ -107,6 +112,27 @@ def test_wrong_options_are_named(tmp_path: Path) -> None:
         judge.run(ROWS, model="lexical", repeat=2)
     with pytest.raises(judge.InputError, match="row 1: field 'query'"):
         judge.run([{"snippet": "x"}], model="lexical")
+    with pytest.raises(judge.InputError, match="name the folder of one or more runs"):
+        judge.compare()
+
+
+def test_data_that_is_no_dataset_is_refused_with_what_to_give() -> None:
+    frame = pd.DataFrame(ROWS)
+    with pytest.raises(judge.InputError, match="several columns 'snippet'; keep one"):
+        judge.run(pd.concat([frame, frame[["snippet"]]], axis=1), model="lexical")
+    with pytest.raises(judge.InputError, match=r"^row 1: is 'Paris .* not a mapping"):
+        judge.run(cast("Any", frame["snippet"]), model="lexical")
+    with pytest.raises(judge.InputError, match=r"^the dataset is 5; give the path of a file"):
+        judge.run(cast("Any", 5), model="lexical")
+
+
+def test_labels_need_a_scale_and_a_plan_that_exist(tmp_path: Path) -> None:
+    run = tmp_path / "x"
+    judge.run(ROWS, model="lexical", out=str(run))
+    with pytest.raises(judge.InputError, match="--labels-scale is 'five'; it is graded or binary"):
+        judge.agree(run, run / "qrels.txt", cast("Any", "five"))
+    with pytest.raises(judge.InputError, match="no plan was named"):
+        judge.decide_order(run, run / "qrels.txt", [])
 
 
 def test_the_public_names_are_all_there() -> None:

@@ -20,6 +20,7 @@ from typer.main import get_command
 
 from judge.cli.main import app
 from judge.cli.options import USAGE_ERRORS, split_paragraphs
+from judge.collect.registry import KNOWN
 from judge.errors import SYSTEM_ERRORS
 from judge.messages import CHINESE, ENGLISH, NameList, text
 from judge.nightly.record import EXIT_CODES
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 #: Messages that the code looks up by a text that it gets as a value.
 BY_VALUE = {"improvement", *EXIT_CODES, "relevant", "irrelevant", "ambiguous"}
 BY_VALUE |= {attack.replace("_", " ") for attack in list_attacks(load_probes())}
+BY_VALUE |= {engine.hint for engine in KNOWN.values() if engine.hint}
 #: Records with a message, and the place of the message in their arguments.
 RECORDS = {"MeasureKind": 4, "PublishedAgreement": 3}
 IN_JOIN = {", ", "{others} and {last}"} | {

@@ -37,7 +37,7 @@ def print_comparison(
     if summary.judgments and not summary.judged:
         console.print(describe_no_grades(summary, t))
         return
-    chosen = _choose(summary, measures)
+    chosen = choose_measures(summary, measures)
     print_lines(_head(summary, chosen[0] if chosen else None, max_pairs, t), console)
     print_table(_counts(summary, t), console)
     print_table(_means(summary, chosen, t), console, {t("95 % interval")})
@@ -81,7 +81,11 @@ def _explain_tables(t: Translator) -> Iterator[str]:
     )
 
 
-def _choose(summary: Summary, measures: Iterable[str] | None) -> Sequence[str]:
+def choose_measures(summary: Summary, measures: Iterable[str] | None) -> Sequence[str]:
+    """Return the names of `measures` (None: the first that engines are compared by).
+
+    Raises InputError when engines were not compared by one.
+    """
     compared = list(dict.fromkeys(pair.measure for pair in summary.comparisons))
     if measures is None:
         return compared[:1]
@@ -89,7 +93,8 @@ def _choose(summary: Summary, measures: Iterable[str] | None) -> Sequence[str]:
     for name in chosen:
         if compared and name not in compared:
             raise InputError(
-                "engines were not compared by {name}; they were by {names}",
+                "engines were not compared by {name}; they were by {names}; to add a measure: judge score RUN"
+                " --save --measures …",
                 name=name,
                 names=", ".join(compared),
             )
@@ -156,7 +161,7 @@ def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Consol
         print_table(_plans(pairs[:max_pairs], t), console)
     if len(pairs) > max_pairs:
         more = len(pairs) - max_pairs
-        text = t("… and {more:,} more pairs: --pairs {count} or --json", more=more, count=len(pairs))
+        text = t("… and {more:,} more: --pairs {count} or --json", more=more, count=len(pairs))
         console.print(Text(text))
 
 

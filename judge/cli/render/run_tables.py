@@ -173,7 +173,7 @@ def _answer(summary: Summary, t: Translator) -> Iterator[str]:
     yield from sentences.describe_segment_differences(t, summary)
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:_PAIRS])
     if len(pairs) > _PAIRS:
-        yield t("  … and {count:,} more pairs: judge compare RUN", count=len(pairs) - _PAIRS)
+        yield t("  … and {count:,} more: judge compare RUN", count=len(pairs) - _PAIRS)
     yield from sentences.describe_limits(t, summary)
     yield from assessor_sentences.describe_assessors(t, summary)
     if summary.stability:

@@ -120,9 +120,9 @@ def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Pictur
         y += ROW_HEIGHT
     bottom += AXIS_HEIGHT
     if count := len(pairs) - len(first_pairs):
-        note = text("and {count:,} more pairs: see summary.json", count=count)
+        note = text("and {count:,} more: see summary.json", count=count)
         if len(pairs) <= _LISTED:
-            note = text("and {count:,} more pairs: see the table", count=count)
+            note = text("and {count:,} more: see the table", count=count)
         parts.append(svg.draw_text(note, "note", 0, bottom + 16))
     return Picture(bottom + (24 if count else 0), parts)
 

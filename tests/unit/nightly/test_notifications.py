@@ -90,7 +90,7 @@ def test_calls_that_a_kill_left_open_are_a_range() -> None:
     record = night("2026-05-20")
     record["cost_total"] |= {"calls": 450, "lost": 25}
     assert make_message(parsed(record)).lines[-1] == (
-        "this night paid for 425 to 450 calls (25 of them were in flight when a process was killed and may"
+        "this night paid for 425 to 450 calls (25 of them were in flight when a process ended early and may"
         " not have been sent), canaries included: $0.0412"
     )
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from judge.messages import CHINESE, ENGLISH
 from judge.nightly import notifications
 from judge.nightly.decision import Evidence, decide
-from judge.nightly.night_texts import format_terminal, make_banner, make_message, translate_reasons
-from judge.nightly.record import NightRecord, record_to_json
+from judge.nightly.night_texts import format_terminal, make_banner, make_message
+from judge.nightly.record import NightRecord, record_to_json, translate_reasons
 from tests.unit.nightly.records import night, parsed, regression, row
 
 

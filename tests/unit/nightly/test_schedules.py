@@ -55,6 +55,18 @@ def test_a_schedule_in_chinese_differs_in_its_comments_only(kind: str, here: Pat
     assert all(re.match("# .*[\u4e00-\u9fff]", line) for line in different)
 
 
+@pytest.mark.parametrize("kind", ["cron", "systemd"])
+def test_the_comment_names_the_keys_and_addresses_that_judge_toml_asks_for(kind: str, here: Path) -> None:
+    toml = here / "judge.toml"
+    assert " (OPENAI_API_KEY=…, JUDGE_WEBHOOK=…) " in make_schedule(kind, toml)
+    toml.write_text(
+        'data = "results.jsonl"\nmodel = "dashscope:m"\n'
+        '[nightly]\nwebhook = { kind = "dingtalk", url_env = "HOOK", secret_env = "SIGN" }\n',
+        encoding="utf-8",
+    )
+    assert " (DASHSCOPE_API_KEY=…, HOOK=…, SIGN=…) " in make_schedule(kind, toml)
+
+
 def test_the_systemd_units_name_this_folder_and_this_python(here: Path) -> None:
     text = make_schedule("systemd", Path("my judge.toml"))
     service, timer = text.split("# ---- judge-nightly.service\n")[1].split("# ---- judge-nightly.timer\n")

@@ -14,16 +14,17 @@ from typer.testing import CliRunner
 from judge.cli.nightly_commands import trend as command
 from judge.cli.render.trend_table import print_trend, sparkline
 from judge.errors import InputError
-from judge.messages import ENGLISH
+from judge.messages import CHINESE, ENGLISH, Translator
 from judge.nightly import trend
 from judge.nightly.trend import Trend, TrendValue, make_trend
 from judge.report.charts.svg import make_axis
+from tests.support.command_line import command as run_command
 from tests.unit.nightly.records import month, night, written
 
 
-def shown(result: Trend) -> list[str]:
+def shown(result: Trend, t: Translator = ENGLISH) -> list[str]:
     screen = Console(file=io.StringIO(), width=200, highlight=False)
-    print_trend(result, screen, ENGLISH)
+    print_trend(result, screen, t)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue().splitlines()
 
@@ -105,6 +106,17 @@ def test_a_long_history_shows_its_last_nights(tmp_path: Path) -> None:
     assert [line.count("·") for line in lines if line.startswith("status ")] == [60]
 
 
+def test_reasons_are_in_the_language_of_the_terminal_and_english_in_json(tmp_path: Path) -> None:
+    told = {"en": "the server names another model", "zh": "服务器报告的是另一个模型"}
+    drift = night("2026-05-02", status="assessor drift", exit=3, reasons=[told["en"]])
+    drift["banner"] = [{"en": "assessor drift", "zh": "评测员漂移"}, told]
+    folder = written(tmp_path, [night("2026-05-01"), drift])
+    result = make_trend(trend.read_history(folder), t=CHINESE)
+    assert "2026-05-02  ~  评测员漂移；服务器报告的是另一个模型" in shown(result, CHINESE)
+    printed = run_command("trend", folder, "--json", "--ui-lang", "zh")
+    assert json.loads(printed.stdout)["nights"][1]["reasons"] == [told["en"]]
+
+
 def test_names_from_outside_are_shown_and_never_obeyed(tmp_path: Path) -> None:
     record = night("2026-05-01", {"a\x1b[31m\u202ered": 0.5}, status="incomplete", reasons=["x\x1b]0;y\x07"])
     text = "\n".join(shown(make_trend(trend.read_history(written(tmp_path, [record])))))
@@ -121,7 +133,9 @@ def test_an_unknown_name_is_refused_with_the_known_ones(
     tmp_path: Path, options: dict[str, str], expected: str
 ) -> None:
     with pytest.raises(InputError, match=expected.replace("(", "\\(")):
-        make_trend(trend.read_history(written(tmp_path, month())), **options)
+        make_trend(
+            trend.read_history(written(tmp_path, month())), options.get("engine"), options.get("measure")
+        )
 
 
 def test_a_history_of_damaged_nights_is_refused(tmp_path: Path) -> None:

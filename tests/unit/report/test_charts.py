@@ -239,7 +239,7 @@ def test_of_many_engines_the_first_are_drawn_and_all_are_in_the_table() -> None:
     assert len({row[0] for row in result["means"].rows}) == 63
     assert "and 51 more engines: see the table" in result["means"].svg
     assert "另有 51 个引擎，见数据表" in result["grades"].svg
-    assert "and 1,938 more pairs: see summary.json" in result["pairs"].svg
+    assert "and 1,938 more: see summary.json" in result["pairs"].svg
     assert len(list(elements(result["pairs"], "text", "verdict"))) == 2 * 15
     assert len(result["pairs"].rows) == 200
 

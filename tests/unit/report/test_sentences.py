@@ -22,6 +22,8 @@ from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats, describe_variance
 from tests.support.cases import check_each
 from tests.unit.measure.tables import NAN, tabled
+from tests.unit.report.charted import summary_of
+from tests.unit.report.labelled import make_run
 from tests.unit.report.summaries import BASE, mean_of, pair_of, summary_of_means
 
 CLEAR = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8, 0.9, 0.75]
@@ -365,3 +367,23 @@ def test_the_shares_of_what_values_vary_with_are_of_their_sum() -> None:
     assert describe_variance(ENGLISH, none) == (
         "the values do not vary: every engine has the same value on every query"
     )
+
+
+# --- queries without a value
+
+
+def test_why_a_query_has_no_value_is_told_by_measure_and_scale() -> None:
+    graded = summary_of(make_run({"A": {"q": ["text"]}}, {("q", "text"): 1}, measures="nDCG@5 AP@5", depth=5))
+    assert list(sentences.describe_undefined(ENGLISH, graded)) == [
+        "AP@5 leaves out 1 of 1 queries: no relevant snippet in the pool."
+    ]
+    nothing = summary_of(
+        make_run({"A": {"q": ["text"]}}, {("q", "text"): 0}, measures="nDCG@5 AP@5", depth=5)
+    )
+    assert list(sentences.describe_undefined(ENGLISH, nothing)) == [
+        "nDCG@5 leaves out 1 of 1 queries: no snippet in the pool has a grade above 0.",
+        "AP@5 leaves out 1 of 1 queries: no relevant snippet in the pool.",
+    ]
+    by_grade_1 = replace(nothing, relevant_from=1)
+    told = {text.partition(": ")[2] for text in sentences.describe_undefined(ENGLISH, by_grade_1)}
+    assert told == {"no relevant snippet in the pool."}
