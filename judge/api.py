@@ -114,7 +114,8 @@ def score(
     InputError when `run` is no finished run, its files do not fit together, or an option or a dimension is
     unknown.
     """
-    chosen = [measures] if isinstance(measures, str) else None if measures is None else list(measures)
+    measures = [measures] if isinstance(measures, str) else measures
+    chosen = list(measures) if measures is not None else None
     by_option = {"costs": costs, "weights": weights, "diversity_embeddings": embeddings, "feedback": feedback}
     dimensions = [dimensions] if isinstance(dimensions, str) else dimensions
     names = {*dimensions, *(name for name, value in by_option.items() if value is not None)}

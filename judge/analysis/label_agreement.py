@@ -28,11 +28,10 @@ from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, 
 
 @dataclass(frozen=True, slots=True)
 class LabelSet:
-    """Grades by (query_id, snippet_id) from the file `source`, on their scale: those of people.
+    """Grades of people by (query_id, snippet_id), on their scale, from the file `source`.
 
-    Without a run, the grades of an assessor come from a file, too. `unmatched` labels fit no pair;
-    `first_unmatched` is the query id and the item of the first one. `assumed` grades enter the scores of
-    both sides, but no agreement.
+    An assessor without a run has such grades, too. `unmatched` labels fit no pair; `first_unmatched` is the
+    query id and the item of the first one. `assumed` grades enter the scores of both sides, but no agreement.
     """
 
     grades: agreement.GradesByPair

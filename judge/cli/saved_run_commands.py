@@ -66,8 +66,8 @@ def compare(
             return
         if names is not None:
             chosen = comparison_tables.choose_measures(comparison, names)
-            shown = tuple(pair for pair in comparison.comparisons if pair.measure in chosen)
-            comparison = replace(comparison, comparisons=shown)
+            comparisons = tuple(pair for pair in comparison.comparisons if pair.measure in chosen)
+            comparison = replace(comparison, comparisons=comparisons)
         print_json(comparison)
 
 

@@ -35,8 +35,8 @@ def test_the_picture_shows_the_demo_s_report(browser: Browser, demo: Path) -> No
         answer = seen.page.locator("h1").inner_text()
         text = seen.page.locator("body").inner_text()
         png = seen.page.screenshot()
-    shown = text[text.index(answer) :].partition("\nCharts\n")[0]
-    lines = "".join(f"{line.strip()}\n" for line in shown.splitlines() if line.strip())
+    above_charts = text[text.index(answer) :].partition("\nCharts\n")[0]
+    lines = "".join(f"{line.strip()}\n" for line in above_charts.splitlines() if line.strip())
     if os.environ.get("JUDGE_PICTURES") == "write":
         PICTURE.write_bytes(png)
         TEXT.write_text(lines, "utf-8")
