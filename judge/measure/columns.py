@@ -6,7 +6,6 @@ its folder reads again when they are needed: as records, a million pairs take mo
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -247,9 +246,7 @@ class _FlatResults:
                 )
             tokens = np.nan
             if self.with_tokens and not failed:
-                tokens = math.fsum(
-                    estimate_tokens(each.raw_title) + estimate_tokens(each.raw_text) for each in snippets
-                )
+                tokens = estimate_tokens("".join([each.raw_title + each.raw_text for each in snippets]))
             latency = np.nan if ranking.latency_ms is None else ranking.latency_ms
             engine = self.engines[ranking.engine]
             self.rankings.extend((engine, query, len(snippets), failed, latency, tokens))
