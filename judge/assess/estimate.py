@@ -124,7 +124,8 @@ def estimate_run(
     is_reranker = assessor.model.name.startswith(RERANKER)
     max_reply = 0 if is_reranker else assessor.model.params.get("max_tokens", _REPLY_TOKENS)
     versions, by_rule = Counter[str](), Usage()
-    for (_, question), *_ in plan.read_requests(missing):
+    for request in plan.read_requests(missing):
+        question = request.question
         if question.key not in in_batch:
             versions[question.prompt_version] += 1
             if question.prompt_version not in learned:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -18,6 +19,20 @@ _KEY_SIZE = 32
 #: Questions that are in memory at once.
 _BLOCK = 1000
 PlacedQuestion = tuple[int, Question]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRequest:
+    """The first of the questions with one key, and the `others`: one verdict answers them all."""
+
+    place: int
+    question: Question
+    others: tuple[PlacedQuestion, ...] = ()
+
+    @property
+    def questions(self) -> tuple[PlacedQuestion, ...]:
+        """All questions with their places."""
+        return (self.place, self.question), *self.others
 
 
 class QuestionPlan:
@@ -100,13 +115,14 @@ class QuestionPlan:
         later = [place for of_key in others.values() for place in of_key]
         return np.setdiff1d(places, later, assume_unique=True) if later else places, others
 
-    def read_requests(self, places: Places) -> Iterator[list[PlacedQuestion]]:
-        """Yield the questions at the sorted `places`, in this order, each with the others with its key."""
+    def read_requests(self, places: Places) -> Iterator[VerdictRequest]:
+        """Yield the requests for the questions at the sorted `places`, in this order."""
         firsts, others = self.select_requests(places)
         places_of_others = sorted(place for of_key in others.values() for place in of_key)
         later = dict(self._read(np.array(places_of_others, np.int64)))
         for place, question in self._read(firsts):
-            yield [(place, question), *((other, later[other]) for other in others.get(place, ()))]
+            alike = tuple((other, later[other]) for other in others.get(place, ()))
+            yield VerdictRequest(place, question, alike)
 
     def _read(self, places: Places) -> Iterator[PlacedQuestion]:
         """Yield the questions at the sorted `places`; each repeat with one reads the pairs once."""

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.batch import BatchReply, BatchRunner, call_of, is_final
 from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.progress import ProgressListener, RepeatCounter
-from judge.assess.question_plan import PlacedQuestion, QuestionPlan
+from judge.assess.question_plan import PlacedQuestion, QuestionPlan, VerdictRequest
 from judge.cache import FileCache, cache_folder, make_key
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
@@ -80,13 +80,14 @@ async def judge_with_panel(
     """
     token = clients[0][1].cancel_token
     results = []
+    api_of_client: Sequence[BatchApi | None] = batch_apis or [None] * len(clients)
     async with AsyncExitStack() as models:
         for model in dict.fromkeys(client.model for _, client in clients):
             models.push_async_callback(model.aclose)
-        for api in batch_apis:
-            models.push_async_callback(api.aclose)
+        for each in batch_apis:
+            models.push_async_callback(each.aclose)
         with token.handle_signals():
-            for (assessor, client), api in zip_longest(clients, batch_apis):
+            for (assessor, client), api in zip(clients, api_of_client, strict=True):
                 window = lease_window(store, client)
                 results.append(await judge_pool(pool, assessor, client, window, repeats, progress, api))
             await asyncio.sleep(0.01)  # for a signal that came while the loop did not wait
@@ -115,17 +116,13 @@ def _describe_interrupt(
             spent=spent,
         )
     waiting = sum(result.in_batches for result in results)
-    return Interrupted(
-        "{reason}: {grades:,} of {total:,} judged{spent}; {waiting:,} are in batches, which go on at the"
-        " server"
-        if waiting
-        else "{reason}: {grades:,} of {total:,} judged{spent}",
-        reason=reason,
-        grades=answers,
-        total=total,
-        spent=spent,
-        waiting=waiting,
-    )
+    template = "{reason}: {grades:,} of {total:,} judged{spent}"
+    if waiting:
+        template = (
+            "{reason}: {grades:,} of {total:,} judged{spent}; {waiting:,} are in batches, which go on at the"
+            " server"
+        )
+    return Interrupted(template, reason=reason, grades=answers, total=total, spent=spent, waiting=waiting)
 
 
 async def judge_pool(
@@ -200,20 +197,22 @@ class _ServerRecord:
         """Write what this run has shown, if that is new."""
         limiter = self._client.limiter
         is_known = limiter.has_answer and self._client.cancel_token.reason is None
-        if self._has_server and is_known and self.was_unlimited == limiter.was_throttled:
-            self._cache.write(self._key, [self._LIMITED if limiter.was_throttled else self._UNLIMITED])
+        is_unlimited = not limiter.was_throttled
+        if self._has_server and is_known and is_unlimited != self.was_unlimited:
+            self._cache.write(self._key, [self._UNLIMITED if is_unlimited else self._LIMITED])
 
 
 def _describe_corrupt(store: VerdictStore, keys: Iterable[str]) -> list[Message]:
     corrupt = list(dict.fromkeys(keys))
+    if not corrupt:
+        return []
     return [
         Message(
             "{file}: {count} verdicts no longer match their checksums and were asked for again, first {key}",
             file=store.path,
             count=len(corrupt),
-            key=key,
+            key=corrupt[0],
         )
-        for key in corrupt[:1]
     ]
 
 
@@ -224,10 +223,7 @@ def lease_window(store: VerdictStore, client: ModelClient) -> LeaseWindow:
 
 @dataclass(slots=True)
 class _PoolRun:
-    """The state of judging one pool; questions with one key are one pair here, and come with their places.
-
-    `requests` yields the pairs that are to be judged.
-    """
+    """The state of judging one pool. `requests` yields the pairs that are to be judged."""
 
     assessor: Assessor
     client: ModelClient
@@ -235,11 +231,11 @@ class _PoolRun:
     progress: ProgressListener
     counter: RepeatCounter
     log: JudgmentLog
-    requests: Iterator[Sequence[PlacedQuestion]] = field(default_factory=lambda: iter(()))
+    requests: Iterator[VerdictRequest] = field(default_factory=lambda: iter(()))
     #: The next ones of `requests`.
-    todo: deque[Sequence[PlacedQuestion]] = field(default_factory=deque)
+    todo: deque[VerdictRequest] = field(default_factory=deque)
     #: Pairs whose lease another process holds.
-    leased_elsewhere: deque[Sequence[PlacedQuestion]] = field(default_factory=deque)
+    leased_elsewhere: deque[VerdictRequest] = field(default_factory=deque)
     batches: BatchRunner | None = None
     #: The replies of a batch that has ended, by key.
     replies: dict[str, BatchReply] = field(default_factory=dict)
@@ -247,7 +243,7 @@ class _PoolRun:
     in_batches: int = 0
     last_progress_at: float = 0.0
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    has_ended: asyncio.Event = field(default_factory=asyncio.Event)
+    task_ended: asyncio.Event = field(default_factory=asyncio.Event)
     failures: ConsecutiveFailures = field(init=False)
 
     def __post_init__(self) -> None:
@@ -292,7 +288,7 @@ class _PoolRun:
     async def _judge_in_batches(self, batches: BatchRunner) -> None:
         """Judge the pairs by the replies of batches, as these end, and in realtime what no batch holds."""
         token, store = self.client.cancel_token, self.window.store
-        waiting = {questions[0][1].key: questions for questions in (*self.todo, *self.requests)}
+        waiting = {each.question.key: each for each in (*self.todo, *self.requests)}
         in_batch = store.batches.find(waiting)
         self.todo.clear()
         try:
@@ -302,7 +298,7 @@ class _PoolRun:
                 self.todo.append(waiting.pop(free))
                 await self._lease_ahead()
             token.raise_if_cancelled()
-            questions = {key: questions[0][1] for key, questions in waiting.items()}
+            questions = {key: request.question for key, request in waiting.items()}
             async with aclosing(batches.collect(questions)) as replies_of_batches:
                 async for replies in replies_of_batches:
                     self.replies = dict(replies)
@@ -329,8 +325,8 @@ class _PoolRun:
                     if self._look_ahead(room) and room > 0:
                         await self._lease_next(group, self.todo, room)
                     elif self.todo:
-                        self.has_ended.clear()
-                        await self.has_ended.wait()
+                        self.task_ended.clear()
+                        await self.task_ended.wait()
                     elif self.leased_elsewhere:
                         await self._wait_for_other_processes()
                         await self._lease_next(group, self.leased_elsewhere, len(self.leased_elsewhere))
@@ -366,50 +362,48 @@ class _PoolRun:
             )
         await self.client.cancel_token.sleep(LEASE_POLL_INTERVAL)
 
-    async def _lease_next(
-        self, group: asyncio.TaskGroup, pairs: deque[Sequence[PlacedQuestion]], size: int
-    ) -> None:
+    async def _lease_next(self, group: asyncio.TaskGroup, pairs: deque[VerdictRequest], size: int) -> None:
         """Lease the first of `pairs`, at most `size`, and start to judge them."""
-        for result in await self.window.acquire([questions[0][1].key for questions in islice(pairs, size)]):
-            questions = pairs.popleft()
+        for result in await self.window.acquire([each.question.key for each in islice(pairs, size)]):
+            request = pairs.popleft()
             match result:
                 case PairLease():
-                    task = group.create_task(self._judge(questions, result))
+                    task = group.create_task(self._judge(request, result))
                     self.tasks.add(task)
                     task.add_done_callback(self._end_task)
                 case StoredVerdict():
-                    self._add_judgments(questions, result)
+                    self._add_judgments(request, result)
                 case Busy(batch=""):
-                    self.leased_elsewhere.append(questions)
+                    self.leased_elsewhere.append(request)
                 case Busy():
                     self.in_batches += 1
 
     def _end_task(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)
-        self.has_ended.set()
+        self.task_ended.set()
 
-    async def _judge(self, questions: Sequence[PlacedQuestion], lease: PairLease) -> None:
+    async def _judge(self, request: VerdictRequest, lease: PairLease) -> None:
         """Get one verdict and save it, with a judgment for each question that it answers."""
-        _, question = questions[0]
+        question = request.question
         try:
             async with lease:
                 reply = self.replies.pop(question.key, None)
                 if reply is not None and lease.is_in_batch:
                     answer = await self._ask_with_reply(question, lease, reply)
-                    self._evaluate(answer)
+                    self._update_run_state(answer)
                 else:
                     async with self.client.permit(lease) as permit:
                         answer = await self.assessor.ask(
                             question, partial(self.client.complete, permit=permit)
                         )
-                        self._evaluate(answer)
+                        self._update_run_state(answer)
                 if answer.stored is not None:
                     await lease.save(self.assessor.key_info(question), answer.stored)
-            self._add_judgments(questions, answer)
+            self._add_judgments(request, answer)
         except LeaseLost:
-            self.leased_elsewhere.append(questions)
+            self.leased_elsewhere.append(request)
         except Cancelled:
-            return
+            pass
         except (AccountError, RunIncomplete, StoreError) as reason:
             self.client.cancel_token.cancel(reason)
 
@@ -436,19 +430,18 @@ class _PoolRun:
 
             return await self.assessor.ask(question, complete)
 
-    def _evaluate(self, answer: AssessorAnswer) -> None:
+    def _update_run_state(self, answer: AssessorAnswer) -> None:
         """Lift the limit on the first requests after a verdict, or cancel the run after many failures."""
         if answer.stored is not None:
             self.client.limiter.confirm()
         if reason := self.failures.count(answer):
             self.client.cancel_token.cancel(reason)
 
-    def _add_judgments(
-        self, questions: Sequence[PlacedQuestion], answer: AssessorAnswer | StoredVerdict
-    ) -> None:
+    def _add_judgments(self, request: VerdictRequest, answer: AssessorAnswer | StoredVerdict) -> None:
         self.last_progress_at = asyncio.get_running_loop().time()
-        judgments = [self.assessor.make_judgment(question, answer) for _, question in questions]
-        self.log.add([place for place, _ in questions], judgments)
+        places, questions = zip(*request.questions, strict=True)
+        judgments = [self.assessor.make_judgment(question, answer) for question in questions]
+        self.log.add(places, judgments)
         for judgment in judgments:
             self.progress.add_judgment(judgment, self.client.spend_limit.usd)
         for repeat in self._count(judgments):
@@ -488,6 +481,7 @@ def combine_results(results: Collection[JudgingResult]) -> JudgingResult:
         calls_made=max(result.calls_made for result in results),
         stopped=next((result.stopped for result in results if result.stopped), None),
         warnings=tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
+        in_batches=sum(result.in_batches for result in results),
     )
 
 

@@ -1,6 +1,6 @@
 """The client of one model: every request goes through its limiter, retries and budget.
 
-complete → _with_retries → _with_negotiation → _with_budget → model.complete
+complete (with retries) → _with_negotiation → _with_budget → model.complete
 """
 
 from __future__ import annotations
@@ -142,10 +142,9 @@ class ModelClient:
             return Message(
                 "waiting before the next request to {host}, {seconds:.0f} s left", host=host, seconds=pause
             )
-        if limiter.has_answer and limiter.outage_seconds() > _SLOW:
-            seconds = limiter.outage_seconds()
+        if limiter.has_answer and (outage := limiter.outage_seconds()) > _SLOW:
             return Message(
-                "no answer from {host} for {seconds:.0f} s, still trying", host=host, seconds=seconds
+                "no answer from {host} for {seconds:.0f} s, still trying", host=host, seconds=outage
             )
         if since <= _SLOW:
             return Message("")
@@ -163,9 +162,6 @@ class ModelClient:
         Raises CallError when no retry can help, RunIncomplete when the spend limit is reached or the server
         is unavailable, Cancelled when no further call may start.
         """
-        return await self._with_retries(prompt, permit)
-
-    async def _with_retries(self, prompt: Prompt, permit: PairPermit) -> Completion:
         # Most requests need no policy, and to build one costs as much CPU time as a request. So the first
         # attempt is made without it, and its error is that of the policy's first attempt.
         try:
@@ -281,7 +277,7 @@ class _StartupErrors:
     def __init__(self, endpoint: str, limits: Limits) -> None:
         self._endpoint = endpoint
         self._limits = limits
-        self._timeouts = self._pages = self._others = 0
+        self._timeouts = self._pages = self._broken = 0
 
     def count(self, error: RetryableError, outage: float) -> str | None:
         """Count `error` and return why the run should stop, None where it should go on.
@@ -308,9 +304,9 @@ class _StartupErrors:
         if not isinstance(error, NoResponse):
             return None
         self._pages += error.is_page
-        self._others += not error.is_page
+        self._broken += not error.is_page
         is_enough = outage >= min(self._limits.max_wait, _BROKEN_SECONDS) or self._limits.attempts == 1
-        if self._pages < _MAX_PAGES and not (self._others >= _MAX_BROKEN and is_enough):
+        if self._pages < _MAX_PAGES and not (self._broken >= _MAX_BROKEN and is_enough):
             return None
         tls = _TLS_HINT if self._endpoint.startswith("http:") else ""
         login = Message("; does this network ask to log in first?") if self._pages else ""

@@ -29,7 +29,7 @@ MIN_GROUP_SIZE = 10
 #: A variance below this share of the largest squared difference is rounding.
 _NO_VARIANCE = 1e-12
 #: The standard normal quantile of 0.8, the power that planning asks for.
-_POWER = 0.8416212335729143
+_POWER_QUANTILE = 0.8416212335729143
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def detectable_difference(sd: float, queries: int, critical: float) -> float:
 
     (c + z(0.8))·sd/√n, with the normal quantile z; `sd` is that of the difference on a query.
     """
-    return (critical + _POWER) * sd / math.sqrt(queries)
+    return (critical + _POWER_QUANTILE) * sd / math.sqrt(queries)
 
 
 def required_queries(sd: float, farthest: float, critical: float) -> int:
@@ -178,7 +178,7 @@ def required_queries(sd: float, farthest: float, critical: float) -> int:
 
     `farthest` is the end of an interval that is farther from 0: a smaller true difference needs more.
     """
-    return math.ceil(((critical + _POWER) * sd / farthest) ** 2)
+    return math.ceil(((critical + _POWER_QUANTILE) * sd / farthest) ** 2)
 
 
 def count_resamples(differences: Floats, families: int) -> int:

@@ -192,11 +192,11 @@ def test_questions_with_one_key_are_one_request_at_any_place() -> None:
     pool = build_pool(read_dataset(twice, lang="auto", max_chars=4000), 10)
     plan = QuestionPlan(pool, make_assessor(), 2)
     requests = list(plan.read_requests(plan.select_open()))
-    places = [[place for place, _ in request] for request in requests]
+    places = [[place for place, _ in request.questions] for request in requests]
     # Six pairs, and the same six under other ids; those of the second repeat have other keys.
     assert places == [[place, place + 6] for place in (*range(6), *range(12, 18))]
     for request in requests:
-        assert len({question.key for _, question in request}) == 1
+        assert len({question.key for _, question in request.questions}) == 1
     assert len(list_request_keys(pool, make_assessor(), 2)) == 12
 
 
