@@ -146,17 +146,15 @@ async def judge_pool(
         client.limiter.skip_probes()
     plan = QuestionPlan(pool, assessor, repeats, cache)
     log = JudgmentLog(len(plan), store.path.parent)
-    run = _PoolRun(
-        assessor, client, window, progress, RepeatCounter(repeats, len(pool.pairs), assessor.scale), log
-    )
+    counter = RepeatCounter(repeats, len(pool.pairs), assessor.scale)
+    batches = BatchRunner(batch_api, assessor, client, store.batches) if batch_api else None
+    run = _PoolRun(assessor, client, window, progress, counter, log, batches)
     known_corrupt = len(store.corrupt_keys)
     by_rule, ended_repeats = run.answer_from_store(plan)
     progress.begin(len(plan), len(log), assessor.topic)
     for repeat in ended_repeats:
         progress.end_repeat(repeat)
     run.requests = plan.read_requests(log.find_open_places())
-    if batch_api is not None:
-        run.batches = BatchRunner(batch_api, assessor, client, store.batches)
     try:
         await run.judge_all()
     finally:
@@ -231,12 +229,12 @@ class _PoolRun:
     progress: ProgressListener
     counter: RepeatCounter
     log: JudgmentLog
+    batches: BatchRunner | None
     requests: Iterator[VerdictRequest] = field(default_factory=lambda: iter(()))
     #: The next ones of `requests`.
     todo: deque[VerdictRequest] = field(default_factory=deque)
     #: Pairs whose lease another process holds.
     leased_elsewhere: deque[VerdictRequest] = field(default_factory=deque)
-    batches: BatchRunner | None = None
     #: The replies of a batch that has ended, by key.
     replies: dict[str, BatchReply] = field(default_factory=dict)
     #: The number of pairs in batches that have not ended.

@@ -7,7 +7,8 @@ again from its folder alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
+from itertools import takewhile
 from operator import attrgetter
 from pathlib import Path
 from sys import maxsize
@@ -179,8 +180,11 @@ def read_results(path: Path, places: Container[int] = ALL_PLACES) -> tuple[Any, 
     The queries are read one line at a time; the lines of others are not parsed. Raise OtherLayout, also for a
     query, when the file cannot be read like this.
     """
-    texts = _read_texts(path, places)
-    return _parse(path, next(texts)[1]), (_read_query(path, place, text) for place, text in texts)
+    lines = _read_lines(path)
+    head = "".join(takewhile(lambda line: line != _QUERIES, lines))
+    texts = enumerate(_list_queries(lines))
+    queries = (_read_query(path, place, text) for place, text in texts if place in places)
+    return _parse(path, f"{head}{_QUERIES}{_END}"), queries
 
 
 def _read_query(path: Path, place: int, text: str) -> QueryEntry:
@@ -195,33 +199,26 @@ def _parse(path: Path, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
         raise OtherLayout(str(error)) from error
 
 
-def _read_texts(path: Path, places: Container[int]) -> Iterator[tuple[int, str]]:
-    """Yield the text of the object without its queries, with the place -1, then those of the queries."""
+def _read_lines(path: Path) -> Iterator[str]:
     try:
         with open_text(path, newline="\n") as file:
-            lines = (line for _, line in number_lines(file, path))
-            head = []
-            for line in lines:
-                head.append(line)
-                if line == _QUERIES:
-                    break
-            else:
-                raise ValueError("no line begins the queries")
-            yield -1, "".join([*head, _END])
-            place = 0
-            for line in lines:
-                if line == _END:
-                    break
-                if not line.isspace():
-                    if place in places:
-                        yield place, line.removesuffix("\n").removesuffix(",")
-                    place += 1
-            else:
-                raise ValueError("no line ends the queries")
-            if next(lines, None) is not None:
-                raise ValueError("lines follow the queries")
+            for _, line in number_lines(file, path):
+                yield line
     except (OSError, ValueError, InputError) as error:
         raise OtherLayout(str(error)) from error
+
+
+def _list_queries(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the text of each query, from the `lines` after the one that begins them."""
+    for line in lines:
+        if line == _END:
+            break
+        if not line.isspace():
+            yield line.removesuffix("\n").removesuffix(",")
+    else:
+        raise OtherLayout("no line ends the queries")
+    if next(lines, None) is not None:
+        raise OtherLayout("lines follow the queries")
 
 
 def read_entries(path: Path, places: Container[int] = ALL_PLACES) -> Iterator[QueryEntry]:
@@ -252,7 +249,7 @@ def judgment_entries(
                 MemberJudgment(
                     assessor=name,
                     repeat=judgment.repeat,
-                    verdict=_verdict(judgment, scale),
+                    verdict=_name_verdict(judgment, scale),
                     grade=judgment.grade,
                     reason=judgment.reason,
                     error=judgment.error,
@@ -265,7 +262,7 @@ def judgment_entries(
         entries.setdefault(pair, []).append(
             JudgmentEntry(
                 repeat=judgment.repeat,
-                verdict=_verdict(judgment, scale),
+                verdict=_name_verdict(judgment, scale),
                 grade=judgment.grade,
                 reason=judgment.reason,
                 error=judgment.error,
@@ -279,7 +276,7 @@ def judgment_entries(
     return entries
 
 
-def _verdict(judgment: Judgment, scale: Scale) -> Literal["yes", "no"] | None:
+def _name_verdict(judgment: Judgment, scale: Scale) -> Literal["yes", "no"] | None:
     if judgment.grade is None:
         return None
     return "yes" if judgment.grade >= scale.relevant_from else "no"
@@ -312,21 +309,21 @@ def query_entries(
             expected=query.expected,
             extra=dict(query.extra),
             engines={
-                ranking.engine: replace(
-                    _engine(ranking, results.documents[ranking.key], judgments, scores, dimensions),
-                    notes=notes.get((ranking.engine, query.id), {}),
+                ranking.engine: _make_engine_entry(
+                    ranking, results.documents[ranking.key], judgments, scores, dimensions, notes
                 )
                 for ranking in sorted(results.rankings, key=attrgetter("engine"))
             },
         )
 
 
-def _engine(
+def _make_engine_entry(
     ranking: Ranking,
     documents: Sequence[str],
     judgments: JudgmentEntries,
     scores: ScoreTable,
     dimensions: Mapping[str, DimensionResult],
+    notes: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> EngineEntry:
     key = ranking.key
     return EngineEntry(
@@ -334,8 +331,9 @@ def _engine(
         error=ranking.error,
         latency_ms=ranking.latency_ms,
         dimensions={name: each.values[key] for name, each in dimensions.items() if key in each.values},
+        notes=notes.get(key, {}),
         snippets=tuple(
-            _snippet(
+            _make_snippet_entry(
                 rank,
                 snippet,
                 documents[rank - 1] if rank <= len(documents) else None,
@@ -346,7 +344,7 @@ def _engine(
     )
 
 
-def _snippet(
+def _make_snippet_entry(
     rank: int, snippet: Snippet, document: str | None, judgments: Sequence[JudgmentEntry]
 ) -> SnippetEntry:
     cleaned = (snippet.title, snippet.text) != (snippet.raw_title, snippet.raw_text)
