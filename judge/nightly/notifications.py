@@ -47,7 +47,7 @@ from judge.nightly.night_texts import (
     other_reasons,
     regressions_by_engine,
 )
-from judge.nightly.record import EXIT_CODES, NightRecord, Verdict, record_to_json
+from judge.nightly.record import EXIT_CODES, NightRecord, RegressionVerdict, record_to_json
 from judge.report.display_text import fit_on_line
 from judge.runs.folder import RunFolder
 
@@ -60,7 +60,7 @@ _ANNOTATIONS = 10
 #: A step's summary may hold a mebibyte, and a Chinese character takes three bytes.
 _SUMMARY_LENGTH = 300_000
 #: The child element of the test case of an outcome.
-_JUNIT_RESULTS: Mapping[Verdict, str] = {"regression": "failure", "incomplete": "error"}
+_JUNIT_RESULTS: Mapping[RegressionVerdict, str] = {"regression": "failure", "incomplete": "error"}
 #: The time-out of one attempt in seconds, and the number of attempts.
 TIMEOUT = 10.0
 ATTEMPTS = 3

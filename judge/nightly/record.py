@@ -42,7 +42,7 @@ EXIT_CODES: Mapping[Status, int] = {
     "engine settings changed": 3,
 }
 Record = TypeVar("Record")
-Verdict = Literal["fine", "regression", "improvement", "incomplete"]
+RegressionVerdict = Literal["fine", "regression", "improvement", "incomplete"]
 
 _RUN_AGAIN = Message("; remove the file and run the night again")
 _STATUSES_OF_VERSION_1 = {
@@ -158,7 +158,7 @@ class RegressionOutcome:
     p: float | None
     sd: float | None = None
     p_holm: float | None = None
-    verdict: Verdict = "incomplete"
+    verdict: RegressionVerdict = "incomplete"
     detectable: float | None = None
 
 
@@ -327,7 +327,7 @@ class NightRecord:
         """The outcomes of the regression test, empty where there was none."""
         return self.regression_test.rows if self.regression_test else ()
 
-    def select_outcomes(self, verdict: Verdict) -> list[RegressionOutcome]:
+    def select_outcomes(self, verdict: RegressionVerdict) -> list[RegressionOutcome]:
         """Return the outcomes with this verdict."""
         return [row for row in self.outcomes if row.verdict == verdict]
 

@@ -24,7 +24,7 @@ from judge.measure.resampling import RESAMPLES, Interval, compute_randomisation_
 from judge.measure.score import Scores, score_rankings
 from judge.messages import Message
 from judge.nightly.query_drift import shared_query_ids
-from judge.nightly.record import RegressionOutcome, Verdict
+from judge.nightly.record import RegressionOutcome, RegressionVerdict
 from judge.runs.result import RunResult
 
 #: The probability with which a drop of the size `detectable` is found.
@@ -140,7 +140,7 @@ def detectable_drop(change: RegressionOutcome, level: float, min_drop: float) ->
 
 def _decide_verdict(
     change: RegressionOutcome, p_drop: float, p_rise: float, config: NightlyConfig
-) -> Verdict:
+) -> RegressionVerdict:
     difference, least, most = change.change, change.least, change.most
     if np.isnan(p_drop) or difference is None or least is None or most is None:
         return "incomplete"
