@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import takewhile
 from operator import attrgetter
 from pathlib import Path
 from sys import maxsize
@@ -181,10 +180,16 @@ def read_results(path: Path, places: Container[int] = ALL_PLACES) -> tuple[Any, 
     query, when the file cannot be read like this.
     """
     lines = _read_lines(path)
-    head = "".join(takewhile(lambda line: line != _QUERIES, lines))
+    head = []
+    for line in lines:
+        head.append(line)
+        if line == _QUERIES:
+            break
+    else:
+        raise OtherLayout("no line begins the queries")
     texts = enumerate(_list_queries(lines))
     queries = (_read_query(path, place, text) for place, text in texts if place in places)
-    return _parse(path, f"{head}{_QUERIES}{_END}"), queries
+    return _parse(path, "".join([*head, _END])), queries
 
 
 def _read_query(path: Path, place: int, text: str) -> QueryEntry:

@@ -57,7 +57,7 @@ def make_tag(element: str, *inside: str, **attributes: str | float | None) -> Ma
     # A page has thousands of elements; Markup.format takes four times as long.
     written_attributes = "".join(
         f" {name.rstrip('_').replace('_', '-')}="
-        f'"{escape(value if isinstance(value, str) else format_length(value))}"'
+        f'"{escape(value) if isinstance(value, str) else format_length(value)}"'
         for name, value in attributes.items()
         if value is not None
     )

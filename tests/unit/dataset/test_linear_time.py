@@ -13,9 +13,10 @@ import pytest
 
 from judge.characters import escape_controls
 from judge.dataset import clean
-from judge.dataset.clean import drop_invisible, extract_visible_text, looks_misdecoded
 from judge.dataset.injection import _INJECTION_PATTERNS, detect_injection
+from judge.dataset.markup import extract_visible_text
 from judge.dataset.pool import canonicalise_url
+from judge.dataset.unreadable import drop_invisible, looks_misdecoded
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.redaction import mask
 from tests.support.cases import check_each

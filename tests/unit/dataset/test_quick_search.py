@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.dataset import clean, injection
-from judge.dataset.clean import _HIGH_BYTES, _LATIN, looks_misdecoded
+from judge.dataset.unreadable import _HIGH_BYTES, _MISDECODED, looks_misdecoded
 from tests.support.cases import check_each
 
 PATTERNS = injection._INJECTION_PATTERNS
@@ -83,7 +83,7 @@ def test_control_tokens_break_as_when_every_character_is_folded(text: str) -> No
 @given(TEXTS)
 def test_text_is_misdecoded_when_a_search_of_all_its_bytes_says_so(text: str) -> None:
     spelled = re.search(rb"(?:[\xe3-\xe9\xef][\x80-\xbf]{2}){4}", text.encode("gb18030", "replace"))
-    traces = _LATIN.search(text) or _HIGH_BYTES.search(text) or (spelled and re.search("[一-鿿]", text))
+    traces = _MISDECODED.search(text) or _HIGH_BYTES.search(text) or (spelled and re.search("[一-鿿]", text))
     assert looks_misdecoded(text) == bool(traces or 0 < text.count("\ufffd") >= 0.02 * len(text))
 
 
