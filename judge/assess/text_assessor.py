@@ -102,15 +102,15 @@ class TextAsker:
         distinct = {pair.key: pair for pair in pairs}
         if self.stopped or not pairs:
             return [None] * len(pairs)
-        client = self.open_client(kind)
+        assessor, client = self.open_client(kind)
         if self.stored_only:
-            keys = {id_: client[0].make_questions(pair, 1)[0].key for id_, pair in distinct.items()}
+            keys = {id_: assessor.make_questions(pair, 1)[0].key for id_, pair in distinct.items()}
             stored = self.store.find_verdicts(keys.values())
             answered = {id_: pair for id_, pair in distinct.items() if keys[id_] in stored}
             self.counts[kind.dimension, kind.name] = len(answered), len(distinct) - len(answered)
             distinct = answered
         pool = Pool(depth=0, results=len(distinct), pairs=tuple(distinct.values()), documents={})
-        [result] = asyncio.run(judge_with_panel(pool, [client], self.store, 1, self.progress))
+        [result] = asyncio.run(judge_with_panel(pool, [(assessor, client)], self.store, 1, self.progress))
         self.costs.append(result.cost)
         self.stopped = result.stopped
         self.judgments.setdefault(kind.dimension, []).extend(result.judgments)
