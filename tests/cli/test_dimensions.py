@@ -1,4 +1,4 @@
-"""Dimensions other than relevance: from the option to the terminal, the files, the report and the Python API."""
+"""Other dimensions than relevance: from the option to terminal, files, report and Python API."""
 
 from __future__ import annotations
 
