@@ -107,9 +107,9 @@ def score(
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
     A text can name several measures, with spaces between them. `dimensions` such as "diversity" are
-    measured beside relevance, without a call. Those that have an option are named by it: `costs` {engine:
-    USD per 1,000 queries}, `weights` {part: weight}, `embeddings` such as "lsa", of which only those of a
-    server need calls, and a file of `feedback`. Embeddings are cached beside `store`, None for the verdict
+    measured, too, without a call. Those that have an option are named by it: `costs` {engine: USD per 1,000
+    queries}, `weights` {part: weight}, `embeddings` such as "lsa", of which only those of a server need
+    calls, and a file of `feedback`. Embeddings are cached beside `store`, None for the verdict
     store of the run. With `save` the run's files change, and the first measure decides from then on. Raises
     InputError when `run` is no finished run, its files do not fit together, or an option or a dimension is
     unknown.

@@ -1,8 +1,8 @@
 """The records of summary.json: what a run says of its engines, without the queries.
 
 The names of the fields are the keys of the file. A field is None where the value is unknown. The values of
-dimensions stand beside relevance and never enter its measures. `analyse`
-in `judge.analysis.run_analysis` builds a `Summary`; `judge.runs.record_json` writes and reads it.
+dimensions never enter the measures of relevance. `analyse` in `judge.analysis.run_analysis` builds a
+`Summary`; `judge.runs.record_json` writes and reads it.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class Assessor:
             )
         if thinking:
             return Message(
-                "the model gave no answer beside its thinking: add --thinking, which raises --max-tokens to"
+                "the reply has thinking and no answer: add --thinking, which raises --max-tokens to"
                 " 8192, or use another model"
             )
         if completion.finish_reason == "length":

@@ -1,4 +1,4 @@
-"""Dimensions beside relevance: columns of their own, which never enter the measures of relevance.
+"""Dimensions other than relevance: columns of their own, which never enter the measures of relevance.
 
 A dimension is a row of `DIMENSIONS` and the functions that it names. Its name is that of its option.
 """

@@ -89,7 +89,7 @@ def describe_outcome(t: Translator, pair: PairComparison) -> str:
     if pair.outcome == "undetermined":
         if not pair.n:
             return t("undetermined: there is no query where both have a value")
-        return t("undetermined: unjudged snippets could turn it")
+        return t("undetermined: unjudged snippets could reverse it")
     differing = pair.wins + pair.losses
     if differing < MIN_DIFFERING:
         return t(

@@ -182,8 +182,8 @@ def count_queries(t: Translator, count: int) -> str:
 
 
 def count_calls(t: Translator, count: int) -> str:
-    """Return `1 call now`, `2 calls now`."""
-    return t.plural("{count:,} call now", "{count:,} calls now", count)
+    """Return `1 new call`, `2 new calls`: those that this command made."""
+    return t.plural("{count:,} new call", "{count:,} new calls", count)
 
 
 def count_pairs(t: Translator, summary: Summary) -> str:

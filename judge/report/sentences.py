@@ -54,8 +54,8 @@ def describe_power(t: Translator, summary: Summary, measure: str | None = None) 
     n = max(pair.n for pair in pairs)
     return t(
         "With {queries}, a test detects a true difference of about {detectable:.2g} between two engines in"
-        " 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled:.2g} (medians over the pairs, by"
-        " {measure}).",
+        " 4 of 5 cases; with {doubled_n:,} queries, one of about {doubled:.2g} (medians over the pairs of"
+        " engines, by {measure}).",
         queries=count_queries(t, n),
         detectable=median(pair.detectable or 0.0 for pair in pairs),
         doubled_n=2 * n,
@@ -386,7 +386,7 @@ def describe_empty_snippets(t: Translator, summary: Summary) -> str:
 def describe_dataset(t: Translator, summary: Summary) -> str:
     """Return the numbers of queries, engines, results and pairs."""
     return t(
-        "{queries}, {engines}; {results}, {pairs} ({saved:.0%} saved by judging a pair once)",
+        "{queries}, {engines}; {results}, {pairs} ({saved:.0%} fewer: equal results are one pair)",
         queries=count_queries(t, summary.queries),
         engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
         results=t.plural("{count:,} result", "{count:,} results", summary.results),

@@ -296,7 +296,7 @@ def test_help_groups_the_options_of_a_run() -> None:
     lines = command("run", "--help").stdout.splitlines()
     groups = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
     assert groups == [
-        *("Arguments:", "Assessor:", "Input:", "Measuring:", "Beside relevance:", "Calls and cost:"),
+        *("Arguments:", "Assessor:", "Input:", "Measuring:", "Other dimensions:", "Calls and cost:"),
         *("Files:", "Options:"),
     ]
     assert all(len(line) <= 80 for line in lines)

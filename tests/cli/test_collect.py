@@ -89,7 +89,7 @@ def test_failed_requests_are_reported_with_the_next_command(tmp_path: Path) -> N
     assert "run the same command to request only these again" in result.stderr
     assert "searxng: answered 2 of 2" in result.stdout
     assert again.returncode == 0, again.stderr
-    assert "0 calls now" in again.stdout
+    assert "0 new calls" in again.stdout
     written = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
     assert CANARY.encode() not in written
     assert CANARY not in result.stdout + result.stderr

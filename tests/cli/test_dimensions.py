@@ -1,4 +1,4 @@
-"""Dimensions beside relevance: from the option to the terminal, the files, the report and the Python API."""
+"""Other dimensions than relevance: from the option to terminal, files, report and Python API."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_diversity_is_in_every_place_and_is_kept(tmp_path: Path) -> None:
     assert results["queries"][2]["engines"]["b"]["dimensions"]["diversity"]["sites@10"] is None
     assert "dimensions" not in results["queries"][2]["engines"]["a"]
     report = (out / "report.html").read_text()
-    assert "Beside relevance" in report
+    assert "Other dimensions" in report
     assert "near-duplicates@10" in report
     assert "n = 3" in report
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}

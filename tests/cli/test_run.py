@@ -77,7 +77,7 @@ def test_the_same_command_again_pays_nothing_and_writes_the_same_bytes(tmp_path:
             "report.html",
         "run.engine0.trec", "run.engine1.trec",
     }  # fmt: skip
-    assert "0 calls now" in second.stdout
+    assert "0 new calls" in second.stdout
 
 
 def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def _explain_tables(t: Translator) -> Iterator[str]:
         ),
         t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
         t("a =? b: the interval does not exclude 0"),
-        t("a ?? b: unjudged snippets could turn the difference"),
+        t("a ?? b: unjudged snippets could reverse the difference"),
         t("detectable: the true difference that a test detects in 4 of 5 cases with so many queries"),
         t("twice: the same for twice as many queries"),
         t("needed: the number of queries that a pair needs at the least"),

@@ -115,7 +115,7 @@ def _judged(result: RunResult, t: Translator) -> Iterator[str]:
     if not wanted:
         return
     yield t(
-        "{judged:,} of {wanted:,} judged by {assessor} ({share:.1%}); {calls}, {tokens:,} tokens in all"
+        "{judged:,} of {wanted:,} judged by {assessor} ({share:.1%}); {calls}, {tokens:,} tokens in total"
         "{cost}",
         judged=judged,
         wanted=wanted,
@@ -202,7 +202,7 @@ def _after(summary: Summary, t: Translator) -> Iterator[str]:
     }
     if missing:
         yield t(
-            "results without a text besides their title (has the engine's field been renamed?): {engines}",
+            "results without text, except a title (has the engine's field been renamed?): {engines}",
             engines=sentences.list_values(t, missing),
         )
     yield sentences.describe_empty_snippets(t, summary)

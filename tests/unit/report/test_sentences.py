@@ -67,7 +67,7 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
         "not separated (the difference is the same on every query, so there is no variance for a test)"
     )
     unjudged = pair(CLEAR, POOR, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
-    assert describe_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could turn it"
+    assert describe_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could reverse it"
     assert describe_outcome(ENGLISH, pair([0.5, NAN], [NAN, 0.5])) == (
         "undetermined: there is no query where both have a value"
     )
@@ -196,7 +196,7 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
     result = replace(BASE, comparisons=(*pairs, pair_of(n=4)))
     assert sentences.describe_power(ENGLISH, result) == (
         "With 50 queries, a test detects a true difference of about 0.1 between two engines in 4 of 5 cases;"
-        " with 100 queries, one of about 0.071 (medians over the pairs, by P@5)."
+        " with 100 queries, one of about 0.071 (medians over the pairs of engines, by P@5)."
     )
     assert sentences.describe_power(CHINESE, result) == (
         "50 条查询能以 80 % 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异"
