@@ -185,9 +185,9 @@ def agree_label_files(
     `labels_scale` is that of `labels`. Raises InputError when a file cannot be read, or the two files of
     grades have no query in common.
     """
-    sides = []
+    sides, warnings = [], list[str]()
     for path, scale in ((assessor, None), (labels, labels_scale)):
-        table = read_labels(path)
+        table = read_labels(path, warnings.append)
         grades = {(label.query_id, label.item): label.grade for label in table}
         sides.append(LabelSet(grades, choose_label_scale(grades.values(), None, scale, table), path.name))
     lists = trec.read_trec_rankings(runs) if runs else ()
@@ -195,7 +195,7 @@ def agree_label_files(
     loaded, assumed = run_from_labels(given, people, lists, depth, resolve_measures(names, depth))
     shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.data.queries}
     unmatched = len(people.grades) - len(shared)
-    people = replace(people, grades=shared, unmatched=unmatched, assumed=assumed)
+    people = replace(people, grades=shared, unmatched=unmatched, assumed=assumed, warnings=tuple(warnings))
     return compare_with_labels(loaded, people, bare=True)
 
 
@@ -367,11 +367,19 @@ def _load_without_labels(folder: RunFolder) -> LoadedRun:
 
 
 def _match_people(run: LoadedRun, path: Path, labels_scale: ScaleName | None) -> LabelSet:
-    labels = read_labels(path)
+    warnings: list[str] = []
+    labels = read_labels(path, warnings.append)
     matched = match_labels(labels, run.data, run.pool)
     scale = choose_label_scale(matched.grades.values(), run.spec.scale, labels_scale, labels)
     first = next(((label.query_id, label.item) for label in matched.unmatched), None)
-    return LabelSet(matched.grades, scale, path.name, len(matched.unmatched), first_unmatched=first)
+    return LabelSet(
+        matched.grades,
+        scale,
+        path.name,
+        len(matched.unmatched),
+        first_unmatched=first,
+        warnings=tuple(warnings),
+    )
 
 
 def rewrite_report(path: Path) -> Path:

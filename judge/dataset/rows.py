@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from judge.dataset import textfile
+from judge.dataset.textfile import Warn, read_lines
 from judge.errors import InputError
 from judge.messages import Message
 
@@ -19,7 +19,6 @@ _FIELDS = frozenset(
 COLUMN_FIELDS = tuple(sorted({*_FIELDS, "expected"}))
 #: Fields of the query in a nested record; the other ones belong to a result.
 _QUERY_FIELDS = frozenset({"query", "query_id", "reference", "expected"})
-Warn = Callable[[str], object]
 #: Fields that only a test case of DeepEval has.
 _TEST_CASE_FIELDS = frozenset({"input", "retrieval_context", "retrievalContext"})
 
@@ -71,7 +70,7 @@ def _to_python(name: str, value: Any) -> Any:  # noqa: ANN401 - a row may hold a
     return None if is_missing else value
 
 
-def read_nonblank_lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[str, str]]:
+def read_nonblank_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[str, str]]:
     """Yield `path:line` and the text of every line that is not blank; `.gz` files are unpacked.
 
     Lines end at line feeds only: other separators can be inside a JSON string. `warn` receives a warning
@@ -81,18 +80,6 @@ def read_nonblank_lines(path: Path, warn: Callable[[str], object] | None = None)
         stripped = text.strip(" \t\r\n")
         if stripped:
             yield f"{path}:{number}", stripped
-
-
-def read_lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[int, str]]:
-    """Yield every line of the file with its number."""
-    with textfile.translate_read_errors(path):
-        file, warnings = textfile.open_text(path)
-        with file:
-            for warning in warnings:
-                if warn is None:
-                    raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path)
-                warn(warning)
-            yield from textfile.number_lines(file, path)
 
 
 def parse_object(location: str, text: str) -> dict[str, Any]:
