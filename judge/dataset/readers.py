@@ -204,10 +204,9 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[I
             for batch in source.iter_batches():
                 for record in batch.to_pylist():
                     number += 1
-                    values = {
-                        name: value for name, value in record.items() if value is not None or name == snippet
-                    }
-                    yield rows.flat_row(f"{path}: row {number}", values, columns)
+                    values = rows.convert_values(record, columns).items()
+                    cells = {name: value for name, value in values if value is not None or name == snippet}
+                    yield rows.flat_row(f"{path}: row {number}", cells, columns)
     except pyarrow.ArrowException as error:
         raise InputError("{file}: is not Parquet: {error}", file=path, error=error) from error
 
