@@ -356,7 +356,7 @@ def read_feedback(path: Path) -> Feedback:
 
     An item with as many positive as negative events is left out. The header names 'query_id', 'snippet_id'
     (or 'document', 'docno') and 'feedback'. Raise InputError with file, line, field and value for any other
-    feedback, and for a file without any.
+    feedback, and for a file without any, or with as many positive as negative events for every item.
     """
     warnings: list[str] = []
     text = read_csv_text(path, warnings.append)
@@ -389,4 +389,9 @@ def read_feedback(path: Path) -> Feedback:
     for (kind, query_id, item), (total, place) in sums.items():
         labels.setdefault(kind, []).extend([Label(query_id, item, int(total > 0), place)] if total else ())
     decided = {kind: tuple(of_kind) for kind, of_kind in labels.items() if of_kind}
+    if not decided:
+        raise InputError(
+            "{file}: every item has as many positive as negative events, which say nothing about it",
+            file=path,
+        )
     return Feedback(decided, tuple(warnings))

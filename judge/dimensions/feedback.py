@@ -36,7 +36,7 @@ def _measure_kind(
     try:
         matched = match_labels(labels, run.data, run.pool)
     except InputError as error:
-        return error.message
+        return Message("{name}: {value}", name=kind, value=error.message)
     depth, least, typical = (run.pool.depth, run.spec.scale.relevant_from, median_grades(run.judgments))
     for of_list, snippets in run.lists.items():
         keys = [(of_list[1], snippet.id) for snippet in snippets]

@@ -60,6 +60,10 @@ def test_the_sum_of_the_events_decides_by_kind(events: Path) -> None:
             ":2: field 'document' is '' and the row has the feedback 'up'",
         ),
         ("query_id,document,feedback\nq,d,\n", "holds no feedback"),
+        (
+            "query_id,document,feedback\nq,d,up\nq,d,踩\n",
+            "every item has as many positive as negative events",
+        ),
         ("query_id,document,grade\nq,d,1\n", "there is no column feedback"),
         ("q 0 d 1\n", "user feedback is a CSV whose header names"),
     ],
@@ -133,6 +137,16 @@ def test_a_guess_at_the_encoding_is_a_warning(tmp_path: Path, events: Path) -> N
     out, _ = judge_with_feedback(tmp_path)
     remarks = judge.score(out, feedback=events).summary.dimensions["feedback"].remarks
     assert remarks[:1] == read_feedback(events).warnings
+
+
+def test_feedback_about_another_run_is_a_remark_by_kind(tmp_path: Path) -> None:
+    path = tmp_path / "feedback.csv"
+    path.write_text("query_id,document,feedback\nother,d1,up\nq,d9,up\nq,d1,click\n")
+    out, run = judge_with_feedback(tmp_path, "--feedback", path)
+    printed = [run.stdout, command("score", out, "--feedback", path).stdout]
+    for text in (" ".join(each.split()) for each in printed):
+        assert f"feedback: thumbs: {path}:2: none of 2 labels is about this run" in text
+        assert "feedback: clicks: 1 judged pairs of 1 queries have them" in text
 
 
 def test_a_bad_file_ends_the_run_before_a_call(tmp_path: Path) -> None:
