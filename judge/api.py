@@ -134,8 +134,8 @@ def score(
     return rescore(Path(run), chosen, dimensions=names, options=options, store=store, save=save)
 
 
-def compare(*runs: str | Path) -> Summary:
-    """Return the summary of one run, or of several runs combined.
+def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
+    """Return the summary of one run, or of several runs combined, with the further `measures`.
 
     `comparisons` has a record for each pair of engines by each measure. The summary of several runs has
     their paths in `runs`, and in `remarks` what was done to make them comparable. Raises InputError when a
@@ -144,10 +144,14 @@ def compare(*runs: str | Path) -> Summary:
     if not runs:
         raise InputError("no run was named; name the folder of one or more runs")
     paths = [Path(run) for run in runs]
+    names = [measures] if isinstance(measures, str) else [*measures]
     if len(paths) == 1:
-        return _current_summary(RunFolder(paths[0]))
+        return _add_measures(RunFolder(paths[0]), names) if names else _current_summary(RunFolder(paths[0]))
     with reading_run(paths[0]):
-        combined = combine_runs(load_runs(paths))
+        loaded = load_runs(paths)
+        first = next(iter(loaded.values()))
+        more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
+        combined = combine_runs(loaded, more)
         _, summary = analyse(combined.run, combined.pairs)
     return replace(
         summary, runs=tuple(str(path) for path in paths), remarks=(*combined.notes, *combined.terms)
@@ -408,6 +412,18 @@ def _current_summary(folder: RunFolder) -> Summary:
         return load_summary(folder)
     with reading_run(folder.path):
         return analyse(load_run(folder))[1]
+
+
+def _add_measures(folder: RunFolder, names: Iterable[str]) -> Summary:
+    """Return the run's summary with the measures `names` after its own, computed from the judgments."""
+    summary = _current_summary(folder)
+    wanted = resolve_measures(names, summary.depth)
+    if all(str(measure) in summary.measures for measure in wanted):
+        return summary
+    with reading_run(folder.path):
+        run = load_run(folder)
+        measures = tuple(dict.fromkeys((*run.spec.measures, *wanted)))
+        return analyse(replace(run, spec=replace(run.spec, measures=measures)))[1]
 
 
 def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401
