@@ -134,8 +134,8 @@ def score(
     return rescore(Path(run), chosen, dimensions=names, options=options, store=store, save=save)
 
 
-def compare(*runs: str | Path) -> Summary:
-    """Return the summary of one run, or of several runs combined.
+def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
+    """Return the summary of one run, or of several runs combined, with the further `measures`.
 
     `comparisons` has a record for each pair of engines by each measure. The summary of several runs has
     their paths in `runs`, and in `remarks` what was done to make them comparable. Raises InputError when a
@@ -144,10 +144,14 @@ def compare(*runs: str | Path) -> Summary:
     if not runs:
         raise InputError("no run was named; name the folder of one or more runs")
     paths = [Path(run) for run in runs]
+    names = [measures] if isinstance(measures, str) else [*measures]
     if len(paths) == 1:
-        return _current_summary(RunFolder(paths[0]))
+        return _add_measures(RunFolder(paths[0]), names) if names else _current_summary(RunFolder(paths[0]))
     with reading_run(paths[0]):
-        combined = combine_runs(load_runs(paths))
+        loaded = load_runs(paths)
+        first = next(iter(loaded.values()))
+        more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
+        combined = combine_runs(loaded, more)
         _, summary = analyse(combined.run, combined.pairs)
     return replace(
         summary, runs=tuple(str(path) for path in paths), remarks=(*combined.notes, *combined.terms)
@@ -185,9 +189,9 @@ def agree_label_files(
     `labels_scale` is that of `labels`. Raises InputError when a file cannot be read, or the two files of
     grades have no query in common.
     """
-    sides = []
+    sides, warnings = [], list[str]()
     for path, scale in ((assessor, None), (labels, labels_scale)):
-        table = read_labels(path)
+        table = read_labels(path, warnings.append)
         grades = {(label.query_id, label.item): label.grade for label in table}
         sides.append(LabelSet(grades, choose_label_scale(grades.values(), None, scale, table), path.name))
     lists = trec.read_trec_rankings(runs) if runs else ()
@@ -195,7 +199,7 @@ def agree_label_files(
     loaded, assumed = run_from_labels(given, people, lists, depth, resolve_measures(names, depth))
     shared = {key: grade for key, grade in people.grades.items() if key[0] in loaded.data.queries}
     unmatched = len(people.grades) - len(shared)
-    people = replace(people, grades=shared, unmatched=unmatched, assumed=assumed)
+    people = replace(people, grades=shared, unmatched=unmatched, assumed=assumed, warnings=tuple(warnings))
     return compare_with_labels(loaded, people, bare=True)
 
 
@@ -367,11 +371,19 @@ def _load_without_labels(folder: RunFolder) -> LoadedRun:
 
 
 def _match_people(run: LoadedRun, path: Path, labels_scale: ScaleName | None) -> LabelSet:
-    labels = read_labels(path)
+    warnings: list[str] = []
+    labels = read_labels(path, warnings.append)
     matched = match_labels(labels, run.data, run.pool)
     scale = choose_label_scale(matched.grades.values(), run.spec.scale, labels_scale, labels)
     first = next(((label.query_id, label.item) for label in matched.unmatched), None)
-    return LabelSet(matched.grades, scale, path.name, len(matched.unmatched), first_unmatched=first)
+    return LabelSet(
+        matched.grades,
+        scale,
+        path.name,
+        len(matched.unmatched),
+        first_unmatched=first,
+        warnings=tuple(warnings),
+    )
 
 
 def rewrite_report(path: Path) -> Path:
@@ -400,6 +412,18 @@ def _current_summary(folder: RunFolder) -> Summary:
         return load_summary(folder)
     with reading_run(folder.path):
         return analyse(load_run(folder))[1]
+
+
+def _add_measures(folder: RunFolder, names: Iterable[str]) -> Summary:
+    """Return the run's summary with the measures `names` after its own, computed from the judgments."""
+    summary = _current_summary(folder)
+    wanted = resolve_measures(names, summary.depth)
+    if all(str(measure) in summary.measures for measure in wanted):
+        return summary
+    with reading_run(folder.path):
+        run = load_run(folder)
+        measures = tuple(dict.fromkeys((*run.spec.measures, *wanted)))
+        return analyse(replace(run, spec=replace(run.spec, measures=measures)))[1]
 
 
 def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401

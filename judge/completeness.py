@@ -10,7 +10,7 @@ from judge.assess.runner import JudgingResult
 from judge.assess.text_assessor import TextAsker
 from judge.errors import RunIncomplete
 from judge.messages import Message
-from judge.records import Judgment
+from judge.records import CONTENT_FILTER, Judgment
 
 
 def check_run(
@@ -95,12 +95,12 @@ def check_answers(dimension: str, judgments: Sequence[Judgment], least: float) -
 def describe_unanswered(dimension: str, judgments: Sequence[Judgment]) -> Message:
     """Return how many questions of a dimension have no answer, and the most frequent reason."""
     return Message(
-        "{dimension}: {missing:,} of {total:,} questions have no answer{failures}; the same command asks"
-        " again",
+        "{dimension}: {missing:,} of {total:,} questions have no answer{failures}; {advice}",
         dimension=Message(dimension),
         missing=sum(judgment.grade is None for judgment in judgments),
         total=len(judgments),
         failures=_describe_failures(judgments),
+        advice=_advise(judgment for judgment in judgments if judgment.grade is None),
     )
 
 
@@ -111,6 +111,10 @@ def _advise(failures: Iterable[Judgment]) -> str:
         return Message("raise max_chars and name another --out: stored judgments are not paid again")
     if kinds <= {"no_text", "text_cut"}:
         return Message("add the missing texts and name another --out: stored judgments are not paid again")
+    if kinds == {CONTENT_FILTER}:
+        return Message(
+            "the refusal of a content filter is final: use another model, or another --store to ask again"
+        )
     return Message("the same command asks again for the rest")
 
 

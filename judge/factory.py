@@ -189,7 +189,8 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
     if config.qrels is None:
         return None
     (path,) = _existing_files(config, "qrels")
-    labels = read_labels(path)
+    warnings: list[str] = []
+    labels = read_labels(path, warnings.append)
     matched = match_labels(labels, dataset, pool)
     scale = choose_label_scale(matched.grades.values(), config.grading, None, labels)
     if scale != config.grading:
@@ -205,7 +206,7 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
     fits = config.rerank_thresholds is None and config.has_reranker
     # Thresholds are fitted on the labelled pairs that have a score.
     sample = draw_sample(matched.grades, config.check or (len(matched.grades) if fits else 0))
-    return RunLabels(matched.grades, path.name, len(matched.unmatched), sample)
+    return RunLabels(matched.grades, path.name, len(matched.unmatched), sample, warnings=tuple(warnings))
 
 
 # --- models, assessors and their clients

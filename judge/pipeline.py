@@ -144,7 +144,7 @@ def _make_run(
     judgings: Mapping[Assessor, JudgingResult],
     spec: RunSpec,
 ) -> LoadedRun:
-    """Return the run of the judgments of each assessor, with the remarks of the assessors."""
+    """Return the run of the judgments of each assessor, with the remarks of the labels and the assessors."""
     by_assessor = {
         assessor.name: selection.add_near_duplicates(
             assessor.regrade(judging.judgments, labels.grades if labels else {})
@@ -152,7 +152,8 @@ def _make_run(
         for assessor, judging in judgings.items()
     }
     remarks = (remark for assessor in judgings for remark in assessor.remarks)
-    dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *remarks))
+    of_labels = labels.warnings if labels else ()
+    dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *of_labels, *remarks))
     return selection.make_run(config, replace(pooled, dataset=dataset), by_assessor, spec)
 
 
@@ -275,8 +276,10 @@ def _estimate_questions(
     )
 
 
-def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[Message]:
-    """Yield which pairs options take out or add, and the costs that an estimate of the run leaves out."""
+def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[str]:
+    """Yield the warnings of labels, which pairs options take out or add, and costs that are left out."""
+    if selection.labels:
+        yield from selection.labels.warnings
     if config.near_duplicates:
         yield Message(
             "{count:,} of {pairs:,} pairs are near-duplicates: each takes the judgment of another snippet of"

@@ -221,6 +221,8 @@ class Usage:
 ANSWERED = "answered"
 #: The outcome of a call without an observed end: its process died or was ended at once.
 LOST = "lost"
+#: The outcome of a call that the content filter of the provider refused.
+CONTENT_FILTER = "content_filter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,13 +230,14 @@ class Call:
     """One request to a model: `outcome` is `ANSWERED`, an error kind or `LOST`.
 
     `maybe_billed` marks a request that the server may have charged for although no answer arrived. A call
-    `in_batch` was one request of a batch.
+    `in_batch` was one request of a batch. `detail` is the message of a content filter, "" of other calls.
     """
 
     outcome: str
     usage: Usage | None = None
     maybe_billed: bool = False
     in_batch: bool = False
+    detail: str = ""
 
 
 #: Finish reasons of a complete reply. After any other reason (`length`, `max_tokens`, `abort`,

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from judge.analysis.loaded_run import LoadedRun
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
+from judge.measure.measures import Measure, default_measures
 from judge.measure.resampling import compute_randomisation_p, holm
 from judge.messages import ENGLISH, Message, NameList
 from judge.records import LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
@@ -88,11 +89,12 @@ class GradeShift:
         )
 
 
-def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
+def combine_runs(runs: Mapping[str, LoadedRun], measures: Iterable[Measure] = ()) -> CombinedRuns:
     """Return the runs as one; an engine that two runs have is named with its run.
 
-    Repeats are cut to as many as every run has. Raises InputError when the runs differ in scale or
-    depth, share no query, or ask different things under one query id.
+    Its measures are those that all runs have, then `measures`. Repeats are cut to as many as every run has.
+    Raises InputError when the runs differ in scale or depth, share no query, ask different things under one
+    query id, or can't be compared by `measures` or by any measure.
     """
     runs = dict(sorted(runs.items()))
     _check(runs)
@@ -113,23 +115,10 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     unequal = _unequal(runs, queries)
     if not unequal and shift and shift.p < _ALPHA:
         unequal = shift.description
-    all_measures = [run.spec.measures for run in runs.values()]
-    common = [each for each in first.spec.measures if all(each in measures for measures in all_measures)]
-    if not common:
-        raise InputError(
-            "{runs} have no measure in common; score them alike first: judge score RUN --save --measures …",
-            runs=NameList(runs),
-        )
-    measures = tuple(measure for measure in common if measure.pool_free or not unequal)
-    if not measures:
-        raise InputError(
-            "the runs were {unequal}, so only measures that no pool divides can be compared, and there is"
-            ' none; add some to each run: judge score RUN --save --measures "nDCG@10 AP@10 P@5 sDCG@10"',
-            unequal=unequal,
-        )
+    comparable = _choose_measures(runs, tuple(measures), unequal)
     assessor = ENGLISH.join(sorted({run.spec.assessor for run in runs.values()}))
     # What a run paid is its own: runs share verdicts, so costs don't add up.
-    spec = replace(first.spec, assessor=assessor, repeats=repeats, measures=measures, cost=None)
+    spec = replace(first.spec, assessor=assessor, repeats=repeats, measures=comparable, cost=None)
     run = LoadedRun(*_separate(runs, names, data, pooled, repeats), spec)
     pairs = _across(names)
     notes = _notes(runs, queries, repeats, unequal)
@@ -157,6 +146,33 @@ def _check(runs: Mapping[str, LoadedRun]) -> None:
                     value=_describe(one),
                     other_value=_describe(two),
                 )
+
+
+def _choose_measures(
+    runs: Mapping[str, LoadedRun], wanted: Sequence[Measure], unequal: str
+) -> tuple[Measure, ...]:
+    """Return the measures to compare the runs by: those that all have, and those that are `wanted`.
+
+    Where the grades are `unequal`, measures that the pool divides are left out. Raises InputError when no
+    measure remains, or a wanted one is left out.
+    """
+    of_runs = [run.spec.measures for run in runs.values()]
+    common = [each for each in of_runs[0] if all(each in measures for measures in of_runs)]
+    chosen = tuple(
+        measure for measure in dict.fromkeys((*common, *wanted)) if measure.pool_free or not unequal
+    )
+    if chosen and all(measure in chosen for measure in wanted):
+        return chosen
+    depth = next(iter(runs.values())).pool.depth
+    possible = dict.fromkeys(chain(*of_runs, default_measures(depth)))
+    names = [str(each) for each in possible if each.compares_engines and (each.pool_free or not unequal)]
+    problem = Message("{runs} have no measure in common", runs=NameList(runs))
+    if unequal:
+        problem = Message(
+            "the runs were {unequal}, so only measures that no pool divides can be compared", unequal=unequal
+        )
+    listing = " ".join(names)
+    raise InputError("{problem}; choose from these: --measures {names!r}", problem=problem, names=listing)
 
 
 def _describe(value: object) -> str:

@@ -32,6 +32,7 @@ class LabelSet:
 
     An assessor without a run has such grades, too. `unmatched` labels fit no pair; `first_unmatched` is the
     query id and the item of the first one. `assumed` grades enter the scores of both sides, but no agreement.
+    `warnings` are about the file.
     """
 
     grades: agreement.GradesByPair
@@ -40,6 +41,7 @@ class LabelSet:
     unmatched: int = 0
     assumed: agreement.GradesByPair = field(default_factory=dict)
     first_unmatched: tuple[str, str] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class LabelAgreement(agreement.Agreement):
     """How far the assessor's grades agree with labels of people, and what that means for the engines.
 
     `orders` and `calibration` are by measure. `grades` names the grades that all is computed from, None where
-    there is no run.
+    there is no run. `warnings` are about the files of labels.
     """
 
     schema: Literal[2]
@@ -83,6 +85,7 @@ class LabelAgreement(agreement.Agreement):
     calibration: Mapping[str, CalibrationResult]
     references: tuple[agreement.PublishedAgreement, ...]
     grades: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,7 @@ def compare_with_labels(run: LoadedRun, people: LabelSet, *, bare: bool = False)
         orders=orders,
         calibration=calibration,
         references=agreement.PUBLISHED_AGREEMENT,
+        warnings=people.warnings,
     )
 
 

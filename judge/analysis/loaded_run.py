@@ -115,6 +115,7 @@ class RunLabels:
 
     `check` are the labelled pairs that the assessor judges, too. `unmatched` labels fit no pair. `unreturned`
     is None for a file; for the expected documents of a dataset, it counts those that no engine returned.
+    `warnings` are about the file.
     """
 
     grades: GradesByPair
@@ -122,6 +123,7 @@ class RunLabels:
     unmatched: int = 0
     check: frozenset[tuple[str, str]] = frozenset()
     unreturned: int | None = None
+    warnings: tuple[str, ...] = ()
 
     def fingerprint(self) -> str:
         """Return a hash of the labels, and of the sample where there is one."""

@@ -97,7 +97,8 @@ def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: Labe
     )
 
 
-def _warn(plans: Sequence[PairPlan], people: LabelSet, labelled: int, drawn: int) -> Iterator[Message]:
+def _warn(plans: Sequence[PairPlan], people: LabelSet, labelled: int, drawn: int) -> Iterator[str]:
+    yield from people.warnings
     if labelled < ENOUGH_LABELS and labelled < len(plans[0].units):
         yield Message(
             "with fewer than {enough} labels, intervals can be slightly too narrow: draw more with another"

@@ -7,7 +7,7 @@ dimensions never enter the measures of relevance. `analyse` in `judge.analysis.r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from types import MappingProxyType
@@ -16,9 +16,11 @@ from typing import Final, Literal
 import numpy as np
 
 from judge.dataset.clean import clean_query
+from judge.errors import InputError
 from judge.measure.bias import SharedVendor
 from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import EngineResult, t_quantile
+from judge.measure.measures import parse_measure
 from judge.measure.panel_agreement import PanelResult, ServedModelGrades
 from judge.measure.resampling import CountedShare, Interval, StatisticValue, finite_interval
 from judge.measure.segments import SegmentResult
@@ -315,6 +317,24 @@ class Summary:
     def select_pairs(self, measure: str | None) -> list[PairComparison]:
         """Return the comparisons by `measure`."""
         return [pair for pair in self.comparisons if pair.measure == measure]
+
+    def choose_measures(self, names: Iterable[str] | None) -> Sequence[str]:
+        """Return the measures called `names` (None: the first that engines are compared by).
+
+        Raises InputError when engines are not compared by one.
+        """
+        compared = list(dict.fromkeys(pair.measure for pair in self.comparisons))
+        if names is None:
+            return compared[:1]
+        chosen = [str(parse_measure(name)) for name in names]
+        for name in chosen:
+            if compared and name not in compared:
+                raise InputError(
+                    "engines are not compared by {name}; they are by {names}",
+                    name=name,
+                    names=", ".join(compared),
+                )
+        return chosen
 
     def sort_engines(self, measure: str) -> list[str]:
         """Return the engines, highest mean first, those without a mean last."""

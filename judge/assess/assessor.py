@@ -20,8 +20,8 @@ from judge.errors import AccountError, CallError, ReplyParseError
 from judge.messages import Message
 from judge.models import Model
 from judge.parsing.verdict import parse_verdict
-from judge.records import Completion, Judgment, Lang, Pair, Pool, Prompt, Scale, Verdict
-from judge.store.store import StoredVerdict, VerdictKeyInfo, as_stored
+from judge.records import CONTENT_FILTER, Completion, Judgment, Lang, Pair, Pool, Prompt, Scale, Verdict
+from judge.store.store import StoredAnswer, StoredRefusal, StoredVerdict, VerdictKeyInfo, as_stored
 
 #: Thinking that does not end.
 _UNENDED_THINKING = re.compile(r"<think(?:ing)?>(?!.*</think)", re.DOTALL | re.IGNORECASE)
@@ -165,7 +165,9 @@ class Assessor:
                 return AssessorAnswer(stored, None, stored.reply)
         reply = completions[-1].text if completions else ""
         if not isinstance(error, ReplyParseError):
-            return AssessorAnswer(None, error.kind if error else None, reply, error.detail if error else "")
+            kind, detail = (error.kind, error.detail) if error else (None, "")
+            # The store has no reply for a refusal, and gives the same judgment later.
+            return AssessorAnswer(None, kind, "" if kind == CONTENT_FILTER else reply, detail)
         thinking = _is_only_thinking(completions[-1])
         advice = self._advice(error.kind, completions[-1], thinking=thinking)
         is_cut = thinking or "--max-tokens" in advice
@@ -231,8 +233,10 @@ class Assessor:
             request_id=completion.request_id,
         )
 
-    def make_judgment(self, question: Question, answer: StoredVerdict | AssessorAnswer) -> Judgment:
-        """Return the record of `question` from a stored verdict or from the answer of the model."""
+    def make_judgment(self, question: Question, answer: StoredAnswer | AssessorAnswer) -> Judgment:
+        """Return the record of `question` from a stored answer or from the answer of the model."""
+        if isinstance(answer, StoredRefusal):
+            answer = AssessorAnswer(None, CONTENT_FILTER, "", answer.detail)
         stored = answer if isinstance(answer, StoredVerdict) else answer.stored
         error = None if isinstance(answer, StoredVerdict) else answer.error
         return Judgment(

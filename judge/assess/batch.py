@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from judge.assess.assessor import Assessor, Question
 from judge.characters import estimate_tokens
-from judge.client.client import ModelClient
+from judge.client.client import ModelClient, make_failed_call
 from judge.client.retry import retry_policy
 from judge.errors import (
     AccountError,
@@ -67,7 +67,7 @@ def call_of(reply: BatchReply) -> Call:
     """Return the record of the request that led to `reply`."""
     if isinstance(reply, Completion):
         return Call(ANSWERED, reply.usage, in_batch=True)
-    return Call(reply.kind, reply.usage, reply.billed, in_batch=True)
+    return make_failed_call(reply, in_batch=True)
 
 
 def is_final(error: CallError) -> bool:

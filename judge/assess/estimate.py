@@ -158,7 +158,7 @@ def _find_missing(plan: QuestionPlan, assessor: Assessor, store: VerdictStore | 
     missing: list[int] = []
     for block in plan.read_blocks():
         questions = [(place, each.key) for place, each in block if not assessor.judge_by_rule(each)]
-        stored = store.find_verdicts(key for _, key in questions) if store else {}
+        stored = store.find_answers(key for _, key in questions) if store else {}
         missing += [place for place, key in questions if key not in stored]
     return np.array(sorted(missing), np.int64)
 

@@ -19,7 +19,7 @@ from judge.errors import ReplyParseError
 from judge.messages import Message
 from judge.models import Model
 from judge.records import Completion, Judgment, Lang, Prompt, Scale, Verdict, parse_score
-from judge.store.store import StoredVerdict
+from judge.store.store import StoredAnswer
 
 _VERSION = "rerank-1"
 _REASONS: Mapping[Lang, str] = {
@@ -69,7 +69,7 @@ class RerankAssessor(Assessor):
             raise ReplyParseError("malformed", "the reply is no score")
         return Verdict(bisect_right(self._thresholds, score), _REASONS[prompt.lang].format(score=score))
 
-    def make_judgment(self, question: Question, answer: StoredVerdict | AssessorAnswer) -> Judgment:
+    def make_judgment(self, question: Question, answer: StoredAnswer | AssessorAnswer) -> Judgment:
         """Return the record of `question`, with the grade that the thresholds give its score."""
         return self._grade(super().make_judgment(question, answer))
 

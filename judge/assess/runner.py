@@ -38,7 +38,7 @@ from judge.models.batch_api import BatchApi
 from judge.pricing import Cost, add_costs, total_cost
 from judge.records import Completion, Judgment, Pool, Prompt, RepeatProgress
 from judge.store.leases import Busy
-from judge.store.store import StoredVerdict, VerdictStore
+from judge.store.store import StoredAnswer, StoredRefusal, StoredVerdict, VerdictStore
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
 from judge.stored_records import StoredRecords
 
@@ -262,10 +262,10 @@ class _PoolRun:
                 else:
                     others.append((place, question))
             by_rule += judgments
-            verdicts = self.window.store.find_verdicts(question.key for _, question in others)
+            answers = self.window.store.find_answers(question.key for _, question in others)
             for place, question in others:
-                if verdict := verdicts.get(question.key):
-                    judgments[place] = self.assessor.make_judgment(question, verdict)
+                if answer := answers.get(question.key):
+                    judgments[place] = self.assessor.make_judgment(question, answer)
             self.log.add(list(judgments), list(judgments.values()))
             ended += self._count(judgments.values())
         return by_rule, ended
@@ -369,7 +369,7 @@ class _PoolRun:
                     task = group.create_task(self._judge(request, result))
                     self.tasks.add(task)
                     task.add_done_callback(self._end_task)
-                case StoredVerdict():
+                case StoredVerdict() | StoredRefusal():
                     self._add_judgments(request, result)
                 case Busy(batch=""):
                     self.leased_elsewhere.append(request)
@@ -435,7 +435,7 @@ class _PoolRun:
         if reason := self.failures.count(answer):
             self.client.cancel_token.cancel(reason)
 
-    def _add_judgments(self, request: VerdictRequest, answer: AssessorAnswer | StoredVerdict) -> None:
+    def _add_judgments(self, request: VerdictRequest, answer: AssessorAnswer | StoredAnswer) -> None:
         self.last_progress_at = asyncio.get_running_loop().time()
         places, questions = zip(*request.questions, strict=True)
         judgments = [self.assessor.make_judgment(question, answer) for question in questions]

@@ -105,7 +105,7 @@ class TextAsker:
         assessor, client = self.open_client(kind)
         if self.stored_only:
             keys = {id_: assessor.make_questions(pair, 1)[0].key for id_, pair in distinct.items()}
-            stored = self.store.find_verdicts(keys.values())
+            stored = self.store.find_answers(keys.values())
             answered = {id_: pair for id_, pair in distinct.items() if keys[id_] in stored}
             self.counts[kind.dimension, kind.name] = len(answered), len(distinct) - len(answered)
             distinct = answered

@@ -25,7 +25,7 @@ from judge.messages import Message, Translator
 from judge.models import FORMS
 
 if TYPE_CHECKING:
-    from judge.collect.raw_log import CollectResult, EngineTally
+    from judge.collect.raw_log import CollectResult, EngineTally, FailureReason
     from judge.config.run import Config
 
 _SELFTEST_REPEATS = Option(help="Judge the probes N times; the last time counts.", group=ASSESSOR)
@@ -232,17 +232,17 @@ def _describe_tally(tally: EngineTally, t: Translator) -> str:
             "failed on {failed:,}{share}: {reason}",
             failed=tally.failed,
             share=share,
-            reason=_translate_reason(reason, t),
+            reason=_describe_reason(reason, t),
         )
         parts.append(message)
     return t("; ").join(parts)
 
 
-def _translate_reason(reason: str, t: Translator) -> str:
+def _describe_reason(reason: FailureReason, t: Translator) -> str:
     """Return why an engine has no answer: a kind of error and its message, or why it was not asked."""
     from judge.report.payload import name_error
 
-    what, separator, rest = reason.partition(": ")
-    if what == "not asked":
-        return t("{name}: {value}", name=t(what), value=_translate_reason(rest, t))
-    return t("{name}: {value}", name=name_error(t, what), value=t(rest)) if separator else t(reason)
+    text = t(reason.detail)
+    if reason.kind:
+        text = t("{name}: {value}", name=name_error(t, reason.kind), value=text)
+    return text if reason.is_asked else t("{name}: {value}", name=t("not asked"), value=text)

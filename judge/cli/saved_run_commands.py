@@ -58,14 +58,14 @@ def compare(
     from judge.cli.render import comparison_tables
     from judge.runs.folder import reading_run
 
-    comparison = api.compare(*runs)
     names = parse_measure_names(measures)
+    comparison = api.compare(*runs, measures=names or ())
     with reading_run(runs[0]):
         if not json:
             comparison_tables.print_comparison(comparison, make_console(), ui_translator(), names, pairs)
             return
         if names is not None:
-            chosen = comparison_tables.choose_measures(comparison, names)
+            chosen = comparison.choose_measures(names)
             comparisons = tuple(pair for pair in comparison.comparisons if pair.measure in chosen)
             comparison = replace(comparison, comparisons=comparisons)
         print_json(comparison)

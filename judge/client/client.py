@@ -26,7 +26,7 @@ from judge.errors import (
 )
 from judge.messages import Message
 from judge.models import Model
-from judge.records import ANSWERED, LOST, Call, Completion, Prompt
+from judge.records import ANSWERED, CONTENT_FILTER, LOST, Call, Completion, Prompt
 
 #: Seconds for which connections are tried to a server that has not answered in this run: it may just be
 #: starting.
@@ -43,6 +43,12 @@ _LONG_WAIT = 60.0
 _TLS_HINT = Message(" (a port that speaks TLS needs https://)")
 #: Seconds without an answer after which the progress shows what the run waits for.
 _SLOW = 5.0
+
+
+def make_failed_call(error: CallError, *, in_batch: bool = False) -> Call:
+    """Return the record of a request that failed with `error`."""
+    detail = error.detail if error.kind == CONTENT_FILTER else ""
+    return Call(error.kind, error.usage, error.billed, in_batch, detail)
 
 
 class CallLog(Protocol):
@@ -196,7 +202,7 @@ class ModelClient:
             completion = await self.model.complete(prompt)
             call = Call(ANSWERED, completion.usage)
         except CallError as error:
-            call = Call(error.kind, error.usage, error.billed)
+            call = make_failed_call(error)
             self._record_error(error, permit)
             raise
         finally:

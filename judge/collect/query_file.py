@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.dataset import clean
-from judge.dataset.rows import parse_object, read_nonblank_lines
+from judge.dataset.rows import convert_values, parse_object, read_nonblank_lines
 from judge.dataset.textfile import read_csv_text, read_records
 from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
@@ -79,20 +78,12 @@ def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
         )
     query_id = parse_identifier(place, "query_id", row.get("query_id"), make_query_id(text))
     columns = {name: value for name, value in row.items() if name not in ("query", "query_id", "engines")}
-    for name, value in columns.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise InputError(
-                "{place}: field {name!r} is {value!r}, which is no JSON value",
-                place=place,
-                name=name,
-                value=value,
-            )
     return QueryRow(query_id, text.strip(), {"query_id": query_id, "query": text, **columns})
 
 
 def _jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for place, text in read_nonblank_lines(path):
-        yield place, parse_object(place, text)
+        yield place, convert_values(parse_object(place, text), {})
 
 
 def _txt(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

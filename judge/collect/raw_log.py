@@ -9,7 +9,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,26 @@ from judge.json_text import dump_json
 from judge.messages import Message, join_messages
 from judge.models.redaction import mask
 
+
+@dataclass(frozen=True, slots=True)
+class FailureReason:
+    """Why an engine has no answer to a query; its text is that of the files.
+
+    `kind` is that of the error, "" without one. Where the engine `is_asked` no longer, the error is that of
+    another query.
+    """
+
+    kind: str
+    detail: str
+    is_asked: bool = True
+
+    def __str__(self) -> str:
+        text = f"{self.kind}: {self.detail}" if self.kind else self.detail
+        return text if self.is_asked else f"not asked: {text}"
+
+
 #: Why an engine was not asked that has given no error.
-_ENDED_BEFORE = Message("collecting ended before")
+_ENDED_BEFORE = FailureReason("", Message("collecting ended before"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +158,8 @@ class CollectedResults:
         self._source_of_name = {source.name: source for source in sources}
         #: The results of each call and its latency in ms, and the reasons of engines without an answer.
         self._pages: dict[tuple[str, str, EngineRequest], tuple[list[dict[str, str]], float]] = {}
-        self._errors: dict[tuple[str, str], str] = {}
-        self._latest_errors: dict[str, str] = {}
+        self._errors: dict[tuple[str, str], FailureReason] = {}
+        self._latest_errors: dict[str, FailureReason] = {}
         for entry in entries:
             self.add(entry)
 
@@ -150,15 +168,19 @@ class CollectedResults:
         source = self._source_of_name.get(entry.engine)
         if source is None:
             return None
-        unreadable, error = None, entry.error
-        if error is None:
+        unreadable = None
+        if entry.error is None:
             try:
                 page = read_results(source.shape, entry.body), entry.latency_ms
                 self._pages[entry.engine, entry.query_id, entry.request] = page
+                return None
             except CallError as failure:
-                unreadable, error = failure, mask(str(failure), *source.secrets)
-        if error is not None:
-            self._errors[entry.engine, entry.query_id] = self._latest_errors[entry.engine] = error
+                unreadable = failure
+                reason = FailureReason(failure.kind, mask(failure.detail, *source.secrets))
+        else:
+            kind, separator, detail = entry.error.partition(": ")
+            reason = FailureReason(kind, detail) if separator else FailureReason("", kind)
+        self._errors[entry.engine, entry.query_id] = self._latest_errors[entry.engine] = reason
         return unreadable
 
     def answer(self, source: ResultSource, query: QueryRow) -> EngineAnswer:
@@ -176,10 +198,10 @@ class CollectedResults:
                 break
         return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None)
 
-    def error(self, source: ResultSource, query: QueryRow) -> str:
+    def error(self, source: ResultSource, query: QueryRow) -> FailureReason:
         """Return the reason why the engine has no answer to the query."""
         own = self._errors.get((source.name, query.id))
-        return own or f"not asked: {self._latest_errors.get(source.name, _ENDED_BEFORE)}"
+        return own or replace(self._latest_errors.get(source.name, _ENDED_BEFORE), is_asked=False)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the dataset, one row per query in the nested form, engines by name."""
@@ -188,7 +210,7 @@ class CollectedResults:
             for source in sorted(self.sources, key=lambda source: source.name):
                 answer = self.answer(source, query)
                 if answer.missing is not None:
-                    engines[source.name] = {"error": self.error(source, query)}
+                    engines[source.name] = {"error": str(self.error(source, query))}
                 else:
                     engines[source.name] = {"results": list(answer.results), "latency_ms": answer.latency_ms}
             yield {**query.row, "engines": engines}
@@ -218,7 +240,7 @@ class EngineTally:
 
     answered: int
     empty: int
-    errors: Mapping[str, int]
+    errors: Mapping[FailureReason, int]
     results: int
     no_snippet: int
     snippet_fields: Sequence[str]

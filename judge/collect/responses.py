@@ -170,9 +170,12 @@ def read_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
 
 
 def parse_answer(body: str) -> Any:  # noqa: ANN401 - any JSON
-    """Return the JSON in `body`; raise RetryableError when it is no JSON, or nested too deeply."""
+    """Return the JSON in `body`; raise RetryableError when it is no JSON, or nested too deeply.
+
+    NaN and Infinity, which are no JSON values, are null.
+    """
     try:
-        answer = json.loads(body)
+        answer = json.loads(body, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         if not body.strip():
             raise RetryableError("server_error", "the answer is empty") from None

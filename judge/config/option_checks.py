@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from operator import index
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -47,14 +48,23 @@ _Table = TypeVar("_Table", bound=BaseModel)
 
 def _keep_as_given(value: Any, validate: Any) -> Any:  # noqa: ANN401 - any number
     """Validate a number but do not turn 1 into 1.0: hashes of paid verdicts are made from it as given."""
-    validate(value)
-    return value
+    number = validate(value)
+    return value if isinstance(value, int) else number
+
+
+def _read_whole_number(value: Any) -> Any:  # noqa: ANN401 - any value
+    """Return a whole number of another type, such as NumPy's, as an int, and any other value as it is."""
+    try:
+        return value if isinstance(value, bool) else index(value)
+    except TypeError:
+        return value
 
 
 #: Takes a text as a list of one.
 OneOrMore = BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
+WholeNumber = Annotated[int, BeforeValidator(_read_whole_number)]
 #: A whole or fractional number.
-NumberValue = Annotated[float, WrapValidator(_keep_as_given)]
+NumberValue = Annotated[float, WrapValidator(_keep_as_given), BeforeValidator(_read_whole_number)]
 #: A text; a path is taken as its text.
 TextValue = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)]
 #: A day as text; a day of TOML is taken as its text.
@@ -65,7 +75,7 @@ DayValue = Annotated[
 ]
 #: A list of texts.
 TextList = Annotated[tuple[TextValue, ...], Field(strict=False)]
-CountValue = Annotated[int, Field(ge=1)]
+CountValue = Annotated[WholeNumber, Field(ge=1)]
 #: A number of at least 0.
 NonNegativeNumber = Annotated[NumberValue, Field(ge=0)]
 ShareValue = Annotated[NumberValue, Field(ge=0, le=1, description=Message("a share from 0 to 1"))]

@@ -30,6 +30,7 @@ from judge.config.option_checks import (
     TextValue,
     Thresholds,
     Weights,
+    WholeNumber,
     option,
     options_of,
     raise_input_errors,
@@ -123,7 +124,7 @@ class Config:
     )
     repeats: CountValue = option("Judge the pool N times, to measure stability (default 1).", ASSESSOR, 1)
     depth: CountValue = option("Number of ranks to judge (default 10).", ASSESSOR, 10, for_datasets=True)
-    relevant_from: int | None = option(
+    relevant_from: WholeNumber | None = option(
         "Lowest grade that counts as relevant.", ASSESSOR, example="2", for_datasets=True
     )
     rerank_thresholds: Thresholds | None = option(
@@ -154,12 +155,12 @@ class Config:
     )
     temperature: NonNegativeNumber = option("Sampling temperature (default 0).", ASSESSOR, 0.0)
     top_p: ShareValue | None = option("Nucleus sampling (default: not sent).", ASSESSOR, example="0.9")
-    seed: int | None = option("Sampling seed (default: not sent).", ASSESSOR, example="1")
-    max_tokens: Annotated[int, Field(ge=16)] | None = option(
+    seed: WholeNumber | None = option("Sampling seed (default: not sent).", ASSESSOR, example="1")
+    max_tokens: Annotated[WholeNumber, Field(ge=16)] | None = option(
         "Maximum tokens of a reply (default 512, with --thinking 8192).", ASSESSOR
     )
     thinking: bool = option("Let the model reason first.", ASSESSOR, False)
-    max_chars: Annotated[int, Field(ge=200)] = option(
+    max_chars: Annotated[WholeNumber, Field(ge=200)] = option(
         Message("Characters of a snippet that a prompt shows."), ASSESSOR, 4000, place="file"
     )
     qrels: TextValue | None = option(
@@ -262,7 +263,7 @@ class Config:
     budget: NonNegativeNumber | None = option(
         "Stop when the command has spent this many USD; needs a known price.", LIMITS, example="5.0"
     )
-    max_calls: Annotated[int, Field(ge=0)] | None = option(
+    max_calls: Annotated[WholeNumber, Field(ge=0)] | None = option(
         "Stop when the command has made this many calls.", LIMITS, example="20000"
     )
     batch: bool = option(

@@ -12,6 +12,7 @@ from typing import Literal
 
 from judge.dataset.clean import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
 from judge.dataset.textfile import (
+    Warn,
     detect_separator,
     escape_column,
     normalise_column_name,
@@ -67,16 +68,16 @@ class _RunNames:
     documents: Mapping[tuple[str, str], frozenset[str]]
 
 
-def read_labels(path: Path) -> tuple[Label, ...]:
+def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
     """Return the labels in a file of TREC qrels or a CSV, gzipped or not, in its order, each item once.
 
     The first line tells the format, and the separator of a CSV (comma, semicolon, tab). In a CSV an empty
     grade, `?` and `unsure` are no label; yes and no (是, 否) are 1 and 0. In qrels, -1 is no label (in
-    trec_eval: pooled and not judged) and lower numbers are 0 (junk pages in the TREC Web Track). Raise
-    InputError with file, line, field and value for any other grade that is no whole number from 0, for two
-    grades of one item, and for a file without a label.
+    trec_eval: pooled and not judged) and lower numbers are 0 (junk pages in the TREC Web Track). `warn` is
+    that of `read_lines`. Raise InputError with file, line, field and value for any other grade that is no
+    whole number from 0, for two grades of one item, and for a file without a label.
     """
-    text = read_csv_text(path)
+    text = read_csv_text(path, warn)
     if not text.strip():
         raise InputError("{file}: is empty; {formats}", file=path, formats=_LABEL_FORMATS)
     separator = detect_separator(text)
@@ -327,8 +328,6 @@ def choose_label_scale(
 
 #: The kinds of user feedback: thumbs and clicks. They are no labels of people who graded.
 FeedbackKind = Literal["thumbs", "clicks"]
-#: The labels that follow from each kind: 1 where most of it is positive, 0 where most is negative.
-Feedback = Mapping[FeedbackKind, tuple[Label, ...]]
 _SIGNALS: Mapping[str, tuple[FeedbackKind, int]] = {
     "up": ("thumbs", 1),
     "down": ("thumbs", -1),
@@ -341,14 +340,26 @@ _SIGNALS: Mapping[str, tuple[FeedbackKind, int]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """The labels that follow from the feedback of users, by kind; `warnings` are about the file.
+
+    A label is 1 where most of the feedback is positive, and 0 where most is negative.
+    """
+
+    labels: Mapping[FeedbackKind, tuple[Label, ...]]
+    warnings: tuple[str, ...] = ()
+
+
 def read_feedback(path: Path) -> Feedback:
-    """Return the feedback in a CSV of one row an event, by kind.
+    """Return the feedback in a CSV of one row an event.
 
     An item with as many positive as negative events is left out. The header names 'query_id', 'snippet_id'
     (or 'document', 'docno') and 'feedback'. Raise InputError with file, line, field and value for any other
-    feedback, and for a file without any.
+    feedback, and for a file without any, or with as many positive as negative events for every item.
     """
-    text = read_csv_text(path)
+    warnings: list[str] = []
+    text = read_csv_text(path, warnings.append)
     separator = detect_separator(text)
     if not separator:
         raise InputError(
@@ -377,4 +388,10 @@ def read_feedback(path: Path) -> Feedback:
     labels: dict[FeedbackKind, list[Label]] = {}
     for (kind, query_id, item), (total, place) in sums.items():
         labels.setdefault(kind, []).extend([Label(query_id, item, int(total > 0), place)] if total else ())
-    return {kind: tuple(of_kind) for kind, of_kind in labels.items() if of_kind}
+    decided = {kind: tuple(of_kind) for kind, of_kind in labels.items() if of_kind}
+    if not decided:
+        raise InputError(
+            "{file}: every item has as many positive as negative events, which say nothing about it",
+            file=path,
+        )
+    return Feedback(decided, tuple(warnings))

@@ -167,7 +167,7 @@ def _parse_query(row: InputRow) -> tuple[str, str]:
 def _read_expected(row: InputRow) -> tuple[str, ...] | None:
     """Return the names of the expected documents, None where the field is missing."""
     value = row.values.get("expected")
-    if value is None or value == "" or value != value:
+    if value is None or value == "":
         return None
     if isinstance(value, str):
         value = parse_json(row.at("expected"), value) if value.lstrip().startswith("[") else value.split()
@@ -182,11 +182,7 @@ def _read_expected(row: InputRow) -> tuple[str, ...] | None:
 
 
 def _read_extra(row: InputRow) -> dict[str, str]:
-    return {
-        name: str(value)
-        for name, value in row.extra.items()
-        if isinstance(value, str | int | float) and value == value  # a NaN is a missing value
-    }
+    return {name: str(value) for name, value in row.extra.items() if isinstance(value, str | int | float)}
 
 
 def _read_latency(row: InputRow) -> float | None:

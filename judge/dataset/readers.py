@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from judge.dataset import rows, textfile
-from judge.dataset.rows import InputRow, Warn
+from judge.dataset.rows import InputRow
+from judge.dataset.textfile import Warn, read_lines
 from judge.errors import InputError, SetupError
 from judge.messages import Message
 
@@ -61,7 +62,7 @@ def _read_jsonl(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[
 
 def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
     """Yield the rows of a JSON array of records, as test frameworks write it."""
-    text = "".join(text for _, text in rows.read_lines(path, warn))
+    text = "".join(text for _, text in read_lines(path, warn))
     records = rows.parse_json(str(path), text) if text.strip() else []
     if isinstance(records, dict):
         records = records.get("test_cases", records.get("testCases", [records]))
@@ -82,7 +83,7 @@ def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[I
 
 def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
     csv.field_size_limit(1 << 30)
-    texts = (text for _, text in rows.read_lines(path, warn))
+    texts = (text for _, text in read_lines(path, warn))
     first, skipped = _find_header(texts)
     delimiter = _detect_delimiter("".join(first), columns)
     header: list[str] = []
@@ -203,10 +204,9 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[I
             for batch in source.iter_batches():
                 for record in batch.to_pylist():
                     number += 1
-                    values = {
-                        name: value for name, value in record.items() if value is not None or name == snippet
-                    }
-                    yield rows.flat_row(f"{path}: row {number}", values, columns)
+                    values = rows.convert_values(record, columns).items()
+                    cells = {name: value for name, value in values if value is not None or name == snippet}
+                    yield rows.flat_row(f"{path}: row {number}", cells, columns)
     except pyarrow.ArrowException as error:
         raise InputError("{file}: is not Parquet: {error}", file=path, error=error) from error
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from judge.dataset import textfile
+from judge.dataset.textfile import Warn, read_lines
 from judge.errors import InputError
 from judge.messages import Message
 
@@ -19,7 +20,6 @@ _FIELDS = frozenset(
 COLUMN_FIELDS = tuple(sorted({*_FIELDS, "expected"}))
 #: Fields of the query in a nested record; the other ones belong to a result.
 _QUERY_FIELDS = frozenset({"query", "query_id", "reference", "expected"})
-Warn = Callable[[str], object]
 #: Fields that only a test case of DeepEval has.
 _TEST_CASE_FIELDS = frozenset({"input", "retrieval_context", "retrievalContext"})
 
@@ -56,22 +56,28 @@ def read_mappings(records: Iterable[Mapping[str, Any]], columns: Mapping[str, st
                 number=number,
                 value=record,
             )
-        plain = {name: _to_python(name, value) for name, value in record.items()}
-        yield from expand_record(f"row {number}", plain, columns)
+        yield from expand_record(f"row {number}", record, columns)
 
 
-def _to_python(name: str, value: Any) -> Any:  # noqa: ANN401 - a row may hold any value
-    """Return a NumPy or pandas value as a Python value, and a missing one as None.
+def convert_values(record: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return the record with NumPy and pandas values as Python values, and missing ones as None.
 
-    Missing values are NaN, NA and NaT, which do not equal themselves. A rank of NaN stays, as an error.
+    Missing values are NaN, NA and NaT, which do not equal themselves. NaN and Infinity in JSON are no JSON
+    values, and are missing, too. Such a rank stays, as an error.
     """
-    if hasattr(value, "tolist") and hasattr(value, "dtype"):
-        value = value.tolist()
-    is_missing = (value == value) is not True and not (name == "rank" and isinstance(value, float))
-    return None if is_missing else value
+    converted = {}
+    for name, value in record.items():
+        if hasattr(value, "tolist") and hasattr(value, "dtype"):
+            value = value.tolist()
+        if isinstance(value, float):
+            is_missing = not isfinite(value) and name != columns.get("rank", "rank")
+        else:
+            is_missing = (value == value) is not True
+        converted[name] = None if is_missing else value
+    return converted
 
 
-def read_nonblank_lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[str, str]]:
+def read_nonblank_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[str, str]]:
     """Yield `path:line` and the text of every line that is not blank; `.gz` files are unpacked.
 
     Lines end at line feeds only: other separators can be inside a JSON string. `warn` receives a warning
@@ -81,18 +87,6 @@ def read_nonblank_lines(path: Path, warn: Callable[[str], object] | None = None)
         stripped = text.strip(" \t\r\n")
         if stripped:
             yield f"{path}:{number}", stripped
-
-
-def read_lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[int, str]]:
-    """Yield every line of the file with its number."""
-    with textfile.translate_read_errors(path):
-        file, warnings = textfile.open_text(path)
-        with file:
-            for warning in warnings:
-                if warn is None:
-                    raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path)
-                warn(warning)
-            yield from textfile.number_lines(file, path)
 
 
 def parse_object(location: str, text: str) -> dict[str, Any]:
@@ -146,6 +140,7 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
 
 def expand_record(location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
     """Yield the rows of one record: a nested one, a test case of DeepEval, or a row as it is."""
+    record = convert_values(record, columns)
     if "engines" in record:
         return _read_nested(location, record, columns)
     if columns.get("query", "query") not in record and not _TEST_CASE_FIELDS.isdisjoint(record):
@@ -224,7 +219,8 @@ def _read_results(row: InputRow, query_fields: Mapping[str, Any], results: list[
     for rank, result in enumerate(results, start=1):
         location = f"{row.location}: result {rank}"
         fields = {"snippet": result} if isinstance(result, str) else result
-        fields = _rename_fields(fields, columns) if isinstance(result, dict) else fields
+        if isinstance(result, dict):
+            fields = _rename_fields(convert_values(result, columns), columns)
         if not isinstance(fields, dict) or "snippet" not in fields:
             raise InputError(
                 "{place}: is {value!r:.80}; a result is a text, or an object with a {snippet!r}",

@@ -8,19 +8,21 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO, cast
 from urllib.parse import quote
 
 from judge.errors import InputError, explain_os_error
-from judge.filesystem import read_bytes
+from judge.filesystem import open_for_read
 from judge.messages import Message
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+#: What receives a warning.
+Warn = Callable[[str], object]
 #: The maximum number of characters of a line: a line holds one record.
 MAX_LINE_CHARS = 64 << 20
 #: A gzip file may unpack to this many bytes, or this many times its own size if that is more.
@@ -31,6 +33,7 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+_GZIP = b"\x1f\x8b"
 _NOT_ASCII = re.compile("[^\x00-\x7f]+")
 
 
@@ -69,34 +72,44 @@ def translate_read_errors(path: Path) -> Iterator[None]:
     """Raise InputError for errors of the system or a damaged archive while `path` is read."""
     try:
         yield
+    except FileNotFoundError:
+        raise InputError("{file}: no such file", file=path) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError("{file}: cannot be read: {error}", file=path, error=error) from error
+        why = explain_os_error(error) if isinstance(error, OSError) else error
+        raise InputError("{file}: cannot be read: {error}", file=path, error=why) from error
 
 
 def open_bytes(path: Path, most: int | None = None) -> IO[bytes]:
-    """Return the bytes of a file; a `.gz` is unpacked to at most `most` bytes."""
-    if path.suffix.lower() != ".gz":
-        return path.open("rb")
+    """Return the bytes of a regular file; a gzip file is unpacked to at most `most` bytes."""
+    file = open_for_read(path, follow=True)
+    if path.suffix.lower() != ".gz" and file.read(len(_GZIP)) != _GZIP:
+        file.seek(0)
+        return file
+    file.close()
     most = max(_MAX_UNPACKED, _MAX_RATIO * path.stat().st_size) if most is None else most
     return io.BufferedReader(_BoundedReader(cast("IO[bytes]", gzip.open(path, "rb")), path, most), 1 << 16)
 
 
-def open_text(path: Path) -> tuple[TextIO, list[str]]:
-    """Return the text of a file, with lines that end at line feeds only, and warnings.
+def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]]:
+    """Yield every line of the file with its number, from 1; lines end at line feeds only.
 
-    The encoding is UTF-8, UTF-16 with a byte-order mark, or GB18030 where it cannot be UTF-8, which is a
-    guess with a warning. Raise InputError for any other encoding; OSError, EOFError or zlib.error for a
-    file that cannot be read.
+    The encoding is UTF-8, UTF-16 with a byte-order mark, or GB18030 where it cannot be UTF-8. The last is a
+    guess, and `warn` receives a warning; without `warn` a guess raises InputError. Raise InputError for any
+    other encoding, and for a file that cannot be read.
     """
-    encoding = _detect_encoding(path)
-    warnings: list[str] = []
-    if encoding == "gb18030":
-        warnings.append(
-            Message(
-                "{file}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong", file=path
+    with translate_read_errors(path):
+        encoding = _detect_encoding(path)
+        if encoding == "gb18030":
+            if warn is None:
+                raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path)
+            warn(
+                Message(
+                    "{file}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong",
+                    file=path,
+                )
             )
-        )
-    return io.TextIOWrapper(open_bytes(path), encoding, newline="\n"), warnings
+        with io.TextIOWrapper(open_bytes(path), encoding, newline="\n") as file:
+            yield from number_lines(file, path)
 
 
 def number_lines(file: TextIO, path: Path, longest: int = MAX_LINE_CHARS) -> Iterator[tuple[int, str]]:
@@ -235,25 +248,9 @@ def unescape_candidates(cell: str) -> tuple[str, ...]:
 _SEPARATORS = ",;\t"
 
 
-def read_csv_text(path: Path) -> str:
-    """Return the text of a UTF-8 file, gzipped or not; raise InputError with file and line."""
-    try:
-        content = read_bytes(path, follow=True)
-        if content.startswith(b"\x1f\x8b"):
-            content = gzip.decompress(content)
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            "{file}:{line}: is not UTF-8; of a spreadsheet, save 'CSV UTF-8', of other files, convert them",
-            file=path,
-            line=line,
-        ) from None
-    except FileNotFoundError:
-        raise InputError("{file}: no such file", file=path) from None
-    except (OSError, EOFError, zlib.error) as error:
-        why = explain_os_error(error) if isinstance(error, OSError) else error
-        raise InputError("{file}: cannot be read: {error}", file=path, error=why) from error
+def read_csv_text(path: Path, warn: Warn | None = None) -> str:
+    """Return the text of a file, gzipped or not; `warn` and the errors are those of `read_lines`."""
+    return "".join(text for _, text in read_lines(path, warn))
 
 
 def detect_separator(text: str) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from judge.dataset import validation
-from judge.dataset.rows import InputRow, parse_object, read_nonblank_lines
+from judge.dataset.rows import InputRow, convert_values, parse_object, read_nonblank_lines
 from judge.errors import InputError
 from judge.records import Ranking, Snippet
 
@@ -216,8 +216,8 @@ def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
                 "{place}: is a header; write documents as id, tab, text, or as JSON lines", place=location
             )
         return docno.strip(), {"snippet": text}
-    record = parse_object(location, line)
-    ids = [record[name] for name in _ID_NAMES if name in record]
+    record = convert_values(parse_object(location, line), {})
+    ids = [record[name] for name in _ID_NAMES if record.get(name) is not None]
     texts = [name for name in ("text", "snippet", "contents", "passage", "body") if name in record]
     if not (ids and texts):
         raise InputError(

@@ -76,7 +76,7 @@ def parse_text(location: str, name: str, value: object) -> str:
 
     Numbers and dates become texts. A time stamp at midnight is a date: tables have no type for dates.
     """
-    if value is None or value != value:  # data frames write NaN for a missing value
+    if value is None:
         return ""
     if isinstance(value, list | tuple | Mapping | bool):
         raise _refuse_value(location, name, value)

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import DimensionResult, summarise_dimension
-from judge.dataset.labels import FeedbackKind, Label, match_labels
+from judge.dataset.labels import Feedback, FeedbackKind, Label, match_labels
 from judge.dimensions import DimensionOptions
 from judge.errors import InputError
 from judge.measure.agreement import measure_agreement, median_grades, pair_grades
@@ -21,8 +21,9 @@ from judge.records import BINARY
 def measure_feedback(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
     """Return the share of positive feedback in each list, and how often the verdict is the same."""
     values: dict[tuple[str, str], dict[str, float | None]] = {key: {} for key in run.lists}
-    remarks = [_measure_kind(run, kind, labels, values) for kind, labels in (options.feedback or {}).items()]
-    return summarise_dimension(values, run.data.engines, tuple(remarks), largest=1.0)
+    feedback = options.feedback or Feedback({})
+    remarks = [_measure_kind(run, kind, labels, values) for kind, labels in feedback.labels.items()]
+    return summarise_dimension(values, run.data.engines, (*feedback.warnings, *remarks), largest=1.0)
 
 
 def _measure_kind(
@@ -35,7 +36,7 @@ def _measure_kind(
     try:
         matched = match_labels(labels, run.data, run.pool)
     except InputError as error:
-        return error.message
+        return Message("{name}: {value}", name=kind, value=error.message)
     depth, least, typical = (run.pool.depth, run.spec.scale.relevant_from, median_grades(run.judgments))
     for of_list, snippets in run.lists.items():
         keys = [(of_list[1], snippet.id) for snippet in snippets]

@@ -27,9 +27,9 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
-from judge.errors import InputError, RunIncomplete
-from judge.records import Completion, Dataset, Judgment, Pool, Prompt
-from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore, as_stored
+from judge.errors import InputError, RequestRejected, RunIncomplete
+from judge.records import CONTENT_FILTER, Completion, Dataset, Judgment, Pool, Prompt
+from judge.store.store import StoredRefusal, StoredVerdict, VerdictKeyInfo, VerdictStore, as_stored
 from judge.store.window import LeaseLost, LeaseWindow
 
 T = TypeVar("T")
@@ -98,6 +98,8 @@ class Resources:
         lease = await self.window.acquire_blocking(key)
         if isinstance(lease, StoredVerdict):
             return lease.reply
+        if isinstance(lease, StoredRefusal):
+            raise RequestRejected(CONTENT_FILTER, lease.detail)
         async with lease:
             async with self.client.permit(lease) as permit:
                 completion = await self.client.complete(prompt, permit)

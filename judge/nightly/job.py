@@ -258,7 +258,7 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
     folder.check_no_link()
     start_counting(context.folder, folder.path / _CANARY_STORE)
     config = _canary_config(context.config, folder.path, repeats)
-    if folder.read_if_there("config.json") is not None:
+    if (folder.path / "config.json").exists():
         update_identity(folder, find_identity(config, factory.load_pooled_dataset(config)))
     return _check_canaries(context, pipeline.run(config, progress=progress))
 

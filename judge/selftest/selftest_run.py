@@ -94,7 +94,7 @@ def count_calls(config: Config) -> tuple[int, int]:
         for key in list_request_keys(test.pool, assessor, test.config.repeats)
     ]
     with VerdictStore(test.store) if test.store.exists() else nullcontext() as store:
-        return len(keys), len(keys) - (len(store.find_verdicts(keys)) if store else 0)
+        return len(keys), len(keys) - (len(store.find_answers(keys)) if store else 0)
 
 
 def run_selftest(

@@ -1,8 +1,8 @@
 """The file of a store: its schema, and the checks before a file is used as a store.
 
 The table of leases is called `claims` in the file, and its column of holders `owner`. Format 2 adds the
-tables of batches, and format 3 stores verdicts in the order in which they are saved; a file of an earlier
-format is changed when it is opened.
+tables of batches, format 3 stores verdicts in the order in which they are saved, and format 4 adds the
+message of a content filter to its call; a file of an earlier format is changed when it is opened.
 """
 
 from __future__ import annotations
@@ -54,6 +54,9 @@ CREATE TABLE verdicts (
 );
 INSERT INTO verdicts SELECT * FROM verdicts_by_key;
 DROP TABLE verdicts_by_key;
+""",
+    """
+ALTER TABLE calls ADD COLUMN detail TEXT NOT NULL DEFAULT '';
 """,
 )
 _FORMAT = len(_UPGRADES)

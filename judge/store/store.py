@@ -3,7 +3,8 @@
 A verdict counts once it is committed (WAL, synchronous=FULL). A lease is written before a call is paid for,
 so that two processes never pay for one key; leases of a process that died expire. A key in a batch
 (`judge.store.batches`) is paid for, too, until its reply is in the ledger. Failures are stored as calls (they
-may have cost money), never as verdicts.
+may have cost money), never as verdicts. The refusal of a content filter is final: a key with such a call is
+not paid for again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any, Self
 import msgspec
 
 from judge.errors import StoreError
-from judge.records import Call, Usage, share_params
+from judge.records import CONTENT_FILTER, Call, Usage, share_params
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
 from judge.store.leases import Busy, Lease, LeaseHolder, expire_leases, lock_folder, timestamp
@@ -32,8 +33,11 @@ from judge.store.writer import GroupCommitWriter
 
 #: The columns of the table `calls` that hold the fields of a call.
 CALL_COLUMNS = (
-    "outcome, maybe_billed, in_batch, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens"
+    "outcome, maybe_billed, in_batch, detail, prompt_tokens, cached_tokens, completion_tokens"
+    ", reasoning_tokens"
 )
+_FIND_VERDICTS = "SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({})"
+_FIND_REFUSALS = f"SELECT key, detail FROM calls WHERE outcome = '{CONTENT_FILTER}' AND key IN ({{}})"  # noqa: S608  # a constant
 #: Makes the JSON of a row; one encoder for all, because each takes as long to make as to use.
 _encode = json.JSONEncoder(sort_keys=True).encode
 _TOKENS = tuple(each.name for each in fields(Usage))
@@ -52,6 +56,17 @@ class StoredVerdict:
     usage: Usage | None
     served_model: str
     request_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRefusal:
+    """The content filter of the provider refused the request; `detail` is its message."""
+
+    detail: str
+
+
+#: What needs no request.
+StoredAnswer = StoredVerdict | StoredRefusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +135,20 @@ class VerdictStore:
         """Return the stored verdicts among `keys`."""
         verdicts: dict[str, StoredVerdict] = {}
         for chunk in split_keys(keys):
-            rows = self._select("SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({})", chunk)
-            for key, grade, body, checksum in rows:
+            for key, grade, body, checksum in self._select(_FIND_VERDICTS, chunk):
                 if verdict := _read_verdict(key, grade, body, checksum):
                     verdicts[key] = verdict
                 else:
                     self.corrupt_keys.append(key)
         return verdicts
+
+    def find_answers(self, keys: Iterable[str]) -> dict[str, StoredAnswer]:
+        """Return the stored verdicts among `keys`, and the refusals of content filters without one."""
+        keys = list(keys)
+        answers: dict[str, StoredAnswer] = dict(self.find_verdicts(keys))
+        for chunk in split_keys(key for key in keys if key not in answers):
+            answers |= _read_refusals(self._select(_FIND_REFUSALS, chunk))
+        return answers
 
     def read_calls(self, keys: Iterable[str]) -> Iterator[Call]:
         """Yield every call that was made for `keys`, those of each key in order."""
@@ -184,10 +206,10 @@ class VerdictStore:
                 advice=schema.advice(error),
             ) from error
 
-    async def acquire(self, keys: Sequence[str]) -> list[StoredVerdict | Lease | Busy]:
+    async def acquire(self, keys: Sequence[str]) -> list[StoredAnswer | Lease | Busy]:
         """Acquire the leases of `keys` in one commit, and return one result for each key.
 
-        That is the verdict where another process has stored one meanwhile, Busy where a living process is
+        That is the answer where another process has stored one meanwhile, Busy where a living process is
         paying or a batch has not ended.
         """
         try:
@@ -199,17 +221,13 @@ class VerdictStore:
 
     def _acquire(
         self, connection: sqlite3.Connection, keys: Sequence[str]
-    ) -> list[StoredVerdict | Lease | Busy]:
+    ) -> list[StoredAnswer | Lease | Busy]:
         marks = ",".join("?" * len(keys))
-        rows = connection.execute(
-            f"SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({marks})",  # noqa: S608  # only marks
-            keys,
-        )
-        results: dict[str, StoredVerdict | Lease | Busy] = {
-            key: verdict
-            for key, grade, body, checksum in rows
-            if (verdict := _read_verdict(key, grade, body, checksum))
-        }
+        refusals = connection.execute(_FIND_REFUSALS.format(marks), keys)
+        results: dict[str, StoredAnswer | Lease | Busy] = {**_read_refusals(refusals)}
+        for key, grade, body, checksum in connection.execute(_FIND_VERDICTS.format(marks), keys):
+            if verdict := _read_verdict(key, grade, body, checksum):
+                results[key] = verdict
         holders = dict(
             connection.execute(
                 f"SELECT key, owner FROM claims WHERE owner <> ? AND key IN ({marks})",  # noqa: S608  # only marks
@@ -288,23 +306,27 @@ def _insert_calls(
         for call in calls:
             in_batch += [(key,)] if call.in_batch else []
             tokens = _tokens(call.usage) if call.usage else (None,) * 4
-            rows.append((key, call.outcome, call.maybe_billed, call.in_batch, *tokens, now))
+            rows.append((key, call.outcome, call.maybe_billed, call.in_batch, call.detail, *tokens, now))
     connection.executemany("DELETE FROM batch_requests WHERE key = ?", in_batch)
     connection.executemany(
-        f"INSERT INTO calls (key, {CALL_COLUMNS}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # fixed names
+        f"INSERT INTO calls (key, {CALL_COLUMNS}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # fixed names
         rows,
     )
     return [None] * len(calls_by_key)
 
 
 @lru_cache(maxsize=4096, typed=True)  # many calls are equal
-def read_call(outcome: str, maybe_billed: int, in_batch: int, *tokens: int | None) -> Call:
+def read_call(outcome: str, maybe_billed: int, in_batch: int, detail: str, *tokens: int | None) -> Call:
     """Return the call of a row of `CALL_COLUMNS`; raise ValueError for a token count that is none."""
     for count in tokens:
         if count is not None and (type(count) is not int or count < 0):
             raise ValueError(f"a call took {[*tokens]} tokens")
     usage = None if tokens[0] is None else Usage(*[count or 0 for count in tokens])
-    return Call(outcome, usage, bool(maybe_billed), bool(in_batch))
+    return Call(outcome, usage, bool(maybe_billed), bool(in_batch), detail)
+
+
+def _read_refusals(rows: Iterable[tuple[str, object]]) -> dict[str, StoredRefusal]:
+    return {key: StoredRefusal(str(detail)) for key, detail in rows}
 
 
 _decode_verdict = msgspec.json.Decoder(StoredVerdict).decode

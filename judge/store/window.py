@@ -12,7 +12,7 @@ from typing import Self
 from judge.errors import JudgeError
 from judge.records import ANSWERED, Call
 from judge.store.leases import Busy, Lease
-from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+from judge.store.store import StoredAnswer, StoredVerdict, VerdictKeyInfo, VerdictStore
 
 #: Seconds between two attempts to acquire a lease that another process holds.
 LEASE_POLL_INTERVAL = 0.2
@@ -36,7 +36,7 @@ class LeaseWindow:
         self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
 
-    async def acquire(self, keys: Sequence[str]) -> list[StoredVerdict | PairLease | Busy]:
+    async def acquire(self, keys: Sequence[str]) -> list[StoredAnswer | PairLease | Busy]:
         """Acquire the leases of the first of `keys`, as many as there is room for, in one commit.
 
         Waits until there is room for a quarter of the window, or for all `keys`, and returns one result for
@@ -51,8 +51,8 @@ class LeaseWindow:
         self.free(sum(not isinstance(result, Lease) for result in results))
         return [PairLease(self, result) if isinstance(result, Lease) else result for result in results]
 
-    async def acquire_blocking(self, key: str) -> StoredVerdict | PairLease:
-        """Acquire the lease of `key`, once no other process holds it, or return its verdict."""
+    async def acquire_blocking(self, key: str) -> StoredAnswer | PairLease:
+        """Acquire the lease of `key`, once no other process holds it, or return its answer."""
         while True:
             [result] = await self.acquire([key])
             if not isinstance(result, Busy):

@@ -231,6 +231,18 @@ def test_labels_about_nothing_are_counted(plain_run: Path, tmp_path: Path) -> No
     assert read_agreement(plain_run)["kappa"]["value"] == 1
 
 
+def test_a_guess_at_the_encoding_of_labels_is_a_warning(plain_run: Path, tmp_path: Path) -> None:
+    path = write_labels(tmp_path / "labels.csv", read_judgments(plain_run), lambda each: each["grade"])
+    with path.open("a", encoding="gb18030") as file:
+        file.write("问题,没有,1\n")
+    warning = f"{path}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong"
+    for run in (plain_run, plain_run / "qrels.txt"):
+        assert warning in " ".join(run_agree(run, "--qrels", path).split())
+    assert read_agreement(plain_run)["warnings"] == [warning]
+    run_agree(plain_run, "--qrels", plain_run / "qrels.txt")
+    assert "warnings" not in read_agreement(plain_run)
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -190,10 +191,29 @@ def test_measures_and_pairs_are_chosen_by_name_and_number(runs: Path) -> None:
 
 def test_an_unknown_measure_or_pair_is_refused(runs: Path) -> None:
     assert "did you mean nDCG" in run_refused(runs / "night1", "--measures", "nDGC@5")
-    refused = run_refused(runs / "night1", "--measures", "P@3")
-    assert "not compared by P@3; they were by nDCG@5" in refused
-    assert "to add a measure: judge score RUN --save" in refused
-    assert run_refused(runs / "night1", "--measures", "P@3", "--json") == refused
+    refused = run_refused(runs / "night1", "--measures", "AP(own)@5")
+    assert "engines are not compared by AP(own)@5; they are by nDCG@5" in refused
+    assert run_refused(runs / "night1", "--measures", "AP(own)@5", "--json") == refused
+    assert "P@30" in run_refused(runs / "night1", "--measures", "P@30")
+
+
+def test_a_measure_that_the_runs_do_not_have_is_computed(runs: Path, tmp_path: Path) -> None:
+    night1 = runs / "night1"
+    names = read_summary(night1)["measures"]
+    printed = command("compare", night1, "--measures", "P@3")
+    assert re.findall(r"^by (\S+) .descriptive", printed.stdout, re.MULTILINE) == ["P@3"]
+    result = run_compare(night1, "--measures", "P@3")
+    assert result["measures"] == [*names, "P@3"]
+    assert {pair["measure"] for pair in result["comparisons"]} == {"P@3"}
+    assert read_summary(night1)["measures"] == names
+    copies = [Path(shutil.copytree(runs / name, tmp_path / name)) for name in ("night1", "night2")]
+    for run, own in zip(copies, ("P@5", "RR@5"), strict=True):
+        assert command("score", run, "--save", "--measures", own).returncode == 0
+    refused = run_refused(*copies)
+    assert "have no measure in common; choose from these: --measures 'P@5 RR@5 " in refused
+    both = run_compare(*copies, "--measures", "P@3 RR@5")
+    assert both["measures"] == ["P@3", "RR@5"]
+    assert {pair["measure"] for pair in both["comparisons"]} == {"P@3", "RR@5"}
 
 
 def test_a_folder_without_a_run_is_refused(runs: Path, tmp_path: Path) -> None:

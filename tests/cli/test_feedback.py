@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -36,7 +37,7 @@ def events(tmp_path: Path) -> Path:
 
 
 def test_the_sum_of_the_events_decides_by_kind(events: Path) -> None:
-    assert read_feedback(events) == {
+    assert read_feedback(events).labels == {
         "thumbs": (
             Label("q", "d1", 1, f"{events}:2"),
             Label("q", "d2", 0, f"{events}:5"),
@@ -59,6 +60,10 @@ def test_the_sum_of_the_events_decides_by_kind(events: Path) -> None:
             ":2: field 'document' is '' and the row has the feedback 'up'",
         ),
         ("query_id,document,feedback\nq,d,\n", "holds no feedback"),
+        (
+            "query_id,document,feedback\nq,d,up\nq,d,踩\n",
+            "every item has as many positive as negative events",
+        ),
         ("query_id,document,grade\nq,d,1\n", "there is no column feedback"),
         ("q 0 d 1\n", "user feedback is a CSV whose header names"),
     ],
@@ -71,17 +76,23 @@ def test_other_files_are_refused(text: str, message: str, tmp_path: Path) -> Non
     assert message in str(error.value)
 
 
-def test_feedback_is_beside_the_verdicts_and_is_no_label(tmp_path: Path, events: Path) -> None:
+def judge_with_feedback(folder: Path, *words: object) -> tuple[Path, CompletedProcess[str]]:
+    """Judge a query of two engines, and return the folder of the run and the process."""
     lists = {"a": ("d1", "d2", "d3"), "b": ("d2", "d4")}
     rows = [
         {"query_id": "q", "query": "x", "engine": e, "docno": d, "snippet": d, "expected": ["d1", "d2"]}
         for e, documents in lists.items()
         for d in documents
     ]
-    out = tmp_path / "out"
-    data = write_rows(tmp_path / "data.jsonl", rows)
-    run = command("run", data, "-m", "expected", "--out", out, "--feedback", events)
+    out = folder / "out"
+    data = write_rows(folder / "data.jsonl", rows)
+    run = command("run", data, "-m", "expected", "--out", out, *words)
     assert run.returncode == 0, run.stderr
+    return out, run
+
+
+def test_feedback_is_beside_the_verdicts_and_is_no_label(tmp_path: Path, events: Path) -> None:
+    out, run = judge_with_feedback(tmp_path, "--feedback", events)
     summary = read_summary(out)
     means = {
         engine: {name: mean["mean"] for name, mean in values.items()}
@@ -113,9 +124,29 @@ def test_feedback_is_beside_the_verdicts_and_is_no_label(tmp_path: Path, events:
     assert "100.0%, kappa 1.00; 1 more are about no result" in text
     dimension = judge.score(out, feedback=events).summary.dimensions["feedback"]
     assert dimension.find_mean("b", "with thumbs@10").mean == 1
-    result = command("run", data, "-m", "lexical", "--qrels", events)
+    result = command("run", tmp_path / "data.jsonl", "-m", "lexical", "--qrels", events)
     assert result.returncode == 2
     assert "feedback of users is not a label; compare it with: judge score RUN --feedback" in result.stderr
+
+
+def test_a_guess_at_the_encoding_is_a_warning(tmp_path: Path, events: Path) -> None:
+    events.write_bytes(EVENTS.encode("gb18030"))
+    assert read_feedback(events).warnings == (
+        f"{events}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong",
+    )
+    out, _ = judge_with_feedback(tmp_path)
+    remarks = judge.score(out, feedback=events).summary.dimensions["feedback"].remarks
+    assert remarks[:1] == read_feedback(events).warnings
+
+
+def test_feedback_about_another_run_is_a_remark_by_kind(tmp_path: Path) -> None:
+    path = tmp_path / "feedback.csv"
+    path.write_text("query_id,document,feedback\nother,d1,up\nq,d9,up\nq,d1,click\n")
+    out, run = judge_with_feedback(tmp_path, "--feedback", path)
+    printed = [run.stdout, command("score", out, "--feedback", path).stdout]
+    for text in (" ".join(each.split()) for each in printed):
+        assert f"feedback: thumbs: {path}:2: none of 2 labels is about this run" in text
+        assert "feedback: clicks: 1 judged pairs of 1 queries have them" in text
 
 
 def test_a_bad_file_ends_the_run_before_a_call(tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ from tests.support.command_line import command, make_words, start_process, wait_
 from tests.support.factories import (
     delay_reply,
     make_rows,
+    read_judgments,
     read_results,
+    read_summary,
     reply_about_puppy,
     reply_with_grade,
     write_puppy_dataset,
@@ -161,9 +163,39 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
         assert low < engine["measures"]["nDCG@10"]["mean"] < high
         assert result["summary"]["failures"] == {"content_filter": 1, "malformed": 1, "server_error": 1}
         assert "40.00%" in completed.stderr
-        # Failed pairs are judged again, others are not.
+        # Failed pairs are judged again, others are not; the refusal of a filter is final.
         command(*make_words(data, server), "--out", out, *SURE)
+        assert len(server.requests) == 9
+
+
+def test_the_refusal_of_a_content_filter_is_final_in_later_commands(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 5)), tmp_path / "runs" / "one"
+
+    def refuse_one(request: ChatRequest) -> Reply:
+        refused = Reply(status=400, body='{"error": {"code": "content_filter", "message": "not this"}}')
+        return refused if "text 0.0.1" in request.prompt else reply_with_grade(request)
+
+    with LoopbackServer(refuse_one) as server:
+        words = *make_words(data, server), "--out", out
+        first = command(*words)
+        files = read_files(out)
+        again = command(*words)
         assert len(server.requests) == 10
+        assert "0 calls" in command("estimate", *words[1:]).stdout
+        assert command(*words[:-1], tmp_path / "runs" / "two").returncode == 3
+        assert len(server.requests) == 10
+        # Another store asks again.
+        command(*words[:-1], tmp_path / "three", "--store", tmp_path / "other.sqlite")
+        assert len(server.requests) == 20
+    for result in (first, again):
+        assert result.returncode == 3
+        assert (
+            "the refusal of a content filter is final: use another model, or another --store" in result.stderr
+        )
+    assert read_files(out) == files
+    assert read_summary(out)["failures"] == {"content_filter": 1}
+    refused = [each for each in read_judgments(out) if each["error"]]
+    assert [(each["error"], "not this" in each["detail"]) for each in refused] == [("content_filter", True)]
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,20 @@ def test_labels_that_cannot_be_used_end_the_run_before_a_call(
     assert message in result.stderr
 
 
+def test_a_guess_at_the_encoding_of_labels_is_a_warning(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(reply_with_grade) as server:
+        every = judge_with_labels(data, server, tmp_path / "plain")
+        labels = write_labels(tmp_path / "labels.txt", every)
+        with labels.open("a", encoding="gb18030") as file:
+            file.write(make_label_line("文档", "问题", 2))
+        words = *make_words(data, server), "--qrels", labels
+        texts = [command("estimate", *words[1:]).stdout, command(*words, "--out", tmp_path / "out").stdout]
+    warning = f"{labels}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong"
+    assert [" ".join(text.split()).count(warning) for text in texts] == [1, 1]
+    assert read_summary(tmp_path / "out")["remarks"] == [warning]
+
+
 def test_labels_of_another_scale_name_the_option(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
     with LoopbackServer(reply_with_grade) as server:

@@ -90,6 +90,19 @@ def test_a_whole_number_stays_one_since_keys_of_verdicts_are_made_from_it() -> N
     assert repr(Config(temperature=0.5).temperature) == "0.5"
 
 
+def test_numbers_of_numpy_become_those_of_python() -> None:
+    np = pytest.importorskip("numpy")
+    counts: dict[str, Any] = dict.fromkeys(
+        ("depth", "repeats", "concurrency", "seed", "max_calls", "timeout"), 2
+    )
+    config = Config(**{name: np.int32(count) for name, count in counts.items()}, top_p=np.float32(0.5))
+    assert repr(config) == repr(Config(**counts, top_p=0.5))
+    others: list[Any] = [True, np.True_, 2.0, np.float64(2), np.array([2]), "2"]
+    for value in others:
+        with pytest.raises(InputError, match=r"^depth is .*; it is a whole number$"):
+            Config(depth=value)
+
+
 def test_options_cannot_be_changed_and_a_copy_is_checked_again() -> None:
     config = Config(depth=5)
     with pytest.raises(FrozenInstanceError):

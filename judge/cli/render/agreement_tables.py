@@ -108,6 +108,7 @@ def _answer(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
         assessor=agreement.assessor,
         whole=count_queries(t, agreement.wholly_labelled_queries),
     )
+    yield from map(t, agreement.warnings)
     if agreement.unmatched_labels:
         yield t.plural(
             "ignored: {count:,} label matches no pair of this run",

@@ -11,9 +11,7 @@ from rich.text import Text
 from judge.analysis.summary import Summary
 from judge.cli.render import escape_line, format_number, format_range, make_table, print_lines, print_table
 from judge.cli.render.run_tables import describe_no_grades, list_columns
-from judge.errors import InputError
 from judge.measure.compare import PairComparison
-from judge.measure.measures import parse_measure
 from judge.measure.segments import SegmentResult
 from judge.measure.stability import MeasureStability
 from judge.messages import Translator, round_count
@@ -37,7 +35,7 @@ def print_comparison(
     if summary.judgments and not summary.judged:
         console.print(describe_no_grades(summary, t))
         return
-    chosen = choose_measures(summary, measures)
+    chosen = summary.choose_measures(measures)
     print_lines(_head(summary, chosen[0] if chosen else None, max_pairs, t), console)
     print_table(_counts(summary, t), console)
     print_table(_means(summary, chosen, t), console, {t("95 % interval")})
@@ -79,26 +77,6 @@ def _explain_tables(t: Translator) -> Iterator[str]:
         t("tokens: the approximate size of an answer"),
         t("-: no value, for example because no engine has a relevant result"),
     )
-
-
-def choose_measures(summary: Summary, measures: Iterable[str] | None) -> Sequence[str]:
-    """Return the names of `measures` (None: the first that engines are compared by).
-
-    Raises InputError when engines were not compared by one.
-    """
-    compared = list(dict.fromkeys(pair.measure for pair in summary.comparisons))
-    if measures is None:
-        return compared[:1]
-    chosen = [str(parse_measure(name)) for name in measures]
-    for name in chosen:
-        if compared and name not in compared:
-            raise InputError(
-                "engines were not compared by {name}; they were by {names}; to add a measure: judge score RUN"
-                " --save --measures …",
-                name=name,
-                names=", ".join(compared),
-            )
-    return chosen
 
 
 def _head(summary: Summary, measure: str | None, max_pairs: int, t: Translator) -> Iterator[str]:

@@ -17,7 +17,7 @@ from judge.errors import Interrupted, RequestRejected, RetryableError
 from judge.models import Model
 from judge.records import Call, Completion, Prompt, Usage
 from judge.store.leases import Busy, Lease
-from judge.store.store import StoredVerdict, VerdictStore
+from judge.store.store import StoredAnswer, StoredVerdict, VerdictStore
 from judge.store.window import PairLease
 from tests.support.stores import INFO, make_verdict, run_with_two_stores
 from tests.unit.client.simulation import ScriptedModel, SilentModel, make_prompt
@@ -33,7 +33,7 @@ def make_client(model: Model) -> ModelClient:
 
 async def request_verdict(
     store: VerdictStore, key: str, client: ModelClient, requests: int = 1
-) -> StoredVerdict | Busy:
+) -> StoredAnswer | Busy:
     """Return the verdict of `key` after so many requests; Busy if another process has its lease."""
     [result] = await lease_window(store, client).acquire([key])
     if not isinstance(result, PairLease):
@@ -149,10 +149,10 @@ def test_an_unusable_answer_is_in_the_ledger_before_the_next_one(tmp_path: Path)
 
 def test_failed_calls_are_in_the_ledger_once_and_their_key_is_free(tmp_path: Path) -> None:
     async def check(store: VerdictStore, other: VerdictStore) -> None:
-        down, filtered = RetryableError("server_error", "down"), RequestRejected("content_filter", "no")
+        down, rejected = RetryableError("server_error", "down"), RequestRejected("bad_request", "no")
         with pytest.raises(RequestRejected):
-            await request_verdict(store, "k", make_client(ScriptedModel(down, filtered)))
-        assert list(store.read_calls(["k"])) == [Call("server_error"), Call("content_filter")]
+            await request_verdict(store, "k", make_client(ScriptedModel(down, rejected)))
+        assert list(store.read_calls(["k"])) == [Call("server_error"), Call("bad_request")]
         assert await other.acquire(["k"]) == [LEASE]
 
     run_with_two_stores(tmp_path, check)
@@ -161,10 +161,11 @@ def test_failed_calls_are_in_the_ledger_once_and_their_key_is_free(tmp_path: Pat
 def test_a_wait_for_another_process_ends_with_its_verdict_or_a_lease(tmp_path: Path) -> None:
     async def read_reply(store: VerdictStore, key: str) -> str:
         result = await lease_window(store, make_client(ScriptedModel())).acquire_blocking(key)
-        if isinstance(result, StoredVerdict):
-            return result.reply
-        async with result:
-            return "ours"
+        if isinstance(result, PairLease):
+            async with result:
+                return "ours"
+        assert isinstance(result, StoredVerdict)
+        return result.reply
 
     async def check(store: VerdictStore, other: VerdictStore) -> None:
         assert await other.acquire(["k", "l"]) == [LEASE, Lease("l")]

@@ -29,7 +29,7 @@ from judge.errors import RetryableError
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
-from judge.store.store import StoredVerdict, VerdictStore
+from judge.store.store import StoredAnswer, VerdictStore
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 from tests.support.factories import make_rows
@@ -255,7 +255,7 @@ def test_no_permit_is_held_while_a_lease_is_awaited(tmp_path: Path) -> None:
 
         commits = 0
 
-        async def acquire(self, keys: Sequence[str]) -> list[StoredVerdict | Lease | Busy]:
+        async def acquire(self, keys: Sequence[str]) -> list[StoredAnswer | Lease | Busy]:
             self.commits += 1
             if self.commits > 1:
                 await released.wait()

@@ -129,6 +129,9 @@ def test_a_refused_account_stops_its_engine_and_no_other(tmp_path: Path) -> None
     errors = [answer["error"] for answer in answers(tmp_path, "serper")]
     assert errors[0].startswith("auth: HTTP 401")
     assert errors[-1].startswith("not asked: auth: HTTP 401")
+    reasons = result.engines["serper"].errors
+    assert {(reason.kind, reason.is_asked) for reason in reasons} == {("auth", True), ("auth", False)}
+    assert {*errors} == {*map(str, reasons)}
 
 
 @pytest.mark.parametrize("status", [403, 404, 302])

@@ -52,13 +52,25 @@ def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
         ("q.jsonl", '{"query": "\\u200b"}\n', "needs visible text"),
         ("q.jsonl", '{"query": "tea \\ud800"}\n', "half of a surrogate pair"),
         ("q.jsonl", '{"query": "tea", "query_id": "a/b"}\n', "field 'query_id'"),
-        ("q.jsonl", '{"query": "tea", "weight": NaN}\n', "no JSON value"),
     ],
 )
 def test_what_is_wrong_is_named(name: str, text: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=expected):
         read_queries(tmp_path / name)
+
+
+def test_nan_and_infinity_are_missing_values(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(
+        '{"query_id": NaN, "query": "tea", "weight": NaN, "length": -Infinity}\n', encoding="utf-8"
+    )
+    (query,) = read_queries(path)
+    assert query.id.startswith("q-")
+    assert query.row == {"query_id": query.id, "query": "tea", "weight": None, "length": None}
+    path.write_text('{"query": NaN}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="field 'query' is missing"):
+        read_queries(path)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from judge.collect.registry import KNOWN
+from judge.collect.responses import parse_answer
 from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page
 from tests.unit.collect.engine_calls import answers, collected, results, three, write_queries
+
+
+def test_nan_and_infinity_are_null() -> None:
+    assert parse_answer('{"title": NaN, "scores": [-Infinity, 1.5]}') == {
+        "title": None,
+        "scores": [None, 1.5],
+    }
 
 
 def test_results_without_a_title_or_a_snippet_are_no_answer(tmp_path: Path) -> None:

@@ -65,6 +65,22 @@ def test_qrels_with_blanks_or_tabs_packed_or_not(tmp_path: Path) -> None:
     assert describe(labels(tmp_path, gzip.compress(text.encode(), mtime=0), "qrels.csv")) == expected
 
 
+@pytest.mark.parametrize(
+    ("encoding", "is_guess"), [("utf-8-sig", False), ("utf-16", False), ("gb18030", True)]
+)
+@pytest.mark.parametrize("text", ["问题 0 文档 2\n", HEADER + "问题,文档,2\n"])
+def test_labels_are_read_in_the_encodings_of_datasets(
+    tmp_path: Path, text: str, encoding: str, is_guess: bool
+) -> None:
+    path = tmp_path / "labels"
+    path.write_bytes(text.encode(encoding))
+    warnings: list[str] = []
+    assert describe(read_labels(path, warnings.append)) == [("问题", "文档", 2)]
+    assert warnings == is_guess * [
+        f"{path}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong"
+    ]
+
+
 def test_negative_grades_of_qrels_are_junk_or_not_judged(tmp_path: Path) -> None:
     assert describe(labels(tmp_path, "q 0 spam -2\nq 0 unseen -1\nq 0 fine 1")) == [
         ("q", "spam", 0),
@@ -150,7 +166,7 @@ def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> 
         (HEADER + 'q,a,1\nq,"b,1\n', "labels:3: is not CSV"),
         (HEADER, "labels: contains no label"),
         ("q 0 a -1\n", "labels: contains no label"),
-        ((HEADER + "q,a,1,\nq,狗,1\n").encode("gbk"), "labels:3: is not UTF-8; of a spreadsheet, save"),
+        ((HEADER + "q,a,1,\nq,狗,1\n").encode("gbk"), "labels: is not UTF-8; save the file as UTF-8"),
         (gzip.compress(b"q 0 a 1", mtime=0)[:-9], "labels: cannot be read"),
     ],
 )  # fmt: skip

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from judge.dataset.clean import describe_missing
 from judge.dataset.labels import select_labellable
@@ -14,7 +17,7 @@ from tests.support.cases import check_each
 from tests.support.datasets import read_dataset, read_trec_dataset
 
 
-def load(rows: Sequence[Mapping[str, Any]]) -> Dataset:
+def load(rows: Path | Sequence[Mapping[str, Any]]) -> Dataset:
     return read_dataset(rows, lang="auto", max_chars=400)
 
 
@@ -61,6 +64,33 @@ def test_null_is_unknown_where_a_title_says_nothing_either(
     row: Mapping[str, Any], flags: tuple[str, ...]
 ) -> None:
     assert load([{"query": "q", **row}]).rankings[0].snippets[0].flags == flags
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    "name", ["title", "snippet", "url", "date", "docno", "reference", "error", "engine", "query_id", "topic"]
+)
+def test_nan_and_infinity_are_missing_values_in_every_format(
+    tmp_path: Path, name: str, number: float
+) -> None:
+    row = {"query": "q", "snippet": "s", "title": "t", "docno": "d", name: number}
+    result = {key: row[key] for key in ("snippet", "title", "url", "date", "docno") if key in row}
+    nested = {key: value for key, value in row.items() if key not in (*result, "engine", "error")}
+    nested["engines"] = {"engine": [result]}
+    path = tmp_path / "data.jsonl"
+    for record in (row, nested):
+        expected = load([json.loads(json.dumps(record), parse_constant=lambda _: None)])
+        path.write_text(json.dumps(record) + "\n")
+        assert load(path) == load([record]) == expected
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.Table.from_pylist([row]), tmp_path / "data.parquet")
+    assert load(tmp_path / "data.parquet") == load([row])
+
+
+def test_nan_in_a_document_of_trec_is_a_missing_value(tmp_path: Path) -> None:
+    docs = '{"docid": NaN, "id": "d1", "text": NaN, "title": NaN, "date": Infinity}\n'
+    (snippet,) = trec(tmp_path, docs, "1 Q0 d1 1 9 A\n").rankings[0].snippets
+    assert (snippet.raw_title, snippet.date, snippet.docno, snippet.flags) == ("", "", "d1", ("no_text",))
 
 
 def test_results_without_a_text_are_no_repetitions_of_each_other() -> None:

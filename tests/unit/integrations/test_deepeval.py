@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
-from judge.errors import AccountError, InputError, ReplyParseError, RunIncomplete
+from judge.errors import AccountError, InputError, ReplyParseError, RequestRejected, RunIncomplete
 from tests.support.factories import PUPPY_QUERY, PUPPY_SNIPPETS, reply_about_puppy
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -138,6 +138,10 @@ def test_a_snippet_that_stays_unjudged_is_an_error_and_no_zero(tmp_path: Path) -
         )  # fmt: skip
         (data,) = result.test_results[0].metrics_data or []
         assert (data.score, data.success) == (None, False)
+        for _ in range(2):  # the second refusal is a stored one
+            with pytest.raises(RequestRejected, match=r"content_filter: .*x"):
+                model.generate("舌头")
+        assert len([request for request in server.requests if "舌头" in request.prompt]) == 2
         model.close()
 
 

@@ -253,7 +253,7 @@ def test_without_a_measure_that_no_pool_divides_it_says_how_to_get_one() -> None
     options = {"measures": "nDCG@5 AP@5"}
     output = refusal(one=run(one("A", [3]), **options), two=run(one("A", [3]), assessor="other", **options))  # type: ignore[arg-type]
     assert "different assessors" in output
-    assert "judge score RUN --save --measures" in output
+    assert "; choose from these: --measures 'P@5 RR@10 sDCG@10'" in output
 
 
 # --- what must be alike
@@ -287,7 +287,22 @@ def test_one_query_id_must_name_one_query() -> None:
 
 def test_runs_must_share_a_measure() -> None:
     output = refusal(one=run(one("A", [3]), measures="P@5"), two=run(one("A", [3]), measures="RR@5"))
-    assert "one and two have no measure in common" in output
+    assert output == (
+        "one and two have no measure in common; choose from these: --measures"
+        " 'P@5 RR@5 nDCG@10 AP@10 RR@10 sDCG@10'"
+    )
+
+
+def test_measures_that_not_all_runs_have_are_computed_after_the_common_ones() -> None:
+    runs = {"one": run(one("A", [0, 3]), measures="P@5"), "two": run(one("B", [3, 0]), measures="RR@5")}
+    result = combine_runs(runs, parse_measures("RR@5 nDCG@5"))
+    assert list(map(str, result.run.spec.measures)) == ["RR@5", "nDCG@5"]
+    assert means(result.run, "RR@5") == {"A": 0.5, "B": 1.0}
+    runs["one"] = run(one("A", [0, 3]), measures="AP@5 P@5 RR@5")
+    assert list(map(str, combine_runs(runs, parse_measures("P@5")).run.spec.measures)) == ["RR@5", "P@5"]
+    runs["one"] = run(one("A", [0, 3]), measures="RR@5", assessor="other")
+    with pytest.raises(InputError, match="so only measures that no pool divides can be compared; choose"):
+        combine_runs(runs, parse_measures("P@5 nDCG@5"))
 
 
 def test_measures_that_not_all_have_are_left_out() -> None:

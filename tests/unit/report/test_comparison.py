@@ -144,7 +144,7 @@ def test_a_measure_that_engines_were_not_compared_by_is_refused(
 
 
 def test_a_refusal_names_what_there_is(three: Mapping[str, Any]) -> None:
-    with pytest.raises(InputError, match="not compared by R@5; they were by nDCG@5, AP@5, P@5, RR@5, sDCG@5"):
+    with pytest.raises(InputError, match="not compared by R@5; they are by nDCG@5, AP@5, P@5, RR@5, sDCG@5"):
         printed(three, measures=["R@5"])
 
 

@@ -20,7 +20,7 @@ import pytest
 from judge.errors import StoreError
 from judge.records import ANSWERED, Call, Usage
 from judge.store.leases import Busy, Lease
-from judge.store.store import StoredVerdict, VerdictStore
+from judge.store.store import StoredRefusal, StoredVerdict, VerdictStore
 from tests.support.cases import check_each
 from tests.support.stores import INFO
 
@@ -58,6 +58,24 @@ def test_calls_are_kept_in_order_failed_ones_included(tmp_path: Path) -> None:
         asyncio.run(store.release(Lease("b"), [Call("content_filter")]))
         assert list(store.read_calls(["a", "b"])) == [*calls, Call("content_filter")]
         assert store.find_verdicts(["b"]) == {}
+
+
+def test_a_refusal_is_an_answer_that_another_process_finds_too(tmp_path: Path) -> None:
+    refusal, refused = StoredRefusal("not this"), Call("content_filter", detail="not this")
+
+    async def acquire() -> None:
+        with VerdictStore(tmp_path / "v.sqlite") as first, VerdictStore(tmp_path / "v.sqlite") as second:
+            assert await first.acquire(["k", "l"]) == [LEASE, Lease("l")]
+            await first.release(LEASE, [Call("rate_limit"), refused])
+            await first.release(Lease("l"), [refused])
+            assert await second.acquire(["k", "l"]) == [refusal, refusal]
+            assert second.find_answers(["k", "absent"]) == {"k": refusal}
+            assert list(second.read_calls(["k"])) == [Call("rate_limit"), refused]
+            await second.save(Lease("l"), INFO, make_verdict(), [])
+            assert await second.acquire(["k", "l"]) == [refusal, make_verdict()]
+            assert second.find_answers(["k", "l"]) == {"k": refusal, "l": make_verdict()}
+
+    asyncio.run(acquire())
 
 
 def test_a_running_process_keeps_its_lease_and_a_closed_one_loses_it(tmp_path: Path) -> None:

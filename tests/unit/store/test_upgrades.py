@@ -52,6 +52,21 @@ COMMIT;
 """
 
 
+#: The statements that changed it to format 3.
+FORMAT_3 = """
+BEGIN IMMEDIATE;
+PRAGMA user_version=3;
+ALTER TABLE verdicts RENAME TO verdicts_by_key;
+CREATE TABLE verdicts (
+    key TEXT NOT NULL PRIMARY KEY, model TEXT NOT NULL, prompt_version TEXT NOT NULL, repeat INTEGER NOT NULL,
+    grade INTEGER NOT NULL, body TEXT NOT NULL, checksum TEXT NOT NULL, judged_at TEXT NOT NULL
+);
+INSERT INTO verdicts SELECT * FROM verdicts_by_key;
+DROP TABLE verdicts_by_key;
+COMMIT;
+"""
+
+
 def save_verdict(store: VerdictStore, key: str, verdict: StoredVerdict) -> None:
     asyncio.run(store.acquire([key]))
     asyncio.run(store.save(Lease(key), INFO, verdict, [CALL]))
@@ -72,7 +87,7 @@ def make_old_store(path: Path, statements: str) -> None:
         old.commit()
 
 
-@check_each("statements", [FORMAT_1, FORMAT_1 + FORMAT_2])
+@check_each("statements", [FORMAT_1, FORMAT_1 + FORMAT_2, FORMAT_1 + FORMAT_2 + FORMAT_3])
 def test_a_store_of_an_earlier_format_keeps_its_rows_and_accepts_more(
     statements: str, tmp_path: Path
 ) -> None:
