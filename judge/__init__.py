@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from judge.config.run import Config
     from judge.errors import InputError, JudgeError
     from judge.records import Judgment, Pair, Query, Ranking, Scale, Score, Snippet, Verdict
-    from judge.runs.result import RunResult
+    from judge.runs.run_result import RunResult
 
 _MODULES = {
     **dict.fromkeys(
@@ -27,7 +27,7 @@ _MODULES = {
     "Config": "judge.config.run",
     "InputError": "judge.errors",
     "JudgeError": "judge.errors",
-    "RunResult": "judge.runs.result",
+    "RunResult": "judge.runs.run_result",
     **dict.fromkeys(
         ("Judgment", "Pair", "Query", "Ranking", "Scale", "Score", "Snippet", "Verdict"), "judge.records"
     ),

@@ -41,8 +41,8 @@ from judge.runs import labelling_plan
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
 from judge.runs.load import load_run, load_runs, load_summary
 from judge.runs.record_json import is_outdated, to_json
-from judge.runs.result import RunResult
-from judge.runs.results import read_entries
+from judge.runs.results_file import read_entries
+from judge.runs.run_result import RunResult
 
 if TYPE_CHECKING:
     import pandas as pd

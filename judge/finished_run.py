@@ -16,8 +16,8 @@ from judge.measure.measures import resolve_measures
 from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run
-from judge.runs.result import RunResult
-from judge.runs.results import StoredEntries
+from judge.runs.results_file import StoredEntries
+from judge.runs.run_result import RunResult
 from judge.selftest import update_results
 
 

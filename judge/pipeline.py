@@ -44,7 +44,7 @@ from judge.pricing.prices import common_price
 from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run
-from judge.runs.result import RunResult
+from judge.runs.run_result import RunResult
 from judge.selftest import look_up_results, selftest_run
 from judge.store.store import VerdictStore
 

@@ -18,7 +18,7 @@ from judge.errors import InputError
 from judge.report.payload import ERRORS
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import read_queries
-from judge.runs.results import (
+from judge.runs.results_file import (
     CleanedText,
     EngineEntry,
     JudgmentEntry,

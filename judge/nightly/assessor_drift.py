@@ -28,7 +28,7 @@ from judge.measure.resampling import SEED
 from judge.messages import Message
 from judge.nightly.record import CanaryResults
 from judge.records import Judgment
-from judge.runs.result import RunResult
+from judge.runs.run_result import RunResult
 
 #: The pairs, a dataset like any other; `expected` is the grade that their author would give.
 CANARIES_FILE = Path(__file__).resolve().with_name("canaries.jsonl")

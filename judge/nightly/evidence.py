@@ -25,7 +25,7 @@ from judge.nightly.context import NightContext
 from judge.nightly.decision import Evidence
 from judge.nightly.query_drift import describe_coverage, describe_query_drift, measure_query_drift
 from judge.nightly.record import NightEngineResult
-from judge.runs.result import RunResult
+from judge.runs.run_result import RunResult
 
 #: A limit in the message of a run; it is less by what the canaries used.
 _LIMIT = re.compile(r"--(max-calls|budget) [\d.e+-]+( USD)?")

@@ -69,7 +69,7 @@ from judge.nightly.stores import add_costs, count_calls, make_call_cost, start_c
 from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_summary
-from judge.runs.result import RunResult
+from judge.runs.run_result import RunResult
 from judge.store import copy
 
 #: The store of a canary run, in its folder.

@@ -25,7 +25,7 @@ from judge.measure.score import Scores, score_rankings
 from judge.messages import Message
 from judge.nightly.query_drift import shared_query_ids
 from judge.nightly.record import RegressionOutcome, RegressionVerdict
-from judge.runs.result import RunResult
+from judge.runs.run_result import RunResult
 
 #: The probability with which a drop of the size `detectable` is found.
 _POWER = 0.8

@@ -28,7 +28,7 @@ from judge.report.payload import ERRORS, FLAGS, PageBudget, PayloadSchema, dump_
 from judge.report.statements import ReportExtras
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement, load_labelled_order
-from judge.runs.results import ReadQueries
+from judge.runs.results_file import ReadQueries
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
 #: Package and name of each script, in the order of the page; `.ci/javascript/report.json` lists them too.

@@ -32,7 +32,7 @@ from judge.dataset.injection import INJECTION_FLAGS
 from judge.dataset.validation import short_hash
 from judge.messages import Translator, text
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
-from judge.runs.results import (
+from judge.runs.results_file import (
     ALL_PLACES,
     EngineEntry,
     JudgmentEntry,

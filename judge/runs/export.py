@@ -26,10 +26,10 @@ from judge.measure.agreement import median_grade
 from judge.measure.formulas import number_or_none
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
-from judge.runs import results
+from judge.runs import results_file
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import summary_from_json, to_json
-from judge.runs.result import RunResult
+from judge.runs.run_result import RunResult
 from judge.stored_lines import TemporaryLines
 
 _CHUNK = 1 << 16
@@ -69,7 +69,9 @@ def dump_summary(summary: Summary) -> list[str]:
     return [dump_json(to_json(summary), indent=2), "\n"]
 
 
-def write_tables(folder: RunFolder, result: RunResult, entries: Iterable[results.QueryEntry]) -> list[Path]:
+def write_tables(
+    folder: RunFolder, result: RunResult, entries: Iterable[results_file.QueryEntry]
+) -> list[Path]:
     """Write the scores, and the TREC files of the queries `entries`; return the paths."""
     paths = [folder.write("scores.csv", _scores(result.scores))]
     labels = result.summary.labels
@@ -111,17 +113,17 @@ def _hash_files(folder: RunFolder, names: Iterable[str]) -> dict[str, str]:
     return {name: hash_file(path) for name in names if (path := folder.path / name).exists()}
 
 
-def list_queries(result: RunResult) -> Iterator[results.QueryEntry]:
+def list_queries(result: RunResult) -> Iterator[results_file.QueryEntry]:
     """Return the queries of the run's results.json."""
     read_judgments = group_by_query(result.judgments)
     of_members = {name: group_by_query(judgments) for name, judgments in result.members.items()}
 
-    def read_entries(query_id: str) -> results.JudgmentEntries:
+    def read_entries(query_id: str) -> results_file.JudgmentEntries:
         members = {name: read(query_id) for name, read in of_members.items()}
-        return results.judgment_entries(read_judgments(query_id), members, result.scale)
+        return results_file.judgment_entries(read_judgments(query_id), members, result.scale)
 
     means = _MeanScores(result.scores)
-    return results.query_entries(result.data, result.pool, read_entries, means, result.dimensions)
+    return results_file.query_entries(result.data, result.pool, read_entries, means, result.dimensions)
 
 
 def _members(members: PanelMembers) -> Iterator[str]:
@@ -145,7 +147,7 @@ def _scores(scores: Scores) -> Iterator[str]:
     yield text.getvalue()
 
 
-class _MeanScores(results.ScoreTable):
+class _MeanScores(results_file.ScoreTable):
     """The means over the repeats."""
 
     def __init__(self, scores: Scores) -> None:
@@ -166,7 +168,7 @@ class _MeanScores(results.ScoreTable):
         return len(self._engines) * len(self._queries)
 
 
-def format_qrels(entry: results.QueryEntry, unreturned: Iterable[str] = ()) -> str:
+def format_qrels(entry: results_file.QueryEntry, unreturned: Iterable[str] = ()) -> str:
     """Return lines `query_id 0 docno grade` of a query: each judged document's best grade, sorted.
 
     `unreturned` names expected documents that no engine returned: they have grade 1.
@@ -186,7 +188,7 @@ def format_qrels(entry: results.QueryEntry, unreturned: Iterable[str] = ()) -> s
     )
 
 
-def _format_trec_list(engine: str, entry: results.QueryEntry) -> str:
+def _format_trec_list(engine: str, entry: results_file.QueryEntry) -> str:
     """Return lines `query_id Q0 docno rank score tag` of one list, scores falling with rank.
 
     A repeated document gets a name of its own that is in no qrels, hence no gain. There is no line for an

@@ -35,7 +35,7 @@ from judge.records import (
 )
 from judge.runs import record_json
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
-from judge.runs.results import OtherLayout, QueryEntry, SnippetEntry, read_entries, read_results
+from judge.runs.results_file import OtherLayout, QueryEntry, SnippetEntry, read_entries, read_results
 from judge.stored_records import (
     Documents,
     QueryResults,

@@ -15,7 +15,7 @@ from typing import Any
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.runs.record_json import adapter
-from judge.runs.results import Results
+from judge.runs.results_file import Results
 
 _RECORDS: Mapping[str, type] = {"summary": Summary, "results": Results, "agreement": LabelAgreement}
 

@@ -14,7 +14,7 @@ from judge import Config, pipeline
 from judge.errors import InputError
 from judge.records import Usage
 from judge.runs.record_json import to_json
-from judge.runs.result import RunResult
+from judge.runs.run_result import RunResult
 from tests.support.billing_server import (
     BillingServer,
     fail_first_attempts,

@@ -24,7 +24,7 @@ from judge.errors import InputError
 from judge.filesystem import open_for_read, read_bytes, read_text
 from judge.nightly import baseline, trend
 from judge.records import GRADED
-from judge.runs import results
+from judge.runs import results_file
 from judge.runs.folder import RunFolder
 from tests.support.factories import make_rows, write_rows
 
@@ -83,7 +83,7 @@ def replace(request: pytest.FixtureRequest) -> Callable[[Path], Path]:
         ("results.json", api.rewrite_report),
         ("results.json", judge.score),
         ("results.json", lambda run: find_query(run, "q0")),
-        ("results.json", lambda run: list(results.read_entries(run / "results.json"))),
+        ("results.json", lambda run: list(results_file.read_entries(run / "results.json"))),
         ("summary.json", api.rewrite_report),
         ("summary.json", lambda run: api.compare(run)),
         ("config.json", lambda run: judge.score(run, embeddings="lsa")),

@@ -17,7 +17,7 @@ from judge.config.run import Config
 from judge.errors import InputError, RunIncomplete
 from judge.messages import ENGLISH
 from judge.runs.record_json import to_json
-from judge.runs.result import RunResult
+from judge.runs.run_result import RunResult
 from judge.selftest.selftest_run import SelfTest, count_calls, run_selftest
 from tests.support.command_line import command
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply

@@ -20,7 +20,7 @@ from judge import Config, pipeline
 from judge.assess.progress import NullProgress
 from judge.records import Usage
 from judge.runs.record_json import to_json
-from judge.runs.result import RunResult
+from judge.runs.run_result import RunResult
 from tests.fault_injection.table import Figure, make_parser, print_figures
 from tests.support.billing_server import (
     BillingServer,

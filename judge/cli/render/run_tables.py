@@ -27,7 +27,7 @@ from judge.report.charts.svg import name_mean
 from judge.report.display_text import count_calls, format_run_cost
 from judge.report.payload import name_error
 from judge.report.statements import COUNT_COLUMNS, SHARE_COLUMNS
-from judge.runs.result import RunResult
+from judge.runs.run_result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
 _PAIRS = 6

@@ -8,7 +8,7 @@ from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.report.charts import differences, grades, means
 from judge.report.charts.svg import Chart
-from judge.runs.results import QueryEntry
+from judge.runs.results_file import QueryEntry
 
 __all__ = ["Chart", "ChartData", "draw_charts"]
 

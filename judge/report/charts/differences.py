@@ -17,7 +17,7 @@ from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import AXIS_HEIGHT, NAMES, ROW_HEIGHT, Axis, Chart, Picture, PlotArea, ValueRange
 from judge.report.display_text import NOTHING, format_number, format_p_value, format_range
-from judge.runs.results import QueryEntry
+from judge.runs.results_file import QueryEntry
 
 #: How many pairs the picture shows, and how many its table; summary.json has all.
 _SHOWN = 15

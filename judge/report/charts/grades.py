@@ -17,7 +17,7 @@ from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
 from judge.report.display_text import NOTHING, format_share
-from judge.runs.results import QueryEntry
+from judge.runs.results_file import QueryEntry
 
 #: How many ranks are shown.
 MAX_RANKS = 20

@@ -11,7 +11,7 @@ from judge.dataset.labels import Label, MatchedLabels, match_labels, read_labels
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.records import GRADED, Dataset, Judgment, Pool
-from judge.runs import results
+from judge.runs import results_file
 from judge.runs.export import format_qrels
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
@@ -254,8 +254,8 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
         Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
         for (query_id, snippet_id), grade in graded.items()
     ]
-    graded_pairs = results.judgment_entries(judgments, {}, GRADED)
-    entries = results.query_entries(data, pool, lambda _: graded_pairs, {}, {})
+    graded_pairs = results_file.judgment_entries(judgments, {}, GRADED)
+    entries = results_file.query_entries(data, pool, lambda _: graded_pairs, {}, {})
     text = "".join(map(format_qrels, entries))
     assert match_labels(labels(tmp_path, text), data, pool) == MatchedLabels(graded, ())
 

@@ -14,7 +14,7 @@ from judge.analysis.summary import Summary
 from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.report.charts import Chart, ChartData, draw_charts
-from judge.runs import results
+from judge.runs import results_file
 from tests.unit.report.labelled import make_run, people
 
 
@@ -36,7 +36,7 @@ def summary_of(run: LoadedRun) -> Summary:
     return analyse(run)[1]
 
 
-def chart_data(summary: Summary, entries: Iterable[results.QueryEntry]) -> ChartData:
+def chart_data(summary: Summary, entries: Iterable[results_file.QueryEntry]) -> ChartData:
     """Return what charts need of these queries."""
     data = ChartData.start(summary)
     for entry in entries:
@@ -50,7 +50,7 @@ def charts_of(run: LoadedRun, agreement: LabelAgreement | None = None) -> tuple[
     return draw_charts(summary, chart_data(summary, entries_of(run)), agreement)
 
 
-def entries_of(run: LoadedRun) -> Iterator[results.QueryEntry]:
+def entries_of(run: LoadedRun) -> Iterator[results_file.QueryEntry]:
     """The queries of the run's results.json, once."""
     scores = scored(run)
     value, _, _ = scores.average_repeats()
@@ -62,8 +62,8 @@ def entries_of(run: LoadedRun) -> Iterator[results.QueryEntry]:
         for e, engine in enumerate(scores.engines)
         for q, query in enumerate(scores.queries)
     }
-    judgments = results.judgment_entries(run.judgments, run.members, run.spec.scale)
-    return results.query_entries(run.data, run.pool, lambda _: judgments, table, {})
+    judgments = results_file.judgment_entries(run.judgments, run.members, run.spec.scale)
+    return results_file.query_entries(run.data, run.pool, lambda _: judgments, table, {})
 
 
 def agreement_with(

@@ -15,7 +15,7 @@ from judge.report.payload import PageBudget
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from judge.runs.record_json import from_json, summary_from_json
-from judge.runs.results import (
+from judge.runs.results_file import (
     EngineEntry,
     JudgmentEntry,
     QueryEntry,

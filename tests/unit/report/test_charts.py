@@ -21,7 +21,7 @@ from judge.report.charts import Chart, draw_charts
 from judge.report.charts.differences import MAX_BARS, QueryDifferences, draw_query_differences, make_bars
 from judge.report.charts.grades import GradeCounts
 from judge.runs.record_json import from_json, to_json
-from judge.runs.results import EngineEntry, QueryEntry
+from judge.runs.results_file import EngineEntry, QueryEntry
 from tests.support.cases import count_examples
 from tests.unit.report.charted import agreement_with, chart_data, charts_of, entries_of, summary_of
 from tests.unit.report.labelled import make_run

@@ -19,7 +19,7 @@ from judge.report.payload import (
     pack_query,
     select_queries,
 )
-from judge.runs.results import (
+from judge.runs.results_file import (
     ALL_PLACES,
     CleanedText,
     EngineEntry,

@@ -19,7 +19,7 @@ from judge.cli.render.comparison_tables import print_comparison
 from judge.cli.render.run_tables import print_run
 from judge.measure.engine_summary import Latency, TokenCount
 from judge.messages import CHINESE, ENGLISH, Translator
-from judge.runs.result import RunResult
+from judge.runs.run_result import RunResult
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from judge.cli.show import print_query
 from judge.runs.record_json import from_json
-from judge.runs.results import QueryEntry
+from judge.runs.results_file import QueryEntry
 
 #: Sets a terminal's title and clears its screen.
 _ORDER = "\x1b]0;mine\x07\x1b[2J"
