@@ -208,6 +208,8 @@ def _check_kind(path: Path, mode: int) -> None:
         raise OSError(
             errno.ELOOP, "is a symbolic link; remove it, or name the file that it leads to", str(path)
         )
+    if stat.S_ISDIR(mode):  # which a user may have named; it must not be removed
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "is no regular file; remove it", str(path))
 
