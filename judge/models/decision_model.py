@@ -13,6 +13,7 @@ from math import exp
 from typing import Any
 
 from judge.errors import RequestRejected
+from judge.messages import Message
 from judge.models import Model
 from judge.models.chat_messages import as_mapping
 from judge.records import Completion, Lang, Prompt, ScaleName
@@ -44,9 +45,13 @@ class DecisionModel:
         tokens = TOKENS[prompt.scale.name]
         probabilities = read_probabilities(completion.logprobs, tokens)
         if probabilities is None:
-            detail = f"the first token, {completion.text[:20]!r}, is no grade with a log-probability"
+            detail = Message(
+                "the first token, {token!r}, is no grade with a log-probability", token=completion.text[:20]
+            )
             if not as_mapping(completion.logprobs).get("content"):
-                detail = "the server returned no log-probabilities; omit 'decision:', or take another server"
+                detail = Message(
+                    "the server returned no log-probabilities; omit 'decision:', or take another server"
+                )
             raise RequestRejected("bad_request", detail, usage=completion.usage)
         grade = probabilities.index(max(probabilities))
         shares = ", ".join(f"{at}: {share:.1%}" for at, share in enumerate(probabilities))

@@ -146,6 +146,8 @@ class Screen(Console, RenderHook):
         `find_line_breaks` says; rich breaks them at spaces only.
         """
         options = options or self.options
+        if isinstance(renderable, str):
+            renderable = self.render_str(renderable, highlight=options.highlight, markup=options.markup)
         if isinstance(renderable, Text) and renderable.plain.startswith(" "):
             indent = len(renderable.plain) - len(renderable.plain.lstrip(" "))
             renderable = Padding(renderable[indent:], (0, 0, 0, indent), expand=False)
