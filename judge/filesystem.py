@@ -223,6 +223,19 @@ def _check_owned(path: Path, status: os.stat_result) -> None:
         raise OSError(errno.EPERM, "belongs to another user; remove it, or name another file", str(path))
 
 
+def explain_unusable(path: Path, problem: Message, error: OSError) -> InputError:
+    """Return the error of a path that cannot be used; for a read-only folder it says what to do."""
+    why = explain_os_error(error)
+    if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return InputError("{file}: {problem}: {error}", file=path, problem=problem, error=why)
+    return InputError(
+        "{file}: {problem}: {error}; make the folder writable, or use another one, such as a copy of it",
+        file=path,
+        problem=problem,
+        error=why,
+    )
+
+
 @contextmanager
 def locked(lock: Path, path: Path, busy: Message, unusable: Message, wait: float = 0) -> Iterator[None]:
     """Hold the lock file `lock` for this process; its folder is made when absent.
@@ -240,8 +253,7 @@ def locked(lock: Path, path: Path, busy: Message, unusable: Message, wait: float
     except Timeout:
         raise InputError("{file}: {problem}", file=path, problem=busy) from None
     except OSError as error:
-        why = explain_os_error(error)
-        raise InputError("{file}: {problem}: {error}", file=path, problem=unusable, error=why) from error
+        raise explain_unusable(path, unusable, error) from error
     try:
         yield
     finally:
