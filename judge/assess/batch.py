@@ -394,7 +394,7 @@ class BatchRunner:
             status=status.status,
             missing=requests - replies,
             requests=requests,
-            reason=f": {status.error}" if status.error else "",
+            reason=Message(": {error}", error=status.error) if status.error else "",
         )
 
 

@@ -23,6 +23,7 @@ from judge.client.client import ModelClient
 from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
 from judge.errors import AccountError
+from judge.messages import CHINESE
 from judge.models.batch_api import BatchApi, BatchLine, BatchStatus, BatchTerms
 from judge.models.lexical import Lexical
 from judge.models.negotiation import RequestParams
@@ -147,7 +148,9 @@ def test_smaller_batches_are_submitted_when_the_queue_is_full(tmp_path: Path) ->
 def test_a_queue_that_has_no_room_for_a_small_batch_stops_the_run(tmp_path: Path) -> None:
     api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6), end_status=dict.fromkeys(range(9), "failed"))
     result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert result.stopped is not None
     assert "token_limit_exceeded" in str(result.stopped)
+    assert "未处理：token_limit_exceeded" in CHINESE(result.stopped.message)
     assert [len(batch) for batch in api.batches][:2] == [249, 124]
     assert len(result.judgments) == 1
 
