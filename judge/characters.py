@@ -42,6 +42,47 @@ def escape_controls(text: str) -> str:
     return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
+#: A word, or a wide character, with the punctuation that must not be apart from it; or spaces.
+_NARROW = r"[^\s\u2e80-\u9fff\uf900-\uffef“”]"
+_UNBROKEN = re.compile(
+    rf"[（《“「]*(?:{_NARROW}+(?:(?<=\d) %{_NARROW}*)?|[^\s（《“「])[，。；：、？！）》”」,.;:!?)%]*|\s+"
+)
+
+
+def find_line_breaks(text: str, width: int) -> list[int]:
+    """Return where lines of at most `width` columns begin in a text, except for the first one.
+
+    A wide character takes two columns. Lines break between words and Chinese characters, and in a word only
+    if it is longer than a line. Spaces at the end of a line do not count.
+    """
+    breaks: list[int] = []
+    column = 0
+    for match in _UNBROKEN.finditer(text):
+        columns = _count_columns(match[0].rstrip())
+        if column and column + columns > width:
+            breaks.append(match.start())
+            column = 0
+        if columns <= width:
+            column = _count_columns(match[0].rpartition("\n")[2]) + column * ("\n" not in match[0])
+            continue
+        for at, char in enumerate(match[0], start=match.start()):
+            if column + _count_columns(char) > width:
+                breaks.append(at)
+                column = 0
+            column += _count_columns(char)
+    return breaks
+
+
+def split_lines(text: str, width: int) -> list[str]:
+    """Return the lines of a text, broken at `find_line_breaks`."""
+    breaks = find_line_breaks(text, width)
+    return [text[start:end].rstrip() for start, end in zip([0, *breaks], [*breaks, None], strict=True)]
+
+
+def _count_columns(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
 #: Hiragana and katakana letters; the middle dot and the long vowel mark occur in Chinese texts, too.
 _KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
 _WORD = re.compile(r"[^\W\d_]+")

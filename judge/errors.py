@@ -58,6 +58,7 @@ SYSTEM_ERRORS = (
     "is a symbolic link; remove it, or name the file that it leads to",
     "is no regular file; remove it",
     "belongs to another user; remove it, or name another file",
+    "another program changed the file; start again",
 )
 
 

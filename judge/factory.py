@@ -382,9 +382,8 @@ def build_assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
     return assessors
 
 
-def open_batch_apis(config: Config, assessors: Sequence[Assessor]) -> list[BatchApi]:
-    """Return the Batch API of each assessor's model, none without `batch`; raise SetupError without one."""
-    apis = []
+def check_batches(config: Config, assessors: Iterable[Assessor]) -> None:
+    """Raise SetupError with `batch` when the model of an assessor has no Batch API."""
     for assessor in assessors if config.batch else ():
         if not isinstance(assessor.model, BatchModel):
             forms = (provider.spelling for provider in PROVIDERS.values() if provider.has_batches)
@@ -393,8 +392,13 @@ def open_batch_apis(config: Config, assessors: Sequence[Assessor]) -> list[Batch
                 model=assessor.model.name,
                 forms=join_messages(forms, "{left} or {right}"),
             )
-        apis.append(assessor.model.open_batch_api())
-    return apis
+
+
+def open_batch_apis(config: Config, assessors: Sequence[Assessor]) -> list[BatchApi]:
+    """Return the Batch API of each assessor's model, none without `batch`; see `check_batches`."""
+    check_batches(config, assessors)
+    models = [assessor.model for assessor in assessors if config.batch]
+    return [model.open_batch_api() for model in models if isinstance(model, BatchModel)]
 
 
 def look_up_price(config: Config, model: Model) -> Price | None:

@@ -208,6 +208,8 @@ def _check_kind(path: Path, mode: int) -> None:
         raise OSError(
             errno.ELOOP, "is a symbolic link; remove it, or name the file that it leads to", str(path)
         )
+    if stat.S_ISDIR(mode):  # which a user may have named; it must not be removed
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "is no regular file; remove it", str(path))
 
@@ -219,6 +221,19 @@ def _check_owned(path: Path, status: os.stat_result) -> None:
     # Who owns the folder can replace the file at any time, so that file is no trap.
     if status.st_uid != path.parent.stat().st_uid:
         raise OSError(errno.EPERM, "belongs to another user; remove it, or name another file", str(path))
+
+
+def explain_unusable(path: Path, problem: Message, error: OSError) -> InputError:
+    """Return the error of a path that cannot be used; for a read-only folder it says what to do."""
+    why = explain_os_error(error)
+    if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return InputError("{file}: {problem}: {error}", file=path, problem=problem, error=why)
+    return InputError(
+        "{file}: {problem}: {error}; make the folder writable, or use another one, such as a copy of it",
+        file=path,
+        problem=problem,
+        error=why,
+    )
 
 
 @contextmanager
@@ -238,8 +253,7 @@ def locked(lock: Path, path: Path, busy: Message, unusable: Message, wait: float
     except Timeout:
         raise InputError("{file}: {problem}", file=path, problem=busy) from None
     except OSError as error:
-        why = explain_os_error(error)
-        raise InputError("{file}: {problem}: {error}", file=path, problem=unusable, error=why) from error
+        raise explain_unusable(path, unusable, error) from error
     try:
         yield
     finally:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.errors import InputError, StoreError, explain_os_error
-from judge.filesystem import LineLog, check_regular, locked, make_folder, read_bytes
+from judge.filesystem import LineLog, check_regular, explain_unusable, locked, make_folder, read_bytes
 from judge.json_text import dump_json
 from judge.messages import Message
 from judge.runs.folder import RunFolder
@@ -73,17 +73,17 @@ def open_labels(run: Path, who: str) -> Iterator[LabelLog]:
     Raises InputError when `who` is not fit for a file name, another process has the labels open, or the file
     is damaged before its last line.
     """
-    who, folder = check_name(who), run / "labels"
+    who, folder, unusable = check_name(who), run / "labels", Message("labels can't be kept there")
     try:
         make_folder(folder)
         check_regular(folder / f"{who}.csv")
     except OSError as error:
-        raise InputError("{file}: {error}", file=error.filename, error=explain_os_error(error)) from error
+        raise explain_unusable(error.filename, unusable, error) from error
     busy = Message(
         "{who} is already labelling in another process; continue there, stop it, or give another --who",
         who=who,
     )
-    with locked(folder / f".{who}.lock", folder, busy, Message("labels can't be kept there")):
+    with locked(folder / f".{who}.lock", folder, busy, unusable):
         yield LabelLog(folder, who)
 
 

@@ -122,6 +122,8 @@ class BatchRunner:
             for batch, status in ended:
                 keys = [key for key in waiting if in_batch.get(key) == batch]
                 replies = await self._read(batch, status, {key: waiting[key] for key in keys})
+                if replies is None:
+                    continue
                 self._ended += 1
                 self.status = ""
                 yield replies
@@ -230,6 +232,7 @@ class BatchRunner:
             created = await self._retry(lambda: self._create(batch, file_id))
         except (AccountError, RequestRejected) as error:
             await self.table.remove(batch)
+            self.client.spend_limit.settle_batch(self._costs.pop(batch), (), None)
             raise _explain_refusal(error, self.client.model.endpoint) from error
         await self.table.record_creation(batch, created.id)
         return count < len(planned)
@@ -269,10 +272,14 @@ class BatchRunner:
         try:
             return await self._retry(lambda: self.api.retrieve(batch.server_id))
         except AccountError as error:
-            if error.kind == "not_found" and datetime.now(UTC) - batch.changed_at > _MAX_AGE:
-                await self.table.remove(batch.id)
-                return None
+            await self._remove_lost(batch, error)
+            return None
+
+    async def _remove_lost(self, batch: StoredBatch, error: AccountError) -> None:
+        """Remove a batch that counts as lost; raise RunIncomplete for a younger one."""
+        if error.kind != "not_found" or datetime.now(UTC) - batch.changed_at <= _MAX_AGE:
             raise _explain_unreadable(batch, error) from error
+        await self.table.remove(batch.id)
 
     async def _resume_creation(self, batch: StoredBatch) -> None:
         """Find the batch of a process that ended before it had an answer, or free its keys."""
@@ -309,14 +316,14 @@ class BatchRunner:
 
     async def _read(
         self, name: str, status: BatchStatus, questions: Mapping[str, Question]
-    ) -> dict[str, BatchReply]:
-        """Return the replies to `questions` in the files of a batch that ended.
+    ) -> dict[str, BatchReply] | None:
+        """Return the replies to `questions` in the files of a batch that ended, None for one that is lost.
 
         A request that the server did not process has none.
         """
         batch = self.table.load(name)
         if batch is None:
-            return {}
+            return None
         try:
             params = RequestParams.from_json(batch.params)
         except ValueError as error:
@@ -324,7 +331,8 @@ class BatchRunner:
         try:
             replies = await self._retry(lambda: self._read_replies(status, questions, params))
         except AccountError as error:
-            raise _explain_unreadable(batch, error) from error
+            await self._remove_lost(batch, error)
+            return None
         calls = [call_of(reply) for reply in replies.values()]
         self.client.spend_limit.settle_batch(self._costs.pop(name, ()), calls, self.client.limits.price)
         errors = [reply for reply in replies.values() if isinstance(reply, CallError)]
@@ -345,7 +353,9 @@ class BatchRunner:
     ) -> dict[str, BatchReply]:
         replies: dict[str, BatchReply] = {}
         unprocessed: set[str] = set()
+        has_lines = False
         async for line in self.api.read_lines(status):
+            has_lines = True
             question = questions.get(line.custom_id)
             if question is None or line.custom_id in replies:
                 continue
@@ -360,6 +370,8 @@ class BatchRunner:
         if status.status == "completed":
             # The batch is complete, so a request without a line may have been processed.
             missing = RetryableError("transport", "the files of the batch hold no reply", billed=True)
+            if not has_lines and len(questions) >= _MIN_FAILED:  # a page instead of the files, for example
+                raise missing
             replies |= dict.fromkeys(questions.keys() - replies.keys() - unprocessed, missing)
         return replies
 
@@ -382,7 +394,7 @@ class BatchRunner:
             status=status.status,
             missing=requests - replies,
             requests=requests,
-            reason=f": {status.error}" if status.error else "",
+            reason=Message(": {error}", error=status.error) if status.error else "",
         )
 
 

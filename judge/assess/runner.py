@@ -116,13 +116,15 @@ def _describe_interrupt(
             spent=spent,
         )
     waiting = sum(result.in_batches for result in results)
-    template = "{reason}: {grades:,} of {total:,} judged{spent}"
-    if waiting:
-        template = (
-            "{reason}: {grades:,} of {total:,} judged{spent}; {waiting:,} are in batches, which go on at the"
-            " server"
-        )
-    return Interrupted(template, reason=reason, grades=answers, total=total, spent=spent, waiting=waiting)
+    in_batches = Message("; {waiting:,} are in batches, which go on at the server", waiting=waiting)
+    return Interrupted(
+        "{reason}: {grades:,} of {total:,} judged{spent}{in_batches}",
+        reason=reason,
+        grades=answers,
+        total=total,
+        spent=spent,
+        in_batches=in_batches if waiting else "",
+    )
 
 
 async def judge_pool(

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from judge.cli.options import make_option, split_lines
+from judge.characters import split_lines
+from judge.cli.options import make_option
 from judge.cli.terminal import print_command, print_message, ui_translator
 from judge.config import NIGHTS, Option
 from judge.config.loader import name_keys

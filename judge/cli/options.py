@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property, partial
 from inspect import cleandoc
 from pathlib import Path
@@ -17,11 +17,11 @@ from pkgutil import resolve_name
 from string import Formatter
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
-from unicodedata import east_asian_width
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from judge.characters import split_lines
 from judge.cli.terminal import ui_translator
 from judge.config import FILES, GROUPS, Option
 
@@ -137,10 +137,6 @@ USAGE_ERRORS = (
 #: What typer says of the value of an option, and what it is called in help.
 _TYPE_NAMES = {"str": "text", "int": "integer", "float": "number", "path": "path", "Path": "path"}
 _PYTHON_TYPE = re.compile(rf"<(?:list\[)?({'|'.join(_TYPE_NAMES)})(?: range)?\]?>")
-#: A word, or a wide character, with the punctuation that must not be apart from it; or spaces.
-_UNBROKEN = re.compile(
-    r"[（《“「]*(?:[^\s\u2e80-\u9fff\uf900-\uffef“”]+|[^\s（《“「])[，。；：、？！）》”」]*|\s+"
-)
 
 
 class GroupedCommand(TyperCommand):
@@ -261,15 +257,3 @@ def _summarise(command: Any, limit: int) -> str:  # noqa: ANN401
 def _wrap(text: str, width: int) -> str:
     """Return the text in lines of `width` columns. Typer wraps too, but counts a Chinese character as one."""
     return text if text.isascii() else "\b\n" + "\n".join(split_lines(text, width))
-
-
-def split_lines(text: str, width: int) -> Iterator[str]:
-    """Yield the text in lines of at most `width` columns, of which a wide character takes two."""
-    line = ""
-    for word in _UNBROKEN.findall(text):
-        columns = sum(2 if east_asian_width(char) in "WF" else 1 for char in line + word.rstrip())
-        if line and columns > width:
-            yield line.rstrip()
-            line = ""
-        line += word if line else word.lstrip()
-    yield line.rstrip()

@@ -23,6 +23,7 @@ from judge.collect.engines import MIN_MASKED_LENGTH, EngineRequest, Response, ha
 from judge.collect.responses import ResponseShape
 from judge.errors import InputError, RequestRejected, SetupError
 from judge.json_text import dump_json
+from judge.messages import Message
 from judge.models.error_mapping import transport_error
 from judge.models.redaction import mask
 
@@ -40,7 +41,7 @@ class KnownClass(NamedTuple):
 
 
 _WRAPPERS, _RETRIEVERS = "langchain_community.utilities", "langchain_community.retrievers"
-_WITH_PROOF = "an engine of your own, http:NAME, with `proof`"
+_WITH_PROOF = Message("an engine of your own, http:NAME, with `proof`")
 KNOWN_CLASSES = {
     "BingSearchAPIWrapper": KnownClass(_WRAPPERS, "BING_SUBSCRIPTION_KEY", "--engine bing"),
     "BraveSearchWrapper": KnownClass(_WRAPPERS, "BRAVE_SEARCH_API_KEY", "--engine brave"),
@@ -53,27 +54,31 @@ KNOWN_CLASSES = {
     "JinaSearchAPIWrapper": KnownClass(key="JINA_API_KEY", alternative=_WITH_PROOF),
     "SearchApiAPIWrapper": KnownClass(key="SEARCHAPI_API_KEY"),
 }
-_OWN_API = "so its order measures no engine; use an engine's own API"
-#: Parts of the names of refused classes, with the reason and the alternative.
-_REFUSED = {
+#: Parts of the names of classes that are refused because their order is not that of an engine.
+_REORDER = {
     **dict.fromkeys(
         ("duckduckgo", "ddgs"),
-        "it sorts results on this machine before it returns them (Wikipedia first, then by matching words),"
-        f" {_OWN_API}",
+        Message("it sorts results on this machine (Wikipedia first, then by matching words)"),
     ),
-    **dict.fromkeys(("rerank", "compression"), f"it sorts or drops results on this machine, {_OWN_API}"),
+    **dict.fromkeys(("rerank", "compression"), Message("it sorts or drops results on this machine")),
     **dict.fromkeys(
-        ("ensemble", "merger", "multiquery"), f"it mixes the results of several searches, {_OWN_API}"
+        ("ensemble", "merger", "multiquery"), Message("it mixes the results of several searches")
     ),
 }
 #: The same for classes of langchain-community that hide errors, each measured in the tests.
 _HIDE_ERRORS = {
-    "searx": "it drops the list of engines that did not answer, so an outage looks like an empty answer and"
-    " scores 0; use --engine searxng",
-    "arxiv": "it turns an error into a result or into an empty answer; describe the service as an engine of"
-    " your own, http:NAME, or write a class that raises",
-    "breebs": "it gives an empty answer when the server fails with a JSON body, which scores 0; describe the"
-    " service as an engine of your own, http:NAME",
+    "searx": Message(
+        "it drops the list of engines that did not answer, so an outage looks like an empty answer and"
+        " scores 0; use --engine searxng"
+    ),
+    "arxiv": Message(
+        "it turns an error into a result or into an empty answer; describe the service as an engine of"
+        " your own, http:NAME, or write a class that raises"
+    ),
+    "breebs": Message(
+        "it gives an empty answer when the server fails with a JSON body, which scores 0; describe the"
+        " service as an engine of your own, http:NAME"
+    ),
 }
 _SHAPE = ResponseShape(
     results="results",
@@ -199,12 +204,18 @@ def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets
 def _check_allowed(name: str, module: str, class_name: str) -> None:
     """Raise InputError when `module.class_name`, the class `name` or a parent of it, can be no engine."""
     full = f"{module}.{class_name}".lower()
-    refused = _REFUSED
-    if module.partition(".")[0] in ("", "langchain_community"):
-        refused = _REFUSED | _HIDE_ERRORS
-    for word, why in refused.items():
+    for word, why in _REORDER.items():
         if word in full:
-            raise InputError("langchain:{name} is refused: {why}", name=name, why=why)
+            raise InputError(
+                "langchain:{name} is refused: {why}, so its order measures no engine; use an engine's own"
+                " API",
+                name=name,
+                why=why,
+            )
+    if module.partition(".")[0] in ("", "langchain_community"):
+        for word, why in _HIDE_ERRORS.items():
+            if word in full:
+                raise InputError("langchain:{name} is refused: {why}", name=name, why=why)
 
 
 def _describe_error(error: Exception) -> str:

@@ -32,6 +32,7 @@ from judge.config.option_checks import STRICT, CountValue, OneOrMore, validate_t
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError
 from judge.json_text import dump_json
+from judge.messages import Message
 from judge.models.endpoint import Endpoint
 
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -142,11 +143,11 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
 # --- engines that a user describes
 
 
-_TextTable = Annotated[dict[str, str], Field(description="a table of texts")]
+_TextTable = Annotated[dict[str, str], Field(description=Message("a table of texts"))]
 _Paths = Annotated[
     tuple[Annotated[str, Field(min_length=1)], ...],
     OneOrMore,
-    Field(strict=False, description="a path such as 'link', or a list of paths"),
+    Field(strict=False, description=Message("a path such as 'link', or a list of paths")),
 ]
 
 
@@ -174,7 +175,7 @@ class EngineTable(BaseModel, frozen=True):
     params: _TextTable = {}
     body: dict[str, Any] | None = None
     page: CountValue = 10
-    results: Annotated[str, Field(description="the path of the list of results, e.g. 'data.items'")]
+    results: Annotated[str, Field(description=Message("the path of the list of results, e.g. 'data.items'"))]
     proof: str | None = None
     fields: dict[str, Any] = {}
 

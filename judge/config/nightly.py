@@ -71,7 +71,8 @@ class WebhookOptions(BaseModel, frozen=True):
     model_config = STRICT
 
     kind: Annotated[
-        Literal["json", "feishu", "dingtalk", "slack"], Field(description="json, feishu, dingtalk, slack")
+        Literal["json", "feishu", "dingtalk", "slack"],
+        Field(description=Message("json, feishu, dingtalk, slack")),
     ] = "json"
     url_env: Annotated[
         str,

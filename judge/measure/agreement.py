@@ -299,11 +299,11 @@ _ON_SIDES: Mapping[str, Statistic] = {
     "bias_relevant": (_mean_difference, _NO_PAIR),
     "precision": (
         lambda table: divide(table[..., 1, 1], table[..., :, 1].sum(-1), np.nan),
-        "the assessor calls nothing relevant",
+        Message("the assessor calls nothing relevant"),
     ),
     "recall": (
         lambda table: divide(table[..., 1, 1], table[..., 1, :].sum(-1), np.nan),
-        "people call nothing relevant",
+        Message("people call nothing relevant"),
     ),
 }
 

@@ -13,12 +13,17 @@ from math import exp
 from typing import Any
 
 from judge.errors import RequestRejected
+from judge.messages import Message
 from judge.models import Model
 from judge.models.chat_messages import as_mapping
 from judge.records import Completion, Lang, Prompt, ScaleName
 
 #: The token of each grade.
 TOKENS: Mapping[ScaleName, tuple[str, ...]] = {"binary": ("no", "yes"), "graded": ("0", "1", "2", "3")}
+#: The most by which rounding lifts the log-probability of a certain token above 0.
+_ROUNDING = 0.01
+#: Below this log-probability, a probability is 0.
+_SMALLEST = -1e4
 _REASONS: Mapping[Lang, str] = {
     "zh": "各等级的概率：{shares}；决策模型不给出理由。",
     "en": "Probabilities of the grades: {shares}; a decision model gives no reason.",
@@ -40,9 +45,13 @@ class DecisionModel:
         tokens = TOKENS[prompt.scale.name]
         probabilities = read_probabilities(completion.logprobs, tokens)
         if probabilities is None:
-            detail = f"the first token, {completion.text[:20]!r}, is no grade with a log-probability"
+            detail = Message(
+                "the first token, {token!r}, is no grade with a log-probability", token=completion.text[:20]
+            )
             if not as_mapping(completion.logprobs).get("content"):
-                detail = "the server returned no log-probabilities; omit 'decision:', or take another server"
+                detail = Message(
+                    "the server returned no log-probabilities; omit 'decision:', or take another server"
+                )
             raise RequestRejected("bad_request", detail, usage=completion.usage)
         grade = probabilities.index(max(probabilities))
         shares = ", ".join(f"{at}: {share:.1%}" for at, share in enumerate(probabilities))
@@ -60,6 +69,7 @@ def read_probabilities(logprobs: object, tokens: tuple[str, ...]) -> list[float]
     """Return the probability of each of `tokens` among them; None unless the most probable token is one.
 
     `logprobs` is that of a choice, in the form of OpenAI. Spaces, case and width of a token do not count.
+    With a token or a log-probability that cannot be read, the most probable token is not known.
     """
     content = as_mapping(logprobs).get("content")
     first = as_mapping(content[0]) if isinstance(content, list) and content else {}
@@ -68,11 +78,11 @@ def read_probabilities(logprobs: object, tokens: tuple[str, ...]) -> list[float]
     best, best_token = float("-inf"), ""
     for candidate in map(as_mapping, candidates if isinstance(candidates, list) else ()):
         token, logprob = candidate.get("token"), candidate.get("logprob")
-        if not isinstance(token, str) or not isinstance(logprob, int | float) or not logprob <= 0:
-            continue
+        if not isinstance(token, str) or not isinstance(logprob, int | float) or not logprob <= _ROUNDING:
+            return None
         token = unicodedata.normalize("NFKC", token).strip().casefold()
         if token in sums:
-            sums[token] += exp(logprob)
+            sums[token] += exp(max(logprob, _SMALLEST))
         if logprob > best:
             best, best_token = logprob, token
     total = sum(sums.values())

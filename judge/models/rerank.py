@@ -22,7 +22,7 @@ from judge.models.endpoint import DASHSCOPE_URL, Endpoint
 from judge.models.error_mapping import ErrorResponse, classify, shorten, transport_error
 from judge.models.http_connections import HttpConnections
 from judge.models.redaction import redact
-from judge.records import Completion, Prompt, Usage
+from judge.records import Completion, Prompt, Usage, parse_score
 
 _LIBRARY = "sentence_transformers"
 _encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -96,7 +96,7 @@ class Reranker:
         results = as_mapping(answer.get("output") if self._is_dashscope else answer).get("results")
         result = as_mapping(results[0]) if isinstance(results, list) and results else {}
         score = result.get("relevance_score", result.get("score"))
-        if isinstance(score, bool) or not isinstance(score, int | float) or not isfinite(score):
+        if type(score) not in (int, float) or parse_score(str(score)) is None:
             body = redact(_encode(answer)[:200], *self._secrets)
             raise transport_error(f"the response holds no relevance score: {body}")
         tokens = as_mapping(answer.get("usage")).get("total_tokens")

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field
 
 from judge.config.option_checks import STRICT, ShareValue, validate_table
+from judge.messages import Message
 from judge.records import Usage
 
 #: The share of the price that a request in a batch costs, at OpenAI and at Alibaba Cloud.
@@ -28,7 +29,7 @@ BATCH_SHARE = 0.5
 SHIPPED_PRICES = Path(__file__).with_name("prices.toml")
 #: The most results of a query that the list price of an engine is for.
 LISTED_RESULTS = 10
-_Money = Annotated[float, Field(ge=0, description="a price in USD per million tokens, such as 0.4")]
+_Money = Annotated[float, Field(ge=0, description=Message("a price in USD per million tokens, such as 0.4"))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +73,16 @@ class PriceRow(BaseModel, frozen=True):
 
     models: Annotated[
         tuple[str, ...],
-        Field(strict=False, min_length=1, description="a list of names such as ['qwen-plus']"),
+        Field(strict=False, min_length=1, description=Message("a list of names such as ['qwen-plus']")),
     ]
     endpoint: str = "*"
     input: _Money
     output: _Money
     cached: _Money | None = None
-    batch: Annotated[ShareValue, Field(description="the share of the price in a batch, such as 0.5")] = (
-        BATCH_SHARE
-    )
-    as_of: Annotated[date, Field(description="the day of the price, such as 2026-11-01")]
+    batch: Annotated[
+        ShareValue, Field(description=Message("the share of the price in a batch, such as 0.5"))
+    ] = BATCH_SHARE
+    as_of: Annotated[date, Field(description=Message("the day of the price, such as 2026-11-01"))]
     source: str = ""
 
     @cached_property

@@ -229,7 +229,7 @@ class RunFolder:
 
     def _no_run(self, path: Path, error: OSError) -> InputError:
         why = explain_os_error(error)
-        if error.errno in (errno.ELOOP, errno.EINVAL):  # it is a link or no regular file
+        if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):  # it is a link or no regular file
             return InputError("{file}: {error}; {advice}", file=path, error=why, advice=DAMAGED_FILE_ADVICE)
         folder = str(self.path)
         return InputError(

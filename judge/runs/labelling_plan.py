@@ -80,6 +80,9 @@ def write(
         raise InputError(
             "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
         )
+    folder = RunFolder(path.parent)
+    if not folder.takes_files:
+        raise InputError("{file}: its folder is read-only; name another file with --out", file=path)
     text = io.StringIO(newline="")
     lines = csv.writer(text)
     lines.writerow(COLUMNS)
@@ -91,7 +94,7 @@ def write(
         ]
         for row in rows(data, pool, query_ids, seed, keys)
     )
-    return RunFolder(path.parent).write(path.name, ["\ufeff", text.getvalue()])
+    return folder.write(path.name, ["\ufeff", text.getvalue()])
 
 
 def name_design(path: Path) -> Path:

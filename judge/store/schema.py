@@ -182,4 +182,6 @@ def advice(error: Exception) -> str:
         )
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or isinstance(error, ValueError | TypeError):
         return Message("; restore a copy of it, or name another file with --store")
+    if isinstance(error, OSError) or name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
+        return Message("; name another file with --store")
     return ""

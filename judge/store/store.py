@@ -24,7 +24,7 @@ from typing import Any, Self
 
 import msgspec
 
-from judge.errors import StoreError
+from judge.errors import StoreError, explain_os_error
 from judge.records import CONTENT_FILTER, Call, Usage, share_params
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
@@ -116,7 +116,7 @@ class VerdictStore:
                 raise StoreError(
                     "{file}: cannot be used as a verdict store: {error}{advice}",
                     file=path,
-                    error=error,
+                    error=explain_os_error(error) if isinstance(error, OSError) else error,
                     advice=schema.advice(error),
                 ) from error
             self._stack = stack.pop_all()

@@ -111,7 +111,8 @@ def finish(page: Page, seen: list[str]) -> None:
     expect(page.locator("#agreement")).to_contain_text("20 pairs of 5 queries that both of you graded")
     expect(page.locator("#agreement")).to_contain_text("On relevant or not you agree on")
     # Landis & Koch's words as `judge agree` has them.
-    expect(page.locator("#agreement")).to_contain_text(re.compile(r"you agree [\w ]+: kappa −?[01]\.\d\d"))
+    strength = re.compile(r"the agreement is [\w ]+: kappa −?[01]\.\d\d")
+    expect(page.locator("#agreement")).to_contain_text(strength)
 
 
 def agreed(run: Path, output: str) -> None:

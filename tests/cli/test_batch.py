@@ -216,6 +216,7 @@ def test_a_refused_batch_is_explained_and_submitted_again(tmp_path: Path) -> Non
         assert result.returncode == 3
         assert "refuses the batch" in result.stderr
         assert "this one is not judged in batches" in result.stderr
+        assert "; 1 new call, " in result.stdout
         server.rules.refusal = None
         assert command(*make_batch_words(tmp_path, server)).returncode == 0
         assert_submitted_once(server)
@@ -232,9 +233,10 @@ def test_a_model_without_a_batch_api_is_named_before_anything_is_paid(
     model: str, more: tuple[str, ...], says: str, tmp_path: Path
 ) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
-    result = command("run", data, "-m", model, "--batch", "--out", tmp_path / "runs/one", *more)
-    assert result.returncode == 2
-    assert says in " ".join(result.stderr.split())
+    for name in ("estimate", "run"):
+        result = command(name, data, "-m", model, "--batch", "--out", tmp_path / "runs/one", *more)
+        assert result.returncode == 2
+        assert says in " ".join(result.stderr.split())
     assert not (tmp_path / "runs").exists()
 
 

@@ -199,6 +199,17 @@ def test_log_probabilities_of_another_form_are_none(logprobs: object) -> None:
 
 def test_probabilities_are_shares_of_the_grades() -> None:
     top = [{"token": "2", "logprob": log(0.6)}, {"token": "3", "logprob": log(0.2)}]
-    odd = [{"token": "1", "logprob": float("nan")}, {"token": "0", "logprob": 2.0}, {"token": "0"}]
-    logprobs = {"content": [{"top_logprobs": [*top, *odd]}]}
+    never = [{"token": "1", "logprob": float("-inf")}, {"token": "0", "logprob": -9999.0}]
+    never += [{"token": "0", "logprob": -(10**400)}]
+    logprobs = {"content": [{"top_logprobs": [*top, *never]}]}
     assert read_probabilities(logprobs, TOKENS["graded"]) == pytest.approx([0, 0, 0.75, 0.25])
+    rounded = [{"token": "3", "logprob": 1e-6}, {"token": "2", "logprob": -9}]
+    probabilities = read_probabilities({"content": [{"top_logprobs": rounded}]}, TOKENS["graded"])
+    assert probabilities is not None
+    assert probabilities[3] > 0.999
+
+
+@check_each("odd", [{"logprob": float("nan")}, {"logprob": 2.0}, {"logprob": 10**400}, {"logprob": None}, {}])
+def test_a_token_of_unknown_probability_may_be_the_most_probable_one(odd: dict[str, object]) -> None:
+    top = [{"token": "3", **odd}, {"token": "1", "logprob": log(0.2)}]
+    assert read_probabilities({"content": [{"top_logprobs": top}]}, TOKENS["graded"]) is None

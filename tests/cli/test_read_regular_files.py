@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,6 +27,7 @@ from judge.nightly import baseline, trend
 from judge.records import GRADED
 from judge.runs import results_file
 from judge.runs.folder import RunFolder
+from tests.support.command_line import command
 from tests.support.factories import make_rows, write_rows
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and devices")
@@ -36,6 +38,8 @@ def link_to_fifo(path: Path) -> None:
     path.symlink_to("pipe")
 
 
+#: What a message says of each of `NODES`.
+NO_FILE = r"is a symbolic link|is no regular file|Is a directory"
 NODES: dict[str, Callable[[Path], None]] = {
     "fifo": os.mkfifo,
     "link to a device": lambda path: path.symlink_to("/dev/zero"),
@@ -102,7 +106,7 @@ def test_a_file_of_a_run_is_a_regular_file(
     run = tmp_path / "run"
     shutil.copytree(finished_run, run)
     path = replace(run / name)
-    with pytest.raises(InputError, match=r"is a symbolic link|is no regular file") as refused:
+    with pytest.raises(InputError, match=NO_FILE) as refused:
         command(run)
     assert str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -117,7 +121,7 @@ def test_a_file_that_a_baseline_copies_is_a_regular_file(
     run = tmp_path / "run"
     shutil.copytree(finished_run, run)
     replace(run / name)
-    with pytest.raises(InputError, match=r"is a symbolic link|is no regular file"):
+    with pytest.raises(InputError, match=NO_FILE):
         baseline._read_files(run)
 
 
@@ -135,7 +139,7 @@ def test_a_file_beside_a_run_is_a_regular_file(
     place: str, read: Callable[[Path], object], replace: Callable[[Path], Path], tmp_path: Path
 ) -> None:
     replace(tmp_path / place)
-    with pytest.raises(InputError, match=r"is a symbolic link|is no regular file"):
+    with pytest.raises(InputError, match=NO_FILE):
         read(tmp_path)
 
 
@@ -145,14 +149,14 @@ def test_a_night_whose_record_is_no_regular_file_is_left_out_and_named(
     replace(tmp_path / "2026-05-01" / "night.json")
     read = trend.read_history(tmp_path)
     assert not read.nights
-    assert "night.json: is " in read.damaged[0]
+    assert re.search(f"night.json: ({NO_FILE})", read.damaged[0])
 
 
 @pytest.mark.parametrize("name", ["en/graded.jinja", "zh/graded.jinja"])
 def test_a_prompt_is_a_regular_file(name: str, replace: Callable[[Path], Path], tmp_path: Path) -> None:
     shutil.copytree(default_directory(), tmp_path / "prompts")
     replace(tmp_path / "prompts" / name)
-    with pytest.raises(InputError, match=r"graded\.jinja: can't be read: is no regular file"):
+    with pytest.raises(InputError, match=rf"graded\.jinja: can't be read: ({NO_FILE})"):
         load_prompts(tmp_path / "prompts", GRADED)
 
 
@@ -188,3 +192,14 @@ def test_report_on_an_endless_file_ends_with_one_line(finished_run: Path, tmp_pa
     assert ended.returncode == 2, ended.stderr
     assert "is a symbolic link" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_no_message_says_to_remove_a_folder(finished_run: Path, tmp_path: Path) -> None:
+    data = finished_run.parent / "data.jsonl"
+    (tmp_path / "folder").mkdir()
+    for option in ("--qrels", "--config", "--store"):
+        words = (data, "-m", "lexical", "--out", tmp_path / "run", option, tmp_path / "folder")
+        stderr = command("run", *words).stderr
+        assert "Is a directory" in stderr
+        assert "remove it" not in stderr
+        assert "Errno" not in stderr

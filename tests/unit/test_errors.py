@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import copy
+import errno
+import os
 import pickle
+from pathlib import Path
+
+import pytest
 
 from judge.errors import (
     ConnectionFailed,
@@ -13,7 +18,9 @@ from judge.errors import (
     RequestRejected,
     RunIncomplete,
 )
+from judge.filesystem import explain_unusable
 from judge.messages import CHINESE, ENGLISH, Message
+from judge.store import schema
 from tests.support.cases import check_each
 
 ERRORS = [
@@ -55,3 +62,19 @@ def test_the_stored_text_of_an_error_is_a_plain_string() -> None:
     for error in (RequestRejected("bad_request", message), ReplyParseError("malformed", message)):
         assert type(error.detail) is str
         assert CHINESE(error.message).endswith("无法解析主机名（x）")
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_a_read_only_folder_is_named_with_a_remedy(number: int) -> None:
+    error = OSError(number, os.strerror(number))
+    refused = str(explain_unusable(Path("run"), Message("cannot be a run's folder"), error))
+    assert refused.startswith(
+        f"run: cannot be a run's folder: {os.strerror(number)}; make the folder writable"
+    )
+    assert schema.advice(error) == "; name another file with --store"
+
+
+def test_another_error_of_a_folder_has_no_such_remedy() -> None:
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    refused = str(explain_unusable(Path("run"), Message("cannot be a run's folder"), error))
+    assert refused == f"run: cannot be a run's folder: {os.strerror(errno.ENOSPC)}"

@@ -85,10 +85,28 @@ def messages_of(path: Path) -> Iterator[str]:
         if name in RECORDS:
             yield ast.literal_eval(node.args[RECORDS[name]])
         of_translator = name in {"t", "_t", "text", "Message", "print_message", *ERRORS}
-        first = node.args[0]
-        if (of_translator or name == "plural") and isinstance(first, ast.Constant) and first.value:
-            assert isinstance(first.value, str)
-            yield first.value
+        if of_translator or name == "plural":
+            for first in _alternatives(node.args[0]):
+                assert isinstance(first, str)
+                yield first
+
+
+def _alternatives(node: ast.expr) -> Iterator[object]:
+    """Yield the constants that a node is, or may be as a conditional expression."""
+    if isinstance(node, ast.IfExp):
+        yield from _alternatives(node.body)
+        yield from _alternatives(node.orelse)
+    elif isinstance(node, ast.Constant) and node.value:
+        yield node.value
+
+
+@check_each("path", MODULES)
+def test_the_description_of_an_option_is_a_message(path: Path) -> None:
+    for node in ast.walk(parse_module(path)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Field":
+            for keyword in node.keywords:
+                is_text = keyword.arg == "description" and isinstance(keyword.value, ast.Constant)
+                assert not is_text, f"line {node.lineno}"
 
 
 def stored_texts_of(path: Path) -> Iterator[str]:

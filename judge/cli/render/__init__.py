@@ -12,7 +12,7 @@ from rich.segment import Segment, Segments
 from rich.table import Column, Table
 from rich.text import Text
 
-from judge.characters import escape_controls
+from judge.characters import escape_controls, find_line_breaks
 from judge.messages import Translator
 
 # Control characters, which a terminal may obey. Rich adds its own, from styles, after this.
@@ -142,11 +142,20 @@ class Screen(Console, RenderHook):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the segments of `renderable`, those of text without control characters.
 
-        The other lines of a text that starts with spaces are indented as its first one.
+        The other lines of a text that starts with spaces are indented as its first one. Lines break as
+        `find_line_breaks` says; rich breaks them at spaces only.
         """
+        options = options or self.options
+        if isinstance(renderable, str):
+            renderable = self.render_str(renderable, highlight=options.highlight, markup=options.markup)
         if isinstance(renderable, Text) and renderable.plain.startswith(" "):
             indent = len(renderable.plain) - len(renderable.plain.lstrip(" "))
             renderable = Padding(renderable[indent:], (0, 0, 0, indent), expand=False)
+        elif isinstance(renderable, Text) and not options.no_wrap:
+            lines = renderable.divide(find_line_breaks(renderable.plain, options.max_width))
+            for line in lines[:-1]:
+                line.rstrip()
+            renderable = renderable.blank_copy("\n").join(lines)
         for segment in super().render(renderable, options):
             if segment.control is None and _CONTROL.search(segment.text):
                 text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", segment.text)

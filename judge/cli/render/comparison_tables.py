@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -37,46 +37,62 @@ def print_comparison(
         return
     chosen = summary.choose_measures(measures)
     print_lines(_head(summary, chosen[0] if chosen else None, max_pairs, t), console)
-    print_table(_counts(summary, t), console)
-    print_table(_means(summary, chosen, t), console, {t("95 % interval")})
+    parts: list[str | Table] = [_counts(summary, t), _means(summary, chosen, t)]
     for measure in chosen:
-        _print_pairs(summary, measure, max_pairs, console, t)
-    print_lines(_tail(summary, t), console)
+        parts += _list_pairs(summary, measure, max_pairs, t)
+    parts += _tail(summary, t)
     if summary.stability:
         repeats = summary.stability.measures[summary.main_measure]
-        print_table(_repeats(repeats, t), console)
-        console.print(Text(assessor_sentences.describe_variance(t, repeats.variance)))
+        parts += [_repeats(repeats, t), assessor_sentences.describe_variance(t, repeats.variance)]
+    for part in parts:
+        if isinstance(part, Table):
+            print_table(part, console, {t("95 % interval")})
+        else:
+            print_lines([part], console)
     console.print()
-    for line in _explain_tables(t):
+    tables = [part for part in parts if isinstance(part, Table)]
+    outcomes = {pair.outcome for measure in chosen for pair in summary.select_pairs(measure)[:max_pairs]}
+    for line in _explain_tables(tables, outcomes, len(summary.measures), t):
         console.print(Text(line, style="dim"))
 
 
-def _explain_tables(t: Translator) -> Iterator[str]:
-    """Yield the legend of the tables, one term on a line."""
-    yield from (
-        t("How to read it: all numbers are over queries; two engines are compared on the same queries."),
-        t(
+def _explain_tables(
+    tables: Iterable[Table], outcomes: Container[str], measures: int, t: Translator
+) -> Iterator[str]:
+    """Yield the legend of the tables, one term on a line: of the columns, signs and values that they show."""
+    columns = [column for table in tables for column in table.columns]
+    titles = {column.header for column in columns}
+    cells = {cell for column in columns for cell in column.cells if isinstance(cell, str)}
+    lines = {
+        t("95 % interval"): t(
             "95 % interval: with a probability of 95 %, all intervals of a measure together contain the"
             " true differences."
         ),
-        t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
-        t("a =? b: the interval does not exclude 0"),
-        t("a ?? b: unjudged snippets could reverse the difference"),
-        t("detectable: the true difference that a test detects in 4 of 5 cases with so many queries"),
-        t("twice: the same for twice as many queries"),
-        t("needed: the number of queries that a pair needs at the least"),
-        t("worst case: the range over all grades of unjudged snippets;"),
-        t("  a tenth of it widens the 95 % interval on either side"),
-        t("The first measure decides, the others are descriptive."),
-        t("queries: how many the mean is over"),
-        t("errors: queries on which the engine failed"),
-        t("not asked: queries for which the dataset has no answer of the engine"),
-        t("duplicates: results that repeat a page"),
-        t("unique: pages of the pool that no other engine returned"),
-        t("ms: response time; 95 of 100 take no longer than p95"),
-        t("tokens: the approximate size of an answer"),
-        t("-: no value, for example because no engine has a relevant result"),
-    )
+        "better": t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
+        "not separated": t("a =? b: the interval does not exclude 0"),
+        "undetermined": t("a ?? b: unjudged snippets could reverse the difference"),
+        t("detectable"): t(
+            "detectable: the true difference that a test detects in 4 of 5 cases with so many queries"
+        ),
+        t("twice"): t("twice: the same for twice as many queries"),
+        t("needed"): t("needed: the number of queries that a pair needs at the least"),
+        t("worst case"): t(
+            "worst case: the range over all grades of unjudged snippets; a tenth of it widens the 95 %"
+            " interval on either side"
+        ),
+        t("queries"): t("queries: how many the mean is over"),
+        t("errors"): t("errors: queries on which the engine failed"),
+        t("not asked"): t("not asked: queries for which the dataset has no answer of the engine"),
+        t("duplicates"): t("duplicates: results that repeat a page"),
+        t("unique"): t("unique: pages of the pool that no other engine returned"),
+        t("ms p95"): t("ms: response time; 95 of 100 take no longer than p95"),
+        t("tokens"): t("tokens: the approximate size of an answer"),
+        "-": t("-: no value, for example because no engine has a relevant result"),
+    }
+    yield t("How to read it: all numbers are over queries; two engines are compared on the same queries.")
+    yield from (text for term, text in lines.items() if term in titles or term in outcomes or term in cells)
+    if measures > 1:
+        yield t("The first measure decides, the others are descriptive.")
 
 
 def _head(summary: Summary, measure: str | None, max_pairs: int, t: Translator) -> Iterator[str]:
@@ -129,18 +145,18 @@ def _means(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
     return table
 
 
-def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Console, t: Translator) -> None:
+def _list_pairs(summary: Summary, measure: str, max_pairs: int, t: Translator) -> Iterator[str | Table]:
+    """Yield the tables of the pairs by one measure, and how many they leave out."""
     pairs = summary.select_pairs(measure)
     if pairs:
         title = t("by {name}", name=name_mean(measure))
         if measure != summary.main_measure:
             title += t(" (descriptive)")
-        print_table(_pairs(title, pairs[:max_pairs], t), console, {t("95 % interval")})
-        print_table(_plans(pairs[:max_pairs], t), console)
+        yield _pairs(title, pairs[:max_pairs], t)
+        yield _plans(pairs[:max_pairs], t)
     if len(pairs) > max_pairs:
         more = len(pairs) - max_pairs
-        text = t("… and {more:,} more: --pairs {count} or --json", more=more, count=len(pairs))
-        console.print(Text(text))
+        yield t("… and {more:,} more: --pairs {count} or --json", more=more, count=len(pairs))
 
 
 def _pairs(title: str, pairs: Iterable[PairComparison], t: Translator) -> Table:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import closing
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +22,8 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
+from judge.errors import AccountError
+from judge.messages import CHINESE
 from judge.models.batch_api import BatchApi, BatchLine, BatchStatus, BatchTerms
 from judge.models.lexical import Lexical
 from judge.models.negotiation import RequestParams
@@ -37,7 +41,8 @@ LIMITS = Limits(concurrency=8, attempts=2, max_wait=600, shutdown_timeout=1)
 class MemoryBatchApi:
     """A Batch API in this process: a line of a request is its key and spaces, up to 100 bytes.
 
-    Batch N has the status `end_status[N]`, else completed, after more than `polls` requests for it.
+    Batch N has the status `end_status[N]`, else completed, after more than `polls` requests for it. The files
+    of a batch are pages without lines for `pages` requests; those of the batch `deleted` do not exist.
     """
 
     def __init__(self, terms: BatchTerms, polls: int = 0, end_status: dict[int, str] | None = None) -> None:
@@ -48,6 +53,8 @@ class MemoryBatchApi:
         self._polls, self._end_status = polls, end_status or {}
         self._polls_by_batch = Counter[str]()
         self._files: list[list[str]] = []
+        self.pages = 0.0
+        self.deleted = ""
 
     def make_line(self, custom_id: str, prompt: Prompt, params: RequestParams) -> bytes:
         return custom_id.encode().ljust(99) + b"\n"
@@ -77,6 +84,11 @@ class MemoryBatchApi:
         return BatchStatus(batch_id, status, error="token_limit_exceeded" if status == "failed" else "")
 
     async def read_lines(self, batch: BatchStatus) -> AsyncIterator[BatchLine]:
+        if batch.id == self.deleted:
+            raise AccountError("not_found", "HTTP 404: no such file")
+        if self.pages > 0:
+            self.pages -= 1
+            return
         for key in self.batches[int(batch.id) - 1] if batch.status == "completed" else ():
             yield BatchLine(key, 200, {})
 
@@ -136,7 +148,9 @@ def test_smaller_batches_are_submitted_when_the_queue_is_full(tmp_path: Path) ->
 def test_a_queue_that_has_no_room_for_a_small_batch_stops_the_run(tmp_path: Path) -> None:
     api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6), end_status=dict.fromkeys(range(9), "failed"))
     result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert result.stopped is not None
     assert "token_limit_exceeded" in str(result.stopped)
+    assert "未处理：token_limit_exceeded" in CHINESE(result.stopped.message)
     assert [len(batch) for batch in api.batches][:2] == [249, 124]
     assert len(result.judgments) == 1
 
@@ -151,3 +165,35 @@ def test_a_batch_is_polled_at_growing_intervals_and_its_progress_is_shown(tmp_pa
     assert max(intervals) == intervals[-1] == 60
     assert len(api.poll_times) == 2 * 41
     assert "batch 1 of 2: 3 of 200 done" in progress.statuses
+
+
+def test_a_page_instead_of_the_replies_is_read_again(tmp_path: Path) -> None:
+    api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6))
+    api.pages = 3
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert result.stopped is None
+    assert [len(batch) for batch in api.batches] == [249]
+    assert result.cost.maybe_billed == 0
+
+
+def test_replies_that_cannot_be_read_stay_in_their_batch(tmp_path: Path) -> None:
+    api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6))
+    api.pages = float("inf")
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert "last error: transport: the files of the batch hold no reply" in str(result.stopped)
+    api.pages = 0
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert result.stopped is None
+    assert [len(batch) for batch in api.batches] == [249]
+
+
+def test_a_batch_without_files_counts_as_lost_after_thirty_days(tmp_path: Path) -> None:
+    api = MemoryBatchApi(BatchTerms(1000, 10**6, 10**6))
+    api.deleted = "1"
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert "30 days after its submission it counts as lost" in str(result.stopped)
+    with closing(sqlite3.connect(tmp_path / "v.sqlite")) as store, store:
+        store.execute("UPDATE batches SET changed_at = '2026-01-01T00:00:00+00:00'")
+    result = virtual_time.run(judge(api, tmp_path / "v.sqlite"))
+    assert result.stopped is None
+    assert [len(batch) for batch in api.batches] == [249, 249]

@@ -99,6 +99,14 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three: Mapping[str, Any
     assert "MAP@5" in output
 
 
+def test_the_legend_explains_only_what_the_tables_show(three: Mapping[str, Any]) -> None:
+    legend = printed(three).partition("How to read it: ")[2]
+    for term in ("95 % interval", "a =? b", "detectable", "twice", "queries", "errors"):
+        assert f"\n{term}: " in legend
+    for term in ("worst case", "a ?? b", "ms", "tokens"):
+        assert f"\n{term}: " not in legend
+
+
 def test_every_engine_and_pair_has_its_row(three: Mapping[str, Any]) -> None:
     output = printed(three)
     for engine, row in three["engines"].items():
