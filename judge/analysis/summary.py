@@ -337,11 +337,12 @@ class Summary:
         return chosen
 
     def sort_engines(self, measure: str) -> list[str]:
-        """Return the engines, highest mean first, those without a mean last."""
+        """Return the engines, highest mean first, those without a mean last; equal ones by name."""
 
         def place(engine: str) -> tuple[float, str]:
             mean = self.engines[engine].measures[measure].mean
-            return (1.0 if mean is None else -mean, engine)
+            # Means that are equal in theory differ by rounding.
+            return (inf if mean is None else -round(mean, 9), engine)
 
         return sorted(self.engines, key=place)
 

@@ -73,7 +73,8 @@ def _check_thresholds(config: Config) -> None:
             )
     elif len(thresholds) != top or list(thresholds) != sorted(set(thresholds)):
         raise InputError(
-            "--rerank-thresholds is {value}; the {scale} scale takes {top} ascending scores",
+            "--rerank-thresholds is {value}; the {scale} scale needs one score for each grade above 0"
+            " ({top}), in ascending order",
             value=",".join(map(str, thresholds)),
             scale=config.scale,
             top=top,

@@ -100,8 +100,11 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
     with LoopbackServer(rerank) as server:
         for words, message in (
             ((), "a reranker returns scores, not grades: add --rerank-thresholds"),
-            (("--rerank-thresholds", "0.5"), "the graded scale takes 3 ascending scores"),
-            (("--rerank-thresholds", "0.5,0.4,0.9"), "the graded scale takes 3 ascending scores"),
+            (("--rerank-thresholds", "0.5"), "one score for each grade above 0 (3), in ascending order"),
+            (
+                ("--rerank-thresholds", "0.5,0.4,0.9"),
+                "one score for each grade above 0 (3), in ascending order",
+            ),
             (("--rerank-thresholds", "high"), "rerank_thresholds is 'high'"),
         ):
             result = run_reranker(data, server, tmp_path / "out", *words)

@@ -159,6 +159,7 @@ def test_nothing_to_compare_needs_no_headline() -> None:
 
 def test_engines_stand_by_their_means_then_names_and_those_without_last() -> None:
     assert summary([[NAN], [0.2], [0.5], [0.2], [0.0]]).sort_engines("P@5") == list("cbdea")
+    assert summary([[0.3], [0.1 + 0.2]]).sort_engines("P@5") == ["a", "b"]  # equal but for rounding
 
 
 @check_each(
