@@ -25,7 +25,7 @@ from tests.support.cases import check_each
         ("", None),
     ],
 )
-def test_a_name_tells_the_house(name: str, expected: str | None) -> None:
+def test_a_name_tells_the_vendor(name: str, expected: str | None) -> None:
     assert find_vendor(name) == expected
 
 
