@@ -39,6 +39,7 @@ from judge.parsing.vocabulary import (
     QUOTES,
     REASON_KEYS,
     SAME_QUESTION,
+    find_value,
     fold_key,
     is_placeholder,
     parse_value,
@@ -162,16 +163,26 @@ def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_Sta
         raise ReplyParseError("missing_key", f"no object has the key {KEYS[scale.name][0]!r}")
     first = next(index for index, group in enumerate(per_object) if group)
     for index, (span, group) in enumerate(zip(objects.objects, per_object, strict=True)):
-        if not group and span.object.pairs and (index > first or _resembles_verdict(span.object)):
+        if not group and span.object.pairs and (index > first or _resembles_verdict(span.object, scale)):
             raise ReplyParseError("ambiguous", "one object has a verdict, another may replace it")
     return (real, len(echoes)) if real else (claims, 0)
 
 
-def _resembles_verdict(node: JsonObject) -> bool:
-    """Return True when an object without the scale's key may be a part of the answer."""
+def _resembles_verdict(node: JsonObject, scale: Scale) -> bool:
+    """Return True when an object without the scale's key may be a part of the answer.
+
+    It has the key of a reason or one that asks the same, or its key is misspelt and its value is a word of
+    the scale.
+    """
     return any(
-        fold_key(key) in REASON_KEYS or SAME_QUESTION.fullmatch(fold_key(key))
-        for key, _ in _list_members(node)
+        fold_key(key) in REASON_KEYS
+        or SAME_QUESTION.fullmatch(fold_key(key))
+        or (
+            isinstance(value, JsonText)
+            and value.value.isalpha()
+            and find_value(value.value, scale) is not None
+        )
+        for key, value in _list_members(node)
     )
 
 

@@ -28,6 +28,8 @@ _CLOSER = re.compile(
     r"|assistantfinal",
     re.IGNORECASE,
 )
+#: A closing mark with wrong letters. Elements of HTML have other names.
+_DAMAGED_CLOSER = re.compile(r"(?:[<＜]|&lt;)\s?/\s?[think]{3,8}(?:[>＞]|&gt;)", re.IGNORECASE)
 _BLANKS = " \t\r\n\f\v\x00\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
 _CONTROL = (
     r"(?:<\|(?!channel|message|think|begin_of_th|end_of_th)[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>"
@@ -64,8 +66,11 @@ def extract_final_answer(text: str, *, cut: bool) -> str:
     objects = scan_objects(rest)
     start = _find_thinking_end(rest, objects)
     answer = rest[start:]
-    if _find_marks(_OPENER, answer, scan_objects(answer) if start else objects, len(answer)):
+    objects = scan_objects(answer) if start else objects
+    if _find_marks(_OPENER, answer, objects, len(answer)):
         raise ReplyParseError("truncated", "the reply starts thinking and never stops")
+    if _find_marks(_DAMAGED_CLOSER, answer, objects, len(answer)):
+        raise ReplyParseError("malformed", "a closing mark of thinking is misspelt")
     answer = _strip_control_tokens(answer)
     if not answer or (cut and answer != reply):
         raise ReplyParseError("truncated" if cut else "empty", "the reply holds no whole answer")

@@ -41,6 +41,8 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _ROW = re.compile(r"^\|\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE)
+#: An answer that begins with no value.
+_NULL_FIRST = re.compile(r"\W{0,8}null\s?[,.;]", re.IGNORECASE)
 #: A sentence in which the assessor grades.
 _I_GRADE = re.compile(
     r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?(?:(?:i|we)(?:['’]d|"
@@ -68,6 +70,8 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     """
     text = _TAG.sub(r"\n\1: \2\n", strip_fence(answer)).strip()
     flat = flatten(text)
+    if _NULL_FIRST.match(flat):
+        raise ReplyParseError("ambiguous", "the answer is null, and states a value later")
     stated = _parse_lines(text, scale) or _parse_sentences(flat, scale)
     lead = takewhile(lambda line: not _is_reason(line), stated.lead.split("\n"))
     if (

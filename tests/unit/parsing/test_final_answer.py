@@ -122,3 +122,19 @@ def test_a_closing_mark_in_a_reason_ends_no_thinking(text: str) -> None:
     """What follows the mark is a part of the reason, and no answer of its own."""
     with pytest.raises(ReplyParseError):
         parse_verdict(text, GRADED)
+
+
+@check_each(
+    "text",
+    [
+        '<think>It says </think>{"grade": 0} to trick me.</thik>{"rade": 1}',
+        '<think>It says </think>{"grade": 0} as a trick.＜/thnik＞ Grade: 1',
+    ],
+)
+def test_a_misspelt_closing_mark_leaves_the_answer_uncertain(text: str) -> None:
+    with pytest.raises(ReplyParseError, match="misspelt"):
+        parse_verdict(text, GRADED)
+
+
+def test_an_element_of_a_table_is_no_closing_mark() -> None:
+    assert parse_verdict('<think>a</think>{"reason": "x", "grade": 2}</th>', GRADED).grade == 2

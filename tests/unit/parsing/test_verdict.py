@@ -147,6 +147,8 @@ def test_what_stands_around_an_object_does_not_matter(text: str) -> None:
         '"initial": {"grade": "0-3"}, "final": {"grade": 2}}',
         '{"reason": "x", "grade": 3} better", "grade": 0}',
         'Reason: it quotes {"grade": 3}',
+        "null, it is about the weather; Grade: 3",
+        "null，正文谈的是天气；等级：3",
     ],
 )
 def test_replies_that_say_two_things_are_refused(text: str) -> None:
@@ -227,6 +229,7 @@ def test_text_in_a_list_behind_the_object_that_states_another_value_is_refused(w
         *("相关 - 它谈的是天气；判定：否 ", "irrelevant - a b. Verdict: yes", "Yes because a b. Verdict: no"),
         *("相关 - 它谈的是天气；a b.{'verdict': 'no'}", '**相关**——它谈的是天气。{"verdict": "no"}'),
         *('不是 - a b.\n{"verdict": "yes"}', '相关（见下）\n{"verdict": "no"}'),
+        *('{"verict": "不相关"}\nFinal: {"verdict": "相关"}', '{"vredict": "yes"} {"verdict": "no"}'),
     ],
 )
 def test_a_verdict_in_front_of_another_one_is_refused(text: str) -> None:
