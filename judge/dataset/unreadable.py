@@ -1,4 +1,4 @@
-"""Characters that nobody sees, and texts that were decoded with the wrong encoding."""
+"""Invisible characters, and texts that were decoded with the wrong encoding."""
 
 from __future__ import annotations
 
