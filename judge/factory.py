@@ -382,8 +382,9 @@ def build_assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
     return assessors
 
 
-def check_batches(config: Config, assessors: Iterable[Assessor]) -> None:
-    """Raise SetupError with `batch` when the model of an assessor has no Batch API."""
+def list_batch_models(config: Config, assessors: Iterable[Assessor]) -> list[BatchModel]:
+    """Return the models of the assessors, none without `batch`; raise SetupError without a Batch API."""
+    models = []
     for assessor in assessors if config.batch else ():
         if not isinstance(assessor.model, BatchModel):
             forms = (provider.spelling for provider in PROVIDERS.values() if provider.has_batches)
@@ -392,13 +393,13 @@ def check_batches(config: Config, assessors: Iterable[Assessor]) -> None:
                 model=assessor.model.name,
                 forms=join_messages(forms, "{left} or {right}"),
             )
+        models.append(assessor.model)
+    return models
 
 
-def open_batch_apis(config: Config, assessors: Sequence[Assessor]) -> list[BatchApi]:
-    """Return the Batch API of each assessor's model, none without `batch`; see `check_batches`."""
-    check_batches(config, assessors)
-    models = [assessor.model for assessor in assessors if config.batch]
-    return [model.open_batch_api() for model in models if isinstance(model, BatchModel)]
+def open_batch_apis(config: Config, assessors: Iterable[Assessor]) -> list[BatchApi]:
+    """Return the Batch API of each assessor's model; see `list_batch_models`."""
+    return [model.open_batch_api() for model in list_batch_models(config, assessors)]
 
 
 def look_up_price(config: Config, model: Model) -> Price | None:

@@ -232,7 +232,7 @@ def estimate(config: Config) -> RunForecast:
     _check_prices(config, pooled)
     labels = factory.load_labels(config, pooled.dataset, pooled.pool)
     assessors = factory.build_assessors(config, calls=False)
-    factory.check_batches(config, assessors)
+    factory.list_batch_models(config, assessors)
     folder, _ = run_identity.open_run_folder(config, pooled, assessors, labels)
     selection = select_pairs(config, pooled, labels)
     pairs = selection.to_judge
