@@ -30,7 +30,7 @@ from judge.runs.load import load_run
 from judge.store.store import VerdictStore
 
 
-def forecast_comparison(
+def estimate_comparison(
     config: Config, path: Path, a: str, b: str
 ) -> tuple[LoadedRun, ListComparison, estimating.QuestionEstimate]:
     """Return the run in the folder `path`, the plan of the comparison, and what it would cost."""

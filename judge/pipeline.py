@@ -7,14 +7,13 @@ dataset ─► rankings ─► pool of pairs ─► judgments ─► scores, com
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from judge import factory, run_identity
 from judge.analysis.loaded_run import LoadedRun, RunLabels, RunSpec
-from judge.analysis.summary import DimensionResult
 from judge.assess import estimate as estimating
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
@@ -30,8 +29,8 @@ from judge.dataset.stored_dataset import PooledDataset
 from judge.dimensions import (
     DIMENSIONS,
     DimensionOptions,
-    QuestionForecast,
-    forecast_questions,
+    QuestionCount,
+    count_questions,
     measure_dimensions,
 )
 from judge.errors import InputError
@@ -39,7 +38,7 @@ from judge.finished_run import export_run, measure_run
 from judge.judgment_log import store_judgments
 from judge.messages import Message
 from judge.pair_selection import PairSelection, select_pairs
-from judge.pricing import add_costs, combine_costs, make_run_cost
+from judge.pricing import Cost, add_costs, combine_costs, make_run_cost
 from judge.pricing.prices import common_price
 from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
@@ -50,7 +49,7 @@ from judge.store.store import VerdictStore
 
 
 @dataclass(frozen=True, slots=True)
-class RunForecast:
+class RunEstimate:
     """What a run would need now: its results, pairs and repeats, and an estimate for each assessor.
 
     `dimensions` has an estimate for each dimension that asks the first model.
@@ -60,7 +59,7 @@ class RunForecast:
     pairs: int
     repeats: int
     remarks: tuple[str, ...]
-    assessors: Mapping[str, estimating.RunEstimate]
+    assessors: Mapping[str, estimating.AssessorEstimate]
     dimensions: Mapping[str, estimating.QuestionEstimate] = field(default_factory=dict)
 
 
@@ -93,28 +92,21 @@ def run(
         selection = select_pairs(config, pooled, labels)
         store_file = run_identity.store_path(config, folder)
         options = _build_dimension_options(config, store_file)
-        identities = selftest_run.identify_assessors(assessors, config)
-        selftests = look_up_results(store_file, identities)
+        selftests = look_up_results(store_file, selftest_run.identify_assessors(assessors, config))
+        spec = RunSpec("", config.grading, config.repeats, measures, selftest=selftests)
         with VerdictStore(store_file) as store:
             judgings = asyncio.run(
                 judge_with_panel(selection.to_judge, clients, store, config.repeats, listener, apis)
             )
         judging = combine_results(judgings)
-        price = common_price(client.limits.price for _, client in clients)
-        spec = RunSpec(
-            "", config.grading, config.repeats, measures, make_run_cost(judging.cost, price), selftests
-        )
-        judged = _make_run(
-            config, pooled, selection, labels, dict(zip(assessors, judgings, strict=True)), spec
-        )
+        by_assessor = dict(zip(assessors, judgings, strict=True))
+        judged = _make_run(config, pooled, selection, labels, by_assessor, spec)
         judged = _store_judgments(judged, store_file.parent)
         export.write_judgments(folder, judged)
         client = None if judging.stopped else clients[0][1]
         measured, asker = _measure_dimensions(config, options, judged, client, store_file, listener)
-        dimensions = {**_load_other_dimensions(folder, measured), **measured.dimensions}
-        own_cost = make_run_cost(add_costs([judging.cost, *(asker.costs if asker else ())]), price)
-        cost = combine_costs(own_cost, filter(None, (each.summary.cost for each in dimensions.values())))
-        complete = replace(measured, dimensions=dimensions, spec=replace(measured.spec, cost=cost))
+        measured = _add_other_dimensions(folder, measured)
+        complete = _add_cost(measured, [judging.cost, *(asker.costs if asker else ())], clients)
         cache = FileCache(cache_folder(store_file))
         result = _measure_with_cache(folder, complete, cache)
         export_run(folder, result, cache)
@@ -176,7 +168,7 @@ def _measure_dimensions(
     Without a `client`, dimensions that ask are left out.
     """
     names = _list_dimensions(config)
-    if client is None or not any(DIMENSIONS[name].forecast for name in names):
+    if client is None or not any(DIMENSIONS[name].count_questions for name in names):
         return replace(run, dimensions=measure_dimensions(run, names, None, options)), None
     with VerdictStore(store_file) as store:
         asker = factory.build_text_asker(config, store, progress, client)
@@ -201,16 +193,26 @@ def _build_dimension_options(config: Config, store_file: Path) -> DimensionOptio
     )
 
 
-def _load_other_dimensions(folder: RunFolder, run: LoadedRun) -> Mapping[str, DimensionResult]:
-    """Return the dimensions that other commands added to the folder, if its grades are still the same."""
+def _add_other_dimensions(folder: RunFolder, run: LoadedRun) -> LoadedRun:
+    """Return the run with the dimensions that other commands added, if its grades are the same."""
     with suppress(InputError):
         summary = folder.read_if_there("summary.json")
         names = (summary or {}).get("dimensions")
         if isinstance(names, dict) and not names.keys() <= run.dimensions.keys():
             # This raises InputError unless results.json was made from the judgments that are there now.
             with reading_run(folder.path):
-                return load_run(folder, in_memory=False).dimensions
-    return {}
+                others = load_run(folder, in_memory=False).dimensions
+            return replace(run, dimensions={**others, **run.dimensions})
+    return run
+
+
+def _add_cost(
+    run: LoadedRun, costs: Sequence[Cost], clients: Iterable[tuple[Assessor, ModelClient]]
+) -> LoadedRun:
+    """Return the run with its cost: `costs`, and what other commands spent on its dimensions."""
+    own = make_run_cost(add_costs(costs), common_price(client.limits.price for _, client in clients))
+    others = filter(None, (each.summary.cost for each in run.dimensions.values()))
+    return replace(run, spec=replace(run.spec, cost=combine_costs(own, others)))
 
 
 def _measure_with_cache(folder: RunFolder, run: LoadedRun, cache: FileCache) -> RunResult:
@@ -223,7 +225,7 @@ def _measure_with_cache(folder: RunFolder, run: LoadedRun, cache: FileCache) -> 
     return result
 
 
-def estimate(config: Config) -> RunForecast:
+def estimate(config: Config) -> RunEstimate:
     """Return what `run` would ask of each assessor and cost now, given the verdicts in the store.
 
     Makes no call.
@@ -244,36 +246,35 @@ def estimate(config: Config) -> RunForecast:
             for assessor, client in clients
         }
         options = DimensionOptions(explain_queries=config.explain_queries)
-        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].forecast]
+        names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
         asker = None
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
             asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
             judgings = asyncio.run(judge_with_panel(pairs, clients, store, config.repeats, NullProgress()))
             spec = RunSpec("", config.grading, config.repeats, factory.choose_measures(config))
-            loaded = _make_run(
-                config, pooled, selection, labels, dict(zip(assessors, judgings, strict=True)), spec
-            )
-            measure_dimensions(loaded, names, asker, options)
+            by_assessor = dict(zip(assessors, judgings, strict=True))
+            judged = _make_run(config, pooled, selection, labels, by_assessor, spec)
+            measure_dimensions(judged, names, asker, options)
     questions: dict[str, estimating.QuestionEstimate] = {}
-    for name, forecast in forecast_questions(names, pooled.dataset, pooled.pool, options):
-        each = _estimate_questions(config, forecast, asker)
+    for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
+        each = _estimate_questions(config, count, asker)
         questions[name] = questions[name] + each if name in questions else each
     remarks = (*pooled.dataset.warnings, *_list_remarks(config, pooled, selection))
-    return RunForecast(pairs.results, len(pairs.pairs), config.repeats, remarks, estimates, questions)
+    return RunEstimate(pairs.results, len(pairs.pairs), config.repeats, remarks, estimates, questions)
 
 
 def _estimate_questions(
-    config: Config, forecast: QuestionForecast, asker: TextAsker | None
+    config: Config, count: QuestionCount, asker: TextAsker | None
 ) -> estimating.QuestionEstimate:
     """Return the estimate of the questions of a dimension; `asker` knows which have a stored answer."""
-    assessor = factory.build_text_assessor(config, forecast.kind, calls=False)
-    known, calls = 0, forecast.questions
+    assessor = factory.build_text_assessor(config, count.kind, calls=False)
+    known, calls = 0, count.questions
     if asker:
-        known, calls = asker.count_stored(forecast.kind, calls)
+        known, calls = asker.count_stored(count.kind, calls)
     price = factory.build_limits(config, assessor.model).price
     return estimating.estimate_questions(
-        assessor, known, calls, forecast.shown_tokens, forecast.reply_tokens, price
+        assessor, known, calls, count.shown_tokens, count.reply_tokens, price
     )
 
 

@@ -1,4 +1,4 @@
-"""The forecast of a run before it costs anything: calls are counted, tokens are estimated.
+"""The estimate of a run before it costs anything: calls are counted, tokens are estimated.
 
 The estimate uses earlier calls of the same model with the same prompt; without enough of them it uses a rule
 of thumb and says so.
@@ -39,7 +39,7 @@ _PAUSE, _MIN_STRETCH = 30.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class RunEstimate:
+class AssessorEstimate:
     """What a run would ask of one model: `judgments` in all, `known` of them stored, `calls` to pay for.
 
     `again` further calls are expected for retries and re-asks; the tokens include theirs. Tokens, `usd` and
@@ -113,7 +113,7 @@ def estimate_questions(
 
 def estimate_run(
     pool: Pool, assessor: Assessor, store: VerdictStore | None, repeats: int, limits: Limits
-) -> RunEstimate:
+) -> AssessorEstimate:
     """Return what judging `pool` would cost now, given the verdicts in `store`, if there is one."""
     plan = QuestionPlan(pool, assessor, repeats, FileCache(cache_folder(store.path)) if store else None)
     missing = _find_missing(plan, assessor, store)
@@ -134,7 +134,7 @@ def estimate_run(
     by_history, again = _estimate_from_history(learned, versions)
     usage = by_history + by_rule
     pace = _measure_call_rate(store.calls_by_second(assessor.model.name)) if store else None
-    return RunEstimate(
+    return AssessorEstimate(
         judgments=len(plan),
         known=len(plan) - len(missing),
         calls=calls,

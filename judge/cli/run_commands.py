@@ -76,8 +76,8 @@ def estimate(context: typer.Context, config: ConfigOption = None) -> None:
     from judge import pipeline
     from judge.cli.render import assessor_tables
 
-    forecast = pipeline.estimate(to_config(typed_options(context), config))
-    assessor_tables.print_forecast(forecast, make_console(), ui_translator())
+    estimate = pipeline.estimate(to_config(typed_options(context), config))
+    assessor_tables.print_run_estimate(estimate, make_console(), ui_translator())
 
 
 def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
@@ -174,7 +174,7 @@ def sidebyside(
 
     settings = api.add_model(to_config(typed_options(context), config), run)
     console, t = make_console(), ui_translator()
-    *_unused, estimate = list_comparison.forecast_comparison(settings, run, a, b)
+    *_unused, estimate = list_comparison.estimate_comparison(settings, run, a, b)
     print_lines([assessor_tables.describe_questions("sidebyside", estimate, t)], console)
     with raise_on_signals():
         summary = list_comparison.add_comparison(settings, run, a, b, make_progress_listener())

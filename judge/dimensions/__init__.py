@@ -50,28 +50,29 @@ class AskedDimension:
     """A dimension that asks the first model: what measures a judged run, and the questions to expect."""
 
     measure: Callable[[LoadedRun, TextAsker, DimensionOptions], DimensionResult]
-    forecast: Callable[[Dataset, Pool, DimensionOptions], Iterable[QuestionForecast]]
+    count_questions: Callable[[Dataset, Pool, DimensionOptions], Iterable[QuestionCount]]
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """A row of the table: the module of `judge.dimensions` and the names of its functions.
 
-    `measure` is a FreeDimension; with `forecast`, the two are those of an AskedDimension. `needs_option` is
-    true where nothing is measured without the field of DimensionOptions that has the name of the dimension.
+    `measure` is a FreeDimension; with `count_questions`, the two are those of an AskedDimension. Where
+    `needs_option` is true, nothing is measured without the field of DimensionOptions that has the name of the
+    dimension.
     """
 
     name: str
     module: str
     measure: str
-    forecast: str = ""
+    count_questions: str = ""
     needs_option: bool = False
 
     def load(self) -> FreeDimension | AskedDimension:
         """Import the module and return what measures a run."""
         module = import_module(f"{__name__}.{self.module}")
-        if self.forecast:
-            return AskedDimension(getattr(module, self.measure), getattr(module, self.forecast))
+        if self.count_questions:
+            return AskedDimension(getattr(module, self.measure), getattr(module, self.count_questions))
         measure: FreeDimension = getattr(module, self.measure)
         return measure
 
@@ -85,11 +86,11 @@ _ROWS = (
     Dimension(Message("expected_gains"), "expected_gains", "measure_expected_gains"),
     Dimension(Message("feedback"), "feedback", "measure_feedback", needs_option=True),
     Dimension(Message("costs"), "costs", "measure_costs"),
-    Dimension(Message("site_grades"), "site_grades", "measure_site_grades", "forecast_site_grades"),
-    Dimension(Message("points"), "points", "measure_points", "forecast_points"),
-    Dimension(Message("answers"), "answers", "measure_answers", "forecast_answers"),
-    Dimension(Message("failures"), "reasons", "measure_failures", "forecast_failures"),
-    Dimension(Message("explain"), "reasons", "explain_run", "forecast_explanations"),
+    Dimension(Message("site_grades"), "site_grades", "measure_site_grades", "count_site_questions"),
+    Dimension(Message("points"), "points", "measure_points", "count_point_questions"),
+    Dimension(Message("answers"), "answers", "measure_answers", "count_answer_questions"),
+    Dimension(Message("failures"), "reasons", "measure_failures", "count_failure_questions"),
+    Dimension(Message("explain"), "reasons", "explain_run", "count_explanation_questions"),
     Dimension(Message("weights"), "weights", "measure_total", needs_option=True),
 )
 DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}
@@ -137,15 +138,15 @@ def _add_remark(result: DimensionResult, judgments: Sequence[Judgment]) -> Dimen
     return replace(result, summary=replace(result.summary, remarks=(*result.summary.remarks, remark)))
 
 
-def forecast_questions(
+def count_questions(
     names: Iterable[str], data: Dataset, pool: Pool, options: DimensionOptions
-) -> Iterator[tuple[str, QuestionForecast]]:
+) -> Iterator[tuple[str, QuestionCount]]:
     """Yield the questions to expect, with the dimension that asks them."""
     for name in names:
         measure = DIMENSIONS[name].load()
         if isinstance(measure, AskedDimension):
-            for forecast in measure.forecast(data, pool, options):
-                yield name, forecast
+            for count in measure.count_questions(data, pool, options):
+                yield name, count
 
 
 #: Most characters of a line: of a snippet, or of an earlier answer of a model.
@@ -153,7 +154,7 @@ MAX_LINE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionForecast:
+class QuestionCount:
     """At most `questions` of a kind, each with about so many tokens of lines and of its reply."""
 
     kind: QuestionKind[Any]

@@ -20,7 +20,7 @@ from judge.characters import estimate_tokens
 from judge.dimensions import (
     MAX_LINE,
     DimensionOptions,
-    QuestionForecast,
+    QuestionCount,
     is_readable,
     make_question_pair,
     show_snippet,
@@ -76,7 +76,7 @@ GRADE_ANSWER = QuestionKind(
 _MISSING = GradedAnswer("", "missing")
 
 
-def forecast_answers(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionForecast]:
+def count_answer_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionCount]:
     """Return the most questions: two for each list of a query with a reference."""
     lists = _select_lists(data)
     tokens = [
@@ -84,7 +84,7 @@ def forecast_answers(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable
     ]
     tokens_a_list = sum(tokens) / max(len(lists), 1)
     kinds = ((ANSWER, tokens_a_list), (GRADE_ANSWER, 100.0))
-    return [QuestionForecast(kind, len(lists), tokens, _REPLY_TOKENS) for kind, tokens in kinds]
+    return [QuestionCount(kind, len(lists), tokens, _REPLY_TOKENS) for kind, tokens in kinds]
 
 
 def _select_lists(data: Dataset) -> list[Ranking]:

@@ -20,7 +20,7 @@ from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
 from judge.dataset.pool import mark_repeated
-from judge.dimensions import DimensionOptions, QuestionForecast, is_readable, make_question_pair, show_snippet
+from judge.dimensions import DimensionOptions, QuestionCount, is_readable, make_question_pair, show_snippet
 from judge.measure.agreement import median_grades
 from judge.measure.formulas import compute_alpha_ndcg
 from judge.messages import Message
@@ -94,14 +94,14 @@ FIND_SUPPORT = QuestionKind(
 )
 
 
-def forecast_points(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionForecast]:
+def count_point_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionCount]:
     """Return the most questions: one a query, and one a pair, of which only relevant ones are asked."""
     texts = [estimate_tokens(pair.snippet.text) for pair in pool.pairs] or [0.0]
     queries = len(data.queries)
     tokens_a_query = fmean(texts) * min(_MAX_SHOWN, len(pool.pairs) / max(queries, 1))
     return [
-        QuestionForecast(LIST_POINTS, queries, tokens_a_query, MAX_POINTS * _POINT_TOKENS),
-        QuestionForecast(
+        QuestionCount(LIST_POINTS, queries, tokens_a_query, MAX_POINTS * _POINT_TOKENS),
+        QuestionCount(
             FIND_SUPPORT, len(pool.pairs), fmean(texts) + MAX_POINTS * _POINT_TOKENS, 6 * MAX_POINTS
         ),
     ]

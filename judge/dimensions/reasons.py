@@ -24,7 +24,7 @@ from judge.analysis.summary import (
     summarise_dimension,
 )
 from judge.assess.text_assessor import QuestionKind, TextAsker
-from judge.dimensions import DimensionOptions, QuestionForecast, is_readable, make_question_pair
+from judge.dimensions import DimensionOptions, QuestionCount, is_readable, make_question_pair
 from judge.measure.score import nan_mean
 from judge.messages import MeasureName, Message, join_messages
 from judge.records import Dataset, Judgment, Lang, Pool, Ranking
@@ -54,12 +54,12 @@ CLASSIFY_REASONS = QuestionKind(
 )
 
 
-def forecast_failures(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionForecast]:
+def count_failure_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionCount]:
     """Return the most questions: all results of a query are not relevant, with reasons of 60 tokens."""
     pairs = Counter(pair.query.id for pair in pool.pairs)
     questions = sum(-(-count // _MAX_SHOWN) for count in pairs.values())
     tokens = 60.0 * len(pool.pairs) / max(questions, 1)
-    return [QuestionForecast(CLASSIFY_REASONS, questions, tokens, 5 * _MAX_SHOWN)]
+    return [QuestionCount(CLASSIFY_REASONS, questions, tokens, 5 * _MAX_SHOWN)]
 
 
 def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
@@ -163,10 +163,12 @@ EXPLAIN = QuestionKind(
 )
 
 
-def forecast_explanations(data: Dataset, pool: Pool, options: DimensionOptions) -> Iterable[QuestionForecast]:
+def count_explanation_questions(
+    data: Dataset, pool: Pool, options: DimensionOptions
+) -> Iterable[QuestionCount]:
     """Return the most questions that explanations take: a reason of two sentences has about 60 tokens."""
     lists = min(options.explain_queries, len(data.queries)) * len(data.engines)
-    return [QuestionForecast(EXPLAIN, lists, 60.0 * pool.depth, 120)]
+    return [QuestionCount(EXPLAIN, lists, 60.0 * pool.depth, 120)]
 
 
 def explain_run(run: LoadedRun, asker: TextAsker, options: DimensionOptions) -> DimensionResult:

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.assess.text_assessor import QuestionKind, TextAsker
-from judge.dimensions import DimensionOptions, QuestionForecast, make_question_pair
+from judge.dimensions import DimensionOptions, QuestionCount, make_question_pair
 from judge.dimensions.sites import (
     NO_URL,
     UNKNOWN,
@@ -83,10 +83,10 @@ GRADE_SITE = QuestionKind(
 )
 
 
-def forecast_site_grades(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionForecast]:
+def count_site_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Iterable[QuestionCount]:
     """Return the most questions: one a site, of which those in the store are not asked again."""
     sites = {find_domain(host) for hosts in list_hosts(data, pool.depth).values() for host in hosts if host}
-    return [QuestionForecast(GRADE_SITE, len(sites), _EXAMPLES * _EXAMPLE_CHARS / 3, 50)]
+    return [QuestionCount(GRADE_SITE, len(sites), _EXAMPLES * _EXAMPLE_CHARS / 3, 50)]
 
 
 def measure_site_grades(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:

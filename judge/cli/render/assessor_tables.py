@@ -7,11 +7,11 @@ from math import floor, log10
 
 from rich.console import Console
 
-from judge.assess.estimate import QuestionEstimate, RunEstimate
+from judge.assess.estimate import AssessorEstimate, QuestionEstimate
 from judge.cli.render import escape_line, make_table, print_lines, print_table
 from judge.measure.resampling import CountedShare
 from judge.messages import Translator, text
-from judge.pipeline import RunForecast
+from judge.pipeline import RunEstimate
 from judge.pricing import Cost, add_costs
 from judge.report.display_text import count_calls, format_run_cost
 from judge.selftest.selftest_run import PromptResult, SelfTest
@@ -20,27 +20,27 @@ from judge.selftest.selftest_run import PromptResult, SelfTest
 _MOST_PROBES = 8
 
 
-def print_forecast(forecast: RunForecast, console: Console, t: Translator) -> None:
+def print_run_estimate(estimate: RunEstimate, console: Console, t: Translator) -> None:
     """Print what a run would ask of each assessor, what it would cost and how long it would take."""
-    print_lines(_lines(forecast, t), console)
+    print_lines(_lines(estimate, t), console)
 
 
-def _lines(forecast: RunForecast, t: Translator) -> Iterator[str]:
+def _lines(estimate: RunEstimate, t: Translator) -> Iterator[str]:
     yield t(
         "{run.results:,} results, {run.pairs:,} pairs, {repeats}",
-        run=forecast,
-        repeats=t.plural("{count:,} repeat", "{count:,} repeats", forecast.repeats),
+        run=estimate,
+        repeats=t.plural("{count:,} repeat", "{count:,} repeats", estimate.repeats),
     )
-    yield from map(t, forecast.remarks)
-    several = len(forecast.assessors) > 1
-    for name, estimate in forecast.assessors.items():
+    yield from map(t, estimate.remarks)
+    several = len(estimate.assessors) > 1
+    for name, each in estimate.assessors.items():
         if several:
             yield t("{name}:", name=name)
-        yield from _describe_estimate(estimate, t)
-    for name, questions in forecast.dimensions.items():
+        yield from _describe_assessor(each, t)
+    for name, questions in estimate.dimensions.items():
         yield describe_questions(name, questions, t)
-    if several or forecast.dimensions:
-        yield _total(forecast, t)
+    if several or estimate.dimensions:
+        yield _total(estimate, t)
 
 
 def describe_questions(name: str, questions: QuestionEstimate, t: Translator) -> str:
@@ -55,24 +55,24 @@ def describe_questions(name: str, questions: QuestionEstimate, t: Translator) ->
     )
 
 
-def _total(forecast: RunForecast, t: Translator) -> str:
+def _total(estimate: RunEstimate, t: Translator) -> str:
     """Return the sum over the members of a panel, which judge one after the other, and the questions."""
-    members = list(forecast.assessors.values())
-    estimates: list[RunEstimate | QuestionEstimate] = [*members, *forecast.dimensions.values()]
-    prices = [estimate.usd for estimate in estimates]
+    members = list(estimate.assessors.values())
+    estimates: list[AssessorEstimate | QuestionEstimate] = [*members, *estimate.dimensions.values()]
+    prices = [each.usd for each in estimates]
     # How long questions take is not known.
-    seconds = None if forecast.dimensions else sum(estimate.seconds for estimate in members)
+    seconds = None if estimate.dimensions else sum(each.seconds for each in members)
     return t(
         "together: {calls:,} calls, about {prompt:,} tokens in and {completion:,} out, {price}{duration}",
-        calls=sum(estimate.calls for estimate in estimates),
-        prompt=sum(estimate.prompt_tokens for estimate in estimates),
-        completion=sum(estimate.completion_tokens for estimate in estimates),
+        calls=sum(each.calls for each in estimates),
+        prompt=sum(each.prompt_tokens for each in estimates),
+        completion=sum(each.completion_tokens for each in estimates),
         price=_describe_amount(None if None in prices else sum(filter(None, prices)), t),
         duration="" if seconds is None else t(", about {duration}", duration=_duration(seconds, t)),
     )
 
 
-def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
+def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[str]:
     again = ""
     if estimate.again:
         again = t(", and about {count:,} more for retries and re-asks", count=estimate.again)
@@ -112,7 +112,7 @@ def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
         )
 
 
-def _basis(estimate: RunEstimate, t: Translator) -> str:
+def _basis(estimate: AssessorEstimate, t: Translator) -> str:
     rule = t("a rough estimate; for a better one, run a few calls first, e.g. --max-calls 50")
     if not estimate.learned_from:
         return rule
@@ -122,7 +122,7 @@ def _basis(estimate: RunEstimate, t: Translator) -> str:
     return t("{learned}, {count:,} prompts {rule}", learned=learned, count=estimate.by_rule, rule=rule)
 
 
-def _price(estimate: RunEstimate, t: Translator) -> str:
+def _price(estimate: AssessorEstimate, t: Translator) -> str:
     price = estimate.price
     if price is None or estimate.usd is None:
         return t("price unknown: add --price INPUT,OUTPUT (USD per million tokens) or --prices FILE")

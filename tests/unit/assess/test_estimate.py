@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from judge.assess.assessor import Assessor
-from judge.assess.estimate import RunEstimate, estimate_run
+from judge.assess.estimate import AssessorEstimate, estimate_run
 from judge.assess.prompts import default_directory, load_prompts
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
@@ -33,7 +33,7 @@ VERSIONS = ASSESSOR.prompt_versions
 
 def estimate_pairs(
     store: VerdictStore | None, zh: int = 0, en: int = 0, limits: Limits = LIMITS
-) -> RunEstimate:
+) -> AssessorEstimate:
     """Return the estimate for so many pairs in each language."""
     queries = {"zh": ("小狗贫血的表现", zh), "en": ("anaemia in puppies", en)}
     rows = [

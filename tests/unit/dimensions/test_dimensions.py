@@ -12,8 +12,8 @@ from tests.support.cases import check_each
 def test_each_row_names_functions_of_the_right_parameters(name: str) -> None:
     dimension = DIMENSIONS[name].load()
     if isinstance(dimension, AskedDimension):
-        assert DIMENSIONS[name].forecast
+        assert DIMENSIONS[name].count_questions
         assert len(signature(dimension.measure).parameters) == 3
-        assert len(signature(dimension.forecast).parameters) == 3
+        assert len(signature(dimension.count_questions).parameters) == 3
     else:
         assert len(signature(dimension).parameters) == 2

@@ -8,10 +8,10 @@ from typing import Any
 
 from rich.console import Console
 
-from judge.assess.estimate import RunEstimate
-from judge.cli.render.assessor_tables import print_forecast
+from judge.assess.estimate import AssessorEstimate
+from judge.cli.render.assessor_tables import print_run_estimate
 from judge.messages import ENGLISH
-from judge.pipeline import RunForecast
+from judge.pipeline import RunEstimate
 from judge.pricing.prices import Price
 from tests.support.cases import check_each
 
@@ -37,8 +37,8 @@ RULE = "a rough estimate; for a better one, run a few calls first, e.g. --max-ca
 def told(*result: dict[str, Any]) -> list[str]:
     """The lines that are printed."""
     stream = io.StringIO()
-    assessors = {f"openai:m{number}/graded": RunEstimate(**each) for number, each in enumerate(result)}
-    print_forecast(RunForecast(3000, 2000, 1, (), assessors), Console(file=stream, width=1000), ENGLISH)
+    assessors = {f"openai:m{number}/graded": AssessorEstimate(**each) for number, each in enumerate(result)}
+    print_run_estimate(RunEstimate(3000, 2000, 1, (), assessors), Console(file=stream, width=1000), ENGLISH)
     return stream.getvalue().splitlines()
 
 
