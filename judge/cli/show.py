@@ -25,7 +25,7 @@ from judge.runs.results_file import (
     OtherLayout,
     QueryEntry,
     SnippetEntry,
-    read_results,
+    open_results,
 )
 
 _INDENT = 5
@@ -40,7 +40,7 @@ def find_query(run: Path, query_id: str) -> QueryEntry:
     folder, path = RunFolder(run), run / "results.json"
     with reading_run(run):
         try:
-            entry, ids = _search(read_results(path)[1], query_id)
+            entry, ids = _search(open_results(path)[1], query_id)
         except OtherLayout:
             entry, ids = _search(read_queries(folder.read("results.json"), str(path)), query_id)
         if entry is not None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
-from judge.collect.responses import read_results
+from judge.collect.responses import parse_results
 from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_os_error
 from judge.filesystem import LineLog, open_for_append, open_for_read
 from judge.json_text import dump_json
@@ -171,7 +171,7 @@ class CollectedResults:
         unreadable = None
         if entry.error is None:
             try:
-                page = read_results(source.shape, entry.body), entry.latency_ms
+                page = parse_results(source.shape, entry.body), entry.latency_ms
                 self._pages[entry.engine, entry.query_id, entry.request] = page
                 return None
             except CallError as failure:

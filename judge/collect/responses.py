@@ -143,7 +143,7 @@ class ResponseShape:
     unresponsive: str = ""
 
 
-def read_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
+def parse_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
     """Return the results in the answer `body`: rows with a snippet, a title, a url and sometimes a date.
 
     An item without text and address is no result. Raises CallError when `body` is no answer of this shape.

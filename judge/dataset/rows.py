@@ -210,10 +210,10 @@ def _read_nested(parent: str, record: Mapping[str, Any], columns: Mapping[str, s
             )
         row = InputRow(location, {**query_fields, "engine": engine, **latency}, extra, columns)
         yield row
-        yield from _read_results(row, {**query_fields, "engine": engine}, results)
+        yield from _expand_results(row, {**query_fields, "engine": engine}, results)
 
 
-def _read_results(row: InputRow, query_fields: Mapping[str, Any], results: list[Any]) -> Iterator[InputRow]:
+def _expand_results(row: InputRow, query_fields: Mapping[str, Any], results: list[Any]) -> Iterator[InputRow]:
     """Yield the results of the query and engine of `row`."""
     columns = {name: column for name, column in row.columns.items() if name not in _QUERY_FIELDS}
     for rank, result in enumerate(results, start=1):
@@ -265,4 +265,4 @@ def _read_test_case(location: str, record: Mapping[str, Any]) -> Iterator[InputR
         values["reference"] = expected
     row = InputRow(location, values)
     yield row
-    yield from _read_results(row, values, context)
+    yield from _expand_results(row, values, context)

@@ -126,7 +126,7 @@ class _StoredContent:
         def read_stored() -> Iterator[_StoredQuery]:
             return (decode_line(_query_decoder, line) for line in islice(self.lines, len(queries)))
 
-        def read_results() -> Iterator[QueryResults]:
+        def read_rankings() -> Iterator[QueryResults]:
             return (stored.make_results() for stored in read_stored())
 
         def read_pairs() -> Iterator[Pair]:
@@ -134,10 +134,10 @@ class _StoredContent:
                 for number in stored.pooled:
                     yield make_pair(dataset, stored.query.id, stored.snippets[number])
 
-        rankings: StoredRankings[None] = StoredRankings(read_results, self.rankings)
+        rankings: StoredRankings[None] = StoredRankings(read_rankings, self.rankings)
         dataset = Dataset(queries, rankings, tuple(sorted(self.engines)), footer.warnings, footer.dates)
         pairs = StoredRecords(read_pairs, self.pairs)
-        pool = Pool(self.depth, self.results, pairs, StoredDocuments(read_results), digest)
+        pool = Pool(self.depth, self.results, pairs, StoredDocuments(read_rankings), digest)
         return PooledDataset(dataset, pool, footer.fingerprint, self.lines)
 
 

@@ -35,7 +35,7 @@ from judge.records import (
 )
 from judge.runs import record_json
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
-from judge.runs.results_file import OtherLayout, QueryEntry, SnippetEntry, read_entries, read_results
+from judge.runs.results_file import OtherLayout, QueryEntry, SnippetEntry, open_results, read_entries
 from judge.stored_records import (
     Documents,
     QueryResults,
@@ -91,7 +91,7 @@ def load_run(folder: RunFolder, *, in_memory: bool = True) -> LoadedRun:
     """
     with reading_run(folder.path):
         with suppress(OtherLayout):
-            return _load(folder, *read_results(folder.path / "results.json"), in_memory=in_memory)
+            return _load(folder, *open_results(folder.path / "results.json"), in_memory=in_memory)
         results = folder.read("results.json")
         return _load(folder, results, read_queries(results, str(folder.path / "results.json")))
 

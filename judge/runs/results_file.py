@@ -173,7 +173,7 @@ class OtherLayout(ValueError):
     """A results.json is not laid out as `StoredEntries` does it."""
 
 
-def read_results(path: Path, places: Container[int] = ALL_PLACES) -> tuple[Any, Iterator[QueryEntry]]:
+def open_results(path: Path, places: Container[int] = ALL_PLACES) -> tuple[Any, Iterator[QueryEntry]]:
     """Return the object in the results.json at `path` without its queries, and the queries at `places`.
 
     The queries are read one line at a time; the lines of others are not parsed. Raise OtherLayout, also for a
@@ -232,7 +232,7 @@ def read_entries(path: Path, places: Container[int] = ALL_PLACES) -> Iterator[Qu
     Raises InputError when the file has another layout.
     """
     try:
-        yield from read_results(path, places)[1]
+        yield from open_results(path, places)[1]
     except OtherLayout as error:
         raise InputError(
             "{file}: is not as judge wrote it ({error}); {advice}",

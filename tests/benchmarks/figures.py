@@ -128,7 +128,7 @@ def write_results(results: Results, path: Path) -> None:
     path.write_bytes(_FILE.dump_json(results, indent=1) + b"\n")
 
 
-def read_results(path: Path) -> Results:
+def load_results(path: Path) -> Results:
     return _FILE.validate_json(path.read_bytes())
 
 

@@ -38,7 +38,7 @@ from tests.benchmarks.figures import (
     Measurement,
     Results,
     find_regressions,
-    read_results,
+    load_results,
     summarise,
     write_results,
 )
@@ -254,7 +254,7 @@ def main(words: Sequence[str] | None = None) -> int:
         Cell(options.pairs, int(concurrency), float(milliseconds) / 1000)
         for concurrency, milliseconds in (cell.split("x") for cell in options.cells.split(","))
     ]
-    stored = read_results(options.check) if options.check else None
+    stored = load_results(options.check) if options.check else None
     if stored and not {each.cell for each in stored.cells} & set(cells):
         parser.error(
             f"--check: {options.check} has no cell of this run; it has {[each.cell for each in stored.cells]}"

@@ -16,7 +16,7 @@ from tests.benchmarks.figures import (
     Machine,
     Results,
     find_regressions,
-    read_results,
+    load_results,
     write_results,
 )
 from tests.benchmarks.peers.client_process import refuse_other_machines
@@ -48,7 +48,7 @@ def test_a_run_of_twenty_pairs_counts_the_calls_and_the_tokens(
     path = tmp_path / "figures.json"
     options = ["--pairs", "20", "--rounds", "1", "--cells", "4x5", "--json", str(path)]
     assert throughput.main([*options, PROBE, RUN]) == 0
-    (cell,) = read_results(path).cells
+    (cell,) = load_results(path).cells
     assert cell.cell == CELL
     assert [cell.clients[name].calls for name in (PROBE, RUN)] == [1, 1]
     assert 200 < cell.clients[RUN].tokens < 700
@@ -58,7 +58,7 @@ def test_a_run_of_twenty_pairs_counts_the_calls_and_the_tokens(
 
 def test_a_file_of_figures_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_results(results(), tmp_path / "figures.json")
-    assert read_results(tmp_path / "figures.json") == results()
+    assert load_results(tmp_path / "figures.json") == results()
 
 
 def test_a_slower_machine_is_no_regression_and_a_worse_ratio_is() -> None:
@@ -107,7 +107,7 @@ def test_the_pages_take_the_figures_between_their_marks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_the_page_shows_the_stored_figures(language: str) -> None:
-    stored = read_results(throughput.STORED)
+    stored = load_results(throughput.STORED)
     assert FIRST + render_figures(stored, language) + LAST in find_page(language, "performance").text
     chart = ROOT / "docs" / "assets" / f"performance.{language}.svg"
     assert chart.read_text(encoding="utf-8") == render_chart(stored, language)
