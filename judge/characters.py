@@ -58,18 +58,18 @@ def find_line_breaks(text: str, width: int) -> list[int]:
     breaks: list[int] = []
     column = 0
     for match in _UNBROKEN.finditer(text):
-        columns = _count_columns(match[0].rstrip())
+        columns = count_columns(match[0].rstrip())
         if column and column + columns > width:
             breaks.append(match.start())
             column = 0
         if columns <= width:
-            column = _count_columns(match[0].rpartition("\n")[2]) + column * ("\n" not in match[0])
+            column = count_columns(match[0].rpartition("\n")[2]) + column * ("\n" not in match[0])
             continue
         for at, char in enumerate(match[0], start=match.start()):
-            if column + _count_columns(char) > width:
+            if column + count_columns(char) > width:
                 breaks.append(at)
                 column = 0
-            column += _count_columns(char)
+            column += count_columns(char)
     return breaks
 
 
@@ -79,7 +79,8 @@ def split_lines(text: str, width: int) -> list[str]:
     return [text[start:end].rstrip() for start, end in zip([0, *breaks], [*breaks, None], strict=True)]
 
 
-def _count_columns(text: str) -> int:
+def count_columns(text: str) -> int:
+    """Return the columns that a text takes on a terminal; a wide character takes two."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 

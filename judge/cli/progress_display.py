@@ -92,7 +92,7 @@ class ProgressBar:
         """Show what the run waits for."""
         self._progress.update(self._task, status=self._t(status))
 
-    def answered(self, *, failed: bool) -> None:
+    def add_answer(self, *, failed: bool) -> None:
         """Advance the bar by one."""
         self._advance("", failed)
 
@@ -151,7 +151,7 @@ class ProgressLines:
             self._printed_at = now
             self._print(self._t(status))
 
-    def answered(self, *, failed: bool) -> None:
+    def add_answer(self, *, failed: bool) -> None:
         """Print the state when ten seconds have passed since the last line."""
         self._advance("", failed)
 

@@ -191,7 +191,7 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
 
     options = CollectConfig.load(config, **typed_options(context))
     with raise_on_signals():
-        result = collection.collect(options, watch=make_progress_listener(COLLECTING))
+        result = collection.collect(options, listener=make_progress_listener(COLLECTING))
     _print_result(result)
     _report_incomplete(result.incomplete)
 

@@ -49,19 +49,19 @@ _ERRORS_OF_ONE_QUERY = frozenset({"auth", "not_found"})
 _DEFAULT_PAUSE = 1.0
 #: Characters that cannot be read in a refusal that is no text in its charset; error codes are ASCII.
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
-#: Seconds that calls under way get after a stop is requested.
+#: Seconds that calls under way get after the collection is cancelled.
 _SHUTDOWN_TIMEOUT = 5.0
 
 
 def collect(
-    config: CollectConfig, *, watch: CollectListener | None = None, stop: CancelToken | None = None
+    config: CollectConfig, *, listener: CollectListener | None = None, cancel_token: CancelToken | None = None
 ) -> CollectResult:
     """Request what is missing from engines and write the whole dataset from the raw log.
 
     Raises InputError before any request, StoreError when the log or the dataset cannot be written, and
     Interrupted after Ctrl-C: then the log is kept and the dataset is left as it was.
     """
-    stop = stop or CancelToken()
+    cancel_token = cancel_token or CancelToken()
     data, queries_path = Path(config.out), Path(config.queries)
     log_path = raw_log_path(data)
     with config.source.error_context("out"):
@@ -74,10 +74,10 @@ def collect(
     busy = Message("another judge is collecting into it; wait for it or name another --out")
     with locked(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written")):
         results = CollectedResults(sources, queries, config.depth, read_entries(log_path))
-        raw_log, watch = RawLog(log_path), watch or NullCollectListener()
-        calls = asyncio.run(_request_missing(config, results, raw_log, watch, stop))
-        if stop.reason is not None:
-            raise stop.reason
+        raw_log, listener = RawLog(log_path), listener or NullCollectListener()
+        calls = asyncio.run(_request_missing(config, results, raw_log, listener, cancel_token))
+        if cancel_token.reason is not None:
+            raise cancel_token.reason
         RunFolder(data.parent).write(data.name, (dump_json(row) + "\n" for row in results.rows()))
     return summarise_collection(data, calls, results)
 
@@ -100,32 +100,32 @@ async def _request_missing(
     config: CollectConfig,
     results: CollectedResults,
     raw_log: RawLog,
-    watch: CollectListener,
-    stop: CancelToken,
+    listener: CollectListener,
+    cancel_token: CancelToken,
 ) -> int:
-    """Request everything that is missing and return the number of calls; a stop ends it gracefully."""
+    """Request everything that is missing and return the number of calls; cancelling ends it gracefully."""
     limits = Limits(MAX_CONCURRENT_QUERIES, config.attempts, config.max_wait, _SHUTDOWN_TIMEOUT)
-    engines = [EngineSession(source, config.rate, stop) for source in results.sources]
+    engines = [EngineSession(source, config.rate, cancel_token) for source in results.sources]
     # Bodies are unpacked with a limit on their size (`read_limited`).
     async with aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=config.timeout),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
     ) as http:
-        collector = Collector(raw_log, results, limits, stop, http, watch)
-        with stop.handle_signals():
-            await _wait_until_done(asyncio.ensure_future(collector.collect(engines)), stop)
-    if isinstance(stop.reason, Interrupted):
+        collector = Collector(raw_log, results, limits, cancel_token, http, listener)
+        with cancel_token.handle_signals():
+            await _wait_until_done(asyncio.ensure_future(collector.collect(engines)), cancel_token)
+    if isinstance(cancel_token.reason, Interrupted):
         raise Interrupted("interrupted; all answers are saved; run the same command to continue")
     return collector.calls
 
 
-async def _wait_until_done(work: asyncio.Future[None], stop: CancelToken) -> None:
-    """Wait for the work; once a stop is requested, no longer than the shutdown timeout."""
+async def _wait_until_done(work: asyncio.Future[None], cancel_token: CancelToken) -> None:
+    """Wait for the work; once it is cancelled, no longer than the shutdown timeout."""
 
     async def end_work() -> None:
-        await stop.wait()
-        await stop.wait_for_force(_SHUTDOWN_TIMEOUT)
+        await cancel_token.wait()
+        await cancel_token.wait_for_force(_SHUTDOWN_TIMEOUT)
         work.cancel()
 
     ending = asyncio.ensure_future(end_work())
@@ -143,7 +143,7 @@ class CollectListener(Protocol):
         """Begin: `total` answers are wanted, `done_count` of them are in the log already."""
         return
 
-    def answered(self, *, failed: bool) -> None:
+    def add_answer(self, *, failed: bool) -> None:
         """Count one more query that an engine answered, or failed to answer."""
         return
 
@@ -190,9 +190,9 @@ class RequestPacer:
 class EngineSession:
     """One engine with its pace; `rate` is in requests a second, a `closed` engine gets no more queries."""
 
-    def __init__(self, source: ResultSource, rate: float, stop: CancelToken) -> None:
+    def __init__(self, source: ResultSource, rate: float, cancel_token: CancelToken) -> None:
         self.source = source
-        self.pacer = RequestPacer(rate, stop.sleep)
+        self.pacer = RequestPacer(rate, cancel_token.sleep)
         self.closed = False
         self._failed_in_a_row = 0
         self._refused_in_a_row = 0
@@ -217,13 +217,13 @@ class Collector:
     raw_log: RawLog
     results: CollectedResults
     limits: Limits
-    stop: CancelToken
+    cancel_token: CancelToken
     http: aiohttp.ClientSession
     listener: CollectListener
     calls: int = 0
 
     async def collect(self, engines: Sequence[EngineSession]) -> None:
-        """Request whatever is missing, query by query; end early when a stop is requested."""
+        """Request whatever is missing, query by query; end early when cancelled."""
         queries = self.results.queries
         done_count = sum(self._missing(query, engine) is None for query in queries for engine in engines)
         self.listener.begin(len(queries) * len(engines), done_count)
@@ -235,7 +235,7 @@ class Collector:
                     missing = [engine for engine in engines if self._missing(query, engine) is not None]
                     due = [engine for engine in missing if not engine.closed]
                     for _ in range(len(missing) - len(due)):
-                        self.listener.answered(failed=True)
+                        self.listener.add_answer(failed=True)
                     if due and await self._wait_for_all(due):
                         task = group.create_task(self._query_all(query, due))
                         task.add_done_callback(lambda _: slots.release())
@@ -245,11 +245,11 @@ class Collector:
             self.listener.end()
 
     async def _wait_for_all(self, engines: Sequence[EngineSession]) -> bool:
-        """Wait until all engines may get a request; return False when a stop is requested meanwhile."""
+        """Wait until all engines may get a request; return False when cancelled meanwhile."""
         with suppress(Cancelled):
-            self.stop.raise_if_cancelled()
+            self.cancel_token.raise_if_cancelled()
             await asyncio.gather(*(engine.pacer.wait_for_turn() for engine in engines))
-        return self.stop.reason is None
+        return self.cancel_token.reason is None
 
     def _missing(self, query: QueryRow, engine: EngineSession) -> EngineRequest | None:
         return self.results.answer(engine.source, query).missing
@@ -270,20 +270,20 @@ class Collector:
         except Cancelled:
             return
         except StoreError as failure:
-            self.stop.cancel(failure)
+            self.cancel_token.cancel(failure)
             return
         engine.record_outcome(error)
-        self.listener.answered(failed=error is not None)
+        self.listener.add_answer(failed=error is not None)
 
     async def _call_with_retries(
         self, query: QueryRow, request: EngineRequest, engine: EngineSession, has_turn: bool
     ) -> None:
-        async for attempt in retry_policy(self.limits, self.stop.sleep, lambda: not engine.closed):
+        async for attempt in retry_policy(self.limits, self.cancel_token.sleep, lambda: not engine.closed):
             with attempt:
                 if not has_turn:
                     await engine.pacer.wait_for_turn()
                 has_turn = False
-                self.stop.raise_if_cancelled()
+                self.cancel_token.raise_if_cancelled()
                 if engine.closed:
                     raise AccountError("closed", "given up after other queries failed")
                 await self._call(query, request, engine)

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import NamedTuple
-from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
+from judge.characters import count_columns
 from judge.measure.formulas import TIE
 from judge.messages import Text, text
 from judge.report import display_text
@@ -83,7 +83,7 @@ def format_percent(fraction: float) -> str:
 def shorten_name(text: str, limit: int) -> str:
     """Return untrusted text in at most `limit` columns, with both ends; a Chinese character takes two."""
     text = display_text.fit_on_line(text)
-    widths = [2 if east_asian_width(char) in "WF" else 1 for char in text]
+    widths = [count_columns(char) for char in text]
     if sum(widths) <= limit:
         return text
     head = _count_fitting(widths, limit // 2)
@@ -92,7 +92,7 @@ def shorten_name(text: str, limit: int) -> str:
 
 
 def _count_fitting(widths: Iterable[int], columns: int) -> int:
-    """Return how many of the first characters fit into `room` columns."""
+    """Return how many of the first characters fit into `columns`."""
     count = 0
     for width in widths:
         columns -= width

@@ -198,7 +198,7 @@ def test_an_interrupted_collection_keeps_its_answers_and_goes_on(tmp_path: Path)
     with EngineServer(page) as server:
         with pytest.raises(Interrupted, match="all answers are saved"):
             # The second request is due after the minute that a test may take.
-            collect(make_config(tmp_path, server, "searxng", rate=1 / 60), stop=stop)
+            collect(make_config(tmp_path, server, "searxng", rate=1 / 60), cancel_token=stop)
         assert not (tmp_path / "data.jsonl").exists()
         before = len(server.searched)
         result = collected(tmp_path, server, "searxng")

@@ -12,8 +12,8 @@ def test_what_failed_is_not_counted_as_done() -> None:
     log, seconds = io.StringIO(), count(step=5)
     lines = ProgressLines(log, clock=lambda: float(next(seconds)), words=COLLECTING)
     lines.begin(4, 1)
-    lines.answered(failed=True)
-    lines.answered(failed=False)
+    lines.add_answer(failed=True)
+    lines.add_answer(failed=False)
     assert log.getvalue().splitlines()[1].startswith("2 of 4 collected, 1 failed, ")
 
 
