@@ -20,9 +20,9 @@ from judge.stored_records import StoredRecords
 #: How the line of a judgment ends that has no id of another snippet.
 _NO_JUDGED_SNIPPET = ', "judged_snippet_id": null}'
 #: Lines that are read together, and the most bytes from the first to the last one of them in the file.
-_PLACES, _LONGEST_RANGE = 1 << 10, 1 << 24
-#: Numbers of places, which those of questions and of their judgments are.
-Places = npt.NDArray[np.int64]
+_BLOCK, _LONGEST_RANGE = 1 << 10, 1 << 24
+#: Indices of questions, which are those of their judgments.
+Indices = npt.NDArray[np.int64]
 _judgment_decoder = msgspec.json.Decoder(Judgment)
 
 
@@ -50,70 +50,70 @@ def _encode(value: object) -> str:
 
 
 class JudgmentLog(StoredRecords[Judgment]):
-    """Judgments in a temporary file in `folder`, each at one of `places`; iteration is in this order.
+    """Judgments in a temporary file in `folder`, each at an index below `size`; iteration is in this order.
 
     `graded` counts those with a grade. Judgments wait in memory until there is a block of them, or until they
     are read; then they are written, or StoreError is raised when the disk is full. The file is removed with
     the log, or with the process.
     """
 
-    def __init__(self, places: int, folder: Path) -> None:
+    def __init__(self, size: int, folder: Path) -> None:
         super().__init__(self._load_all, 0)
         self.graded = 0
         self._lines = TemporaryLines(folder)
-        #: The judgments that are not written yet, and their places.
+        #: The judgments that are not written yet, and their indices.
         self._waiting: list[Judgment] = []
-        self._waiting_places: list[int] = []
-        self._starts = np.zeros(places, np.int64)
-        #: The length of the line of each place, 0 without a judgment.
-        self._sizes = np.zeros(places, np.int32)
-        self._has_grade = np.zeros(places, bool)
-        #: The number of the query of each place.
-        self._query = np.full(places, -1, np.int32)
+        self._waiting_indices: list[int] = []
+        self._starts = np.zeros(size, np.int64)
+        #: The length of the line of each index, 0 without a judgment.
+        self._sizes = np.zeros(size, np.int32)
+        self._has_grade = np.zeros(size, bool)
+        #: The number of the query of each index.
+        self._query = np.full(size, -1, np.int32)
         self._query_numbers: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return len(self._list_places())
+        return len(self._list_indices())
 
-    def add(self, places: Iterable[int], judgments: Sequence[Judgment]) -> None:
-        """Add the judgments at `places`, which have none."""
+    def add(self, indices: Iterable[int], judgments: Sequence[Judgment]) -> None:
+        """Add the judgments at `indices`, which have none."""
         self._waiting += judgments
-        self._waiting_places += places
+        self._waiting_indices += indices
         self.graded += sum(judgment.grade is not None for judgment in judgments)
-        if len(self._waiting) >= _PLACES:
+        if len(self._waiting) >= _BLOCK:
             self._write()
 
     def _write(self) -> None:
-        places, judgments = self._waiting_places, self._waiting
+        indices, judgments = self._waiting_indices, self._waiting
         lines = [line.encode() for line in dump_judgments(judgments)]
         sizes = np.array(list(map(len, lines)), np.int64)
         ends = self._lines.size + np.cumsum(sizes)
         self._lines.append(lines)
-        self._starts[places], self._sizes[places] = ends - sizes, sizes
-        self._has_grade[places] = [judgment.grade is not None for judgment in judgments]
+        self._starts[indices], self._sizes[indices] = ends - sizes, sizes
+        self._has_grade[indices] = [judgment.grade is not None for judgment in judgments]
         numbers = self._query_numbers
-        self._query[places] = [numbers.setdefault(each.query_id, len(numbers)) for each in judgments]
+        self._query[indices] = [numbers.setdefault(each.query_id, len(numbers)) for each in judgments]
         judgments.clear()
-        places.clear()
+        indices.clear()
 
-    def _list_places(self) -> Places:
-        """Write what waits, and return the places with a judgment."""
+    def _list_indices(self) -> Indices:
+        """Write what waits, and return the indices with a judgment."""
         if self._waiting:
             self._write()
         return np.flatnonzero(self._sizes)
 
-    def find_open_places(self) -> Places:
-        """Return the places without a judgment."""
-        return np.delete(np.arange(len(self._sizes)), self._list_places())
+    def find_open_indices(self) -> Indices:
+        """Return the indices without a judgment."""
+        return np.delete(np.arange(len(self._sizes)), self._list_indices())
 
     def read_lines(self) -> Iterator[bytes]:
         """Yield the lines of all judgments in blocks, as judgments.jsonl has them."""
-        return self._read_blocks(self._list_places())
+        return self._read_blocks(self._list_indices())
 
     def read_failures(self) -> Iterator[Judgment]:
         """Yield the judgments without a grade."""
-        places = self._list_places()
-        return self._load(places[~self._has_grade[places]])
+        indices = self._list_indices()
+        return self._load(indices[~self._has_grade[indices]])
 
     def read_query(self, query_id: str) -> list[Judgment]:
         """Return the judgments of a query; call it when all judgments are there."""
@@ -122,25 +122,25 @@ class JudgmentLog(StoredRecords[Judgment]):
         return [] if number is None else list(self._load(order[starts[number] : starts[number + 1]]))
 
     @cached_property
-    def _by_query(self) -> tuple[Places, list[int]]:
-        """The places by the numbers of their queries, and where those of each query begin."""
-        places = self._list_places()
-        order = places[np.argsort(self._query[places], kind="stable")]
+    def _by_query(self) -> tuple[Indices, list[int]]:
+        """The indices by the numbers of their queries, and where those of each query begin."""
+        indices = self._list_indices()
+        order = indices[np.argsort(self._query[indices], kind="stable")]
         starts = np.searchsorted(self._query[order], np.arange(len(self._query_numbers) + 1))
         return order, starts.tolist()
 
     def _load_all(self) -> Iterator[Judgment]:
-        return self._load(self._list_places())
+        return self._load(self._list_indices())
 
-    def _load(self, places: Places) -> Iterator[Judgment]:
+    def _load(self, indices: Indices) -> Iterator[Judgment]:
         # JSON escapes every line end inside a judgment.
-        lines = chain.from_iterable(block.splitlines() for block in self._read_blocks(places))
+        lines = chain.from_iterable(block.splitlines() for block in self._read_blocks(indices))
         return (decode_line(_judgment_decoder, line) for line in lines)
 
-    def _read_blocks(self, places: Places) -> Iterator[bytes]:
-        """Yield the lines at `places`, in blocks."""
-        for first in range(0, len(places), _PLACES):
-            block = places[first : first + _PLACES]
+    def _read_blocks(self, indices: Indices) -> Iterator[bytes]:
+        """Yield the lines at `indices`, in blocks."""
+        for first in range(0, len(indices), _BLOCK):
+            block = indices[first : first + _BLOCK]
             starts, ends = self._starts[block], self._starts[block] + self._sizes[block]
             low, high = int(starts.min()), int(ends.max())
             if high - low > _LONGEST_RANGE:  # they were added at very different times
@@ -160,8 +160,8 @@ def store_judgments(judgments: Sequence[Judgment], folder: Path) -> JudgmentLog:
         return judgments
     log = JudgmentLog(len(judgments), folder)
     source = iter(judgments)
-    for first in range(0, len(judgments), _PLACES):
-        block = list(islice(source, _PLACES))
+    for first in range(0, len(judgments), _BLOCK):
+        block = list(islice(source, _BLOCK))
         log.add(range(first, first + len(block)), block)
     return log
 

@@ -36,8 +36,8 @@ class StoredRecords(Sequence[Record]):
     def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
         if isinstance(index, slice):
             return tuple(self)[index]
-        place = range(len(self))[index]
-        return next(islice(self, place, None))
+        position = range(len(self))[index]
+        return next(islice(self, position, None))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)

@@ -19,7 +19,7 @@ from judge.assess.question_plan import QuestionPlan
 from judge.cache import FileCache, cache_folder
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
-from judge.judgment_log import Places
+from judge.judgment_log import Indices
 from judge.models.batch_api import MAX_REQUESTS, BatchModel
 from judge.pricing.prices import Price
 from judge.records import RERANKER, Pool, Prompt, Usage
@@ -153,13 +153,13 @@ def estimate_run(
     )
 
 
-def _find_missing(plan: QuestionPlan, assessor: Assessor, store: VerdictStore | None) -> Places:
-    """Return the places of the questions that neither a rule nor the store answers."""
+def _find_missing(plan: QuestionPlan, assessor: Assessor, store: VerdictStore | None) -> Indices:
+    """Return the indices of the questions that neither a rule nor the store answers."""
     missing: list[int] = []
     for block in plan.read_blocks():
-        questions = [(place, each.key) for place, each in block if not assessor.judge_by_rule(each)]
+        questions = [(index, each.key) for index, each in block if not assessor.judge_by_rule(each)]
         stored = store.find_answers(key for _, key in questions) if store else {}
-        missing += [place for place, key in questions if key not in stored]
+        missing += [index for index, key in questions if key not in stored]
     return np.array(sorted(missing), np.int64)
 
 
@@ -189,7 +189,7 @@ def _measure_call_rate(calls: Mapping[datetime, int]) -> float | None:
     """Return calls a second in the last unbroken stretch of calls, None when it is too short."""
     by_second = {second.timestamp(): count for second, count in calls.items()}
     seconds = sorted(by_second)
-    breaks = [place for place in range(1, len(seconds)) if seconds[place] - seconds[place - 1] > _PAUSE]
+    breaks = [index for index in range(1, len(seconds)) if seconds[index] - seconds[index - 1] > _PAUSE]
     stretch = seconds[breaks[-1] :] if breaks else seconds
     if not stretch or stretch[-1] - stretch[0] < _MIN_STRETCH:
         return None

@@ -11,34 +11,34 @@ import numpy as np
 
 from judge.assess.assessor import Assessor, Question
 from judge.cache import FileCache
-from judge.judgment_log import Places
+from judge.judgment_log import Indices
 from judge.records import Pair, Pool
 
 #: Bytes of a key; the store has it in hexadecimal digits.
 _KEY_SIZE = 32
 #: Questions that are in memory at once.
 _BLOCK = 1000
-PlacedQuestion = tuple[int, Question]
+IndexedQuestion = tuple[int, Question]
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictRequest:
     """The first of the questions with one key, and the `others`: one verdict answers them all."""
 
-    place: int
+    index: int
     question: Question
-    others: tuple[PlacedQuestion, ...] = ()
+    others: tuple[IndexedQuestion, ...] = ()
 
     @property
-    def questions(self) -> tuple[PlacedQuestion, ...]:
-        """All questions with their places."""
-        return (self.place, self.question), *self.others
+    def questions(self) -> tuple[IndexedQuestion, ...]:
+        """All questions with their indices."""
+        return (self.index, self.question), *self.others
 
 
 class QuestionPlan:
     """The questions of `assessor` about each pair of `pool` in each of `repeats`.
 
-    The place of a question is its number: those of the first repeat come first, each in pool order. Questions
+    The index of a question is its number: those of the first repeat come first, each in pool order. Questions
     with one key are one request.
     """
 
@@ -67,80 +67,80 @@ class QuestionPlan:
                 of_repeat += bytes.fromhex(question.key)
         return keys[0] if self._repeats == 1 else b"".join(keys)
 
-    def _key(self, place: int) -> str:
-        return self._keys[_KEY_SIZE * place : _KEY_SIZE * (place + 1)].hex()
+    def _key(self, index: int) -> str:
+        return self._keys[_KEY_SIZE * index : _KEY_SIZE * (index + 1)].hex()
 
     def __len__(self) -> int:
         return self._repeats * len(self._pool.pairs)
 
-    def list_keys(self, places: Places) -> Iterator[str]:
-        """Yield the key of each question at `places`."""
-        for first in range(0, len(places), _BLOCK):
-            for place in places[first : first + _BLOCK].tolist():
-                yield self._key(place)
+    def list_keys(self, indices: Indices) -> Iterator[str]:
+        """Yield the key of each question at `indices`."""
+        for first in range(0, len(indices), _BLOCK):
+            for index in indices[first : first + _BLOCK].tolist():
+                yield self._key(index)
 
-    def read_blocks(self) -> Iterator[list[PlacedQuestion]]:
-        """Yield all questions with their places, pair by pair."""
+    def read_blocks(self) -> Iterator[list[IndexedQuestion]]:
+        """Yield all questions with their indices, pair by pair."""
         pairs = enumerate(self._pool.pairs)
         while block := list(islice(pairs, max(1, _BLOCK // self._repeats))):
             yield [
-                self._make_question(repeat, index, pair)
-                for index, pair in block
+                self._make_question(repeat, number, pair)
+                for number, pair in block
                 for repeat in range(self._repeats)
             ]
 
-    def select_open(self) -> Places:
-        """Return the places of the questions that no rule answers."""
+    def select_open(self) -> Indices:
+        """Return the indices of the questions that no rule answers."""
         by_rule = [
-            place
+            index
             for block in self.read_blocks()
-            for place, question in block
+            for index, question in block
             if self._assessor.judge_by_rule(question)
         ]
         return np.delete(np.arange(len(self)), np.array(by_rule, np.int64))
 
-    def select_requests(self, places: Places) -> tuple[Places, dict[int, list[int]]]:
-        """Return the first of `places` with each key, and the others with its key; `places` are sorted."""
+    def select_requests(self, indices: Indices) -> tuple[Indices, dict[int, list[int]]]:
+        """Return the first of `indices` with each key, and the others with its key; `indices` are sorted."""
         # Whole keys are compared only where these parts of them are equal.
-        parts = np.frombuffer(self._keys, np.int64)[:: _KEY_SIZE // 8][places]
+        parts = np.frombuffer(self._keys, np.int64)[:: _KEY_SIZE // 8][indices]
         order = np.argsort(parts, kind="stable")
         equal = parts[order][1:] == parts[order][:-1]
-        alike = np.append(equal, False) | np.append(False, equal) if len(places) else equal
-        first_places: dict[str, int] = {}
+        alike = np.append(equal, False) | np.append(False, equal) if len(indices) else equal
+        first_indices: dict[str, int] = {}
         others: dict[int, list[int]] = {}
-        for place in np.sort(places[order[alike]]).tolist() if equal.any() else ():
-            first = first_places.setdefault(self._key(place), place)
-            if first != place:
-                others.setdefault(first, []).append(place)
-        later = [place for of_key in others.values() for place in of_key]
-        return np.setdiff1d(places, later, assume_unique=True) if later else places, others
+        for index in np.sort(indices[order[alike]]).tolist() if equal.any() else ():
+            first = first_indices.setdefault(self._key(index), index)
+            if first != index:
+                others.setdefault(first, []).append(index)
+        later = [index for of_key in others.values() for index in of_key]
+        return np.setdiff1d(indices, later, assume_unique=True) if later else indices, others
 
-    def read_requests(self, places: Places) -> Iterator[VerdictRequest]:
-        """Yield the requests for the questions at the sorted `places`, in this order."""
-        firsts, others = self.select_requests(places)
-        places_of_others = sorted(place for of_key in others.values() for place in of_key)
-        later = dict(self._read(np.array(places_of_others, np.int64)))
-        for place, question in self._read(firsts):
-            alike = tuple((other, later[other]) for other in others.get(place, ()))
-            yield VerdictRequest(place, question, alike)
+    def read_requests(self, indices: Indices) -> Iterator[VerdictRequest]:
+        """Yield the requests for the questions at the sorted `indices`, in this order."""
+        firsts, others = self.select_requests(indices)
+        indices_of_others = sorted(index for of_key in others.values() for index in of_key)
+        later = dict(self._read(np.array(indices_of_others, np.int64)))
+        for index, question in self._read(firsts):
+            alike = tuple((other, later[other]) for other in others.get(index, ()))
+            yield VerdictRequest(index, question, alike)
 
-    def _read(self, places: Places) -> Iterator[PlacedQuestion]:
-        """Yield the questions at the sorted `places`; each repeat with one reads the pairs once."""
+    def _read(self, indices: Indices) -> Iterator[IndexedQuestion]:
+        """Yield the questions at the sorted `indices`; each repeat with one reads the pairs once."""
         count = len(self._pool.pairs)
         for repeat in range(self._repeats):
-            start, end = np.searchsorted(places, [repeat * count, (repeat + 1) * count])
+            start, end = np.searchsorted(indices, [repeat * count, (repeat + 1) * count])
             if start == end:
                 continue
             is_wanted = np.zeros(count, bool)
-            is_wanted[places[start:end] - repeat * count] = True
-            for index, (pair, wanted) in enumerate(zip(self._pool.pairs, is_wanted.tobytes(), strict=True)):
+            is_wanted[indices[start:end] - repeat * count] = True
+            for number, (pair, wanted) in enumerate(zip(self._pool.pairs, is_wanted.tobytes(), strict=True)):
                 if wanted:
-                    yield self._make_question(repeat, index, pair)
+                    yield self._make_question(repeat, number, pair)
 
-    def _make_question(self, repeat: int, index: int, pair: Pair) -> PlacedQuestion:
-        place = repeat * len(self._pool.pairs) + index
+    def _make_question(self, repeat: int, number: int, pair: Pair) -> IndexedQuestion:
+        index = repeat * len(self._pool.pairs) + number
         version = self._assessor.prompt_version(pair)
-        return place, Question(self._key(place), pair, repeat + 1, version)
+        return index, Question(self._key(index), pair, repeat + 1, version)
 
 
 def list_request_keys(pool: Pool, assessor: Assessor, repeats: int) -> list[str]:

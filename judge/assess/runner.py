@@ -27,7 +27,7 @@ from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.batch import BatchReply, BatchRunner, call_of, is_final
 from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.progress import ProgressListener, RepeatCounter
-from judge.assess.question_plan import PlacedQuestion, QuestionPlan, VerdictRequest
+from judge.assess.question_plan import IndexedQuestion, QuestionPlan, VerdictRequest
 from judge.cache import FileCache, cache_folder, make_key
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
@@ -156,14 +156,14 @@ async def judge_pool(
     progress.begin(len(plan), len(log), assessor.topic)
     for repeat in ended_repeats:
         progress.end_repeat(repeat)
-    run.requests = plan.read_requests(log.find_open_places())
+    run.requests = plan.read_requests(log.find_open_indices())
     try:
         await run.judge_all()
     finally:
         progress.end()
     server.update()
     asked = np.delete(np.arange(len(plan)), by_rule)
-    open_keys = list(plan.list_keys(log.find_open_places()))
+    open_keys = list(plan.list_keys(log.find_open_indices()))
     in_batch = store.batches.find(open_keys)
     return JudgingResult(
         judgments=log,
@@ -252,22 +252,22 @@ class _PoolRun:
     def answer_from_store(self, plan: QuestionPlan) -> tuple[list[int], list[RepeatProgress]]:
         """Add the judgments that need no call.
 
-        Return the places of those that follow from a rule, and the repeats that are complete with them.
+        Return the indices of those that follow from a rule, and the repeats that are complete with them.
         """
         by_rule, ended = list[int](), list[RepeatProgress]()
         for block in plan.read_blocks():
             judgments: dict[int, Judgment] = {}
-            others: list[PlacedQuestion] = []
-            for place, question in block:
+            others: list[IndexedQuestion] = []
+            for index, question in block:
                 if judgment := self.assessor.judge_by_rule(question):
-                    judgments[place] = judgment
+                    judgments[index] = judgment
                 else:
-                    others.append((place, question))
+                    others.append((index, question))
             by_rule += judgments
             answers = self.window.store.find_answers(question.key for _, question in others)
-            for place, question in others:
+            for index, question in others:
                 if answer := answers.get(question.key):
-                    judgments[place] = self.assessor.make_judgment(question, answer)
+                    judgments[index] = self.assessor.make_judgment(question, answer)
             self.log.add(list(judgments), list(judgments.values()))
             ended += self._count(judgments.values())
         return by_rule, ended
@@ -439,9 +439,9 @@ class _PoolRun:
 
     def _add_judgments(self, request: VerdictRequest, answer: AssessorAnswer | StoredAnswer) -> None:
         self.last_progress_at = asyncio.get_running_loop().time()
-        places, questions = zip(*request.questions, strict=True)
+        indices, questions = zip(*request.questions, strict=True)
         judgments = [self.assessor.make_judgment(question, answer) for question in questions]
-        self.log.add(places, judgments)
+        self.log.add(indices, judgments)
         for judgment in judgments:
             self.progress.add_judgment(judgment, self.client.spend_limit.usd)
         for repeat in self._count(judgments):

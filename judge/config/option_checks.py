@@ -231,10 +231,10 @@ def split_weights(value: object) -> tuple[str, ...]:
     """
     weights = _split_table(value)
     names = [each.partition("=")[0] for each in weights]
-    for place, each in enumerate(weights):
+    for number, each in enumerate(weights):
         name, _, weight = each.partition("=")
         is_number = re.fullmatch(r"[0-9]*\.?[0-9]+", weight) and float(weight) > 0
-        if name not in WEIGHTED_DIMENSIONS or name in names[:place] or not is_number:
+        if name not in WEIGHTED_DIMENSIONS or name in names[:number] or not is_number:
             raise InputError(
                 "weights is {value!r}; it is NAME=WEIGHT with weights above 0, each of these names at most"
                 " once: {names}",

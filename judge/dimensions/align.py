@@ -231,19 +231,19 @@ def _normalise(vectors: Floats) -> tuple[Floats, Floats]:
     return vectors / lengths, lengths
 
 
-def _find_query_places(pool: JudgedPool) -> Ints:
-    """Return the place of each query in `pool.texts`; its snippets follow."""
+def _find_query_indices(pool: JudgedPool) -> Ints:
+    """Return the index of each query in `pool.texts`; its snippets follow."""
     sizes = [1 + len(pairs) for pairs in pool.pairs]
     return np.concatenate([[0], np.cumsum(sizes)[:-1]])
 
 
 def _draw_triplets(pool: JudgedPool, generator: np.random.Generator) -> list[Ints]:
-    """Return for each query the (triplets, 3) places of query, relevant and other snippet in `pool.texts`."""
+    """Return for each query (triplets, 3) indices of query, relevant and other snippet in `pool.texts`."""
     drawn = []
-    for start, pairs in zip(_find_query_places(pool), pool.pairs, strict=True):
+    for start, pairs in zip(_find_query_indices(pool), pool.pairs, strict=True):
         relevant: Bools = np.array([pool.is_relevant(pair) for pair in pairs])
-        places = start + 1 + np.arange(len(pairs))
-        grid = np.meshgrid([start], places[relevant], places[~relevant], indexing="ij")
+        indices = start + 1 + np.arange(len(pairs))
+        grid = np.meshgrid([start], indices[relevant], indices[~relevant], indexing="ij")
         triplets = np.stack([axis.ravel() for axis in grid], axis=1)
         drawn.append(generator.permutation(triplets)[:_MAX_TRIPLETS])
     return drawn
@@ -257,12 +257,12 @@ def _rank_snippets(
     pool: JudgedPool, vectors: Floats, matrix: Floats, engine: str, queries: Ints
 ) -> list[Ranking]:
     """Return the snippets of each of `queries`, by the cosine to the query after the map."""
-    starts = _find_query_places(pool)
+    starts = _find_query_indices(pool)
     rankings = []
     for query in queries:
         pairs = pool.pairs[query]
         units, _ = _normalise(vectors[starts[query] : starts[query] + 1 + len(pairs)] @ matrix.T)
         order = np.argsort(-(units[1:] @ units[0]), kind="stable")
-        snippets = tuple(pairs[place].snippet for place in order)
+        snippets = tuple(pairs[index].snippet for index in order)
         rankings.append(Ranking(engine, pairs[0].query.id, snippets))
     return rankings

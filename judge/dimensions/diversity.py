@@ -110,7 +110,7 @@ def compare_snippets(snippets: Sequence[Snippet]) -> Floats:
 
 
 def order_by_mmr(similarity: Floats, trade_off: float = TRADE_OFF) -> list[int]:
-    """Return the places of a list in the order of maximal marginal relevance (Carbonell & Goldstein 1998).
+    """Return the indices of a list in the order of maximal marginal relevance (Carbonell & Goldstein 1998).
 
     The next result has the largest `trade_off` * relevance - (1 - `trade_off`) * the largest similarity to a
     result before it. Relevance falls evenly from 1 at the first rank of the list to 1/n at the last one.
@@ -141,8 +141,8 @@ def _add_mmr(
         key = ranking.engine, ranking.query_id
         if key in similarities:
             order = order_by_mmr(similarities[key])
-            rankings.append(replace(ranking, snippets=tuple(ranking.snippets[place] for place in order)))
-            documents[key] = tuple(run.pool.documents[key][place] for place in order)
+            rankings.append(replace(ranking, snippets=tuple(ranking.snippets[index] for index in order)))
+            documents[key] = tuple(run.pool.documents[key][index] for index in order)
     data, pool = replace(run.data, rankings=tuple(rankings)), replace(run.pool, documents=documents)
     for key, value in score_lists(replace(run, data=data, pool=pool), measure).items():
         values[key] = {**values[key], f"MMR {measure}": value}

@@ -221,8 +221,8 @@ def _describe_uncovered(
     for query_id, pool in complete.items():
         missing = [
             each.point
-            for place, each in enumerate(points[query_id])
-            if each.importance == "vital" and not any(row[place] == 1.0 for row in pool)
+            for index, each in enumerate(points[query_id])
+            if each.importance == "vital" and not any(row[index] == 1.0 for row in pool)
         ]
         total += len(missing)
         if missing:

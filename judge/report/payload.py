@@ -33,7 +33,7 @@ from judge.dataset.validation import short_hash
 from judge.messages import Translator, text
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
 from judge.runs.results_file import (
-    ALL_PLACES,
+    ALL_INDICES,
     EngineEntry,
     JudgmentEntry,
     QueryEntry,
@@ -87,7 +87,7 @@ def pack_query(entry: QueryEntry, schema: PayloadSchema) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A pair at its first place: its number and the number of its document."""
+    """A pair where it is first: its number and the number of its document."""
 
     number: int
     document: int
@@ -106,14 +106,14 @@ def _pack_answer(
     for snippet in answer.snippets[: schema.depth]:
         document = documents.setdefault(snippet.document, len(documents))
         pair = pairs.setdefault(snippet.snippet_id, _Pair(len(pairs), document, snippet))
-        results.append(_pack_place(pair, snippet.url, document))
+        results.append(_pack_result(pair, snippet.url, document))
     scores = [answer.scores.get(measure) for measure in schema.measures]
     below = len(answer.snippets) - len(results)
     rounded = [None if score is None else round(score, 4) for score in scores]
     return _drop_empty_tail(rounded, results, truncate_with_ellipsis(answer.error or "", 300), below)
 
 
-def _pack_place(pair: _Pair, url: str, document: int) -> int | list[Any]:
+def _pack_result(pair: _Pair, url: str, document: int) -> int | list[Any]:
     """Return the number of the pair, with address and document where this result differs from it."""
     address = 0 if url == pair.snippet.url else _pack_address(url)
     if document != pair.document:
@@ -141,12 +141,12 @@ def _pack_pair(pair: _Pair) -> list[Any]:
 
 
 def _pack_judgments(judgments: Sequence[JudgmentEntry], snippet_flags: Sequence[str]) -> list[list[Any]]:
-    first_places: dict[str, int] = {}
+    first_indices: dict[str, int] = {}
     packed = []
-    for place, judgment in enumerate(judgments):
+    for index, judgment in enumerate(judgments):
         words = _join_reasons(judgment)
-        first = first_places.setdefault(words, place)
-        reason = truncate_with_ellipsis(words, LONGEST) if first == place else first + 1
+        first = first_indices.setdefault(words, index)
+        reason = truncate_with_ellipsis(words, LONGEST) if first == index else first + 1
         flags = [truncate_with_ellipsis(flag, 100) for flag in judgment.flags if flag not in snippet_flags]
         packed.append(_drop_empty_tail(judgment.grade, reason, flags, judgment.error or ""))
     return packed
@@ -212,7 +212,7 @@ class PageData:
 class _QueryFigures:
     """What a query is selected by: `lot` is a hash of the query id, `size` 0 until the query is packed."""
 
-    place: int
+    index: int
     mean: float | None
     spread: float
     flips: int
@@ -238,32 +238,32 @@ def select_queries(
     keys: list[_QueryFigures] = []
     lines: dict[int, str] = {}
     size = pairs = 0
-    for place, entry in enumerate(read_queries(ALL_PLACES)):
+    for index, entry in enumerate(read_queries(ALL_INDICES)):
         add(entry)
-        key = _measure_query(place, entry, measure, schema.depth)
+        key = _measure_query(index, entry, measure, schema.depth)
         pairs += key.pairs
-        if len(lines) == place and pairs <= budget.pairs:
+        if len(lines) == index and pairs <= budget.pairs:
             line = dump_script_json(pack_query(entry, schema))
             key = replace(key, size=len(line.encode()))
             size += key.size
             if size <= budget.size:
-                lines[place] = line
+                lines[index] = line
         keys.append(key)
     if len(lines) == len(keys):
         return PageData(list(lines.values()), pairs, len(keys), pairs, None)
-    # A query that turns out too large gives its place to others, which are packed in the next round.
+    # A query that turns out too large makes way for others, which are packed in the next round.
     while missing := choose_queries(keys, budget).keys() - lines.keys():
-        for place, entry in zip(sorted(missing), read_queries(missing), strict=True):
-            lines[place] = dump_script_json(pack_query(entry, schema))
-            keys[place] = replace(keys[place], size=len(lines[place].encode()))
+        for index, entry in zip(sorted(missing), read_queries(missing), strict=True):
+            lines[index] = dump_script_json(pack_query(entry, schema))
+            keys[index] = replace(keys[index], size=len(lines[index].encode()))
     chosen = choose_queries(keys, budget)
     counts = Counter(chosen.values())
     sample = {kind: counts[kind] for kind in SAMPLE_KINDS}
-    page = [lines[place] for place in sorted(chosen)]
-    return PageData(page, sum(keys[place].pairs for place in chosen), len(keys), pairs, sample)
+    page = [lines[index] for index in sorted(chosen)]
+    return PageData(page, sum(keys[index].pairs for index in chosen), len(keys), pairs, sample)
 
 
-def _measure_query(place: int, entry: QueryEntry, measure: str, depth: int) -> _QueryFigures:
+def _measure_query(index: int, entry: QueryEntry, measure: str, depth: int) -> _QueryFigures:
     scores = [answer.scores.get(measure) for answer in entry.engines.values()]
     values = [score for score in scores if score is not None]
     pairs = {
@@ -272,7 +272,7 @@ def _measure_query(place: int, entry: QueryEntry, measure: str, depth: int) -> _
         for snippet in answer.snippets[:depth]
     }
     return _QueryFigures(
-        place,
+        index,
         mean=sum(values) / len(values) if values else None,
         spread=max(values) - min(values) if values else 0.0,
         flips=sum(len({row.verdict for row in rows} - {None}) > 1 for rows in pairs.values()),
@@ -282,7 +282,7 @@ def _measure_query(place: int, entry: QueryEntry, measure: str, depth: int) -> _
 
 
 def choose_queries(keys: Sequence[_QueryFigures], budget: PageBudget) -> dict[int, str]:
-    """Return the places of the selected queries and their kinds; the three kinds take turns.
+    """Return the indices of the selected queries and their kinds; the three kinds take turns.
 
     A query that exceeds the budget alone is never taken.
     """
@@ -296,13 +296,13 @@ def choose_queries(keys: Sequence[_QueryFigures], budget: PageBudget) -> dict[in
     chosen: dict[int, str] = {}
     size = pairs = 0
     for kind in cycle(SAMPLE_KINDS):
-        key = next((key for key in orders[kind] if key.place not in chosen), None)
+        key = next((key for key in orders[kind] if key.index not in chosen), None)
         if key is None:
             break
         size, pairs = size + key.size, pairs + key.pairs
         if size > budget.size or pairs > budget.pairs:
             break
-        chosen[key.place] = kind
+        chosen[key.index] = kind
     return chosen
 
 

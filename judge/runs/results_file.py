@@ -134,12 +134,12 @@ class Results:
 
 
 *_KEYS, _LAST_KEY = (dump_json(each.name) for each in fields(Results))
-#: The places of all queries.
-ALL_PLACES: Container[int] = range(maxsize)
+#: The indices of all queries.
+ALL_INDICES: Container[int] = range(maxsize)
 #: The lines before and after those of the queries.
 _QUERIES, _END = f"{_LAST_KEY}: [\n", "]}\n"
 _entry_decoder = msgspec.json.Decoder(QueryEntry)
-#: What yields the queries in reading order, each time from the start; only those at the given places.
+#: What yields the queries in reading order, each time from the start; only those at the given indices.
 ReadQueries = Callable[[Container[int]], Iterable[QueryEntry]]
 
 
@@ -151,10 +151,10 @@ class StoredEntries:
         for entry in entries:
             self._lines.append([f"{dump_json(to_json(entry))}\n".encode()])
 
-    def read(self, places: Container[int] = ALL_PLACES) -> Iterator[QueryEntry]:
-        """Yield the queries at `places`."""
+    def read(self, indices: Container[int] = ALL_INDICES) -> Iterator[QueryEntry]:
+        """Yield the queries at `indices`."""
         return (
-            decode_line(_entry_decoder, line) for place, line in enumerate(self._lines) if place in places
+            decode_line(_entry_decoder, line) for index, line in enumerate(self._lines) if index in indices
         )
 
     def format_chunks(self, run: str, summary: Summary) -> Iterator[str | bytes]:
@@ -173,8 +173,8 @@ class OtherLayout(ValueError):
     """A results.json is not laid out as `StoredEntries` does it."""
 
 
-def open_results(path: Path, places: Container[int] = ALL_PLACES) -> tuple[Any, Iterator[QueryEntry]]:
-    """Return the object in the results.json at `path` without its queries, and the queries at `places`.
+def open_results(path: Path, indices: Container[int] = ALL_INDICES) -> tuple[Any, Iterator[QueryEntry]]:
+    """Return the object in the results.json at `path` without its queries, and the queries at `indices`.
 
     The queries are read one line at a time; the lines of others are not parsed. Raise OtherLayout, also for a
     query, when the file cannot be read like this.
@@ -188,13 +188,13 @@ def open_results(path: Path, places: Container[int] = ALL_PLACES) -> tuple[Any, 
     else:
         raise OtherLayout("no line begins the queries")
     texts = enumerate(_list_queries(lines))
-    queries = (_read_query(path, place, text) for place, text in texts if place in places)
+    queries = (_read_query(path, index, text) for index, text in texts if index in indices)
     return _parse(path, "".join([*head, _END])), queries
 
 
-def _read_query(path: Path, place: int, text: str) -> QueryEntry:
+def _read_query(path: Path, index: int, text: str) -> QueryEntry:
     query = decode_json(QueryEntry, text)
-    return query or from_json(QueryEntry, _parse(path, text), f"{path}: queries[{place}]")
+    return query or from_json(QueryEntry, _parse(path, text), f"{path}: queries[{index}]")
 
 
 def _parse(path: Path, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
@@ -226,13 +226,13 @@ def _list_queries(lines: Iterator[str]) -> Iterator[str]:
         raise OtherLayout("lines follow the queries")
 
 
-def read_entries(path: Path, places: Container[int] = ALL_PLACES) -> Iterator[QueryEntry]:
-    """Yield the queries at `places` of the results.json at `path`, laid out as `StoredEntries` does it.
+def read_entries(path: Path, indices: Container[int] = ALL_INDICES) -> Iterator[QueryEntry]:
+    """Yield the queries at `indices` of the results.json at `path`, laid out as `StoredEntries` does it.
 
     Raises InputError when the file has another layout.
     """
     try:
-        yield from open_results(path, places)[1]
+        yield from open_results(path, indices)[1]
     except OtherLayout as error:
         raise InputError(
             "{file}: is not as judge wrote it ({error}); {advice}",

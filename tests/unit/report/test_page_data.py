@@ -20,7 +20,7 @@ from judge.report.payload import (
     select_queries,
 )
 from judge.runs.results_file import (
-    ALL_PLACES,
+    ALL_INDICES,
     CleanedText,
     EngineEntry,
     JudgmentEntry,
@@ -156,7 +156,7 @@ def selected(read_queries: ReadQueries, engines: list[str], budget: PageBudget) 
     page_data = select_queries(
         read_queries, schema, "P@5", budget, lambda entry: added.append(entry.query_id)
     )
-    assert added == [entry.query_id for entry in read_queries(ALL_PLACES)]
+    assert added == [entry.query_id for entry in read_queries(ALL_INDICES)]
     return page_data
 
 
@@ -174,7 +174,7 @@ def test_beyond_the_budget_a_third_each_is_worst_disagreeing_and_random() -> Non
     assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (270, 900, 300)
     ids = [json.loads(line)[0] for line in room.lines]
     assert ids == sorted(ids, key=lambda each: int(each[1:]))
-    worst = sorted(walk(ALL_PLACES), key=lambda entry: entry.engines["a"].scores["P@5"] or 0)[:30]
+    worst = sorted(walk(ALL_INDICES), key=lambda entry: entry.engines["a"].scores["P@5"] or 0)[:30]
     assert {entry.query_id for entry in worst} <= set(ids)
     again = selected(walk, ENGINES, PageBudget(pairs=270))
     assert again.lines == room.lines
