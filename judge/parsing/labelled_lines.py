@@ -41,6 +41,8 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _ROW = re.compile(r"^\|\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE)
+#: Prose in front of the first row of a table, on the same line.
+_BEFORE_TABLE = re.compile(r"^([^|\n]{1,400})(?=\|[^\n]{1,400}\|[ \t]*\n\|[\s:|-]{1,80}\|)", re.MULTILINE)
 #: An answer that begins with no value.
 _NULL_FIRST = re.compile(r"\W{0,8}null\s?[,.;]", re.IGNORECASE)
 #: A sentence in which the assessor grades.
@@ -102,7 +104,7 @@ def _parse_lines(text: str, scale: Scale) -> _Statement | None:
 
 def _split_lines(text: str) -> list[str]:
     """Return the lines that hold text, without bullets and emphasis around labels."""
-    text = _ROW.sub(r"\1: \2", text)
+    text = _ROW.sub(r"\1: \2", _BEFORE_TABLE.sub(r"\1\n", text))
     lines = (_BULLET.sub("", line.replace("**", "").replace("__", ""), count=1) for line in text.splitlines())
     return [line.strip() for line in lines if line.strip(AROUND + "-=#")]
 

@@ -57,12 +57,16 @@ _QUOTED_MEMBER = re.compile(
 )
 _LIST = re.compile(r"\}\s{0,64},\s{0,64}\{")
 #: A question mark behind an object, whether its brace is there or not.
-_IN_QUESTION = re.compile(rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s{{0,8}}\?[\s}}\])`~]{{0,8}}\Z")
+_IN_QUESTION = re.compile(
+    rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s{{0,8}},?\s{{0,8}}\?[\s}}\])`~]{{0,8}}\Z"
+)
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}[{QUOTES}]")
 _ANY_KEY = re.compile(rf"[{QUOTES}](?P<name>\w{{1,20}})[{QUOTES}]\s{{0,4}}:")
 _PROSE = re.compile(rf"\s*[^\W\d_][^{QUOTES}{{}},]*")
 _LED_TO = re.compile(r"[{,\[]\s*\Z")
+#: What leads to an object within another one that is not a part of a text.
+_LED_TO_INNER = re.compile(r"[{,\[:=]\s*\Z")
 _BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{ANY_REASON_KEY})", re.IGNORECASE)
 _BEHIND_MEMBER = re.compile(rf"[{QUOTES},\]}}]\s*\Z")
 _CLOSED = re.compile(rf"[{QUOTES}\]\w]\s{{0,64}}\}}")
@@ -188,6 +192,9 @@ def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str],
         return None
     if any(map(str.isalnum, inner)) or _KEY.search(head) or not _may_contain(before):
         return None
+    outer = lead[lead.rfind("{") + 1 :] if lead.count("{") > lead.count("}") else ""
+    if set(outer) & set(QUOTES) and not _LED_TO_INNER.search(outer):
+        return None  # a text of the outer object quotes the inner one
     # The object ends at its brace or behind its last quotation mark, whichever comes first.
     last = max(after.rfind(mark) for mark in '"“”„＂')
     if last < 0:

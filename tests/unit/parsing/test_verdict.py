@@ -209,6 +209,9 @@ def test_damage_that_leaves_doubt_is_refused(text: str) -> None:
         *('["verdict": "no", "reason": "a", "sure": 0.9}?]', '{"verdict": "no", "reason": "a", "sure": 0.9?'),
         '{"result": {"verdict": "no", "reason": "a", "parts": {"a": 0}}?}',
         '{"result": You ask for\n"verdict": "no", "reason": "a"}}',
+        '{"verdict": "no", "reason": "a", "max_value": 3,?',
+        # A text of the object quotes another one, and the key of the object is misspelt.
+        """{"reason" "Only {'verdict': 'no'} the title", "verict": "know"}""",
     ],
 )
 def test_a_damaged_object_in_a_question_or_behind_prose_is_refused(text: str) -> None:
@@ -235,6 +238,11 @@ def test_text_in_a_list_behind_the_object_that_states_another_value_is_refused(w
 def test_a_verdict_in_front_of_another_one_is_refused(text: str) -> None:
     """A line that is one word, or that begins with one and explains it, states a verdict."""
     assert refusal(text, BINARY) == "ambiguous"
+
+
+def test_a_verdict_in_a_table_that_begins_behind_prose_is_not_taken_for_a_reason() -> None:
+    table = "判定结果为：| verdict | reason |\n|---|---|\n| Ｎｏ | 没有时间， |"
+    assert refusal(f"{table}\n**Final verdict: yes**", BINARY) == "not_a_grade"
 
 
 @pytest.mark.parametrize(
