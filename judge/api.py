@@ -37,6 +37,8 @@ from judge.errors import InputError, Interrupted
 from judge.finished_run import rescore
 from judge.measure import ppi
 from judge.measure.measures import parse_measure, resolve_measures
+from judge.messages import Message
+from judge.records import SHOWN_AS_EXAMPLE
 from judge.runs import labelling_plan
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
 from judge.runs.load import load_run, load_runs, load_summary
@@ -376,8 +378,21 @@ def _match_people(run: LoadedRun, path: Path, labels_scale: ScaleName | None) ->
     matched = match_labels(labels, run.data, run.pool)
     scale = choose_label_scale(matched.grades.values(), run.spec.scale, labels_scale, labels)
     first = next(((label.query_id, label.item) for label in matched.unmatched), None)
+    shown = {each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags} & matched.grades.keys()
+    if shown:
+        warnings.append(
+            Message(
+                "labelled pairs left out, because the prompts show them as examples: {count:,}",
+                count=len(shown),
+            )
+        )
+    if len(shown) == len(matched.grades):
+        raise InputError(
+            "{file}: the prompts of the run show every labelled pair as an example; label other pairs",
+            file=path,
+        )
     return LabelSet(
-        matched.grades,
+        {key: grade for key, grade in matched.grades.items() if key not in shown},
         scale,
         path.name,
         len(matched.unmatched),

@@ -28,6 +28,7 @@ from judge.config.environment import (
 )
 from judge.config.loader import did_you_mean, read_table_rows
 from judge.config.run import Config
+from judge.dataset.examples import read_examples
 from judge.dataset.expected import label_expected
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels
 from judge.dataset.read import QueryReader, open_dataset, open_trec_dataset
@@ -272,6 +273,13 @@ def build_assessor(config: Config, model: Model) -> Assessor:
         prompts = load_prompts(directory, config.grading)
     if model.name.startswith(DECISION_MODEL):
         prompts = prompts.ask_for_grade_alone()
+    if config.examples:
+        (path,) = _existing_files(config, "examples")
+        with config.source.error_context("examples"):
+            examples = read_examples(
+                path, config.grading, lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates
+            )
+            prompts = prompts.add_examples(examples, config.as_of)
     return Assessor(model, prompts, config.grading, config.as_of)
 
 

@@ -181,6 +181,15 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """A pair that prompts show with the grade of a person, and the reason for it."""
+
+    pair: Pair
+    grade: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """One request to a model.
 
@@ -223,6 +232,8 @@ ANSWERED = "answered"
 LOST = "lost"
 #: The outcome of a call that the content filter of the provider refused.
 CONTENT_FILTER = "content_filter"
+#: The flag of a judgment on a pair that the prompt shows with its grade.
+SHOWN_AS_EXAMPLE = "shown_as_example"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,7 +21,18 @@ from judge.errors import AccountError, CallError, ReplyParseError
 from judge.messages import Message
 from judge.models import Model
 from judge.parsing.verdict import parse_verdict
-from judge.records import CONTENT_FILTER, Completion, Judgment, Lang, Pair, Pool, Prompt, Scale, Verdict
+from judge.records import (
+    CONTENT_FILTER,
+    SHOWN_AS_EXAMPLE,
+    Completion,
+    Judgment,
+    Lang,
+    Pair,
+    Pool,
+    Prompt,
+    Scale,
+    Verdict,
+)
 from judge.store.store import StoredAnswer, StoredRefusal, StoredVerdict, VerdictKeyInfo, as_stored
 
 #: Thinking that does not end.
@@ -84,7 +96,10 @@ class Assessor:
         self.scale = scale
         self.name = f"{model.name}/{scale.name}"
         self._prompts = prompts
+        self.examples = prompts.examples
         self._as_of = as_of
+        #: The queries and snippets that the prompt shows with their grades.
+        self._shown = frozenset((each.pair.query.text, each.pair.snippet.id) for each in self.examples)
         #: The parameters of the last reply, and the same as the store gives them back.
         self._sent_params: Mapping[str, object] | None = None
         self._stored_params: Mapping[str, object] = {}
@@ -114,6 +129,17 @@ class Assessor:
     def render_prompt(self, pair: Pair) -> Prompt:
         """Return the prompt for `pair`; the same bytes each time."""
         return self._prompts.render(pair, self._as_of)
+
+    def drop_examples(self, prompt: Prompt) -> Prompt:
+        """Return a prompt of this assessor without its examples."""
+        text = self._prompts.templates[prompt.lang].examples
+        return replace(prompt, system=prompt.system.removesuffix(text))
+
+    @property
+    def example_tokens(self) -> Sequence[float]:
+        """Return the approximate number of tokens of the instructions in each language that has examples."""
+        templates = self._prompts.templates.values()
+        return [estimate_tokens(each.system) for each in templates if each.examples]
 
     def prompt_version(self, pair: Pair) -> str:
         """Return the version of the prompt for `pair`."""
@@ -251,15 +277,32 @@ class Assessor:
             params=stored.params if stored else as_stored(self.model.params),
             reply=answer.reply,
             usage=stored.usage if stored else None,
-            flags=(*question.pair.snippet.flags, *(stored.flags if stored else ())),
+            flags=(
+                *question.pair.snippet.flags,
+                *(stored.flags if stored else ()),
+                *self._mark_shown(question),
+            ),
             served_model=stored.served_model if stored else None,
             detail="" if isinstance(answer, StoredVerdict) else answer.detail,
         )
 
+    def _mark_shown(self, question: Question) -> Sequence[str]:
+        key = question.pair.query.text, question.pair.snippet.id
+        return (SHOWN_AS_EXAMPLE,) if self._shown and key in self._shown else ()
+
     @property
     def remarks(self) -> Sequence[str]:
         """Return what a reader must know of the grades."""
-        return ()
+        counts = Counter(example.pair.query.lang for example in self.examples)
+        if not counts:
+            return ()
+        return (
+            Message(
+                "The prompts show labelled examples: {english} in English and {chinese} in Chinese.",
+                english=counts["en"],
+                chinese=counts["zh"],
+            ),
+        )
 
     def regrade(
         self, judgments: Sequence[Judgment], labels: Mapping[tuple[str, str], int]

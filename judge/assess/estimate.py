@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
 
 import numpy as np
 
 from judge.assess.assessor import Assessor
+from judge.assess.prompts import CACHED_PREFIX
 from judge.assess.question_plan import QuestionPlan
 from judge.cache import FileCache, cache_folder
 from judge.characters import estimate_tokens
@@ -39,6 +40,20 @@ _PAUSE, _MIN_STRETCH = 30.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
+class ExamplesEstimate:
+    """What the calls of a run would cost with the `count` examples in its prompts, and without them.
+
+    The estimates are by rule. Instructions of `instruction_tokens`, the shortest of those with examples, are
+    cached from CACHED_PREFIX tokens on.
+    """
+
+    count: int
+    instruction_tokens: int
+    usd: float | None
+    usd_without: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class AssessorEstimate:
     """What a run would ask of one model: `judgments` in all, `known` of them stored, `calls` to pay for.
 
@@ -48,7 +63,7 @@ class AssessorEstimate:
     that the server took last time, None when `seconds` comes from an assumed `latency`.
 
     `submitted` judgments are in batches that have not ended; they are paid for. In `batches` the calls would
-    cost `batch_usd`; `batches` is 0 for a model without a Batch API.
+    cost `batch_usd`; `batches` is 0 for a model without a Batch API. `examples` is None without --examples.
     """
 
     judgments: int
@@ -67,6 +82,7 @@ class AssessorEstimate:
     submitted: int = 0
     batches: int = 0
     batch_usd: float | None = None
+    examples: ExamplesEstimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +140,17 @@ def estimate_run(
     is_reranker = assessor.model.name.startswith(RERANKER)
     max_reply = 0 if is_reranker else assessor.model.params.get("max_tokens", _REPLY_TOKENS)
     versions, by_rule = Counter[str](), Usage()
+    with_examples, without_examples = Usage(), Usage()
     for request in plan.read_requests(missing):
         question = request.question
         if question.key not in in_batch:
             versions[question.prompt_version] += 1
             if question.prompt_version not in learned:
                 by_rule += _estimate_by_rule(assessor.render_prompt(question.pair), max_reply)
+            if assessor.examples:
+                prompt = assessor.render_prompt(question.pair)
+                with_examples += _estimate_by_rule(prompt, max_reply)
+                without_examples += _estimate_by_rule(assessor.drop_examples(prompt), max_reply)
     calls = versions.total()
     by_history, again = _estimate_from_history(learned, versions)
     usage = by_history + by_rule
@@ -149,7 +170,18 @@ def estimate_run(
         pace=pace,
         submitted=sum(key in in_batch for key in keys),
         batches=ceil(calls / MAX_REQUESTS) if isinstance(assessor.model, BatchModel) else 0,
-        batch_usd=None if limits.price is None else limits.price.usd(usage, in_batch=True),
+        # Not all providers have a cache for batches.
+        batch_usd=None
+        if limits.price is None
+        else limits.price.usd(replace(usage, cached_tokens=0), in_batch=True),
+        examples=ExamplesEstimate(
+            len(assessor.examples),
+            round(min(assessor.example_tokens)),
+            None if limits.price is None else limits.price.usd(with_examples),
+            None if limits.price is None else limits.price.usd(without_examples),
+        )
+        if assessor.examples
+        else None,
     )
 
 
@@ -181,8 +213,13 @@ def _estimate_from_history(
 
 
 def _estimate_by_rule(prompt: Prompt, max_reply: int) -> Usage:
-    tokens = estimate_tokens(prompt.system) + estimate_tokens(prompt.user) + _CHAT_TOKENS
-    return Usage(prompt_tokens=round(tokens), completion_tokens=min(_REPLY_TOKENS, max_reply))
+    """Return the usage of a request; instructions that are long enough come from the provider's cache."""
+    instructions = estimate_tokens(prompt.system)
+    return Usage(
+        prompt_tokens=round(instructions + estimate_tokens(prompt.user) + _CHAT_TOKENS),
+        cached_tokens=round(instructions) if instructions >= CACHED_PREFIX else 0,
+        completion_tokens=min(_REPLY_TOKENS, max_reply),
+    )
 
 
 def _measure_call_rate(calls: Mapping[datetime, int]) -> float | None:

@@ -153,6 +153,13 @@ class Config:
         type=Path,
         is_changeable=True,
     )
+    examples: TextValue | None = option(
+        "File of labelled pairs that prompts show as examples: query, snippet, grade, reason.",
+        ASSESSOR,
+        example='"examples.jsonl"',
+        type=Path,
+        is_changeable=True,
+    )
     temperature: NonNegativeNumber = option("Sampling temperature (default 0).", ASSESSOR, 0.0)
     top_p: ShareValue | None = option("Nucleus sampling (default: not sent).", ASSESSOR, example="0.9")
     seed: WholeNumber | None = option("Sampling seed (default: not sent).", ASSESSOR, example="1")

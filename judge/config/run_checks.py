@@ -30,6 +30,7 @@ def check_together(config: Config) -> None:
         raise InputError("check takes a sample of labelled pairs; add --qrels FILE, or omit --check")
     if config.ray_address is not None and config.on != "ray":
         raise InputError("ray_address is that of a Ray cluster; add --on ray, or omit --ray-address")
+    _check_examples(config)
     _check_expected(config)
     if config.assessor == "deepeval":
         _check_deepeval(config)
@@ -50,6 +51,16 @@ def check_text_model(config: Config, option: str) -> None:
             option=option,
             model=config.model,
         )
+
+
+def _check_examples(config: Config) -> None:
+    if config.examples is None:
+        return
+    for name in (config.model, *config.panel):
+        if name.startswith(("lexical", EXPECTED, RERANKER)):
+            raise InputError("{model} reads no prompt, so it sees no examples; omit --examples", model=name)
+    if config.assessor == "deepeval":
+        raise InputError("--assessor deepeval has its own prompts; omit --examples")
 
 
 def _check_thinking(config: Config) -> None:

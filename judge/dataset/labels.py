@@ -83,7 +83,7 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
     separator = detect_separator(text)
     labels = tuple(
         _drop_duplicates(
-            chain.from_iterable(starmap(_parse_label, read_label_rows(path, text, separator)))
+            chain.from_iterable(starmap(parse_label, read_label_rows(path, text, separator)))
             if separator
             else _read_qrels(path, text)
         )
@@ -143,7 +143,7 @@ def _read_qrels(path: Path, text: str) -> Iterator[Label]:
             )
         query_id, _, docno, grade = columns
         if grade != "-1":
-            yield from _parse_label(location, query_id, docno, "0" if _JUNK.fullmatch(grade) else grade)
+            yield from parse_label(location, query_id, docno, "0" if _JUNK.fullmatch(grade) else grade)
 
 
 def read_label_rows(
@@ -203,8 +203,11 @@ def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str,
     return {name: header.index(name) for name in wanted}
 
 
-def _parse_label(location: str, query_id: str, item: str, text: str) -> Iterator[Label]:
-    """Yield the label, or nothing where the person was unsure."""
+def parse_label(location: str, query_id: str, item: str, text: str) -> Iterator[Label]:
+    """Yield the label with the grade in `text`, or nothing where the person was unsure.
+
+    Raise InputError for text that is no grade.
+    """
     # Chinese keyboards write full-width digits and question marks.
     plain = unicodedata.normalize("NFKC", text).strip().casefold()
     if plain in _UNSURE:

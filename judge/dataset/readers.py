@@ -26,13 +26,13 @@ _DELIMITER_NAMES = {",": Message("commas"), "\t": Message("tabs")}
 _HEADER_LINES = 100
 
 
-def read_rows(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
+def read_rows(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
     """Yield the rows of a dataset file; its suffix and its first record tell the format.
 
-    `columns` maps fields to their names in the file where these differ; `warn` receives warnings. Raise
-    InputError, with the location, for a file that cannot be read.
+    `columns` maps fields to their names in the file where these differ; `warn` receives warnings, for which
+    InputError is raised without it. Raise InputError, with the location, for a file that cannot be read.
     """
-    readers: Mapping[str, Callable[[Path, Mapping[str, str], Warn], Iterator[InputRow]]] = {
+    readers: Mapping[str, Callable[[Path, Mapping[str, str], Warn | None], Iterator[InputRow]]] = {
         **dict.fromkeys((".jsonl", ".ndjson"), _read_jsonl),
         **dict.fromkeys((".csv", ".tsv"), _read_csv),
         ".json": _read_json,
@@ -55,12 +55,12 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[In
     return readers[ending](path, columns, warn)
 
 
-def _read_jsonl(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
+def _read_jsonl(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
     for location, text in rows.read_nonblank_lines(path, warn):
         yield from rows.expand_record(location, rows.parse_object(location, text), columns)
 
 
-def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
+def _read_json(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
     """Yield the rows of a JSON array of records, as test frameworks write it."""
     text = "".join(text for _, text in read_lines(path, warn))
     records = rows.parse_json(str(path), text) if text.strip() else []
@@ -81,7 +81,7 @@ def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[I
         yield from rows.expand_record(f"{path}: record {number}", record, columns)
 
 
-def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
+def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iterator[InputRow]:
     csv.field_size_limit(1 << 30)
     texts = (text for _, text in read_lines(path, warn))
     first, skipped = _find_header(texts)
@@ -169,7 +169,7 @@ def _read_cells(
     return {name: cell for name, cell in named if name and (cell or name == snippet)}
 
 
-def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputRow]:
+def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn | None) -> Iterator[InputRow]:
     """Yield the rows of the first sheet of a workbook, with all cells as text."""
     header: list[str] = []
     for location, cells in read_sheet(path):
@@ -186,7 +186,7 @@ def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[Inpu
         yield rows.flat_row(location, _read_cells(location, header, padded, ",", columns), columns)
 
 
-def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputRow]:
+def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Iterator[InputRow]:
     try:
         import pyarrow
         from pyarrow import parquet

@@ -193,7 +193,7 @@ def describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
     """Return the options that differ from those of the run in `folder`."""
     before = (folder.read_if_there("config.json") or {"identity": {}})["identity"]
     # The identity has the content of the prompts, the options have their paths.
-    return list(describe_differences(before, config.options(), free={"prompts"}))
+    return list(describe_differences(before, config.options(), free={"prompts", "examples"}))
 
 
 def collect_dataset(toml: Path, folder: RunFolder) -> tuple[Path, CollectionInfo]:

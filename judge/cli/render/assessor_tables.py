@@ -7,7 +7,8 @@ from math import floor, log10
 
 from rich.console import Console
 
-from judge.assess.estimate import AssessorEstimate, QuestionEstimate
+from judge.assess.estimate import AssessorEstimate, ExamplesEstimate, QuestionEstimate
+from judge.assess.prompts import CACHED_PREFIX
 from judge.cli.render import escape_line, make_table, print_lines, print_table
 from judge.measure.resampling import CountedShare
 from judge.messages import Translator, text
@@ -94,6 +95,8 @@ def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[st
         basis=_basis(estimate, t),
     )
     yield _price(estimate, t)
+    if estimate.examples:
+        yield _describe_examples(estimate.examples, t)
     duration = _duration(estimate.seconds, t)
     if estimate.pace:
         yield t(
@@ -110,6 +113,21 @@ def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[st
             estimate.batches,
             price=_describe_amount(estimate.batch_usd, t),
         )
+
+
+def _describe_examples(examples: ExamplesEstimate, t: Translator) -> str:
+    is_cached = examples.instruction_tokens >= CACHED_PREFIX
+    return t(
+        "with {shown}, instructions of about {examples.instruction_tokens:,} tokens, {cached}: {price};"
+        " without examples: {price_without}",
+        shown=t.plural("{count:,} example", "{count:,} examples", examples.count),
+        examples=examples,
+        cached=t("long enough for the cache of providers")
+        if is_cached
+        else t("too short for the cache of providers, which needs {count:,}", count=CACHED_PREFIX),
+        price=_describe_amount(examples.usd, t),
+        price_without=_describe_amount(examples.usd_without, t),
+    )
 
 
 def _basis(estimate: AssessorEstimate, t: Translator) -> str:

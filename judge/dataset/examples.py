@@ -1,0 +1,69 @@
+"""Examples for a prompt: pairs with the grade of a person and the reason for it, read from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from judge.characters import detect_query_language, find_majority_language
+from judge.dataset import clean
+from judge.dataset.injection import INJECTION_FLAGS
+from judge.dataset.labels import parse_label
+from judge.dataset.parsed_rows import ParsedRow, parse_row
+from judge.dataset.readers import read_rows
+from judge.dataset.textfile import unescape_candidates
+from judge.errors import InputError
+from judge.records import Example, LangChoice, Pair, Query, Scale
+
+
+def read_examples(
+    path: Path, scale: Scale, *, lang: LangChoice, max_chars: int, dates: bool
+) -> tuple[Example, ...]:
+    """Return the examples in a file like a dataset that also has the fields `grade` and `reason`.
+
+    The file of `judge agree --plan` has `comment` instead of `reason`. Rows that lack either are left out.
+    Texts are cleaned as in a dataset with the same options. Raise InputError with file, line, field and value
+    for a row that is no example of `scale`, and for a file without an example.
+    """
+    examples = []
+    for number, row in enumerate(read_rows(path, {}, None)):
+        parsed = parse_row(number, row)
+        reason = clean.clean_query(parsed.extra.get("reason") or parsed.extra.get("comment", ""))
+        for label in parse_label(parsed.location, parsed.query_id, "", parsed.extra.get("grade", "")):
+            if label.grade > scale.top:
+                raise InputError(
+                    "{place}: field 'grade' is {value!r}; the {scale} scale ends at {top}",
+                    place=parsed.location,
+                    value=parsed.extra["grade"],
+                    scale=scale.name,
+                    top=scale.top,
+                )
+            if reason:
+                pair = _make_pair(parsed, lang, max_chars, dates=dates)
+                examples.append(Example(pair, label.grade, reason))
+    if not examples:
+        raise InputError(
+            "{file}: contains no example; fill in query, snippet, grade and reason in each row", file=path
+        )
+    return tuple(examples)
+
+
+def _make_pair(row: ParsedRow, lang: LangChoice, max_chars: int, *, dates: bool) -> Pair:
+    """Return the pair of a row; raise InputError where it has no text, or one that may be an attack."""
+    query = clean.clean_query(unescape_candidates(row.query)[0])
+    text, title, url, date, docno = (unescape_candidates(each)[0] for each in row.fields or [""] * 5)
+    snippet = clean.clean_snippet(
+        text, title=title, url=url, date=date, docno=docno, max_chars=max_chars, query=query, dates=dates
+    )
+    if not (query and snippet.text):
+        raise InputError(
+            "{place} has no readable text; an example needs a query and a snippet",
+            place=row.at("snippet" if query else "query"),
+        )
+    if flags := INJECTION_FLAGS.intersection(snippet.flags):
+        raise InputError(
+            "{place} contains text that may be an attack on the assessor ({flags}); omit this example",
+            place=row.at("snippet"),
+            flags=", ".join(sorted(flags)),
+        )
+    language = lang if lang != "auto" else detect_query_language(query) or find_majority_language([snippet])
+    return Pair(Query(row.query_id, query, row.query, language, row.reference), snippet)

@@ -1,0 +1,106 @@
+"""`--examples`: labelled pairs in the prompt, in a run, in its agreement with people, and in the estimate."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.support.cases import check_each
+from tests.support.command_line import command
+from tests.support.factories import list_rows, read_judgments, read_summary, write_rows
+from tests.support.fake_server import LoopbackServer, Reply
+
+ROWS = list_rows({"q0": {"a": ("Tea is a drink.", "Tea has caffeine.")}, "q1": {"a": ("Rain.", "Snow.")}})
+NO_SERVER = ("-m", "openai:m", "--base-url", "http://127.0.0.1:9/v1")
+
+
+def make_examples(count: int) -> list[dict[str, Any]]:
+    """Return examples; the first one is a pair of `ROWS`."""
+    pairs = [("what q0", "Tea is a drink.")]
+    pairs += [(f"other {n}", f"Words of example {n} about something else. " * 4) for n in range(1, count)]
+    return [
+        {"query": query, "snippet": text, "grade": n % 4, "reason": f"reason {n}"}
+        for n, (query, text) in enumerate(pairs)
+    ]
+
+
+def test_the_prompts_of_a_run_show_examples_and_agreement_leaves_them_out(tmp_path: Path) -> None:
+    data, run = write_rows(tmp_path / "d.jsonl", ROWS), tmp_path / "run"
+    examples = write_rows(tmp_path / "e.jsonl", make_examples(3))
+    with LoopbackServer(lambda _: Reply(text='{"reason": "r", "grade": 2}')) as server:
+        words = (data, "-m", "openai:m", "--base-url", server.openai_url, "--examples", examples)
+        result = command("run", *words, "--out", run)
+        assert result.returncode == 0, result.stderr
+        systems = {(request.body or {})["messages"][0]["content"] for request in server.requests}
+        assert command("run", *words, "--out", run).returncode == 0
+        write_rows(examples, make_examples(4))
+        changed = command("run", *words, "--out", run)
+        assert (changed.returncode, len(server.requests)) == (2, 4)
+        assert "the prompts changed" in changed.stderr
+    (system,) = systems
+    assert [f'{{"reason": "reason {n}", "grade": {n}}}' in system for n in range(3)] == [True] * 3
+    assert "labelled examples: 3 in English and 0 in Chinese" in " ".join(read_summary(run)["remarks"])
+
+    judgments = read_judgments(run)
+    shown = [each["snippet_id"] for each in judgments if each["flags"] == ["shown_as_example"]]
+    labels = {each["snippet_id"]: f"{each['query_id']} 0 {each['snippet_id']} 2" for each in judgments}
+    assert (len(shown), len(labels)) == (1, 4)
+    file = tmp_path / "labels.txt"
+    file.write_text("\n".join(labels.values()), encoding="utf-8")
+    agreement = json.loads(command("agree", run, "--qrels", file, "--json").stdout)
+    assert agreement["labelled_pairs"] == 3
+    assert agreement["warnings"] == ["labelled pairs left out, because the prompts show them as examples: 1"]
+    file.write_text(labels[shown[0]], encoding="utf-8")
+    refused = command("agree", run, "--qrels", file)
+    assert (refused.returncode, "show every labelled pair" in refused.stderr) == (2, True)
+
+
+def test_the_estimate_shows_the_cost_with_examples_and_without(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", ROWS)
+    files = {count: write_rows(tmp_path / f"{count}.jsonl", make_examples(count)) for count in (2, 40)}
+
+    def estimate(*words: object) -> str:
+        result = command("estimate", data, *NO_SERVER, "--price", "100,0,10", *words)
+        assert result.returncode == 0, result.stderr
+        return " ".join(result.stdout.split())
+
+    (plain,) = re.findall(r"about \$([0-9.]+);", estimate())
+    pattern = (
+        r"instructions of about ([0-9,]+) tokens, (long|too short) .*?: about \$([0-9.]+);"
+        r" without examples: about \$([0-9.]+)"
+    )
+    for count, length in {2: "too short", 40: "long"}.items():
+        ((tokens, words, with_examples, without),) = re.findall(pattern, estimate("--examples", files[count]))
+        assert (words, without, int(tokens.replace(",", "")) >= 1_024) == (length, plain, length == "long")
+        # The first instructions have fewer than 300 tokens at 100 USD a million, the long ones 1,024 at 10.
+        assert (float(with_examples) < float(without)) is (length == "long")
+
+
+@check_each(
+    "words, message",
+    [
+        (("-m", "lexical"), "lexical reads no prompt"),
+        (("-m", "rerank:openai:m", "--rerank-thresholds", "1,2,3"), "rerank:openai:m reads no prompt"),
+        (("-m", "openai:m", "--assessor", "deepeval", "--scale", "binary"), "deepeval has its own prompts"),
+        (("-m", "openai:m", "--scale", "binary"), "field 'grade' is '2'; the binary scale ends at 1"),
+    ],
+)
+def test_examples_that_no_prompt_can_show_are_refused(
+    words: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    data, examples = (
+        write_rows(tmp_path / "d.jsonl", ROWS),
+        write_rows(tmp_path / "e.jsonl", make_examples(3)),
+    )
+    refused = command("run", data, *words, "--base-url", "http://127.0.0.1:9/v1", "--examples", examples)
+    assert refused.returncode == 2
+    assert message in " ".join(refused.stderr.split())
+
+
+def test_a_missing_file_of_examples_is_named(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", ROWS)
+    refused = command("run", data, *NO_SERVER, "--examples", "nothing.jsonl")
+    assert refused.returncode == 2
+    assert "nothing.jsonl" in refused.stderr
