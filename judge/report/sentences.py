@@ -17,6 +17,7 @@ from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners, OwnListReversal
 from judge.messages import Translator, text
 from judge.pricing import RunCost
+from judge.records import CONTENT_FILTER
 from judge.report.display_text import count_pairs, count_queries, format_interval
 
 #: Below so many queries the simultaneous intervals are only approximate.
@@ -338,8 +339,12 @@ def advise_on_failures(t: Translator, failures: Mapping[str, int]) -> str:
     """Return what gets grades for the failed pairs, by the kinds of their failures."""
     if set(failures) <= {"no_text", "text_cut"}:
         return t(" No model was asked about these: their texts are missing.")
-    missing_texts = t("; no_text needs the missing texts") if "no_text" in failures else ""
-    return t(" The same command asks again for these alone{missing_texts}.", missing_texts=missing_texts)
+    if set(failures) <= {"no_text", "text_cut", CONTENT_FILTER}:
+        return t(" The refusals of a content filter are final.")
+    exceptions = t("; no_text needs the missing texts") if "no_text" in failures else ""
+    if CONTENT_FILTER in failures:
+        exceptions += t("; the refusals of a content filter are final")
+    return t(" The same command asks again for these alone{exceptions}.", exceptions=exceptions)
 
 
 def list_values(t: Translator, values: Mapping[str, object]) -> str:

@@ -43,7 +43,12 @@ def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
     assert "asks again for these alone." in advise_on_failures(ENGLISH, {"transport": 1})
     advice = advise_on_failures(ENGLISH, {"no_text": 1, "transport": 2})
     assert "no_text needs the missing texts" in advice
-    assert "asks again" not in advise_on_failures(ENGLISH, {"no_text": 1})
+    for failures in ({"no_text": 1}, {"content_filter": 2}, {"content_filter": 2, "no_text": 1}):
+        assert "asks again" not in advise_on_failures(ENGLISH, failures)
+    advice = advise_on_failures(ENGLISH, {"content_filter": 1, "transport": 2})
+    assert advice == (
+        " The same command asks again for these alone; the refusals of a content filter are final."
+    )
 
 
 def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
