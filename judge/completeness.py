@@ -113,8 +113,8 @@ def _advise(failures: Iterable[Judgment]) -> str:
         return Message("add the missing texts and name another --out: stored judgments are not paid again")
     if kinds == {CONTENT_FILTER}:
         return Message(
-            "the refusal of a content filter is final: use another model, another --store to ask again, or a lower"
-            " --min-coverage"
+            "the refusal of a content filter is final: use another model, another --store to ask again, or a"
+            " lower --min-coverage"
         )
     return Message("the same command asks again for the rest")
 

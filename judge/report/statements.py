@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.ppi import CorrectedOutcome
 from judge.measure.segments import SegmentMean, SegmentResult
-from judge.messages import Text, Translator, each_in_both, in_both, text
+from judge.messages import CHINESE, ENGLISH, Text, Translator, each_in_both, in_both, text
 from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
@@ -98,14 +98,24 @@ def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
         (text("controls"), assessor_sentences.describe_controls),
         (text("near-duplicates"), assessor_sentences.describe_near_duplicates),
     ):
-        if values := [Text(*map(escape_hidden, each)) for each in each_in_both(describe, summary)]:
+        if values := _escape(each_in_both(describe, summary)):
             yield Fact(title, values)
     if extras.agreement:
-        yield Fact(text("agreement with people"), list(_describe_agreement(extras.agreement)))
+        warnings = _translate(extras.agreement.warnings)
+        yield Fact(text("agreement with people"), [*_describe_agreement(extras.agreement), *warnings])
     if extras.order:
-        yield Fact(text("order by labels on drawn pairs"), list(_describe_order(extras.order)))
+        warnings = _translate(extras.order.warnings)
+        yield Fact(text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings])
     if summary.cost:
         yield Fact(text("cost"), [in_both(_describe_cost, summary.cost)])
+
+
+def _translate(messages: Iterable[str]) -> list[Text]:
+    return _escape([Text(ENGLISH(message), CHINESE(message)) for message in messages])
+
+
+def _escape(texts: Iterable[Text]) -> list[Text]:
+    return [Text(*map(escape_hidden, each)) for each in texts]
 
 
 def _describe_depth(t: Translator, summary: Summary) -> str:

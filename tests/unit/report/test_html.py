@@ -31,6 +31,7 @@ from judge.report.html import render_report
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from tests.support.cases import check_each
+from tests.support.factories import make_rows, read_judgments
 from tests.unit.report.pages import data_of, entries, page_of, ran, read_object
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
@@ -240,6 +241,17 @@ def test_the_page_says_why_there_is_nothing_to_compare(
     judge.run(rows, model="lexical", measures=["AP(own)@10"], out=str(tmp_path / "run"))
     text = page_of(tmp_path / "run")
     assert all(line in text for line in says)
+
+
+def test_the_page_shows_the_warnings_of_an_agreement_with_labels(tmp_path: Path) -> None:
+    run = ran(tmp_path / "run", make_rows(2, 1, 2))
+    lines = [f"{each['query_id']},{each['snippet_id']},2,茶" for each in read_judgments(run)]
+    labels = tmp_path / "labels.csv"
+    labels.write_text("\n".join(["query_id,snippet_id,grade,注", *lines]), encoding="gb18030")
+    judge.agree(run, labels)
+    text = page_of(run)
+    assert "is not UTF-8 and was read as GB18030" in text
+    assert "不是 UTF-8" in text
 
 
 def test_a_very_small_p_is_not_0(demo: Path) -> None:
