@@ -17,6 +17,8 @@ from judge.measure.agreement import measure_agreement, median_grades, pair_grade
 from judge.messages import Message
 from judge.records import BINARY
 
+_NAMES: Mapping[FeedbackKind, Message] = {"thumbs": Message("thumbs"), "clicks": Message("clicks")}
+
 
 def measure_feedback(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
     """Return the share of positive feedback in each list, and how often the verdict is the same."""
@@ -36,7 +38,7 @@ def _measure_kind(
     try:
         matched = match_labels(labels, run.data, run.pool)
     except InputError as error:
-        return Message("{name}: {value}", name=kind, value=error.message)
+        return Message("{name}: {value}", name=_NAMES[kind], value=error.message)
     depth, least, typical = (run.pool.depth, run.spec.scale.relevant_from, median_grades(run.judgments))
     for of_list, snippets in run.lists.items():
         keys = [(of_list[1], snippet.id) for snippet in snippets]
@@ -53,7 +55,7 @@ def _measure_kind(
         "{kind}: {agreement.pairs:,} judged pairs of {agreement.queries:,} queries have them; the verdict"
         " of the run is the same on {same}, kappa {kappa}; {unmatched:,} more are about no result of this"
         " run",
-        kind=kind,
+        kind=_NAMES[kind],
         same="–" if same_share is None else f"{same_share:.1%}",
         kappa="–" if kappa is None else f"{kappa:.2f}",
         unmatched=len(matched.unmatched),
