@@ -14,6 +14,7 @@ from judge.measure.resampling import CountedShare
 from judge.messages import Translator, text
 from judge.pipeline import RunEstimate
 from judge.pricing import Cost, add_costs
+from judge.pricing.prices import FREE_PRICE
 from judge.report.display_text import count_calls, format_run_cost
 from judge.selftest.selftest_run import PromptResult, SelfTest
 
@@ -74,6 +75,13 @@ def _total(estimate: RunEstimate, t: Translator) -> str:
 
 
 def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[str]:
+    if estimate.price == FREE_PRICE:
+        yield t(
+            "{run.judgments:,} judgments: {run.known:,} known, {run.calls:,} to make in this process, at no"
+            " cost",
+            run=estimate,
+        )
+        return
     again = ""
     if estimate.again:
         again = t(", and about {count:,} more for retries and re-asks", count=estimate.again)

@@ -12,7 +12,7 @@ from judge.assess.estimate import AssessorEstimate
 from judge.cli.render.assessor_tables import print_run_estimate
 from judge.messages import ENGLISH
 from judge.pipeline import RunEstimate
-from judge.pricing.prices import Price
+from judge.pricing.prices import FREE_PRICE, Price
 from tests.support.cases import check_each
 
 PRICE = Price(0.4, 1.2, 0.1, "2026-07-02", "https://prices.example")
@@ -50,6 +50,13 @@ def test_an_estimate_says_what_it_goes_by() -> None:
         "about $0.47; a million tokens cost $0.4 in, $0.1 cached, $1.2 out as of 2026-07-02"
         " (https://prices.example)",
         "about 47 s at 32.0 calls/s as in the last run; another --concurrency changes that",
+    ]
+
+
+def test_an_estimate_for_a_model_in_this_process_has_no_tokens_and_no_calls_to_pay() -> None:
+    assert told({**ESTIMATE, "price": FREE_PRICE, "usd": 0.0}) == [
+        "3,000 results, 2,000 pairs, 1 repeat",
+        "2,000 judgments: 500 known, 1,500 to make in this process, at no cost",
     ]
 
 
