@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from judge.analysis.combine_runs import combine_runs
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import (
     LabelAgreement,
     LabelSet,
@@ -25,7 +26,6 @@ from judge.analysis.label_agreement import (
     queries_without_value,
     run_from_labels,
 )
-from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.pair_plan import DrawSize, PairPlan, plan_pairs
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
 from judge.analysis.run_analysis import analyse
@@ -358,7 +358,7 @@ def _write_record_and_report(folder: RunFolder, name: str, record: object) -> No
             _write_report(folder)
 
 
-def _load_without_labels(folder: RunFolder) -> LoadedRun:
+def _load_without_labels(folder: RunFolder) -> JudgedRun:
     """Return the run in `folder`; raise InputError when labels of people are grades of it."""
     loaded = load_run(folder)
     if loaded.spec.labels:
@@ -372,7 +372,7 @@ def _load_without_labels(folder: RunFolder) -> LoadedRun:
     return loaded
 
 
-def _match_people(run: LoadedRun, path: Path, labels_scale: ScaleName | None) -> LabelSet:
+def _match_people(run: JudgedRun, path: Path, labels_scale: ScaleName | None) -> LabelSet:
     warnings: list[str] = []
     labels = read_labels(path, warnings.append)
     matched = match_labels(labels, run.data, run.pool)

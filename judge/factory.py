@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from judge.analysis.loaded_run import RunLabels, draw_sample
+from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.assess.assessor import Assessor
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import default_directory, load_prompts, load_question_prompts

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.run_analysis import analyse, score_run
 from judge.analysis.summary import Summary
 from judge.cache import FileCache
@@ -21,7 +21,7 @@ from judge.runs.run_result import RunResult
 from judge.selftest import update_results
 
 
-def measure_run(path: Path, run: LoadedRun, summary: Summary | None = None) -> RunResult:
+def measure_run(path: Path, run: JudgedRun, summary: Summary | None = None) -> RunResult:
     """Return the scores of a run and its `summary`, which is computed where it is None."""
     scores, summary = analyse(run) if summary is None else (None, summary)
     summary = replace(summary, dimensions={name: each.summary for name, each in run.dimensions.items()})

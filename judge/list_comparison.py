@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from judge import factory
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, DimensionSummary
 from judge.assess import estimate as estimating
 from judge.assess.progress import NullProgress, ProgressListener
@@ -32,7 +32,7 @@ from judge.store.store import VerdictStore
 
 def estimate_comparison(
     config: Config, path: Path, a: str, b: str
-) -> tuple[LoadedRun, ListComparison, estimating.QuestionEstimate]:
+) -> tuple[JudgedRun, ListComparison, estimating.QuestionEstimate]:
     """Return the run in the folder `path`, the plan of the comparison, and what it would cost."""
     loaded, plan = _plan(config, path, a, b)
     kind, known, calls = COMPARE_LISTS, 0, len(plan.to_ask)
@@ -49,7 +49,7 @@ def estimate_comparison(
     return loaded, plan, estimate
 
 
-def _plan(config: Config, path: Path, a: str, b: str) -> tuple[LoadedRun, ListComparison]:
+def _plan(config: Config, path: Path, a: str, b: str) -> tuple[JudgedRun, ListComparison]:
     check_text_model(config, "sidebyside")
     with reading_run(path):
         loaded = load_run(RunFolder(path))
@@ -85,7 +85,7 @@ def add_comparison(
     return result.summary
 
 
-def _add_comparison(run: LoadedRun, plan: ListComparison, result: DimensionResult) -> LoadedRun:
+def _add_comparison(run: JudgedRun, plan: ListComparison, result: DimensionResult) -> JudgedRun:
     """Return the run with the comparison instead of an earlier one of the same engines, and its cost."""
     # A comma separates the names, so names with a comma stand in quotes.
     names = [plan.a, plan.b]

@@ -12,7 +12,7 @@ from itertools import chain
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun, RunLabels, RunSpec
+from judge.analysis.judged_run import JudgedRun, RunLabels, RunSpec
 from judge.analysis.summary import Controls
 from judge.config.run import Config
 from judge.dataset.labels import select_labellable
@@ -117,7 +117,7 @@ class PairSelection:
         pooled: PooledDataset,
         by_assessor: Mapping[str, Sequence[Judgment]],
         spec: RunSpec,
-    ) -> LoadedRun:
+    ) -> JudgedRun:
         """Return the run with the judgments of its pool, which are those `by_assessor` and the labels."""
         name, judgments, members = as_assessor(by_assessor)
         spec = replace(spec, assessor=name)
@@ -130,7 +130,7 @@ class PairSelection:
             spec = replace(spec, labels=self.labels.summarise(judgments, config.grading))
             judgments = self.labels.add_to(judgments, pooled.pool, config.repeats)
             members = self.labels.remove_from(members)
-        return LoadedRun(pooled.dataset, pooled.pool, judgments, spec, members)
+        return JudgedRun(pooled.dataset, pooled.pool, judgments, spec, members)
 
 
 def select_pairs(config: Config, pooled: PooledDataset, labels: RunLabels | None) -> PairSelection:

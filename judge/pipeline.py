@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from judge import factory, run_identity
-from judge.analysis.loaded_run import LoadedRun, RunLabels, RunSpec
+from judge.analysis.judged_run import JudgedRun, RunLabels, RunSpec
 from judge.assess import estimate as estimating
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
@@ -135,7 +135,7 @@ def _make_run(
     labels: RunLabels | None,
     judgings: Mapping[Assessor, JudgingResult],
     spec: RunSpec,
-) -> LoadedRun:
+) -> JudgedRun:
     """Return the run of the judgments of each assessor, with the remarks of the labels and the assessors."""
     by_assessor = {
         assessor.name: selection.add_near_duplicates(
@@ -149,7 +149,7 @@ def _make_run(
     return selection.make_run(config, replace(pooled, dataset=dataset), by_assessor, spec)
 
 
-def _store_judgments(run: LoadedRun, folder: Path) -> LoadedRun:
+def _store_judgments(run: JudgedRun, folder: Path) -> JudgedRun:
     """Return the run with its judgments on the disk, in temporary files in `folder`."""
     members = {name: store_judgments(judgments, folder) for name, judgments in run.members.items()}
     return replace(run, judgments=store_judgments(run.judgments, folder), members=members)
@@ -158,11 +158,11 @@ def _store_judgments(run: LoadedRun, folder: Path) -> LoadedRun:
 def _measure_dimensions(
     config: Config,
     options: DimensionOptions,
-    run: LoadedRun,
+    run: JudgedRun,
     client: ModelClient | None,
     store_file: Path,
     progress: ProgressListener,
-) -> tuple[LoadedRun, TextAsker | None]:
+) -> tuple[JudgedRun, TextAsker | None]:
     """Return the run with the dimensions of the options, and the asker, None if there was no question.
 
     Without a `client`, dimensions that ask are left out.
@@ -193,7 +193,7 @@ def _build_dimension_options(config: Config, store_file: Path) -> DimensionOptio
     )
 
 
-def _add_other_dimensions(folder: RunFolder, run: LoadedRun) -> LoadedRun:
+def _add_other_dimensions(folder: RunFolder, run: JudgedRun) -> JudgedRun:
     """Return the run with the dimensions that other commands added, if its grades are the same."""
     with suppress(InputError):
         summary = folder.read_if_there("summary.json")
@@ -207,15 +207,15 @@ def _add_other_dimensions(folder: RunFolder, run: LoadedRun) -> LoadedRun:
 
 
 def _add_cost(
-    run: LoadedRun, costs: Sequence[Cost], clients: Iterable[tuple[Assessor, ModelClient]]
-) -> LoadedRun:
+    run: JudgedRun, costs: Sequence[Cost], clients: Iterable[tuple[Assessor, ModelClient]]
+) -> JudgedRun:
     """Return the run with its cost: `costs`, and what other commands spent on its dimensions."""
     own = make_run_cost(add_costs(costs), common_price(client.limits.price for _, client in clients))
     others = filter(None, (each.summary.cost for each in run.dimensions.values()))
     return replace(run, spec=replace(run.spec, cost=combine_costs(own, others)))
 
 
-def _measure_with_cache(folder: RunFolder, run: LoadedRun, cache: FileCache) -> RunResult:
+def _measure_with_cache(folder: RunFolder, run: JudgedRun, cache: FileCache) -> RunResult:
     """Return the result of a run whose judgments are written; its summary may be in `cache`."""
     key = export.make_summary_key(folder, run)
     summary = export.read_cached_summary(cache, key)

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from judge.analysis.loaded_run import RunLabels
+from judge.analysis.judged_run import RunLabels
 from judge.assess.assessor import Assessor
 from judge.config import INPUT
 from judge.config.environment import environment

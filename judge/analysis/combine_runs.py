@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.measure.measures import Measure, default_measures
@@ -57,7 +57,7 @@ class CombinedRuns:
     no graded pair.
     """
 
-    run: LoadedRun
+    run: JudgedRun
     pairs: frozenset[frozenset[str]] | None
     notes: tuple[str, ...]
     terms: tuple[str, ...]
@@ -89,7 +89,7 @@ class GradeShift:
         )
 
 
-def combine_runs(runs: Mapping[str, LoadedRun], measures: Iterable[Measure] = ()) -> CombinedRuns:
+def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()) -> CombinedRuns:
     """Return the runs as one; an engine that two runs have is named with its run.
 
     Its measures are those that all runs have, then `measures`. Repeats are cut to as many as every run has.
@@ -119,7 +119,7 @@ def combine_runs(runs: Mapping[str, LoadedRun], measures: Iterable[Measure] = ()
     assessor = ENGLISH.join(sorted({run.spec.assessor for run in runs.values()}))
     # What a run paid is its own: runs share verdicts, so costs don't add up.
     spec = replace(first.spec, assessor=assessor, repeats=repeats, measures=comparable, cost=None)
-    run = LoadedRun(*_separate(runs, names, data, pooled, repeats), spec)
+    run = JudgedRun(*_separate(runs, names, data, pooled, repeats), spec)
     pairs = _across(names)
     notes = _notes(runs, queries, repeats, unequal)
     terms = [] if unequal else [_on_the_pool(pooled)]
@@ -128,7 +128,7 @@ def combine_runs(runs: Mapping[str, LoadedRun], measures: Iterable[Measure] = ()
     return CombinedRuns(run, pairs, tuple(notes), tuple(terms), names, shift)
 
 
-def _check(runs: Mapping[str, LoadedRun]) -> None:
+def _check(runs: Mapping[str, JudgedRun]) -> None:
     """Raise InputError unless all runs have the same scale and depth."""
     (name, first), *others = runs.items()
     for other, run in others:
@@ -149,7 +149,7 @@ def _check(runs: Mapping[str, LoadedRun]) -> None:
 
 
 def _choose_measures(
-    runs: Mapping[str, LoadedRun], wanted: Sequence[Measure], unequal: str
+    runs: Mapping[str, JudgedRun], wanted: Sequence[Measure], unequal: str
 ) -> tuple[Measure, ...]:
     """Return the measures to compare the runs by: those that all have, and those that are `wanted`.
 
@@ -181,7 +181,7 @@ def _describe(value: object) -> str:
     return Message("{scale} (relevant from {grade})", scale=value.name, grade=value.relevant_from)
 
 
-def _shared_queries(runs: Mapping[str, LoadedRun]) -> dict[str, Query]:
+def _shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
     (name, first), *others = ((name, run.data.queries) for name, run in runs.items())
     all_ = [first, *(queries for _, queries in others)]
     shared = {id_: query for id_, query in first.items() if all(id_ in queries for _, queries in others)}
@@ -209,7 +209,7 @@ def _shared_queries(runs: Mapping[str, LoadedRun]) -> dict[str, Query]:
     }
 
 
-def _engine_names(runs: Mapping[str, LoadedRun]) -> dict[tuple[str, str], str]:
+def _engine_names(runs: Mapping[str, JudgedRun]) -> dict[tuple[str, str], str]:
     """Return the name of each (run, engine): its own name, with the run's where two runs have it."""
     times = Counter(engine for run in runs.values() for engine in run.data.engines)
     labels = {engine for engine, count in times.items() if count == 1}
@@ -237,7 +237,7 @@ def _across(names: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]] |
 
 
 def _separate(
-    runs: Mapping[str, LoadedRun],
+    runs: Mapping[str, JudgedRun],
     names: Mapping[tuple[str, str], str],
     data: Dataset,
     pooled: Pool,
@@ -264,7 +264,7 @@ def _separate(
     return separate, replace(pooled, pairs=build_pool(separate, pooled.depth).pairs), judgments
 
 
-def _unequal(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query]) -> str:
+def _unequal(runs: Mapping[str, JudgedRun], queries: Mapping[str, Query]) -> str:
     """Return why the runs' grades do not mean the same; empty when they do."""
     assessors = sorted({run.spec.assessor for run in runs.values()})
     if len(assessors) > 1:
@@ -284,7 +284,7 @@ def _unequal(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query]) -> str
     return Message("judged with different parameters") if len(parameters - {"{}"}) > 1 else ""
 
 
-def _shift(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int) -> GradeShift | None:
+def _shift(runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int) -> GradeShift | None:
     """Return the most significant change of grades from the first run to another, on their common pairs."""
     (_, first), *others = runs.items()
     before = _grades(first, queries, repeats)
@@ -307,12 +307,12 @@ def _shift(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats:
     return min(shifts, key=lambda shift: shift.p, default=None)
 
 
-def _labelled_pairs(run: LoadedRun) -> set[tuple[str, str]]:
+def _labelled_pairs(run: JudgedRun) -> set[tuple[str, str]]:
     """Return the pairs of which people gave the grade."""
     return {judgment.key for judgment in run.judgments if LABEL in judgment.flags}
 
 
-def _grades(run: LoadedRun, queries: Mapping[str, Query], repeats: int) -> dict[tuple[str, str, int], int]:
+def _grades(run: JudgedRun, queries: Mapping[str, Query], repeats: int) -> dict[tuple[str, str, int], int]:
     return {
         (*judgment.key, judgment.repeat): judgment.grade
         for judgment in run.judgments
@@ -321,7 +321,7 @@ def _grades(run: LoadedRun, queries: Mapping[str, Query], repeats: int) -> dict[
 
 
 def _count_regraded(
-    runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int
+    runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int
 ) -> tuple[int, int, int]:
     """Return how many pairs two runs graded, and how many grades the assessor and people changed."""
     grades: dict[tuple[str, str, int], int] = {}
@@ -338,7 +338,7 @@ def _count_regraded(
 
 
 def _notes(
-    runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int, unequal: str
+    runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int, unequal: str
 ) -> Iterator[str]:
     counts = {name: len(run.data.queries) for name, run in runs.items()}
     if any(count != len(queries) for count in counts.values()):

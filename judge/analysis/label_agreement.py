@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun, RunSpec
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.dataset.labels import select_labellable
 from judge.errors import InputError
@@ -97,7 +97,7 @@ class _LabelledQueries:
     fully: frozenset[str]
 
 
-def compare_with_labels(run: LoadedRun, people: LabelSet, *, bare: bool = False) -> LabelAgreement:
+def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False) -> LabelAgreement:
     """Return how far a run agrees with labels of people.
 
     With `bare` there is no run, only two files of grades: then engines are compared on all queries that
@@ -139,7 +139,7 @@ def compare_with_labels(run: LoadedRun, people: LabelSet, *, bare: bool = False)
     )
 
 
-def queries_without_value(run: LoadedRun) -> tuple[int, str]:
+def queries_without_value(run: JudgedRun) -> tuple[int, str]:
     """Return how many queries that have something to label give no value by the assessor's grades.
 
     It is counted for the two engines and the measure, which is returned too, that have the fewest queries
@@ -157,7 +157,7 @@ def queries_without_value(run: LoadedRun) -> tuple[int, str]:
     return len(queries) - fewest[index], str(scores.measures[index])
 
 
-def _of_text(run: LoadedRun, people: LabelSet) -> LabelSet:
+def _of_text(run: JudgedRun, people: LabelSet) -> LabelSet:
     """Return people's grades of snippets with text; the others have grade 0 on both sides."""
     every = [pair.key for pair in run.pool.pairs]
     with_text = {pair.key for pair in select_labellable(run.pool)}
@@ -167,7 +167,7 @@ def _of_text(run: LoadedRun, people: LabelSet) -> LabelSet:
 
 
 def _bias(
-    run: LoadedRun, people: LabelSet, typical: agreement.GradesByPair
+    run: JudgedRun, people: LabelSet, typical: agreement.GradesByPair
 ) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
     """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
     ours, theirs, scale = typical, people.grades, run.spec.scale
@@ -182,7 +182,7 @@ def _bias(
 
 
 def _scored(
-    run: LoadedRun, people: LabelSet, labelled: _LabelledQueries, bare: bool
+    run: JudgedRun, people: LabelSet, labelled: _LabelledQueries, bare: bool
 ) -> tuple[dict[str, EngineOrders], dict[str, CalibrationResult]]:
     """Return the orders of the engines on the labelled queries, and the corrected scores."""
     measures = [
@@ -203,7 +203,7 @@ def _scored(
     return orders, {} if bare else _calibrations(by_people, by_assessor, labelled)
 
 
-def _graded_by_both(run: LoadedRun, people: LabelSet) -> tuple[LoadedRun, LabelSet]:
+def _graded_by_both(run: JudgedRun, people: LabelSet) -> tuple[JudgedRun, LabelSet]:
     """Return what both sides graded, so that neither order rests on more grades of a query."""
     both = people.grades.keys() & agreement.median_grades(run.judgments).keys()
     used = both | people.assumed.keys()
@@ -212,7 +212,7 @@ def _graded_by_both(run: LoadedRun, people: LabelSet) -> tuple[LoadedRun, LabelS
     return replace(run, judgments=judgments), replace(people, grades=grades)
 
 
-def _sides(run: LoadedRun, people: LabelSet, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
+def _sides(run: JudgedRun, people: LabelSet, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
     """Return the scores by people's grades and by the assessor's."""
     assumed = agreement.convert_to_judgments(people.assumed)
     return (
@@ -222,7 +222,7 @@ def _sides(run: LoadedRun, people: LabelSet, measures: Sequence[Measure]) -> tup
 
 
 def _scores(
-    run: LoadedRun, judgments: Sequence[Judgment], scale: Scale, measures: Sequence[Measure]
+    run: JudgedRun, judgments: Sequence[Judgment], scale: Scale, measures: Sequence[Measure]
 ) -> Scores:
     rankings, documents = run.data.rankings, run.pool.documents
     scores = score_rankings(rankings, documents, judgments, measures, scale, depth=run.pool.depth)
@@ -259,7 +259,7 @@ def run_from_labels(
     runs: Iterable[Ranking],
     depth: int,
     measures: Sequence[Measure],
-) -> tuple[LoadedRun, agreement.GradesByPair]:
+) -> tuple[JudgedRun, agreement.GradesByPair]:
     """Return a run as if `assessor` had judged the lists of `runs` down to `depth`, and ungraded documents.
 
     The pool is what either side graded. A document that an engine returned and neither side graded has
@@ -282,7 +282,7 @@ def run_from_labels(
     snippets_by_key = {key: Snippet(key[1], "", "", "", "", "", "", docno=key[1]) for key in graded}
     everything = [*lists, *_all_graded(snippets_by_key)]
     documents = {ranking.key: tuple(snippet.id for snippet in ranking.snippets) for ranking in everything}
-    run = LoadedRun(
+    run = JudgedRun(
         Dataset(queries, tuple(everything), tuple(sorted({ranking.engine for ranking in lists}))),
         Pool(
             max(depth, *map(len, documents.values())),

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import list_firsts
 from judge.dataset.validation import short_hash
@@ -98,7 +98,7 @@ class DrawSize:
     rounds: int = 1
 
 
-def plan_pairs(run: LoadedRun, engines: Sequence[str], measure: Measure, size: DrawSize) -> PairPlan:
+def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: DrawSize) -> PairPlan:
     """Return the plan of pairs to label, to compare `engines` (none: all of the run) by `measure`.
 
     Raise InputError for an unknown engine, a measure that is no sum over ranks, and a size that cannot be.
@@ -152,7 +152,7 @@ def plan_pairs(run: LoadedRun, engines: Sequence[str], measure: Measure, size: D
 
 
 def _order_engines(
-    run: LoadedRun, names: Sequence[str], measure: Measure
+    run: JudgedRun, names: Sequence[str], measure: Measure
 ) -> tuple[tuple[str, ...], tuple[float, ...], tuple[str, ...]]:
     """Return the engines, best first by the assessor, their means, and the queries of all of them."""
     chosen = tuple(dict.fromkeys(names)) or run.data.engines
@@ -183,7 +183,7 @@ def _order_engines(
 
 
 def _weigh_pairs(
-    run: LoadedRun, engines: Sequence[str], measure: Measure, queries: Sequence[str], seed: int
+    run: JudgedRun, engines: Sequence[str], measure: Measure, queries: Sequence[str], seed: int
 ) -> list[PlanUnit]:
     """Return the pairs with a weight, in the order of the draw: by query, so that people read each once."""
     of_rank = pair_sampling.compute_rank_weights(measure, run.pool.depth)
@@ -210,7 +210,7 @@ def _weigh_pairs(
     return units
 
 
-def check_plan(run: LoadedRun, plan: PairPlan, place: str) -> None:
+def check_plan(run: JudgedRun, plan: PairPlan, place: str) -> None:
     """Raise InputError, which names `place` and field, for a plan that is damaged or of another run."""
     for field, value, fits, rule in _list_rules(run, plan):
         if not fits:
@@ -224,7 +224,7 @@ def check_plan(run: LoadedRun, plan: PairPlan, place: str) -> None:
             )
 
 
-def _list_rules(run: LoadedRun, plan: PairPlan) -> Iterator[tuple[str, object, bool, Message]]:
+def _list_rules(run: JudgedRun, plan: PairPlan) -> Iterator[tuple[str, object, bool, Message]]:
     """Yield field, value, whether it fits, and the rule; a later rule needs the earlier ones."""
     engines, scale = plan.engines, run.spec.scale
     fits = len(set(engines)) == len(engines) >= 2 and set(engines) <= set(run.data.engines)
@@ -272,7 +272,7 @@ def group_grades(units: Sequence[PlanUnit], scale: Scale) -> Ints:
     return np.array([scale.top + 1 if unit.grade is None else unit.grade for unit in units], np.int64)
 
 
-def _hash_lists(run: LoadedRun, engines: Sequence[str], measure: Measure) -> str:
+def _hash_lists(run: JudgedRun, engines: Sequence[str], measure: Measure) -> str:
     """Return a hash of what the weights depend on: the lists of the engines down to the cutoff."""
     cutoff = measure.effective_cutoff(run.pool.depth)
     lists = sorted(

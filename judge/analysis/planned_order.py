@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelSet
-from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.pair_plan import ENOUGH_LABELS, MIN_LABELS, PairPlan, group_grades
 from judge.analysis.summary import SCHEMA_VERSION
 from judge.errors import InputError
@@ -68,7 +68,7 @@ class PlannedComparison:
     grades: str | None = None
 
 
-def decide_planned_order(run: LoadedRun, plans: Sequence[PairPlan], people: LabelSet) -> PlannedComparison:
+def decide_planned_order(run: JudgedRun, plans: Sequence[PairPlan], people: LabelSet) -> PlannedComparison:
     """Return the order of the engines by people's labels of the pairs that the `plans` drew.
 
     The `plans` are of this run (`check_plan`); several are rounds of one: their seeds differ. Raise
@@ -172,7 +172,7 @@ def _check_rounds(plans: Sequence[PairPlan]) -> None:
 
 
 def _make_draw(
-    run: LoadedRun, plans: Sequence[PairPlan], people: LabelSet, measure: Measure, number: int
+    run: JudgedRun, plans: Sequence[PairPlan], people: LabelSet, measure: Measure, number: int
 ) -> LabelledDraw:
     """Return the units with a weight in comparison `number`, with their labels."""
     first = plans[0]

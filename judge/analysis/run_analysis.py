@@ -8,7 +8,7 @@ from statistics import fmean
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun, RunSpec, fingerprint_grades
+from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades
 from judge.analysis.summary import (
     SCHEMA_VERSION,
     Controls,
@@ -40,12 +40,12 @@ from judge.records import LABEL, Judgment, Query
 _MOST_DECIDING = 10
 
 
-def score_run(run: LoadedRun, measures: Sequence[Measure]) -> Scores:
+def score_run(run: JudgedRun, measures: Sequence[Measure]) -> Scores:
     """Return the scores of a run by `measures`."""
     return score_columns(*run.tabulate(), measures, run.spec.scale)
 
 
-def score_lists(run: LoadedRun, measure: Measure) -> dict[tuple[str, str], float | None]:
+def score_lists(run: JudgedRun, measure: Measure) -> dict[tuple[str, str], float | None]:
     """Return the mean of `measure` over the repeats by (engine, query_id), None where it is not defined.
 
     Lists of engines that failed on the query are left out.
@@ -60,7 +60,7 @@ def score_lists(run: LoadedRun, measure: Measure) -> dict[tuple[str, str], float
     }
 
 
-def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
+def analyse(run: JudgedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
     """Return the scores of a run and its summary; `among` names the pairs of engines to compare, None all."""
     data, pool, spec = run.data, run.pool, run.spec
     wanted = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))

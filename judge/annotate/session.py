@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelSet, compare_with_labels
-from judge.analysis.loaded_run import LoadedRun
 from judge.annotate.label_log import LabelDecision, LabelLog, PairKey
 from judge.dataset import textfile
 from judge.dataset.labels import select_labellable
@@ -158,7 +158,7 @@ class AnnotationSession:
     """
 
     run: Path
-    loaded: LoadedRun
+    loaded: JudgedRun
     tasks: Tasks
     labels: LabelLog
     today: str | None = None

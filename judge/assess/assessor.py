@@ -75,7 +75,7 @@ class AssessorAnswer:
     returned thinking and no answer.
     """
 
-    stored: StoredVerdict | None
+    verdict: StoredVerdict | None
     error: str | None
     reply: str
     detail: str = ""
@@ -263,7 +263,7 @@ class Assessor:
         """Return the record of `question` from a stored answer or from the answer of the model."""
         if isinstance(answer, StoredRefusal):
             answer = AssessorAnswer(None, CONTENT_FILTER, "", answer.detail)
-        stored = answer if isinstance(answer, StoredVerdict) else answer.stored
+        stored = answer if isinstance(answer, StoredVerdict) else answer.verdict
         error = None if isinstance(answer, StoredVerdict) else answer.error
         return Judgment(
             query_id=question.pair.query.id,

@@ -37,7 +37,7 @@ from judge.messages import Message
 from judge.models.batch_api import BatchApi
 from judge.pricing import Cost, add_costs, total_cost
 from judge.records import Completion, Judgment, Pool, Prompt, RepeatProgress
-from judge.store.leases import Busy
+from judge.store.leases import InBatch, LeasedElsewhere
 from judge.store.store import StoredAnswer, StoredRefusal, StoredVerdict, VerdictStore
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
 from judge.stored_records import StoredRecords
@@ -180,7 +180,7 @@ async def judge_pool(
 
 
 class _ServerRecord:
-    """What the cache holds about the server of a model: whether an earlier run got verdicts unthrottled."""
+    """What the cache holds about the server of a model: whether an earlier run got verdicts at full rate."""
 
     _UNLIMITED, _LIMITED = "unlimited\n", "limited\n"
 
@@ -197,7 +197,7 @@ class _ServerRecord:
         """Write what this run has shown, if that is new."""
         limiter = self._client.limiter
         is_known = limiter.has_answer and self._client.cancel_token.reason is None
-        is_unlimited = not limiter.was_throttled
+        is_unlimited = not limiter.was_slowed_down
         if self._has_server and is_known and is_unlimited != self.was_unlimited:
             self._cache.write(self._key, [self._UNLIMITED if is_unlimited else self._LIMITED])
 
@@ -373,9 +373,9 @@ class _PoolRun:
                     task.add_done_callback(self._end_task)
                 case StoredVerdict() | StoredRefusal():
                     self._add_judgments(request, result)
-                case Busy(batch=""):
+                case LeasedElsewhere():
                     self.leased_elsewhere.append(request)
-                case Busy():
+                case InBatch():
                     self.in_batches += 1
 
     def _end_task(self, task: asyncio.Task[None]) -> None:
@@ -397,8 +397,8 @@ class _PoolRun:
                             question, partial(self.client.complete, permit=permit)
                         )
                         self._update_run_state(answer)
-                if answer.stored is not None:
-                    await lease.save(self.assessor.key_info(question), answer.stored)
+                if answer.verdict is not None:
+                    await lease.save(self.assessor.key_info(question), answer.verdict)
             self._add_judgments(request, answer)
         except LeaseLost:
             self.leased_elsewhere.append(request)
@@ -432,8 +432,8 @@ class _PoolRun:
 
     def _update_run_state(self, answer: AssessorAnswer) -> None:
         """Lift the limit on the first requests after a verdict, or cancel the run after many failures."""
-        if answer.stored is not None:
-            self.client.limiter.confirm()
+        if answer.verdict is not None:
+            self.client.limiter.record_verdict()
         if reason := self.failures.count(answer):
             self.client.cancel_token.cancel(reason)
 

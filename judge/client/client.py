@@ -1,6 +1,6 @@
 """The client of one model: every request goes through its limiter, retries and budget.
 
-complete (with retries) → _with_negotiation → _with_budget → model.complete
+complete (with retries) → _with_negotiation → _with_spend_limit → model.complete
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class ModelClient:
                 if attempt.retry_state.attempt_number == 1:
                     raise first
                 return await self._with_negotiation(prompt, permit)
-        raise first
+        raise first  # not reached: the policy returns or raises
 
     async def _with_negotiation(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Send again at once as often as the adapter gives up a parameter that the server rejects."""
@@ -188,11 +188,11 @@ class ModelClient:
                 await permit.renew()
             self.cancel_token.raise_if_cancelled()
             try:
-                return await self._with_budget(prompt, permit)
+                return await self._with_spend_limit(prompt, permit)
             except ParametersRejected:
                 continue
 
-    async def _with_budget(self, prompt: Prompt, permit: PairPermit) -> Completion:
+    async def _with_spend_limit(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Reserve a call, send it, and settle it however it ends."""
         self.spend_limit.reserve()
         permit.is_used = True
@@ -213,7 +213,7 @@ class ModelClient:
             permit.log.end_call(call)
         self._has_response = True
         self._retry_budget.deposit()
-        self.limiter.record_answer(permit.current)
+        self.limiter.record_response(permit.current)
         return completion
 
     def _record_error(self, error: CallError, permit: PairPermit) -> None:
@@ -223,7 +223,7 @@ class ModelClient:
         if isinstance(error, AccountError):
             self.cancel_token.cancel(error)  # at once, before another pair gets the permit
         elif isinstance(error, RequestRejected):
-            self.limiter.record_answer(permit.current)
+            self.limiter.record_response(permit.current)
         elif isinstance(error, RetryableError):
             throttled = error.kind == "rate_limit" or error.retry_after is not None
             # Without retries, the run does not wait for a server that fails.

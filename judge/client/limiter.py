@@ -41,7 +41,7 @@ class AdaptiveLimiter:
         self._probed_at = self._opens_at = -inf
         self._probe_interval = _PROBE_INTERVAL
         self._failures = 0
-        self._is_confirmed = self._releases_waiters = False
+        self._has_verdict = self._releases_waiters = False
         self._first_sent_at: float | None = None
         self._answered_at = self._failed_at = -inf
         self._outage_since: float | None = None
@@ -79,13 +79,13 @@ class AdaptiveLimiter:
                 self._probed_at = -inf
         self._admit()
 
-    def record_answer(self, permit: Permit) -> None:
+    def record_response(self, permit: Permit) -> None:
         """The server answered, with a success or an error of this request alone."""
         self._outage_since, self.has_answer = None, True
         self._answered_at = _now()
         if not self.probing:
             self._failures = 0
-            self._estimator.record_answer()
+            self._estimator.record_response()
         elif permit.number >= self._epoch_start:
             self._start_epoch(self._answered_at)
             self.probing = False
@@ -117,21 +117,21 @@ class AdaptiveLimiter:
             if self._failures >= _OUTAGE_FAILURES:
                 self._open_circuit(now + max(wait, _PROBE_INTERVAL))
 
-    def confirm(self) -> None:
+    def record_verdict(self) -> None:
         """Lift the limit on the first requests: a reply held a verdict."""
-        if not self._is_confirmed:
-            self._is_confirmed = True
+        if not self._has_verdict:
+            self._has_verdict = True
             self._admit()
 
     def skip_probes(self) -> None:
         """Begin as after the first verdict: the server is known to answer these requests."""
         if not self._count:
-            self.probing, self.has_answer, self._is_confirmed = False, True, True
+            self.probing, self.has_answer, self._has_verdict = False, True, True
             self._estimator.start(_now(), 1, inf)
 
     @property
-    def was_throttled(self) -> bool:
-        """Whether the server lowered the rate or the concurrency."""
+    def was_slowed_down(self) -> bool:
+        """Whether throttling lowered the rate or the concurrency."""
         return not self._estimator.slow_start
 
     def outage_seconds(self) -> float:
@@ -206,7 +206,7 @@ class AdaptiveLimiter:
         if self.probing:
             overdue = self._probed_at + _MAX_PROBE_INTERVAL
             return max(self._opens_at, overdue if self._probes_in_flight else -inf) - now
-        if self.in_flight + 1 > (limit if self._is_confirmed else first_limit):
+        if self.in_flight + 1 > (limit if self._has_verdict else first_limit):
             return inf
         return max(self._opens_at, self._estimator.next_at) - now
 

@@ -89,11 +89,11 @@ class RateEstimator:
         self.rate = inf
         #: When the next request may be sent, in seconds of the caller's clock.
         self.next_at = -inf
-        #: Whether the server never throttled.
+        #: Whether throttling never lowered the rate.
         self.slow_start = True
         self._concurrency = concurrency
-        #: The limit of the server, inf where it is not known, and the last rate that was throttled too often.
-        self._limit_rate = inf
+        #: The server's rate limit, inf where it is not known, and the last rate that was throttled too often.
+        self._rate_limit = inf
         self._last_throttled_rate: float | None = None
         self._confirmations = 0
         self._peak = 0.0
@@ -128,7 +128,7 @@ class RateEstimator:
         if self.slow_start:
             self.rate = self._concurrency / max(_SHORTEST_SPREAD, min(latency / 2, _LONGEST_SPREAD))
         elif self._all_throttled:
-            self._limit_rate = inf  # the server may accept another rate after an outage
+            self._rate_limit = inf  # the server may accept another rate after an outage
             self.rate = min(self.rate, self._successes / max(now - self._closed_at, _WINDOW_SECONDS))
         self.next_at = now + 1 / self.rate
         self._circuit_start = self._rate_start = first
@@ -161,7 +161,7 @@ class RateEstimator:
         if self._rate_start <= permit.number <= self._last_safe:
             self._throttled_safe += 1
 
-    def record_answer(self) -> None:
+    def record_response(self) -> None:
         """The server answered a request: grow."""
         self._successes += 1
         self._answers_since += 1
@@ -171,7 +171,7 @@ class RateEstimator:
         self.limit = min(self._concurrency, self.limit * (1 + growth_at_limit))
         if self.slow_start:
             growth = _SLOW_START_GROWTH
-        elif self.rate < _FAST_RECOVERY_BELOW * self._limit_rate:
+        elif self.rate < _FAST_RECOVERY_BELOW * self._rate_limit:
             a_second = min(
                 _MAX_RECOVERY_A_SECOND, _RECOVERY_A_SECOND + _RECOVERY_INCREASE * self._answers_since
             )
@@ -188,7 +188,7 @@ class RateEstimator:
             most = any(sum(throttled[-latest:]) >= least for latest, least in _NO_CHANCE)
             return most or (len(throttled) > 1 and all(throttled))
         count, share, at_once = _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE
-        if _AT_LIMIT * self._limit_rate <= self.rate < inf:
+        if _AT_LIMIT * self._rate_limit <= self.rate < inf:
             count, share = count - (self._confirmations == _MAX_CONFIRMATIONS), _SHARE_AT_LIMIT
         most_accepted = max((permit.in_flight for permit in requests if not permit.throttled), default=0)
         if all(permit.in_flight > most_accepted for permit in requests if permit.throttled):
@@ -207,7 +207,7 @@ class RateEstimator:
         """Forget a limit that was learned when less was known to be throttled by chance."""
         chance = self._chance()
         if chance > max(_MIN_CHANCE, 2 * self._chance_at_limit):
-            self._limit_rate, self._last_throttled_rate, self._confirmations = inf, None, 0
+            self._rate_limit, self._last_throttled_rate, self._confirmations = inf, None, 0
             self._chance_at_limit = chance
 
     def _chance(self) -> float:
@@ -265,7 +265,7 @@ class RateEstimator:
         is_limit = last is not None and low < rate / last < high and rate >= _LOWEST_SHARE * self._peak
         self._peak = max(self._peak, rate) if is_limit else rate
         self._confirmations = min(_MAX_CONFIRMATIONS, self._confirmations + 1) if is_limit else 0
-        self._limit_rate = rate if is_limit else inf
+        self._rate_limit = rate if is_limit else inf
         self._last_throttled_rate = rate
 
     def _latest(self) -> list[Permit]:
@@ -281,7 +281,7 @@ class RateEstimator:
         more, throttled_more = len(sent), sum(throttled for _, throttled in sent)
         fewer = throttled_fewer = 0
         for in_flight, group in groupby(sent, key=itemgetter(0)):
-            throttled = [was_throttled for _, was_throttled in group]
+            throttled = [was_slowed_down for _, was_slowed_down in group]
             too_many = any(throttled) and throttled_more >= max(_MIN_SAMPLES, _MOST * more)
             if too_many and fewer >= _MIN_SAMPLES and throttled_fewer <= (1 - _MOST) * fewer:
                 self.limit = min(self.limit, max(2.0, in_flight - 1.0))

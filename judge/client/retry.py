@@ -1,6 +1,7 @@
 """When a request is made again, and the limits of a run.
 
-Only this module decides on retries of requests to models; adapters and their libraries retry nothing.
+`judge.client` and `judge.assess.batch` retry requests to models by this policy; adapters and their libraries
+retry nothing.
 """
 
 from __future__ import annotations
@@ -73,12 +74,13 @@ def retry_policy(
     """
     backoff = wait_exponential_jitter(multiplier=0.5, max=60, jitter=0.5)
     # Pairs with the same Retry-After must not all come back in the same moment.
-    spread = wait_random(0, 0.25)
+    jitter = wait_random(0, 0.25)
 
     def wait(state: RetryCallState) -> float:
         retry_after = _error_of(state).retry_after
-        return backoff(state) if retry_after is None else min(retry_after, MAX_RETRY_AFTER) + spread(state)
+        return backoff(state) if retry_after is None else min(retry_after, MAX_RETRY_AFTER) + jitter(state)
 
+    # Not the number of attempts: those that meet a rate limit do not count.
     failures = 0
 
     def stop(state: RetryCallState) -> bool:

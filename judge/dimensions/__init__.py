@@ -11,7 +11,7 @@ from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult
 from judge.dataset.clean import clean_query
 from judge.dataset.labels import Feedback
@@ -42,14 +42,14 @@ class DimensionOptions:
 
 
 #: What measures a judged run without asking a language model.
-FreeDimension = Callable[[LoadedRun, DimensionOptions], DimensionResult]
+FreeDimension = Callable[[JudgedRun, DimensionOptions], DimensionResult]
 
 
 @dataclass(frozen=True, slots=True)
 class AskedDimension:
     """A dimension that asks the first model: what measures a judged run, and the questions to expect."""
 
-    measure: Callable[[LoadedRun, TextAsker, DimensionOptions], DimensionResult]
+    measure: Callable[[JudgedRun, TextAsker, DimensionOptions], DimensionResult]
     count_questions: Callable[[Dataset, Pool, DimensionOptions], Iterable[QuestionCount]]
 
 
@@ -97,7 +97,7 @@ DIMENSIONS: Mapping[str, Dimension] = {row.name: row for row in _ROWS}
 
 
 def measure_dimensions(
-    run: LoadedRun,
+    run: JudgedRun,
     names: Iterable[str],
     asker: TextAsker | None = None,
     options: DimensionOptions = DimensionOptions(),

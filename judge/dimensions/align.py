@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.errors import InputError
 from judge.measure.agreement import GradesByPair, convert_to_judgments, median_grades
 from judge.measure.compare import compare_engines
@@ -107,7 +107,7 @@ class Alignment:
     matrix: Floats
 
 
-def select_judged_pool(run: LoadedRun) -> JudgedPool:
+def select_judged_pool(run: JudgedRun) -> JudgedPool:
     """Return the judged pairs of a run, of the queries where the order of snippets matters.
 
     Raises InputError when these are too few.

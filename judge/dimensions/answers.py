@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.run_analysis import score_run
 from judge.analysis.summary import DimensionMean, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.text_assessor import QuestionKind, TextAsker
@@ -92,7 +92,7 @@ def _select_lists(data: Dataset) -> list[Ranking]:
     return [each for each in data.rankings if each.error is None and data.queries[each.query_id].reference]
 
 
-def measure_answers(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
+def measure_answers(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
     """Return the grade of the answer from each list. An empty list, and an empty answer, is missing."""
     lists = _select_lists(run.data)
     queries = run.data.queries
@@ -138,7 +138,7 @@ def measure_answers(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> Di
     return _add_correlations(run, result)
 
 
-def _add_correlations(run: LoadedRun, result: DimensionResult) -> DimensionResult:
+def _add_correlations(run: JudgedRun, result: DimensionResult) -> DimensionResult:
     """Add Pearson's correlation over queries of the answers of each engine with its first measure."""
     scores = score_run(run, run.spec.measures[:1])
     measured = scores.average_repeats()[0][:, :, 0]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.run_analysis import score_lists
 from judge.analysis.summary import PRICE, DimensionMean, DimensionResult, summarise_dimension
 from judge.dimensions import DimensionOptions
@@ -41,7 +41,7 @@ def read_prices(costs: Sequence[str], engines: Sequence[str]) -> dict[str, float
     return prices
 
 
-def measure_costs(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
+def measure_costs(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the relevant results of each list, and the price of queries and of relevant results by engine.
 
     The prices are those of `options`, in US dollars per 1,000 queries, else list prices, if there are any.
@@ -85,7 +85,7 @@ def _price_engine(relevant: DimensionMean, price: float | None, name: str) -> Ma
 
 
 def _describe_prices(
-    run: LoadedRun, prices: Mapping[str, float], listed: Mapping[str, ListPrice]
+    run: JudgedRun, prices: Mapping[str, float], listed: Mapping[str, ListPrice]
 ) -> Iterator[Message]:
     """Yield which prices are list prices, and which names and engines have no counterpart."""
     for name, each in listed.items():

@@ -16,7 +16,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.run_analysis import score_lists
 from judge.analysis.summary import (
     DimensionResult,
@@ -39,7 +39,7 @@ NEAR_DUPLICATE = 0.8
 TRADE_OFF = 0.5
 
 
-def measure_diversity(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
+def measure_diversity(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
     """Return the diversity of each list, down to the depth of the run, and the overlap of the lists."""
     depth, lists = run.pool.depth, run.lists
     ranges = {f"{name}@{depth}": (0.0, 1.0) for name in ("near-duplicates", "similarity")}
@@ -49,7 +49,7 @@ def measure_diversity(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
     return summarise_dimension(values, run.data.engines, pairs=tuple(_compare_engines(run)), ranges=ranges)
 
 
-def measure_embedding_diversity(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
+def measure_embedding_diversity(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return similarity and MMR by the cosine of embeddings; a result without text enters no similarity.
 
     Raises RunIncomplete when the server of the embeddings fails.
@@ -127,7 +127,7 @@ def order_by_mmr(similarity: Floats, trade_off: float = TRADE_OFF) -> list[int]:
 
 
 def _add_mmr(
-    run: LoadedRun,
+    run: JudgedRun,
     similarities: Mapping[tuple[str, str], Floats],
     values: dict[tuple[str, str], QueryValues],
     ranges: dict[str, tuple[float, float]],
@@ -149,7 +149,7 @@ def _add_mmr(
     ranges[f"MMR {measure}"] = 0.0, largest_value(measure, run.spec.scale, run.pool.depth)
 
 
-def _compare_engines(run: LoadedRun) -> Iterator[EnginePair]:
+def _compare_engines(run: JudgedRun) -> Iterator[EnginePair]:
     """Yield the mean RBO of the lists of every two engines, over the queries where neither is empty."""
     lists = {key: tuple(dict.fromkeys(names)) for key, names in run.pool.documents.items() if names}
     for a, b in combinations(run.data.engines, 2):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.dataset.pool import list_firsts
 from judge.dimensions import DimensionOptions
@@ -25,7 +25,7 @@ _SUMS = ("nDCG", "sDCG", "DCG", "P")
 _Key = tuple[str, str]
 
 
-def measure_expected_gains(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
+def measure_expected_gains(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
     """Return the sums over ranks among the run's measures by expected gains, and how certain the grades are.
 
     A grade without probabilities, such as that of a person, is certain. A list with an open grade has no
@@ -67,7 +67,7 @@ def measure_expected_gains(run: LoadedRun, _: DimensionOptions) -> DimensionResu
     return summarise_dimension(rows, run.data.engines, remarks, ranges=ranges, largest=1.0)
 
 
-def _average_shares(run: LoadedRun) -> tuple[dict[_Key, Floats], dict[_Key, float]]:
+def _average_shares(run: JudgedRun) -> tuple[dict[_Key, Floats], dict[_Key, float]]:
     """Return the (grades,) mean probabilities of each graded pair, and the mean probability of its grade.
 
     The second has only pairs whose grades have probabilities.
@@ -91,7 +91,7 @@ def _average_shares(run: LoadedRun) -> tuple[dict[_Key, Floats], dict[_Key, floa
 
 
 def _list_gains(
-    run: LoadedRun, ranking: Ranking, expected: Mapping[_Key, float], cutoff: int
+    run: JudgedRun, ranking: Ranking, expected: Mapping[_Key, float], cutoff: int
 ) -> Floats | None:
     """Return the gains down to `cutoff`, 0 where a document comes again; None where one is unknown."""
     gains = [
@@ -104,7 +104,7 @@ def _list_gains(
     return np.array(known + [0.0] * (cutoff - len(known)))
 
 
-def _sum_ideals(run: LoadedRun, expected: Mapping[_Key, float], measure: Measure) -> dict[str, float]:
+def _sum_ideals(run: JudgedRun, expected: Mapping[_Key, float], measure: Measure) -> dict[str, float]:
     """Return the DCG of the best order of the documents of each query that has an nDCG."""
     best: dict[str, dict[str, float]] = defaultdict(dict)
     relevant = {judgment.query_id for judgment in run.judgments if judgment.grade}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import fmean
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.labels import Feedback, FeedbackKind, Label, match_labels
 from judge.dimensions import DimensionOptions
@@ -20,7 +20,7 @@ from judge.records import BINARY
 _NAMES: Mapping[FeedbackKind, Message] = {"thumbs": Message("thumbs"), "clicks": Message("clicks")}
 
 
-def measure_feedback(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
+def measure_feedback(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the share of positive feedback in each list, and how often the verdict is the same."""
     values: dict[tuple[str, str], dict[str, float | None]] = {key: {} for key in run.lists}
     feedback = options.feedback or Feedback({})
@@ -29,7 +29,7 @@ def measure_feedback(run: LoadedRun, options: DimensionOptions) -> DimensionResu
 
 
 def _measure_kind(
-    run: LoadedRun,
+    run: JudgedRun,
     kind: FeedbackKind,
     labels: tuple[Label, ...],
     values: Mapping[tuple[str, str], dict[str, float | None]],

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from statistics import median
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.dimensions import DimensionOptions
 from judge.messages import Message
@@ -31,7 +31,7 @@ _AGO = re.compile(
 _DAYS = {"day": 1, "天": 1, "week": 7, "周": 7, "month": 30, "个月": 30, "year": 365, "年": 365}
 
 
-def measure_freshness(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
+def measure_freshness(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
     """Return the ages of each list for the queries that count, down to the depth of the run."""
     queries, depth = run.data.queries, run.pool.depth
     marks = {query.id: query.extra[COLUMN] for query in queries.values() if COLUMN in query.extra}

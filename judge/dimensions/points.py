@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionNote, DimensionResult, QueryValues, make_note, summarise_dimension
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.characters import estimate_tokens
@@ -107,7 +107,7 @@ def count_point_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> Ite
     ]
 
 
-def measure_points(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
+def measure_points(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
     """Return the recall of points of each list, down to the depth of the run.
 
     A list has no value where the points are unknown, or one of its results has no grade or no answer.
@@ -189,13 +189,13 @@ def measure_recall(
     return values if None not in ranking else dict.fromkeys(values)
 
 
-def _list_graded(run: LoadedRun) -> Mapping[tuple[str, str], int]:
+def _list_graded(run: JudgedRun) -> Mapping[tuple[str, str], int]:
     """Return the grade of each pair; an empty snippet has 0."""
     empty = {pair.key: 0 for pair in run.pool.pairs if "empty_snippet" in pair.snippet.flags}
     return {**empty, **median_grades(run.judgments)}
 
 
-def _select_relevant(run: LoadedRun) -> dict[str, list[Pair]]:
+def _select_relevant(run: JudgedRun) -> dict[str, list[Pair]]:
     """Return the relevant pairs of each query, the best grade first."""
     grades = _list_graded(run)
     relevant: dict[str, list[Pair]] = {query_id: [] for query_id in run.data.queries}
@@ -208,7 +208,7 @@ def _select_relevant(run: LoadedRun) -> dict[str, list[Pair]]:
 
 
 def _describe_uncovered(
-    run: LoadedRun, points: Mapping[str, Sequence[Point]], pools: Mapping[str, Sequence[Levels | None]]
+    run: JudgedRun, points: Mapping[str, Sequence[Point]], pools: Mapping[str, Sequence[Levels | None]]
 ) -> tuple[tuple[Message, ...], tuple[DimensionNote, ...]]:
     """Return how many vital points no result supports, and which these are, most of a query first.
 

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.run_analysis import score_run
 from judge.analysis.summary import (
     DimensionNote,
@@ -62,7 +62,7 @@ def count_failure_questions(data: Dataset, pool: Pool, _: DimensionOptions) -> I
     return [QuestionCount(CLASSIFY_REASONS, questions, tokens, 5 * _MAX_SHOWN)]
 
 
-def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
+def measure_failures(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> DimensionResult:
     """Return the share of each list's results, down to the depth of the run, in each class.
 
     A list with an ungraded result, or with a reason that has no class, has no value; an empty one neither.
@@ -114,7 +114,7 @@ def measure_failures(run: LoadedRun, asker: TextAsker, _: DimensionOptions) -> D
 
 
 def _classify_reasons(
-    run: LoadedRun, failed: Iterable[Judgment], asker: TextAsker
+    run: JudgedRun, failed: Iterable[Judgment], asker: TextAsker
 ) -> dict[tuple[str, str], FailureClass]:
     """Return the class of each pair whose judgment has a reason; a label of a person has none."""
     by_query: dict[str, list[Judgment]] = {}
@@ -171,7 +171,7 @@ def count_explanation_questions(
     return [QuestionCount(EXPLAIN, lists, 60.0 * pool.depth, 120)]
 
 
-def explain_run(run: LoadedRun, asker: TextAsker, options: DimensionOptions) -> DimensionResult:
+def explain_run(run: JudgedRun, asker: TextAsker, options: DimensionOptions) -> DimensionResult:
     """Return an explanation for each engine on the queries with the lowest mean score over the engines."""
     scores = score_run(run, run.spec.measures[:1])
     values = scores.average_repeats()[0][:, :, 0]
@@ -219,7 +219,7 @@ def _select_judgments(judgments: Iterable[Judgment]) -> Mapping[tuple[str, str],
 
 
 def _show_grades(
-    ranking: Ranking, run: LoadedRun, judgments: Mapping[tuple[str, str], Judgment]
+    ranking: Ranking, run: JudgedRun, judgments: Mapping[tuple[str, str], Judgment]
 ) -> Iterator[str]:
     """Yield a line for each result: rank, grade of the largest, and the reason; a dash without a grade."""
     for rank, snippet in enumerate(ranking.snippets[: run.pool.depth], start=1):

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.run_analysis import score_run
 from judge.analysis.summary import (
     DimensionResult,
@@ -72,7 +72,7 @@ class ListComparison:
     to_ask: tuple[Pair, ...]
 
 
-def plan_comparison(run: LoadedRun, a: str, b: str) -> ListComparison:
+def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
     """Return the comparison of the engines on the queries that neither failed on.
 
     The engines of the comparison are sorted by name. Raises InputError when one is not in the run.
@@ -113,7 +113,7 @@ def _show_lists(order: Sequence[Ranking], depth: int) -> list[str]:
     ]
 
 
-def measure_win_rates(run: LoadedRun, plan: ListComparison, asker: TextAsker) -> DimensionResult:
+def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: TextAsker) -> DimensionResult:
     """Return the win rate of each engine: over queries, 1 where it is preferred, 0.5 for a tie.
 
     An engine that only one of the two orders prefers has 0.75. A query without both answers has no value.
@@ -176,7 +176,7 @@ def _describe_preferences(
     )
 
 
-def _compare_with_measure(run: LoadedRun, plan: ListComparison, preferences: dict[str, float]) -> Message:
+def _compare_with_measure(run: JudgedRun, plan: ListComparison, preferences: dict[str, float]) -> Message:
     """Return on how many queries the first measure prefers the same engine."""
     scores = score_run(run, run.spec.measures[:1])
     values = scores.average_repeats()[0][:, :, 0]

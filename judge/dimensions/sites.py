@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from publicsuffixlist import PublicSuffixList
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.dimensions import DimensionOptions
 from judge.messages import Message
@@ -53,7 +53,7 @@ def load_classes() -> SiteClasses:
     return SiteClasses(by_name, frozenset(table["low_quality"]))
 
 
-def measure_sites(run: LoadedRun, _: DimensionOptions) -> DimensionResult:
+def measure_sites(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
     """Return the share of each class in each list, down to the depth of the run."""
     hosts_by_list = list_hosts(run.data, run.pool.depth)
     classes = load_classes()

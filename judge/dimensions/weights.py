@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.run_analysis import score_lists
 from judge.analysis.summary import (
     DimensionResult,
@@ -46,7 +46,7 @@ _PARTS = {
 }
 
 
-def measure_total(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
+def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     """Return the total of each list, and its mean difference between every two engines.
 
     There is no total where the run lacks a dimension that has a weight.
@@ -81,7 +81,7 @@ def measure_total(run: LoadedRun, options: DimensionOptions) -> DimensionResult:
     return summarise_dimension(values, run.data.engines, (remark,), pairs=tuple(pairs), largest=1.0)
 
 
-def _read_part(run: LoadedRun, name: str) -> Values:
+def _read_part(run: JudgedRun, name: str) -> Values:
     """Return the values of a part, from 0 to 1."""
     if name == RELEVANCE:
         measure = run.spec.measures[0]

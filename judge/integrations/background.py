@@ -95,7 +95,7 @@ class Resources:
                     return await self._reply(key, prompt, accept)
 
     async def _reply(self, key: str, prompt: Prompt, accept: Callable[[Completion], object]) -> str:
-        lease = await self.window.acquire_blocking(key)
+        lease = await self.window.acquire_when_free(key)
         if isinstance(lease, StoredVerdict):
             return lease.reply
         if isinstance(lease, StoredRefusal):
@@ -104,7 +104,7 @@ class Resources:
             async with self.client.permit(lease) as permit:
                 completion = await self.client.complete(prompt, permit)
                 accept(completion)
-                self.client.limiter.confirm()
+                self.client.limiter.record_verdict()
             await lease.save(VerdictKeyInfo(self.client.model.name, FREE_REPLY, 1), _as_verdict(completion))
         return completion.text
 

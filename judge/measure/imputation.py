@@ -1,6 +1,6 @@
 """Multiple imputation of the grades of unjudged pairs.
 
-Every unjudged pair gets `DRAWS` grades, the same ones for all engines that returned the pair: with two
+Every unjudged pair gets `IMPUTATIONS` grades, the same ones for all engines that returned the pair: with two
 values for one pair the difference of two engines would be biased. The value of a measure is its mean over
 the completed pools (Rubin 1987, "Multiple imputation for nonresponse in surveys").
 
@@ -23,7 +23,7 @@ from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints
 
 #: Number of grades for each unjudged pair.
-DRAWS = 20
+IMPUTATIONS = 20
 
 #: Bandwidths of the kernels over donors of the same query and of all, as shares of the top grade.
 _BANDWIDTH_SAME_QUERY, _BANDWIDTH_ALL = 1 / 60, 1 / 20
@@ -42,7 +42,7 @@ _BLOCK_CELLS = 2**20
 def impute_grades(
     pairs: Sequence[tuple[str, str]], grades: Ints, discounts: Floats, repeats: Sequence[int], top: int
 ) -> Ints:
-    """Return the (unjudged, `DRAWS`) grades for the cells of `grades` that are `NO_GRADE`, row by row.
+    """Return the (unjudged, `IMPUTATIONS`) grades for the cells of `grades` that are `NO_GRADE`, row by row.
 
     `grades` (pairs, repeats) are 0 to `top`, `pairs` their (query id, snippet id). `discounts` (pairs,
     engines) is larger the higher an engine ranked the pair, and 0 where it did not return the pair.
@@ -55,37 +55,37 @@ def impute_grades(
     """
     numbers: dict[str, int] = {}
     query = np.array([numbers.setdefault(query_id, len(numbers)) for query_id, _ in pairs], dtype=np.int64)
-    chances = np.empty((*grades.shape, top + 1))
+    probabilities = np.empty((*grades.shape, top + 1))
     for column in range(grades.shape[1]):
-        chances[:, column] = weigh_donors(query, grades[:, column], discounts, top)
+        probabilities[:, column] = compute_probabilities(query, grades[:, column], discounts, top)
     unjudged = grades == NO_GRADE
     cells = np.argwhere(unjudged).tolist()
-    return _draw_grades(chances[unjudged], [(*pairs[row], repeats[column]) for row, column in cells])
+    return _draw_grades(probabilities[unjudged], [(*pairs[row], repeats[column]) for row, column in cells])
 
 
-def weigh_donors(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
-    """Return the (pairs, top + 1) weights of the donors with each grade; they add up to 1 for each pair.
+def compute_probabilities(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
+    """Return the (pairs, top + 1) probabilities of each grade: the share of its donors' weights.
 
     `query` (pairs,) numbers the query of each pair; `grade` (pairs,) is `NO_GRADE` where there is none.
     Rows of judged pairs are 0.
     """
-    shares = np.zeros((grade.size, top + 1))
+    probabilities = np.zeros((grade.size, top + 1))
     missing, donors = np.flatnonzero(grade == NO_GRADE), np.flatnonzero(grade != NO_GRADE)
     if not missing.size:
-        return shares
+        return probabilities
     if not donors.size:
-        shares[missing] = 1 / (top + 1)
-        return shares
-    near, far = (np.clip(predicted, 0, top) for predicted in _predict_grades(query, grade, discounts))
-    weights = _weigh_same_query(query, grade, near, top)
-    everywhere = _weigh_all_queries(grade, far, top)
-    weights[missing] += _WEIGHT_ALL * everywhere / everywhere.sum(1, keepdims=True)
-    shares[missing] = weights[missing] / weights[missing].sum(1, keepdims=True)
-    return shares
+        probabilities[missing] = 1 / (top + 1)
+        return probabilities
+    within, between = (np.clip(predicted, 0, top) for predicted in _predict_grades(query, grade, discounts))
+    weights = _weigh_same_query(query, grade, within, top)
+    of_all_queries = _weigh_all_queries(grade, between, top)
+    weights[missing] += _WEIGHT_ALL * of_all_queries / of_all_queries.sum(1, keepdims=True)
+    probabilities[missing] = weights[missing] / weights[missing].sum(1, keepdims=True)
+    return probabilities
 
 
 def _predict_grades(query: Ints, grade: Ints, discounts: Floats) -> tuple[Floats, Floats]:
-    """Return two (pairs,) predictions: for comparing pairs of one query, and pairs of different queries.
+    """Return two (pairs,) predictions: for comparing pairs within one query, and between queries.
 
     They differ in the mean of the query: for pairs of different queries it leaves out the grade of the pair
     itself. The ridge penalty keeps the regression defined where pairs are few.
@@ -103,10 +103,10 @@ def _predict_grades(query: Ints, grade: Ints, discounts: Floats) -> tuple[Floats
     slopes = np.linalg.solve(
         fitted.T @ fitted + _RIDGE_PENALTY * np.eye(fitted.shape[1]), fitted.T @ (given[judged] - overall)
     )
-    far: Floats = overall + rows @ slopes
+    between: Floats = overall + rows @ slopes
     # Only the first two columns depend on the mean of the query.
-    near: Floats = far + (with_own - others) * (slopes[0] + slopes[1] * height)
-    return near, far
+    within: Floats = between + (with_own - others) * (slopes[0] + slopes[1] * height)
+    return within, between
 
 
 def _weigh_same_query(query: Ints, grade: Ints, predicted: Floats, top: int) -> Floats:
@@ -148,13 +148,16 @@ def _normal_kernel(difference: Floats, bandwidth: float) -> Floats:
     return kernel
 
 
-def _draw_grades(shares: Floats, keys: Sequence[tuple[str, str, int]]) -> Ints:
-    """Return (keys, `DRAWS`) grades at (u + i) / `DRAWS` of the cumulated `shares`, in random order."""
-    bits = b"".join(hashlib.shake_256(json.dumps(key).encode()).digest(8 * (DRAWS + 1)) for key in keys)
-    random = np.frombuffer(bits, dtype="<u8").reshape(-1, DRAWS + 1)
+def _draw_grades(probabilities: Floats, keys: Sequence[tuple[str, str, int]]) -> Ints:
+    """Return (keys, m) grades at (u + i) / m of the cumulated probabilities, in random order.
+
+    m is `IMPUTATIONS`.
+    """
+    bits = b"".join(hashlib.shake_256(json.dumps(key).encode()).digest(8 * (IMPUTATIONS + 1)) for key in keys)
+    random = np.frombuffer(bits, dtype="<u8").reshape(-1, IMPUTATIONS + 1)
     start = random[:, :1] / 2.0**64
     order = random[:, 1:].argsort(axis=1, kind="stable")
     # The last grade takes what rounding leaves.
-    steps = shares.cumsum(1)[:, None, :-1]
-    grades: Ints = ((start + order)[:, :, None] / DRAWS >= steps).sum(-1)
+    steps = probabilities.cumsum(1)[:, None, :-1]
+    grades: Ints = ((start + order)[:, :, None] / IMPUTATIONS >= steps).sum(-1)
     return grades

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 
@@ -25,7 +26,7 @@ MIN_DIFFERING = 6
 #: Sums that differ by less, relative to the sum of absolute values, are equal.
 _TIE = 1e-9
 #: The normal quantile of a 95 % interval.
-_Z = 1.959963984540054
+_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 #: Values in one batch: 4 MB, which fit into the cache of a processor.
 BATCH_CELLS = 2**19
 

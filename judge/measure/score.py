@@ -16,7 +16,7 @@ from judge.measure import values
 from judge.measure.arrays import NO_GRADE, Arrays, Coverage, RankedLists, build_arrays
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.formulas import Bools, Floats, Ints, divide, finite_or_none, largest_value, number_or_none
-from judge.measure.imputation import DRAWS, impute_grades
+from judge.measure.imputation import IMPUTATIONS, impute_grades
 from judge.measure.measures import Measure, check_depth
 from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
 
@@ -254,7 +254,7 @@ def _average_exact_bounds(wide: Floats, exact: Floats, topics: Ints, otherwise: 
 
 
 def _impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
-    """Return the (unjudged pairs, `DRAWS`) grades, in the order of `RankedLists.missing`."""
+    """Return the (unjudged pairs, `IMPUTATIONS`) grades, in the order of `RankedLists.missing`."""
     lists = arrays.lists.select_topics(np.arange(0, arrays.lists.grade.shape[1], len(arrays.repeats)))
     engine, topic, rank = np.nonzero(lists.origin >= 0)
     results = arrays.results
@@ -273,13 +273,13 @@ def _average_over_draws(
     """
     engines, topics, width = lists.grade.shape
     means = np.empty((engines, topics, len(measures)))
-    size = max(1, _BLOCK // (engines * width * DRAWS))
+    size = max(1, _BLOCK // (engines * width * IMPUTATIONS))
     for start in range(0, topics, size):
         block = np.arange(start, min(topics, start + size))
         completed = lists.select_topics(block).complete(grades)
         for index, measure in enumerate(measures):
-            drawn = values.compute_values(measure, completed, scale).reshape(engines, block.size, DRAWS)
-            means[:, block, index] = np.add.reduce(drawn, axis=-1) / DRAWS
+            drawn = values.compute_values(measure, completed, scale).reshape(engines, block.size, IMPUTATIONS)
+            means[:, block, index] = np.add.reduce(drawn, axis=-1) / IMPUTATIONS
     for index, measure in enumerate(measures):
         if measure.name == "Judged":
             means[..., index] = values.compute_judged_shares(measure, lists)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -29,7 +30,7 @@ MIN_GROUP_SIZE = 10
 #: A variance below this share of the largest squared difference is rounding.
 _NO_VARIANCE = 1e-12
 #: The standard normal quantile of 0.8, the power that planning asks for.
-_POWER_QUANTILE = 0.8416212335729143
+_POWER_QUANTILE = NormalDist().inv_cdf(0.8)
 
 
 @dataclass(frozen=True, slots=True)

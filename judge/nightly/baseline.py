@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError, StoreError, explain_os_error
@@ -26,8 +26,8 @@ from judge.messages import Message, NameList
 from judge.nightly.assessor_drift import CanaryGrades, collect_grades
 from judge.nightly.decision import join_reasons
 from judge.nightly.record import (
-    DRIFTED_STORE,
     NIGHT_FILE,
+    QUARANTINED_STORE,
     BaselineReference,
     EngineSettings,
     NightEngineResult,
@@ -49,7 +49,7 @@ _POINTER_FILE = "baseline.json"
 #: The names of a folder and of a file in it: a pointer from elsewhere must not lead to other places.
 _FOLDER_NAME = re.compile(r"(?=.{1,255}\Z)[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*", re.DOTALL)
 _FolderName = Annotated[str, make_name_validator(_FOLDER_NAME)]
-_StoreName = Annotated[str, make_name_validator(DRIFTED_STORE)]
+_StoreName = Annotated[str, make_name_validator(QUARANTINED_STORE)]
 _FILES = ("config.json", "summary.json", "results.json", "judgments.jsonl")
 #: The file that the run of a panel has besides, and that of a night which asked engines.
 _OPTIONAL_FILES = ("members.jsonl", COLLECTION_FILE)
@@ -81,7 +81,7 @@ class Baseline:
     """
 
     pointer: BaselinePointer
-    run: LoadedRun
+    run: JudgedRun
     engines: Mapping[str, NightEngineResult]
     identity: Mapping[str, Any]
     reference: BaselineReference

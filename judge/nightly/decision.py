@@ -43,7 +43,7 @@ class Evidence:
     assessor_changes: Sequence[str] = ()
     missing: Sequence[str] = ()
     query_changes: Sequence[str] = ()
-    setting_changes: Sequence[str] = ()
+    engine_setting_changes: Sequence[str] = ()
     unavailable: Mapping[str, str] = field(default_factory=dict)
     dropped: Sequence[str] = ()
     outcomes: Sequence[RegressionOutcome] = ()
@@ -54,7 +54,9 @@ class Evidence:
     @property
     def suspended(self) -> bool:
         """Whether this night's scores cannot be compared with the baseline's, so that no engine is blamed."""
-        return bool(self.assessor_changes or self.missing or self.query_changes or self.setting_changes)
+        return bool(
+            self.assessor_changes or self.missing or self.query_changes or self.engine_setting_changes
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ class Decision:
     """A night's status with its reasons.
 
     It is `finished` unless the same command could add judgments or answers that are missing. It is
-    `complete`, and may be the baseline, when nothing is missing that was asked for tonight.
+    `complete`, and may be the baseline, when nothing is missing that was asked for tonight, whatever the
+    status: the night of an incomplete comparison can be complete.
     """
 
     status: Status
@@ -78,7 +81,7 @@ def decide(evidence: Evidence) -> Decision:
         ("assessor drift", evidence.possible_drops),
         ("incomplete", evidence.missing),
         ("queries changed", evidence.query_changes),
-        ("engine settings changed", _with_advice(evidence.setting_changes, evidence)),
+        ("engine settings changed", _with_advice(evidence.engine_setting_changes, evidence)),
         # An engine that is surely worse comes before another one that is unavailable.
         ("regression", [describe_drop(each) for each in evidence.outcomes if each.verdict == "regression"]),
         ("incomplete", [*evidence.unavailable.values(), *_describe_open(evidence), *evidence.dropped]),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.config.loader import EditedMessage, name_keys
 from judge.config.nightly import NightlyConfig
@@ -69,7 +69,7 @@ def gather_evidence(
     baseline, rules = context.baseline, context.rules
     command = rules.make_set_command(context.folder.path)
     assessor_changes = [*assessor_setting_changes, *(check.reasons if check else ())]
-    setting_changes = decision.find_engine_setting_changes(
+    engine_setting_changes = decision.find_engine_setting_changes(
         context.engine_settings, baseline.engine_settings if baseline else None
     )
     if baseline is None or run is None:
@@ -85,9 +85,9 @@ def gather_evidence(
             set_baseline_command=command,
             assessor_changes=assessor_changes,
             missing=missing,
-            setting_changes=setting_changes,
+            engine_setting_changes=engine_setting_changes,
         )
-    loaded = regression_test.to_loaded_run(run.result)
+    loaded = regression_test.to_judged_run(run.result)
     query_drift = measure_query_drift(loaded, baseline.run)
     engines = run.engines, baseline.engines
     evidence = Evidence(
@@ -96,7 +96,7 @@ def gather_evidence(
         assessor_changes=[*assessor_changes, *_find_new_models(run.result.summary, baseline, check, rules)],
         missing=missing,
         query_changes=tuple(decision.find_query_changes(query_drift, rules, command)),
-        setting_changes=setting_changes,
+        engine_setting_changes=engine_setting_changes,
         unavailable=decision.find_unavailable(*engines, rules.max_missing),
         dropped=tuple(decision.find_dropped(*engines, command)),
         query_drift=query_drift,
@@ -108,7 +108,7 @@ def gather_evidence(
 
 def _compare(
     context: NightContext,
-    run: LoadedRun,
+    run: JudgedRun,
     baseline: Baseline,
     evidence: Evidence,
     check: CanaryCheck | None,
@@ -124,7 +124,7 @@ def _compare(
             p=shift.p,
         )
         evidence = replace(evidence, assessor_changes=(change,))
-    if evidence.missing or evidence.setting_changes:
+    if evidence.missing or evidence.engine_setting_changes:
         return replace(evidence, remarks=(_SUSPENDED,))
     outcomes = regression_test.run_regression_test(combined, evidence.unavailable.keys(), rules)
     if evidence.assessor_changes:
@@ -185,7 +185,7 @@ def collect_remarks(
     yield from run.result.warnings if run else ()
 
 
-def explain_unavailable(config: Config, check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
+def explain_unanswered_canaries(config: Config, check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
     """Return why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.canary_grades.answered(rules):
         return []

@@ -52,7 +52,7 @@ from judge.nightly.evidence import (
     check_texts,
     collect_remarks,
     explain_incomplete,
-    explain_unavailable,
+    explain_unanswered_canaries,
     gather_evidence,
     subtract_canaries,
 )
@@ -70,7 +70,7 @@ from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_summary
 from judge.runs.run_result import RunResult
-from judge.store import copy
+from judge.store import store_files
 
 #: The store of a canary run, in its folder.
 _CANARY_STORE = "verdicts.sqlite"
@@ -181,16 +181,17 @@ def run_night(
     """
     config, rules = context.config, context.rules
     identity, missing = _check_dataset(context)
+    # Records what an earlier start of this night spent, before its stores may go.
     count_calls(context.folder, *_priced_configs(context))
     baseline = context.baseline
     if baseline and (name := baseline.pointer.quarantined_store):
         stores.promote_store(context.nights / name, stores.shared_store(context))
-    setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
+    assessor_setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
     check = None if missing else _judge_canaries(context, canary_progress)
-    drifted = bool(setting_changes or (check and check.reasons))
-    missing += explain_unavailable(config, check, rules)
+    drifted = bool(assessor_setting_changes or (check and check.reasons))
+    missing += explain_unanswered_canaries(config, check, rules)
     # Changed options are a decision: a night with them is judged, so that it can be the baseline.
-    stopped = drifted and not setting_changes and not missing and rules.judge_on_drift == "stop"
+    stopped = drifted and not assessor_setting_changes and not missing and rules.judge_on_drift == "stop"
     run = None
     if not missing and not stopped:
         store = stores.choose_store(context, identity, check, drifted=drifted)
@@ -200,7 +201,7 @@ def run_night(
         result = pipeline.run(options, progress=progress)
         run = NightRun(result, read_engine_results(result.summary), store if drifted else None)
         missing = explain_incomplete(config, result, check)
-    evidence = gather_evidence(context, run, missing, setting_changes, check)
+    evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
     cost_total = count_calls(context.folder, *_priced_configs(context))
     # The verdicts of an incomplete night are shared too: they were paid for.
     if run and not (drifted and missing):
@@ -272,7 +273,9 @@ def _choose_canary_folder(context: NightContext) -> Path:
     last = past[-1]
     finished = (last / "results.json").exists()
     if not finished or not load_canary_grades(RunFolder(last)).answered(context.rules):
-        copy.remove(last / _CANARY_STORE)  # another assessor may continue than the one that began
+        store_files.remove_store(
+            last / _CANARY_STORE
+        )  # another assessor may continue than the one that began
         return last
     return night / f"{CANARIES_FOLDER}-{len(past) + 1}" if _has_unpaid_judgments(context) else last
 
@@ -381,7 +384,7 @@ def set_baseline(run: Path, nights: Path) -> BaselinePointer:
     with lock_nights(nights, f"judge baseline set {run}"):
         with reading_run(run):
             pointer = freeze_baseline(run, nights)
-        stores.remove_drifted_stores(nights, pointer.quarantined_store)
+        stores.remove_quarantined_stores(nights, pointer.quarantined_store)
         return pointer
 
 

@@ -7,7 +7,7 @@ from math import log
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.measure.formulas import TIE, Ints
 from judge.measure.resampling import SEED
 from judge.messages import Message
@@ -27,7 +27,7 @@ _MIN_COVERAGE, _SHOWN = 0.8, 3
 _MAX_COMPARED, _CHUNK = 2_000, 200
 
 
-def measure_query_drift(tonight: LoadedRun, baseline: LoadedRun) -> QueryDrift:
+def measure_query_drift(tonight: JudgedRun, baseline: JudgedRun) -> QueryDrift:
     """Return how this night's queries differ from those of the baseline."""
     now, before = tonight.data.queries, baseline.data.queries
     shared = len(shared_query_ids(now, before))
@@ -126,7 +126,7 @@ def describe_coverage(drift: QueryDrift) -> Iterator[str]:
     )
 
 
-def _no_relevant_share(run: LoadedRun) -> float | None:
+def _no_relevant_share(run: JudgedRun) -> float | None:
     """Return the share of queries without a snippet known to be relevant; None without queries."""
     least = run.spec.scale.relevant_from
     relevant = {

@@ -60,7 +60,7 @@ _KEYS_OF_VERSION_1 = {
 }
 
 #: The names of stores in the folder of nights: that of an assessor that had drifted, and those of all nights.
-DRIFTED_STORE = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
+QUARANTINED_STORE = re.compile(r"verdicts\.drifted-[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
 STORE_OF_NIGHT = re.compile(r"verdicts\.(drifted-)?[0-9]{4}-[0-9]{2}-[0-9]{2}\.sqlite")
 
 _WRONG_NAME: Final = "wrong_name"
@@ -77,7 +77,7 @@ def make_name_validator(pattern: re.Pattern[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
-_DriftedStorePath = Annotated[str, make_name_validator(re.compile(rf"\.\.[/\\]{DRIFTED_STORE.pattern}"))]
+_DriftedStorePath = Annotated[str, make_name_validator(re.compile(rf"\.\.[/\\]{QUARANTINED_STORE.pattern}"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

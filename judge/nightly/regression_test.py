@@ -15,7 +15,7 @@ from math import ceil, floor, log2, sqrt
 import numpy as np
 
 from judge.analysis.combine_runs import CombinedRuns, combine_runs
-from judge.analysis.loaded_run import LoadedRun, RunSpec
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.config.nightly import NightlyConfig
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import Floats
@@ -32,20 +32,20 @@ _POWER = 0.8
 _BASELINE, _TONIGHT = "baseline", "tonight"
 
 
-def to_loaded_run(result: RunResult) -> LoadedRun:
+def to_judged_run(result: RunResult) -> JudgedRun:
     """Return this night's run as it would be read from its folder."""
     summary = result.summary
     spec = RunSpec(summary.assessor, result.scale, summary.repeats, result.scores.measures, summary.cost)
-    return LoadedRun(result.data, result.pool, result.judgments, spec)
+    return JudgedRun(result.data, result.pool, result.judgments, spec)
 
 
 def combine_with_baseline(
-    tonight: LoadedRun, baseline: LoadedRun, measures: Sequence[Measure]
+    tonight: JudgedRun, baseline: JudgedRun, measures: Sequence[Measure]
 ) -> CombinedRuns:
     """Return both runs on one pool and on the queries that both ask, to be scored by `measures`."""
     ids = shared_query_ids(tonight.data.queries, baseline.data.queries)
 
-    def restrict(run: LoadedRun) -> LoadedRun:
+    def restrict(run: JudgedRun) -> JudgedRun:
         queries = {id_: query for id_, query in run.data.queries.items() if id_ in ids}
         spec = replace(run.spec, measures=tuple(measures))
         return replace(run, data=replace(run.data, queries=queries), spec=spec)

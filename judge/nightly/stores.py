@@ -32,7 +32,7 @@ from judge.nightly.baseline import finished_canary_runs, load_canary_grades
 from judge.nightly.context import NightContext
 from judge.nightly.decision import find_assessor_setting_changes
 from judge.nightly.record import (
-    DRIFTED_STORE,
+    QUARANTINED_STORE,
     STORE_OF_NIGHT,
     CallCost,
     make_name_validator,
@@ -42,10 +42,10 @@ from judge.pricing import Cost, total_cost
 from judge.pricing.prices import FREE_PRICE, Price, common_price
 from judge.records import Call
 from judge.runs.folder import RunFolder, reading_run
-from judge.store import copy, ledger
+from judge.store import ledger, store_files
 from judge.store.store import VerdictStore
 
-_DRIFTED = ".drifted-"
+_QUARANTINED = ".drifted-"
 _CANARY_STORE = r"canaries(-[1-9][0-9]*)?[/\\]verdicts\.sqlite"
 #: The path of a store from the folder of a night, with the separator of any system.
 _StorePath = Annotated[
@@ -87,30 +87,30 @@ def begin_store(store: Path, shared: Path) -> Path:
     Raises StoreError when that fails.
     """
     if store.exists():
-        copy.merge(store, shared)
+        store_files.merge_store(shared, store)
     else:
-        copy.copy(shared, store)
+        store_files.copy_store(shared, store)
     return store
 
 
-def drifted_store_path(nights: Path, day: str) -> Path:
+def quarantined_store_path(nights: Path, day: str) -> Path:
     """Return the path of the store for an assessor that had drifted when the night of `day` began."""
-    return nights / f"verdicts{_DRIFTED}{day}.sqlite"
+    return nights / f"verdicts{_QUARANTINED}{day}.sqlite"
 
 
-def list_drifted_stores(nights: Path) -> Iterator[tuple[Path, str]]:
+def list_quarantined_stores(nights: Path) -> Iterator[tuple[Path, str]]:
     """Yield the stores of drifted assessors, the last first, each with the day of its first night."""
-    paths = nights.glob(f"verdicts{_DRIFTED}*.sqlite")
+    paths = nights.glob(f"verdicts{_QUARANTINED}*.sqlite")
     for store in sorted(paths, reverse=True):
-        if DRIFTED_STORE.fullmatch(store.name):
-            yield store, store.stem.rpartition(_DRIFTED)[2]
+        if QUARANTINED_STORE.fullmatch(store.name):
+            yield store, store.stem.rpartition(_QUARANTINED)[2]
 
 
-def remove_drifted_stores(nights: Path, kept: str | None) -> None:
+def remove_quarantined_stores(nights: Path, kept: str | None) -> None:
     """Remove the stores of drifted assessors except the one named `kept`; raise StoreError."""
-    for store, _ in list(list_drifted_stores(nights)):
+    for store, _ in list(list_quarantined_stores(nights)):
         if store.name != kept:
-            copy.remove(store)
+            store_files.remove_store(store)
 
 
 def end_store(store: Path, shared: Path, *, changed: bool = False) -> None:
@@ -120,8 +120,8 @@ def end_store(store: Path, shared: Path, *, changed: bool = False) -> None:
     StoreError when that fails.
     """
     if store.exists() and not changed:
-        copy.merge(shared, store)
-    copy.remove(store)
+        store_files.merge_store(store, shared)
+    store_files.remove_store(store)
 
 
 def check_store(shared: Path) -> None:
@@ -140,8 +140,10 @@ def promote_store(store: Path, shared: Path) -> None:
     when that fails.
     """
     if store.exists():
-        day = store.stem.rpartition(_DRIFTED)[2]
-        copy.replace(shared, store, backup=shared.with_name(f"{shared.stem}.backup-{day}.sqlite"))
+        day = store.stem.rpartition(_QUARANTINED)[2]
+        store_files.replace_store(
+            store, shared, backup=shared.with_name(f"{shared.stem}.backup-{day}.sqlite")
+        )
 
 
 def shared_store(context: NightContext) -> Path:
@@ -159,11 +161,11 @@ def choose_store(
     nights = context.nights
     if not drifted:
         return begin_store(own_store_path(nights, context.day), shared_store(context))
-    for store, day in list_drifted_stores(nights):
+    for store, day in list_quarantined_stores(nights):
         if _has_same_assessor(context, RunFolder(nights / day), identity, check):
             return store
-    new = drifted_store_path(nights, context.day)
-    copy.remove(new)  # of an assessor that changed once more during this night
+    new = quarantined_store_path(nights, context.day)
+    store_files.remove_store(new)  # of an assessor that changed once more during this night
     return new
 
 
@@ -199,7 +201,7 @@ class CostLedger:
 def start_counting(night: RunFolder, store: Path) -> None:
     """From here on, the calls in `store` are the night's; those before were paid or counted already."""
     costs = _read_ledger(night)
-    counted = {**costs.counted, relpath(store, night.path): ledger.last_call(store)}
+    counted = {**costs.counted, relpath(store, night.path): ledger.clear_leases(store)}
     _write_ledger(night, CostLedger(costs.cost_total, counted))
 
 
@@ -218,7 +220,7 @@ def count_calls(night: RunFolder, *configs: Config) -> CallCost:
         store = night.path / name.replace("\\", "/")
         RunFolder(store.parent).check_no_link()
         if store.exists():
-            new = ledger.calls_after(store, before)
+            new = ledger.settle_new_calls(store, before)
             lost_count += new.lost
             counted[name] = new.last
             calls += new.calls

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.cache import FileCache, hash_file, make_key
 from judge.dataset.expected import list_unreturned
@@ -38,7 +38,7 @@ _JUDGMENTS = ("judgments.jsonl", "members.jsonl")
 _INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "labelled_order.json", "night.json")
 
 
-def write_judgments(folder: RunFolder, run: LoadedRun | RunResult) -> None:
+def write_judgments(folder: RunFolder, run: JudgedRun | RunResult) -> None:
     """Write the judgments, which all other files follow from, beside the dataset and the options."""
     log = run.judgments
     folder.write("judgments.jsonl", log.read_lines() if isinstance(log, JudgmentLog) else dump_judgments(log))
@@ -46,7 +46,7 @@ def write_judgments(folder: RunFolder, run: LoadedRun | RunResult) -> None:
         folder.write("members.jsonl", _members(run.members))
 
 
-def make_summary_key(folder: RunFolder, run: LoadedRun) -> str | None:
+def make_summary_key(folder: RunFolder, run: JudgedRun) -> str | None:
     """Return the key of what the summary follows from; None for a dataset that is not cached.
 
     The judgments must be written.

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.pair_plan import PairPlan, check_plan
 from judge.dataset.labels import select_labellable
 from judge.dataset.textfile import escape_cell, protect_cell
@@ -113,7 +113,7 @@ def write_pairs(path: Path, data: Dataset, pool: Pool, plan: PairPlan) -> Path:
     return path
 
 
-def read_design(path: Path, run: LoadedRun) -> PairPlan:
+def read_design(path: Path, run: JudgedRun) -> PairPlan:
     """Return the design of the plan in `path`; raise InputError when there is none that is of the `run`."""
     design = name_design(path)
     value = RunFolder(design.parent).read_if_there(design.name)

@@ -11,8 +11,8 @@ from sys import intern
 from types import NoneType
 from typing import Any
 
+from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades
 from judge.analysis.label_agreement import LabelAgreement
-from judge.analysis.loaded_run import LoadedRun, RunSpec, fingerprint_grades
 from judge.analysis.planned_order import PlannedComparison
 from judge.analysis.summary import DimensionResult, QueryValues, Summary
 from judge.dataset.pool import make_pair
@@ -83,7 +83,7 @@ def load_labelled_order(folder: RunFolder) -> PlannedComparison | None:
     return record_json.from_json(PlannedComparison, value, place)
 
 
-def load_run(folder: RunFolder, *, in_memory: bool = True) -> LoadedRun:
+def load_run(folder: RunFolder, *, in_memory: bool = True) -> JudgedRun:
     """Return the run in `folder`; raise InputError when a file is missing or damaged.
 
     Without `in_memory` only columns stay in memory: texts, reasons and documents are read from the folder
@@ -96,7 +96,7 @@ def load_run(folder: RunFolder, *, in_memory: bool = True) -> LoadedRun:
         return _load(folder, results, read_queries(results, str(folder.path / "results.json")))
 
 
-def load_runs(paths: Sequence[Path]) -> dict[str, LoadedRun]:
+def load_runs(paths: Sequence[Path]) -> dict[str, JudgedRun]:
     """Return several runs by the names of their folders, or by their paths where two share a name."""
     names = [path.resolve().name for path in paths]
     if len(set(names)) < len(names):
@@ -122,7 +122,7 @@ def read_queries(results: Mapping[str, Any], place: str) -> Iterator[QueryEntry]
 
 def _load(
     folder: RunFolder, results: Mapping[str, Any], queries: Iterable[QueryEntry], *, in_memory: bool = True
-) -> LoadedRun:
+) -> JudgedRun:
     """Return the run of a results.json with these `queries`."""
     place = str(folder.path / "results.json")
     record_json.check_version(results, place)
@@ -153,7 +153,7 @@ def _load(
     )
     judgments = _load_judgments(folder, columns, in_memory=in_memory)
     dimensions = {name: DimensionResult(each, values[name]) for name, each in summary.dimensions.items()}
-    run = LoadedRun(data, pool, judgments, spec, _members(folder, summary), dimensions)
+    run = JudgedRun(data, pool, judgments, spec, _members(folder, summary), dimensions)
     _check_grades(folder, run, summary)
     return run
 
@@ -263,7 +263,7 @@ def _read_dimensions(
         yield entry
 
 
-def _check_grades(folder: RunFolder, run: LoadedRun, summary: Summary) -> None:
+def _check_grades(folder: RunFolder, run: JudgedRun, summary: Summary) -> None:
     """Raise InputError when the judgments are not those that results.json was made from."""
     fingerprint = fingerprint_grades(*run.tabulate(), run.spec.scale)
     if summary.grades not in ("", fingerprint):

@@ -61,7 +61,7 @@ class BatchTable:
         batch = uuid.uuid4().hex
 
         def write(connection: sqlite3.Connection) -> list[str]:
-            planned = [key for key in keys if self._is_free(connection, key)]
+            planned = [key for key in keys if self._try_to_free(connection, key)]
             connection.execute(_REMOVE_EMPTY)
             if planned:
                 row = (batch, self._holder.id, params, "", "", timestamp())
@@ -72,14 +72,14 @@ class BatchTable:
 
         return batch, await self._writer.commit(write)
 
-    def _is_free(self, connection: sqlite3.Connection, key: str) -> bool:
+    def _try_to_free(self, connection: sqlite3.Connection, key: str) -> bool:
         """Return whether `key` can be paid for in a batch; end the lease of a process that died."""
         paid_or_planned = connection.execute(
             "SELECT 1 FROM verdicts WHERE key = ?1 UNION ALL SELECT 1 FROM batch_requests WHERE key = ?1",
             (key,),
         ).fetchone()
         for (holder,) in connection.execute("SELECT owner FROM claims WHERE key = ?", (key,)).fetchall():
-            if not self._holder.is_dead(holder):
+            if not self._holder.reap_if_dead(holder):
                 return False
             expire_leases(connection, holder)
         return paid_or_planned is None
@@ -97,7 +97,7 @@ class BatchTable:
 
         def write(connection: sqlite3.Connection) -> bool:
             owners = connection.execute("SELECT owner FROM batches WHERE id = ?", (batch,)).fetchall()
-            is_free = all(owner == self._holder.id or self._holder.is_dead(owner) for (owner,) in owners)
+            is_free = all(owner == self._holder.id or self._holder.reap_if_dead(owner) for (owner,) in owners)
             if is_free:
                 connection.execute("UPDATE batches SET owner = ? WHERE id = ?", (self._holder.id, batch))
             return is_free

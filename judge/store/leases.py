@@ -39,11 +39,22 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Busy:
-    """Another living process holds the lease of `key`, or `key` is in `batch`, which has not ended."""
+class LeasedElsewhere:
+    """Another living process holds the lease of `key`."""
 
     key: str
-    batch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InBatch:
+    """The request for `key` is in `batch`, which has not ended."""
+
+    key: str
+    batch: str
+
+
+#: Why a key has neither an answer nor a lease for this process.
+Busy = LeasedElsewhere | InBatch
 
 
 def lock_folder(store: Path) -> Path:
@@ -64,14 +75,14 @@ class LeaseHolder:
         for path in folder.glob("*.lock"):
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _MIN_AGE:
-                    self.is_dead(path.stem)
+                    self.reap_if_dead(path.stem)
         self._lock = FileLock(self._path(self.id), thread_local=False)
         self._lock.acquire(timeout=0)
 
     def _path(self, holder_id: str) -> Path:
         return self._folder / f"{holder_id}.lock"
 
-    def is_dead(self, holder_id: str) -> bool:
+    def reap_if_dead(self, holder_id: str) -> bool:
         """Return whether the process with the id `holder_id` has ended; its lock file is removed.
 
         A text that is no id leads to no file.

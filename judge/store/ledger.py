@@ -33,7 +33,7 @@ class NewCalls:
     lost: int
 
 
-def last_call(path: Path) -> int:
+def clear_leases(path: Path) -> int:
     """Return the number of the newest call in the store at `path`, 0 without calls; delete its leases.
 
     For a copy of a store: what is leased in the copy is leased in the store. Raises StoreError.
@@ -46,7 +46,7 @@ def last_call(path: Path) -> int:
     return int(number)
 
 
-def calls_after(path: Path, number: int) -> NewCalls:
+def settle_new_calls(path: Path, number: int) -> NewCalls:
     """Return the calls after `number` in the store at `path`; each lease becomes a lost call first.
 
     Raises StoreError when the store can't be read.

@@ -28,7 +28,16 @@ from judge.errors import StoreError, explain_os_error
 from judge.records import CONTENT_FILTER, Call, Usage, share_params
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
-from judge.store.leases import Busy, Lease, LeaseHolder, expire_leases, lock_folder, timestamp
+from judge.store.leases import (
+    Busy,
+    InBatch,
+    Lease,
+    LeasedElsewhere,
+    LeaseHolder,
+    expire_leases,
+    lock_folder,
+    timestamp,
+)
 from judge.store.writer import GroupCommitWriter
 
 #: The columns of the table `calls` that hold the fields of a call.
@@ -209,7 +218,7 @@ class VerdictStore:
     async def acquire(self, keys: Sequence[str]) -> list[StoredAnswer | Lease | Busy]:
         """Acquire the leases of `keys` in one commit, and return one result for each key.
 
-        That is the answer where another process has stored one meanwhile, Busy where a living process is
+        That is the answer where another process has stored one meanwhile, `Busy` where a living process is
         paying or a batch has not ended.
         """
         try:
@@ -234,7 +243,7 @@ class VerdictStore:
                 (self._holder.id, *keys),
             )
         )
-        dead = {holder for holder in {*holders.values()} if self._holder.is_dead(holder)}
+        dead = {holder for holder in {*holders.values()} if self._holder.reap_if_dead(holder)}
         for holder in dead:
             expire_leases(connection, holder)
         batches = self.batches.select(connection, keys)
@@ -243,9 +252,9 @@ class VerdictStore:
                 continue
             batch = batches.get(key, "")
             if holders.get(key, self._holder.id) not in {self._holder.id, *dead}:
-                results[key] = Busy(key)
+                results[key] = LeasedElsewhere(key)
             elif batch and batch not in self.batches.ended:
-                results[key] = Busy(key, batch)
+                results[key] = InBatch(key, batch)
             else:
                 results[key] = Lease(key, batch)
         leases = [(key, self._holder.id) for key in keys if isinstance(results[key], Lease)]
@@ -280,9 +289,9 @@ class VerdictStore:
         """End the lease without a verdict, and store the calls that were made for its key."""
         await self._writer.commit_row(self._release, (lease.key, calls))
 
-    def expect_leases(self, count: int, answer_seconds: float = 0.0) -> None:
+    def adapt_commit_interval(self, count: int, answer_seconds: float = 0.0) -> None:
         """Adapt the interval of commits to a run of up to `count` leases and to the time of its answers."""
-        self._writer.adapt_interval(count, answer_seconds)
+        self._writer.adapt_commit_interval(count, answer_seconds)
 
     def log_calls(self, lease: Lease, calls: Sequence[Call]) -> None:
         """Store calls soon; an error is raised by the next write."""

@@ -29,7 +29,7 @@ class LeaseWindow:
         self.store = store
         self.sleep = sleep
         self._size = self._room = size
-        store.expect_leases(size)
+        store.adapt_commit_interval(size)
         #: The shortest time of an answer, in seconds.
         self._shortest_answer = math.inf
         #: What waits for room: the number of leases, the order, and what to tell.
@@ -51,7 +51,7 @@ class LeaseWindow:
         self.free(sum(not isinstance(result, Lease) for result in results))
         return [PairLease(self, result) if isinstance(result, Lease) else result for result in results]
 
-    async def acquire_blocking(self, key: str) -> StoredAnswer | PairLease:
+    async def acquire_when_free(self, key: str) -> StoredAnswer | PairLease:
         """Acquire the lease of `key`, once no other process holds it, or return its answer."""
         while True:
             [result] = await self.acquire([key])
@@ -59,11 +59,11 @@ class LeaseWindow:
                 return result
             await self.sleep(LEASE_POLL_INTERVAL)
 
-    def record_answer(self, seconds: float) -> None:
+    def record_response(self, seconds: float) -> None:
         """Adapt the store's commits to an answer that took `seconds`, if it is the shortest one."""
         if seconds < self._shortest_answer:
             self._shortest_answer = seconds
-            self.store.expect_leases(self._size, seconds)
+            self.store.adapt_commit_interval(self._size, seconds)
 
     def free(self, count: int = 1) -> None:
         """Make room for `count` leases that ended."""
@@ -126,7 +126,7 @@ class PairLease:
         """A request ended as `call`; one without an answer goes to the ledger at once."""
         self.calls.append(call)
         if call.outcome == ANSWERED:
-            self._window.record_answer(asyncio.get_running_loop().time() - self._call_began)
+            self._window.record_response(asyncio.get_running_loop().time() - self._call_began)
         else:
             self._log_calls()
 

@@ -77,14 +77,15 @@ class GroupCommitWriter:
         """Commit `row` by `write` soon; when that fails, the next `commit` raises its error."""
         self._jobs.put((write, row, None))
 
-    def adapt_interval(self, leases: int, answer_seconds: float = 0.0) -> None:
+    def adapt_commit_interval(self, leases: int, answer_seconds: float = 0.0) -> None:
         """Set the interval for a run that holds up to `leases` at a time, and whose answers take this long.
 
-        Half of the leases are those of requests, and each pair waits for two commits besides: that of its
-        lease and that of its verdict. Where the other half lasts for both, a longer interval slows nothing.
-        It lasts for the time of one answer, or for longer where the CPU is the limit.
+        Half of the leases are those of requests in flight. Each pair waits for two commits: that of its lease
+        and that of its verdict. A longer interval slows nothing as long as two commits take less time than
+        the run needs for the other half of its leases.
         """
-        by_rate = min(leases / 2 / (2 * _MAX_RATE), _MAX_INTERVAL)
+        # The other half, leases / 2 pairs at `_MAX_RATE` a second, is there for two commits.
+        by_rate = min(leases / 2 / _MAX_RATE / 2, _MAX_INTERVAL)
         by_answers = min(answer_seconds / 4, _MAX_SLOW_INTERVAL)
         self.interval = max(_MIN_INTERVAL, by_rate, by_answers)
 

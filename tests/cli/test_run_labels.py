@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judge.analysis.loaded_run import RunLabels, draw_sample
+from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.records import Pair, Pool, Query, Snippet
 from tests.support.command_line import command, make_words
 from tests.support.factories import make_rows, read_judgments, read_summary, reply_with_grade, write_rows

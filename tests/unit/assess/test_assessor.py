@@ -54,7 +54,7 @@ def test_a_verdict_has_flags_for_an_echo_of_the_prompt_and_for_another_model(
     async def ask_for_flags() -> tuple[str, ...]:
         assessor = Assessor(EchoModel(letters, served), load_prompts(default_directory(), GRADED), GRADED)
         answer = await assessor.ask(assessor.make_questions(PAIR, 1)[0], assessor.model.complete)
-        assert answer.stored is not None
-        return answer.stored.flags
+        assert answer.verdict is not None
+        return answer.verdict.flags
 
     assert virtual_time.run(ask_for_flags()) == flags

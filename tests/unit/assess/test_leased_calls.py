@@ -16,7 +16,7 @@ from judge.client.retry import Limits
 from judge.errors import Interrupted, RequestRejected, RetryableError
 from judge.models import Model
 from judge.records import Call, Completion, Prompt, Usage
-from judge.store.leases import Busy, Lease
+from judge.store.leases import Busy, Lease, LeasedElsewhere
 from judge.store.store import StoredAnswer, StoredVerdict, VerdictStore
 from judge.store.window import PairLease
 from tests.support.stores import INFO, make_verdict, run_with_two_stores
@@ -24,7 +24,7 @@ from tests.unit.client.simulation import ScriptedModel, SilentModel, make_prompt
 
 VERDICT = make_verdict(reply="yes")
 ANSWERED = Call("answered", Usage(prompt_tokens=10, completion_tokens=5))
-LEASE, BUSY = Lease("k"), Busy("k")
+LEASE, BUSY = Lease("k"), LeasedElsewhere("k")
 
 
 def make_client(model: Model) -> ModelClient:
@@ -160,7 +160,7 @@ def test_failed_calls_are_in_the_ledger_once_and_their_key_is_free(tmp_path: Pat
 
 def test_a_wait_for_another_process_ends_with_its_verdict_or_a_lease(tmp_path: Path) -> None:
     async def read_reply(store: VerdictStore, key: str) -> str:
-        result = await lease_window(store, make_client(ScriptedModel())).acquire_blocking(key)
+        result = await lease_window(store, make_client(ScriptedModel())).acquire_when_free(key)
         if isinstance(result, PairLease):
             async with result:
                 return "ours"
@@ -185,6 +185,6 @@ def test_a_cancel_ends_the_wait_for_another_process(tmp_path: Path) -> None:
         client = make_client(ScriptedModel())
         client.cancel_token.cancel(Interrupted("enough"))
         with pytest.raises(Cancelled, match="enough"):
-            await lease_window(store, client).acquire_blocking("k")
+            await lease_window(store, client).acquire_when_free("k")
 
     run_with_two_stores(tmp_path, check)

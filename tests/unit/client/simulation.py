@@ -137,7 +137,7 @@ def simulate(
                 try:
                     async with client.permit(CallList(client.cancel_token)) as permit:
                         await client.complete(make_prompt(str(number)), permit)
-                        client.limiter.confirm()
+                        client.limiter.record_verdict()
                 except CallError as error:
                     errors[error.kind] += 1
                 except RunIncomplete as reason:

@@ -20,7 +20,7 @@ from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.dataset.stored_dataset import PooledDataset, load_pooled
 from judge.records import Pool
-from judge.store import copy
+from judge.store import store_files
 from judge.store.store import VerdictStore
 from tests.support.cases import check_each
 from tests.support.factories import make_rows, write_rows
@@ -279,5 +279,5 @@ def test_the_cache_goes_with_its_store(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.sqlite"
     VerdictStore(path).close()
     FileCache(cache_folder(path)).write("a", ["b\n"])
-    copy.remove(path)
+    store_files.remove_store(path)
     assert list(tmp_path.iterdir()) == []

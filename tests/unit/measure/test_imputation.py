@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints
-from judge.measure.imputation import DRAWS, impute_grades, weigh_donors
+from judge.measure.imputation import IMPUTATIONS, compute_probabilities, impute_grades
 from judge.records import BINARY, GRADED, Scale
 from tests.support.cases import check_each, count_examples
 from tests.unit.measure.missing import bias, simulated
@@ -71,7 +71,7 @@ def naive_shares(query: Ints, grade: Ints, discounts: Floats, top: int) -> Float
 def test_shares_are_those_of_a_slow_calculation(seed: int, top: int) -> None:
     """But for the predictions of pairs of other queries, which are rounded."""
     query, grade, discounts = pool(seed, queries=5, pairs=60, engines=3, top=top)
-    shares = weigh_donors(query, grade, discounts, top)
+    shares = compute_probabilities(query, grade, discounts, top)
     expected = naive_shares(query, grade, discounts, top)
     assert np.abs(shares - expected).max() < 0.01
     assert shares[grade == NO_GRADE].sum(1) == pytest.approx(1)
@@ -81,7 +81,7 @@ def test_the_donors_of_the_query_outweigh_all_others() -> None:
     """Two of grade 3 in the query, a thousand of grade 0 elsewhere: 2 against at most 0.3."""
     query = np.array([0, 0, 0] + [1] * 1000)
     grade = np.array([NO_GRADE, 3, 3] + [0] * 1000)
-    shares = weigh_donors(query, grade, np.ones((1003, 1)), 3)
+    shares = compute_probabilities(query, grade, np.ones((1003, 1)), 3)
     assert shares[0, 3] >= 2 / 2.3
     assert shares[0, 1] == shares[0, 2] == 0
 
@@ -92,18 +92,18 @@ def test_donors_of_one_grade_give_that_grade(donors: int, grade: int) -> None:
     pairs = [("q", f"d{at}") for at in range(donors + 1)]
     grades = np.array([[NO_GRADE]] + [[grade]] * donors)
     drawn = impute_grades(pairs, grades, np.linspace(0.1, 1, donors + 1)[:, None], [0], 3)
-    assert drawn.tolist() == [[grade] * DRAWS]
+    assert drawn.tolist() == [[grade] * IMPUTATIONS]
 
 
 def test_a_query_without_a_grade_takes_those_of_others() -> None:
     drawn = impute_grades([("q", "x"), ("r", "y")], np.array([[NO_GRADE], [2]]), np.ones((2, 1)), [0], 3)
-    assert drawn.tolist() == [[2] * DRAWS]
+    assert drawn.tolist() == [[2] * IMPUTATIONS]
 
 
 def test_each_repeat_is_imputed_from_its_own_grades() -> None:
     pairs = [("q", "x"), ("q", "y")]
     drawn = impute_grades(pairs, np.array([[NO_GRADE, NO_GRADE], [0, 3]]), np.ones((2, 1)), [0, 1], 3)
-    assert drawn.tolist() == [[0] * DRAWS, [3] * DRAWS]
+    assert drawn.tolist() == [[0] * IMPUTATIONS, [3] * IMPUTATIONS]
 
 
 def test_without_any_grade_all_grades_are_equally_likely() -> None:
@@ -118,13 +118,13 @@ def test_draws_take_each_grade_as_often_as_its_share() -> None:
     pairs = [(f"q{query}", f"d{at}") for at, query in enumerate(query.tolist())]
     drawn = impute_grades(pairs, grade[:, None], discounts, [0], 3)
     numbered = np.unique([name for name, _ in pairs], return_inverse=True)[1]
-    shares = weigh_donors(numbered, grade, discounts, 3)[grade == NO_GRADE]
+    shares = compute_probabilities(numbered, grade, discounts, 3)[grade == NO_GRADE]
     often = np.stack([(drawn == level).mean(1) for level in range(4)], axis=1)
-    assert np.abs(often - shares).max() <= 1 / DRAWS + 1e-9
+    assert np.abs(often - shares).max() <= 1 / IMPUTATIONS + 1e-9
     assert np.abs(often.mean(0) - shares.mean(0)).max() < 0.003
     # No draw is like another one, and each is as good as all: about 1,000 grades of sd about 1.
     assert np.abs(drawn.mean(0) - drawn.mean()).max() < 4 * drawn.std() / np.sqrt(len(drawn))
-    assert np.abs(np.corrcoef(drawn.T) - np.eye(DRAWS)).max() < 0.5
+    assert np.abs(np.corrcoef(drawn.T) - np.eye(IMPUTATIONS)).max() < 0.5
 
 
 @settings(max_examples=count_examples(15))

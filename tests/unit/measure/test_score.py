@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.errors import InputError
-from judge.measure.imputation import DRAWS
+from judge.measure.imputation import IMPUTATIONS
 from judge.measure.measures import parse_measures
 from judge.measure.score import mean_with_bounds, score_rankings
 from judge.records import BINARY, GRADED, Scale
@@ -235,7 +235,7 @@ def test_an_unjudged_snippet_has_one_mix_of_the_grades_of_its_query_for_all_meas
     result = values(one_list([0, None, 2], names))
     share = 3 * (result["P@3"] or 0) - 1
     assert 0 < share < 1
-    assert share * DRAWS == pytest.approx(round(share * DRAWS))
+    assert share * IMPUTATIONS == pytest.approx(round(share * IMPUTATIONS))
     with_0, with_2 = (values(one_list([0, grade, 2], names)) for grade in (0, 2))
     for measure in result:
         mixed = (1 - share) * (with_0[measure] or 0) + share * (with_2[measure] or 0)

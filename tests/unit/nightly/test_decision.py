@@ -62,12 +62,17 @@ BROKEN = {"searx": "searx: answered 0% of the queries"}
         (Evidence(True, assessor_changes=("swapped",), missing=("away",)), "assessor drift", 3, "swapped"),
         (Evidence(False, missing=("away",)), "incomplete", 3, "away"),
         (
-            Evidence(True, setting_changes=("depth",), unavailable=BROKEN),
+            Evidence(True, engine_setting_changes=("depth",), unavailable=BROKEN),
             "engine settings changed",
             3,
             "depth; to accept the change: judge",
         ),
-        (Evidence(True, query_changes=("other",), setting_changes=("depth",)), "queries changed", 3, "other"),
+        (
+            Evidence(True, query_changes=("other",), engine_setting_changes=("depth",)),
+            "queries changed",
+            3,
+            "other",
+        ),
     ],
 )
 def test_what_spoils_the_grades_comes_before_what_they_say(

@@ -74,12 +74,12 @@ def test_the_first_night_makes_the_shared_store(tmp_path: Path) -> None:
 
 
 def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared: Path) -> None:
-    quarantined = put(stores.drifted_store_path(shared.parent, "2026-05-07"), b=0)
-    assert list(stores.list_drifted_stores(shared.parent)) == [(quarantined, "2026-05-07")]
+    quarantined = put(stores.quarantined_store_path(shared.parent, "2026-05-07"), b=0)
+    assert list(stores.list_quarantined_stores(shared.parent)) == [(quarantined, "2026-05-07")]
     stores.promote_store(quarantined, shared)
     assert read_content(shared) == ({"b": 0}, 1)
     assert read_content(shared.with_name("verdicts.backup-2026-05-07.sqlite")) == ({"a": 3}, 1)
-    assert list(stores.list_drifted_stores(shared.parent)) == []
+    assert list(stores.list_quarantined_stores(shared.parent)) == []
 
 
 def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
-from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import Summary
 from judge.measure.resampling import StatisticValue
@@ -18,7 +18,7 @@ from judge.runs import results_file
 from tests.unit.report.labelled import make_run, people
 
 
-def scored(run: LoadedRun) -> Scores:
+def scored(run: JudgedRun) -> Scores:
     """The run's scores."""
     spec = run.spec
     return score_rankings(
@@ -31,7 +31,7 @@ def scored(run: LoadedRun) -> Scores:
     )
 
 
-def summary_of(run: LoadedRun) -> Summary:
+def summary_of(run: JudgedRun) -> Summary:
     """Return the summary of the run."""
     return analyse(run)[1]
 
@@ -44,13 +44,13 @@ def chart_data(summary: Summary, entries: Iterable[results_file.QueryEntry]) -> 
     return data
 
 
-def charts_of(run: LoadedRun, agreement: LabelAgreement | None = None) -> tuple[Chart, ...]:
+def charts_of(run: JudgedRun, agreement: LabelAgreement | None = None) -> tuple[Chart, ...]:
     """Return the charts of the run."""
     summary = summary_of(run)
     return draw_charts(summary, chart_data(summary, entries_of(run)), agreement)
 
 
-def entries_of(run: LoadedRun) -> Iterator[results_file.QueryEntry]:
+def entries_of(run: JudgedRun) -> Iterator[results_file.QueryEntry]:
     """The queries of the run's results.json, once."""
     scores = scored(run)
     value, _, _ = scores.average_repeats()

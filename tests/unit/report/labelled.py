@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.label_agreement import LabelSet, compare_with_labels
-from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.dataset.pool import build_pool
 from judge.measure.measures import parse_measures
 from judge.records import GRADED, Judgment, Pair, Scale
@@ -22,7 +22,7 @@ GradesByText = Mapping[tuple[str, str], int | None]
 
 def make_run(
     shown: Shown, *repeats: GradesByText, measures: str = "nDCG@3 P@1", scale: Scale = GRADED, depth: int = 3
-) -> LoadedRun:
+) -> JudgedRun:
     """A run of `shown` that an assessor judged once for each of `repeats`."""
     rows = [
         {"query_id": query_id, "query": f"about {query_id}", "engine": engine, "rank": rank, "snippet": text}
@@ -38,17 +38,17 @@ def make_run(
         for pair in pooled.pairs
     ]
     spec = RunSpec("someone/graded", scale, len(repeats), parse_measures(measures))
-    return LoadedRun(data, pooled, tuple(judgments), spec)
+    return JudgedRun(data, pooled, tuple(judgments), spec)
 
 
-def people(run: LoadedRun, by_text: GradesByText, scale: Scale = GRADED, unmatched: int = 0) -> LabelSet:
+def people(run: JudgedRun, by_text: GradesByText, scale: Scale = GRADED, unmatched: int = 0) -> LabelSet:
     """People's grades of a run's pairs."""
     ids = {(pair.query.id, pair.snippet.text): (pair.query.id, pair.snippet.id) for pair in run.pool.pairs}
     grades = {ids[key]: grade for key, grade in by_text.items() if grade is not None}
     return LabelSet(grades, scale, "labels.csv", unmatched)
 
 
-def agreement_of(run: LoadedRun, labels: LabelSet, *, bare: bool = False) -> dict[str, Any]:
+def agreement_of(run: JudgedRun, labels: LabelSet, *, bare: bool = False) -> dict[str, Any]:
     """Return what agreement.json holds of a run and labels."""
     return to_json(compare_with_labels(run, labels, bare=bare))
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import queries_without_value
-from judge.analysis.loaded_run import LoadedRun
 from judge.json_text import dump_json
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
 from tests.unit.report.labelled import GradesByText, Shown, agreement_of, favouring, first, make_run, people
@@ -243,7 +243,7 @@ def test_queries_that_are_labelled_in_part_correct_nothing() -> None:
     assert more["calibration"] == alone["calibration"]
 
 
-def half_seen(queries: int = 40) -> tuple[LoadedRun, GradesByText, GradesByText]:
+def half_seen(queries: int = 40) -> tuple[JudgedRun, GradesByText, GradesByText]:
     """A is as good as B; people labelled what A shows last and B first, the assessor knows it all."""
     shown: Shown = {
         engine: {f"q{q}": [f"{engine}{q} {rank}" for rank in range(3)] for q in range(queries)}

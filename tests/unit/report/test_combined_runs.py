@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from judge.analysis.combine_runs import CombinedRuns, GradeShift, combine_runs
-from judge.analysis.loaded_run import LoadedRun, RunSpec
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.measure.engine_summary import average_engines
@@ -44,7 +44,7 @@ def run(
     depth: int = 10,
     measures: str = "nDCG@5 AP@5 P@5 sDCG@5",
     prompt: str = "graded 1",
-) -> LoadedRun:
+) -> JudgedRun:
     """A run whose assessor believes what snippets say of themselves."""
     data = read_dataset(rows, lang="en", max_chars=1000)
     pooled = build_pool(data, depth)
@@ -54,7 +54,7 @@ def run(
         for pair in pooled.pairs
     )
     cost = RunCost(len(judgments), 0, 0, 0, None, 0, 0, None)
-    return LoadedRun(
+    return JudgedRun(
         data, pooled, judgments, RunSpec(assessor, scale, repeats, parse_measures(measures), cost)
     )
 
@@ -65,7 +65,7 @@ def _judged(query: str, snippet: str, text: str, repeat: int, assessor: str, pro
     return Judgment(query, snippet, repeat, grade, "", error, assessor, prompt, {}, "", None)
 
 
-def means(content: LoadedRun, measure: str) -> dict[str, float | None]:
+def means(content: JudgedRun, measure: str) -> dict[str, float | None]:
     """Each engine's mean."""
     scores = score_rankings(
         content.data.rankings,
@@ -83,7 +83,7 @@ def one(engine: str, grades: Sequence[int | None], query: str = "q1") -> list[Ro
     return [row(query, engine, rank, grade) for rank, grade in enumerate(grades, start=1)]
 
 
-def refusal(**runs: LoadedRun) -> str:
+def refusal(**runs: JudgedRun) -> str:
     with pytest.raises(InputError) as error:
         combine_runs(runs)
     return str(error.value)

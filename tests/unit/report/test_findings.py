@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judge.analysis.loaded_run import LoadedRun, RunSpec
+from judge.analysis.judged_run import JudgedRun, RunSpec
 from judge.analysis.run_analysis import analyse, list_deciding_queries
 from judge.dataset.pool import build_pool
 from judge.json_text import dump_json
@@ -32,7 +32,7 @@ def written(record: object) -> Any:
 
 def test_a_run_without_queries_has_every_key() -> None:
     data = Dataset({}, (), ())
-    run = LoadedRun(
+    run = JudgedRun(
         data, build_pool(data, 10), (), RunSpec("someone/graded", GRADED, 1, parse_measures("P@5"))
     )
     summary = written(analyse(run)[1])

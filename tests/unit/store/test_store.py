@@ -19,7 +19,7 @@ import pytest
 
 from judge.errors import StoreError
 from judge.records import ANSWERED, Call, Usage
-from judge.store.leases import Busy, Lease
+from judge.store.leases import Lease, LeasedElsewhere
 from judge.store.store import StoredRefusal, StoredVerdict, VerdictStore
 from tests.support.cases import check_each
 from tests.support.stores import INFO
@@ -83,7 +83,7 @@ def test_a_running_process_keeps_its_lease_and_a_closed_one_loses_it(tmp_path: P
         first = VerdictStore(tmp_path / "v.sqlite")
         with VerdictStore(tmp_path / "v.sqlite") as second:
             assert await first.acquire(["k"]) == [LEASE]
-            assert await second.acquire(["k"]) == [Busy("k")]
+            assert await second.acquire(["k"]) == [LeasedElsewhere("k")]
             first.close()
             assert await second.acquire(["k"]) == [LEASE]
             assert list(second.read_calls(["k"])) == [Call("lost", maybe_billed=True)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judge.records import ANSWERED, Call
-from judge.store.leases import Busy, Lease
+from judge.store.leases import Busy, Lease, LeasedElsewhere
 from judge.store.store import VerdictStore
 from judge.store.window import LeaseLost, LeaseWindow, PairLease
 from tests.support.stores import run_with_two_stores
@@ -51,12 +51,12 @@ def test_a_pair_that_waits_for_a_retry_holds_no_lease_and_may_lose_it(tmp_path: 
         [lease] = await acquire_leases(window, "k")
         async with lease:
             await lease.sleep(1.0)
-            assert await other.acquire(["k"]) == [Busy("k")]
+            assert await other.acquire(["k"]) == [LeasedElsewhere("k")]
             with pytest.raises(LeaseLost):
                 await lease.sleep(5.0)
         assert waits == [1.0, 5.0]
         assert results == [Lease("k"), Lease("k")]
-        assert await store.acquire(["k"]) == [Busy("k")]
+        assert await store.acquire(["k"]) == [LeasedElsewhere("k")]
         assert len(await acquire_leases(window, "l")) == 1
 
     run_with_two_stores(tmp_path, check)
@@ -69,9 +69,9 @@ class _RecordingStore(VerdictStore):
         self.answer_seconds: list[float] = []
         super().__init__(path)
 
-    def expect_leases(self, count: int, answer_seconds: float = 0.0) -> None:
+    def adapt_commit_interval(self, count: int, answer_seconds: float = 0.0) -> None:
         self.answer_seconds.append(answer_seconds)
-        super().expect_leases(count, answer_seconds)
+        super().adapt_commit_interval(count, answer_seconds)
 
 
 def test_the_store_learns_the_time_of_the_shortest_answer(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_store_learns_the_time_of_the_shortest_answer(tmp_path: Path) -> Non
             lease.begin_call()
             await asyncio.sleep(0.02)
             lease.end_call(Call(ANSWERED))
-        window.record_answer(3600.0)
+        window.record_response(3600.0)
 
     with _RecordingStore(tmp_path / "v.sqlite") as store:
         asyncio.run(check(store))

@@ -147,5 +147,5 @@ def test_the_next_commit_raises_the_error_of_a_write_without_a_waiter(
 def test_commits_are_rarer_where_leases_are_many_or_answers_slow(
     writer: GroupCommitWriter, leases: int, answer_seconds: float, interval: float
 ) -> None:
-    writer.adapt_interval(leases, answer_seconds)
+    writer.adapt_commit_interval(leases, answer_seconds)
     assert writer.interval == pytest.approx(interval)

@@ -1,4 +1,4 @@
-"""Copies of stores: merge one into another, back one up, replace one, remove one."""
+"""The files of stores: merge one into another, back one up, replace one, remove one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MERGE = (
 )
 
 
-def merge(target: Path, source: Path) -> None:
+def merge_store(source: Path, target: Path) -> None:
     """Add what the store `source` holds, if it is there, to `target`, which is created when absent.
 
     Raises StoreError when it can't be done; then `target` is as before.
@@ -51,27 +51,27 @@ def merge(target: Path, source: Path) -> None:
         ) from error
 
 
-def copy(source: Path, target: Path) -> None:
+def copy_store(source: Path, target: Path) -> None:
     """Replace the store `target` by a copy of `source`, or by an empty file without it.
 
     A kill leaves `target` as before. Raises StoreError when it can't be done.
     """
     part = target.with_name(f".{target.name}.part")
-    remove(part)
+    remove_store(part)
     _backup(source, part)
     part.replace(target)
 
 
-def replace(target: Path, source: Path, backup: Path) -> None:
+def replace_store(source: Path, target: Path, backup: Path) -> None:
     """Make what the store `source` holds the store `target`, and remove `source`.
 
     `backup` keeps what `target` held, unless it is there. A kill at any moment leaves a whole `target`, and
     `source` until it is in its place. Raises StoreError when it can't be done.
     """
     if not backup.exists():
-        copy(target, backup)
+        copy_store(target, backup)
     _backup(source, target)
-    remove(source)
+    remove_store(source)
 
 
 def _backup(source: Path, target: Path) -> None:
@@ -87,7 +87,7 @@ def _backup(source: Path, target: Path) -> None:
         ) from error
 
 
-def remove(path: Path) -> None:
+def remove_store(path: Path) -> None:
     """Remove the store at `path`, if it is there, with the files beside it; raise StoreError."""
     try:
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):

@@ -50,7 +50,7 @@ class RunSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedRun:
+class JudgedRun:
     """A judged run with the dimensions that were measured, by name.
 
     `members` are the judgments of each member of a panel, empty without a panel.
