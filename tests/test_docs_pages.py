@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from aiohttp import web
 from typer.core import TyperGroup
 from typer.main import get_command
 
+import judge
+from judge.analysis.summary import DimensionSummary, Summary
 from judge.cli.main import app
 from judge.collect.collection import collect
 from judge.collect.engines import SLOTS
@@ -24,17 +27,23 @@ from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.option_checks import fields_of, keys_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.example import path as example
+from judge.measure.compare import PairComparison
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
 from judge.nightly.notifications import FORMATS, Webhook
 from judge.nightly.record import EXIT_CODES
+from judge.records import Judgment
 from judge.report.payload import ERRORS, FLAGS
+from judge.runs.results_file import EngineEntry, JudgmentEntry, MemberJudgment, QueryEntry, SnippetEntry
+from judge.runs.run_result import RunResult
 from tests.support.cases import check_each
 from tests.support.command_line import command
-from tests.support.markdown import LANGUAGES, Document, find_page
+from tests.support.markdown import LANGUAGES, ROOT, Document, find_page
 from tests.support.server_thread import ThreadedServer
 from tests.unit.collect.engine_calls import answers, write_queries
 
 KEY = "a key of the documentation"
+#: Programs that others start.
+STARTED = ("chat_server", "clients", "ray_nodes")
 
 
 def first_cells(document: Document) -> set[str]:
@@ -194,6 +203,45 @@ def test_every_command_is_documented(language: str) -> None:
     assert {*group.commands} == {cell.split()[1] for cell in cells if cell.startswith("judge ")}
 
 
+def list_flags(group: TyperGroup, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each command with each of its flags."""
+    for name, each in group.commands.items():
+        if isinstance(each, TyperGroup):
+            yield from list_flags(each, f"{name} ")
+        else:
+            for param in each.get_params(each.make_context(name, [], resilient_parsing=True)):
+                yield from ((f"{prefix}{name}", flag) for flag in param.opts if flag.startswith("-"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_common_options_are_those_of_the_commands(language: str) -> None:
+    rows = [row for row in find_page(language, "cli").rows if row[0].startswith("`-")]
+    documented = {
+        (name, flag)
+        for row in rows
+        for flag in re.findall(r"`([^`]+)`", row[0])
+        for name in re.findall(r"`([^`]+)`", row[1])
+    }
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    names = {flag for _, flag in documented}
+    assert documented == {(name, flag) for name, flag in list_flags(group) if flag in names}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_python_functions_and_the_members_of_a_result_are_documented(language: str) -> None:
+    page = find_page(language, "python")
+    for name in judge.__all__:
+        function = getattr(judge, name)
+        if inspect.isfunction(function):
+            signature = inspect.signature(function)
+            bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+            text = signature.replace(parameters=bare, return_annotation=signature.empty)
+            assert f"`judge.{name}{text}`" in page.text
+    members = {field.name for field in fields(RunResult)} - {"make_scores"}
+    assert members <= first_cells(page)
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_measure_and_parameter_is_documented(language: str) -> None:
     cells = first_cells(find_page(language, "measures"))
@@ -237,3 +285,24 @@ def test_every_file_and_key_of_a_night_is_documented(language: str, nights: Path
     files = {re.sub(r"^run\.\w+\.trec$", "run.<engine>.trec", path.name) for path in night.iterdir()}
     documented = {name.removeprefix("DAY/").rstrip("/") for name in cells}
     assert files - {".lock"} <= documented
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_field_of_the_files_of_a_run_is_documented(language: str) -> None:
+    text = find_page(language, "formats").text
+    records = (
+        *(QueryEntry, EngineEntry, SnippetEntry, JudgmentEntry, MemberJudgment),
+        *(Judgment, Summary, PairComparison, DimensionSummary),
+    )
+    names = {field.name for record in records for field in fields(record)}
+    assert {name for name in names if not re.search(rf'[`"]{name}[`"]', text)} == set()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_program_for_developers_is_documented(language: str) -> None:
+    cells = first_cells(find_page(language, "development"))
+    for folder in ("benchmarks", "fault_injection"):
+        for file in sorted((ROOT / "tests" / folder).glob("*.py")):
+            text = file.read_text(encoding="utf-8")
+            if f"python -m tests.{folder}.{file.stem}" in text and file.stem not in STARTED:
+                assert any(f"tests.{folder}.{file.stem}" in cell for cell in cells), file.name

@@ -51,11 +51,11 @@ def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> It
     ranking, rank, docno = first
     if docno:
         lack = (
-            Message("{count:,} documents are not in {source}", count=len(documents), source=source)
+            Message("{count:,} documents have no text in {source}", count=len(documents), source=source)
             if len(documents) > 1
-            else Message("1 document is not in {source}", source=source)
+            else Message("1 document has no text in {source}", source=source)
         )
-        which = Message("{docno!r} of topic {query_id!r}", docno=docno, query_id=ranking.query_id)
+        which = Message("document {docno!r} of query {query_id!r}", docno=docno, query_id=ranking.query_id)
     else:
         lack = (
             Message("{count:,} results have no text or title in {source}", count=count, source=source)

@@ -296,7 +296,7 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
         assert len(server.requests) == 2
     assert (result.returncode, enough.returncode) == (3, 0), result.stderr
     assert "2 queries, 1 engine; 3 results, 3 pairs to judge" in result.stdout
-    line = "1 document is not in d.tsv, first 'dX' of topic '1': left unjudged"
+    line = "1 document has no text in d.tsv, first document 'dX' of query '1': left unjudged"
     assert line in result.stdout
     assert "failed: no_text 1. No model was asked" in result.stdout
     assert "no text at all" not in result.stdout
@@ -307,7 +307,7 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
     assert line in command("score", out).stdout
     (remark,) = read_results(out)["summary"]["remarks"]
     assert remark.startswith(line)
-    assert "1 document is not in d.tsv, first" in (out / "report.html").read_text()
+    assert "1 document has no text in d.tsv, first" in (out / "report.html").read_text()
 
 
 def write_rows_with_dates(folder: Path) -> Path:

@@ -12,6 +12,7 @@ import pytest
 from judge.dataset.clean import describe_missing
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import build_pool
+from judge.messages import CHINESE
 from judge.records import Dataset
 from tests.support.cases import check_each
 from tests.support.datasets import read_dataset, read_trec_dataset
@@ -39,12 +40,22 @@ def test_missing_documents_are_counted_down_to_the_depth_and_one_is_named(tmp_pa
     run = "1 Q0 d1 1 9 A\n1 Q0 dY 2 8 A\n2 Q0 dX 1 9 A\n2 Q0 dY 2 8 A\n2 Q0 dZ 3 7 A\n"
     data = trec(tmp_path, "d1\tone\n", run)
     (text,) = describe_missing(data.rankings, 2, "d.tsv")
-    assert text.startswith("2 documents are not in d.tsv, first 'dY' of topic '1': left unjudged")
+    assert text.startswith(
+        "2 documents have no text in d.tsv, first document 'dY' of query '1': left unjudged"
+    )
     (text,) = describe_missing(data.rankings[:1], 2, "d.tsv")
-    assert text.startswith("1 document is not in d.tsv, first 'dY' of topic '1'")
+    assert text.startswith("1 document has no text in d.tsv, first document 'dY' of query '1'")
     (text,) = describe_missing(data.rankings, 1, "d.tsv")
-    assert text.startswith("1 document is not in d.tsv, first 'dX' of topic '2'")
+    assert text.startswith("1 document has no text in d.tsv, first document 'dX' of query '2'")
+    # As it is read from a file, without its template.
+    assert CHINESE(str(text)).startswith("d.tsv 中有 1 个文档没有文本，首个是查询 '2' 的文档 'dX'：")
     assert not list(describe_missing(data.rankings[:1], 1, "d.tsv"))
+
+
+def test_a_row_with_a_docno_and_no_text_is_not_called_absent() -> None:
+    data = load([{"query_id": "q1", "query": "x", "docno": "d1", "snippet": None}])
+    (text,) = describe_missing(data.rankings, 1, "d.jsonl")
+    assert text.startswith("1 document has no text in d.jsonl, first document 'd1' of query 'q1'")
 
 
 @check_each(
