@@ -101,19 +101,19 @@ def run(
         judging = combine_results(judgings)
         by_assessor = dict(zip(assessors, judgings, strict=True))
         judged = _make_run(config, pooled, selection, labels, by_assessor, spec)
-        judged = _store_judgments(judged, store_file.parent)
-        export.write_judgments(folder, judged)
+        with_judgments = _store_judgments(judged, store_file.parent)
+        export.write_judgments(folder, with_judgments)
         client = None if judging.stopped else clients[0][1]
-        measured, asker = _measure_dimensions(config, options, judged, client, store_file, listener)
-        measured = _add_other_dimensions(folder, measured)
-        complete = _add_cost(measured, [judging.cost, *(asker.costs if asker else ())], clients)
+        measured, asker = _measure_dimensions(config, options, with_judgments, client, store_file, listener)
+        with_dimensions = _add_other_dimensions(folder, measured)
+        with_cost = _add_cost(with_dimensions, [judging.cost, *(asker.costs if asker else ())], clients)
         cache = FileCache(cache_folder(store_file))
-        result = _measure_with_cache(folder, complete, cache)
+        result = _measure_with_cache(folder, with_cost, cache)
         export_run(folder, result, cache)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
     return replace(
         result,
-        warnings=(*complete.data.warnings, *judging.warnings, *warnings),
+        warnings=(*with_cost.data.warnings, *judging.warnings, *warnings),
         calls_made=clients[0][1].spend_limit.calls,
         incomplete=incomplete,
     )

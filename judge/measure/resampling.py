@@ -55,7 +55,7 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
 
 
 def bootstrap_intervals(
-    cells: Floats, statistics: Sequence[Callable[[Floats], Floats]], *, level: float = 0.95
+    cells: Floats, statistics: Sequence[Callable[[Floats], Floats]]
 ) -> list[tuple[float, float] | None]:
     """Return the BCa bootstrap intervals of statistics of counts summed over queries, such as a kappa.
 
@@ -69,7 +69,7 @@ def bootstrap_intervals(
     if len(cells) < 2:
         return [None] * len(statistics)
     sums = np.concatenate([draws @ cells for draws in draw_queries(len(cells), RESAMPLES, SEED)])
-    return [_bootstrap_interval(cells, sums, statistic, level) for statistic in statistics]
+    return [_bootstrap_interval(cells, sums, statistic) for statistic in statistics]
 
 
 def holm(p: Floats) -> Floats:
@@ -87,7 +87,7 @@ def holm(p: Floats) -> Floats:
 
 
 def _bootstrap_interval(
-    cells: Floats, sums: Floats, statistic: Callable[[Floats], Floats], level: float
+    cells: Floats, sums: Floats, statistic: Callable[[Floats], Floats]
 ) -> tuple[float, float] | None:
     total = cells.sum(0, keepdims=True)
     estimate, resampled = statistic(total), statistic(sums)
@@ -100,7 +100,7 @@ def _bootstrap_interval(
     # The acceleration is a sixth of the skewness of the jackknife influences, 0 without variance.
     squares = influence * influence
     acceleration = divide((squares * influence).sum(keepdims=True), 6 * squares.sum() ** 1.5, 0.0)
-    low, high = _bca_interval(estimate, defined[None], acceleration, level)
+    low, high = _bca_interval(estimate, defined[None], acceleration)
     return float(low[0]), float(high[0])
 
 
@@ -152,7 +152,7 @@ def round_to_grid(values: Floats, axis: int) -> Floats:
     return values
 
 
-def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, level: float) -> Floats:
+def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats) -> Floats:
     """Return the (2, columns) ends of the intervals of the estimates; sort `resampled`, (columns, resamples).
 
     Efron 1987. Resamples equal to the estimate count half, and some always count on either side of it.
@@ -166,7 +166,7 @@ def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, lev
     up_to = (resampled <= (estimate + near)[:, None]).sum(1)
     share = (below + up_to) / 2 / resamples
     bias: Floats = ndtri(np.clip(share, 0.5 / resamples, 1 - 0.5 / resamples))
-    shift: Floats = bias + ndtri([[(1 - level) / 2], [(1 + level) / 2]])
+    shift: Floats = bias + ndtri([[(1 - LEVEL) / 2], [(1 + LEVEL) / 2]])
     stretched = divide(shift, 1 - acceleration * shift, np.copysign(np.inf, shift))
     position: Floats = ndtr(bias + stretched) * (resamples - 1)
     before = np.floor(position).astype(np.int64)
@@ -216,7 +216,7 @@ def estimate_statistics(
     The statistics named in `shares` are shares of counts; they have an interval at 0 and at 1, too.
     """
     functions = [function for function, _ in statistics.values()]
-    intervals = bootstrap_intervals(cells, functions, level=LEVEL)
+    intervals = bootstrap_intervals(cells, functions)
     results = {
         name: _make_estimate(float(function(cells.sum(0))), interval, why, len(cells))
         for (name, (function, why)), interval in zip(statistics.items(), intervals, strict=True)

@@ -67,6 +67,10 @@ class StoredVerdict:
     request_id: str | None
 
 
+#: The fields of a verdict that are in the body of its row.
+_BODY_FIELDS = tuple(each.name for each in fields(StoredVerdict) if each.name != "grade")
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRefusal:
     """The content filter of the provider refused the request; `detail` is its message."""
@@ -265,12 +269,11 @@ class VerdictStore:
         self, lease: Lease, info: VerdictKeyInfo, verdict: StoredVerdict, calls: Sequence[Call]
     ) -> None:
         """Store a verdict with the calls that led to it, and end the lease; return when it is on disk."""
-        names = (name for name in StoredVerdict.__slots__ if name != "grade")
-        fields = {name: getattr(verdict, name) for name in names}
+        values = {name: getattr(verdict, name) for name in _BODY_FIELDS}
         try:
-            body = msgspec.json.encode(fields).decode()
+            body = msgspec.json.encode(values).decode()
         except UnicodeEncodeError:  # half a surrogate pair
-            body = json.dumps(fields, default=asdict)
+            body = json.dumps(values, default=asdict)
         key_columns = (lease.key, info.model, info.prompt_version, info.repeat)
         row = (*key_columns, verdict.grade, body, _checksum(lease.key, verdict.grade, body))
         await self._writer.commit_row(self._save, (row, calls))
