@@ -22,7 +22,7 @@ from judge.collect.responses import ResponseShape
 from judge.errors import RequestRejected, SetupError
 from judge.json_text import dump_json
 from judge.models.chat_messages import ACCEPTED, BodyRefused, read_limited
-from judge.models.endpoint import Endpoint
+from judge.models.endpoint import Endpoint, Proxy, proxy_for, proxy_secrets
 from judge.models.error_mapping import shorten, transport_error
 from judge.models.redaction import mask, redact
 
@@ -174,12 +174,16 @@ class HttpEngine:
         self._codes = {"lang": lang and engine.language(lang), "country": country and engine.country(country)}
         self._base_url = endpoint.url(engine.base_env, default=engine.base_url)
         key = endpoint.key(engine.key, self._base_url) if engine.key else ""
-        self.secrets = tuple(dict.fromkeys(filter(None, (key, quote(key, safe="")))))
+        proxy = proxy_for(self._base_url)
+        self._proxy = Proxy.parse(proxy, self._base_url) if proxy else None
+        texts = (key, quote(key, safe=""), *proxy_secrets(self._base_url))
+        self.secrets = tuple(dict.fromkeys(filter(None, texts)))
         self._headers = {
             "Accept": "application/json",
             "Accept-Encoding": ACCEPTED,
             "User-Agent": "judge",
             **_insert_key(engine.headers, key),
+            **(self._proxy.headers if self._proxy else {}),
         }
         self._params = "&".join(
             f"{name}={quote(value, safe='')}" for name, value in _insert_key(engine.secrets, key).items()
@@ -230,6 +234,8 @@ class HttpEngine:
                 headers=headers,
                 allow_redirects=False,
                 middlewares=(_refuse_resending(),),
+                proxy=self._proxy.url if self._proxy else None,
+                proxy_headers=self._proxy.tunnel_headers if self._proxy else None,
             ) as response:
                 raw = b"".join(
                     [

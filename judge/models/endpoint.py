@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -149,6 +150,30 @@ def proxy_for(url: str) -> str | None:
             host=parts.hostname,
         )
     return address or None
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy for the requests to one server: its address without the login, and the headers with the login.
+
+    A request to an http address has `headers`; the tunnel to an https address has `tunnel_headers`.
+    """
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    tunnel_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def parse(cls, address: str, server: str) -> Self:
+        """Return the proxy for the URL `server` at an address that can have a user and a password."""
+        parts = urlsplit(address)
+        url = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        if parts.username is None:
+            return cls(url)
+        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        headers = {"Proxy-Authorization": f"Basic {b64encode(login.encode()).decode()}"}
+        is_tunnel = urlsplit(server).scheme == "https"
+        return cls(url, tunnel_headers=headers) if is_tunnel else cls(url, headers)
 
 
 def proxy_secrets(url: str) -> tuple[str, ...]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
-from urllib.parse import unquote, urlsplit, urlunsplit
 
 import aiohttp
 from yarl import URL
 
 from judge.models.chat_messages import read_limited
+from judge.models.endpoint import Proxy
 from judge.models.http_connections import HttpResponse, NotConnected
 
 #: Seconds for which a connection without a request stays open.
@@ -23,16 +23,12 @@ class ProxiedConnections:
     def __init__(
         self, url: str, proxy: str, headers: Mapping[str, str], limit: int, tls: ssl.SSLContext
     ) -> None:
-        parts = urlsplit(proxy)
         self._url = URL(url)
-        self._proxy = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-        self._proxy_headers = None
-        if parts.username is not None:
-            login = aiohttp.encode_basic_auth(unquote(parts.username), unquote(parts.password or ""))
-            self._proxy_headers = {"Proxy-Authorization": login}
+        self._proxy = Proxy.parse(proxy, url)
+        # Not those of the session: aiohttp would send them, with the key, to the proxy, too.
+        self._headers = {**headers, **self._proxy.headers}
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=limit, keepalive_timeout=_KEEP_ALIVE, ssl=tls),
-            headers=headers,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
             auto_decompress=False,
@@ -46,9 +42,10 @@ class ProxiedConnections:
                 self._session.post(
                     self._url,
                     data=body,
+                    headers=self._headers,
                     allow_redirects=False,
-                    proxy=self._proxy,
-                    proxy_headers=self._proxy_headers,
+                    proxy=self._proxy.url,
+                    proxy_headers=self._proxy.tunnel_headers,
                 ) as response,
             ):
                 chunks = response.content.iter_any()

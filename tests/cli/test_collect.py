@@ -25,6 +25,22 @@ from tests.unit.collect.engine_calls import CANARY, results, three, write_querie
 QUERIES = [f"question {number}" for number in range(40)]
 
 
+def test_a_public_engine_is_asked_through_the_proxy(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea", "coffee")
+    with EngineServer(three) as proxy:
+        result = command(
+            *("collect", tmp_path / "queries.tsv", "--out", tmp_path / "data.jsonl", "--attempts", "1"),
+            *("--engine", "searxng", "--base-url", "searxng=http://search.example", "--rate", "500"),
+            http_proxy=proxy.url.replace("http://", "http://ann:word-of-the-proxy@"),
+            no_proxy="",
+        )
+    assert result.returncode == 0, result.stderr
+    logins = {request.headers["Proxy-Authorization"] for request in proxy.searched}
+    assert (len(proxy.searched), logins) == (2, {"Basic YW5uOndvcmQtb2YtdGhlLXByb3h5"})
+    texts = [path.read_text("utf-8") for path in tmp_path.iterdir() if path.is_file()]
+    assert not any("word-of-the-proxy" in text for text in (*texts, result.stdout, result.stderr))
+
+
 def make_collect_words(folder: Path, server: EngineServer, *engines: str, rate: float = 500.0) -> list[str]:
     """Return the words of a collection of the queries in the folder."""
     requests = [

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import socket
+import socketserver
 import ssl
+import threading
+from base64 import b64encode
 
 import pytest
 
@@ -16,6 +19,29 @@ from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.models.adapter_calls import ADAPTERS, CANARY, KEYS, SAMPLING, always, ask, open_at
 
 ANSWER = Reply(text='{"grade": 2}')
+
+
+class TunnelProxy(socketserver.ThreadingTCPServer):
+    """A proxy on 127.0.0.1 that refuses each tunnel; `requests` are what it was sent."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        requests = self.requests = list[str]()
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                lines = iter(self.rfile.readline, b"\r\n")
+                requests.append(b"".join(lines).decode())
+                self.wfile.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def __exit__(self, *error: object) -> None:
+        self.shutdown()
+        self.server_close()
 
 
 def opened(kind: str, url: str) -> None:
@@ -75,6 +101,43 @@ def test_a_public_server_is_called_through_the_proxy(adapter: str, no_proxy: pyt
         with pytest.raises(CallError, match=r"HTTP 407.*the proxy asks for a user and a password"):
             ask(model)
         assert len(between.requests) == 1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of aiohttp, about httpx-aiohttp
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_the_login_of_a_proxy_is_sent_with_a_request_to_an_http_address(
+    adapter: str, no_proxy: pytest.MonkeyPatch
+) -> None:
+    with always(ANSWER) as between:
+        no_proxy.setenv("http_proxy", between.url.replace("http://", "http://ann:pw%40word@"))
+        url = "http://judge.example/api/v1"
+        ask(
+            open_model(
+                f"{adapter}:m", base_url=url, environ=KEYS, sampling=SAMPLING, timeout=60, concurrency=1
+            )
+        )
+        headers = {name.lower(): value for name, value in between.requests[0].headers.items()}
+    assert headers["proxy-authorization"] == "Basic " + b64encode(b"ann:pw@word").decode()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of aiohttp, about httpx-aiohttp
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_a_proxy_in_front_of_an_https_address_gets_its_login_and_no_key(
+    adapter: str, no_proxy: pytest.MonkeyPatch
+) -> None:
+    with TunnelProxy() as between:
+        no_proxy.setenv("https_proxy", between.url.replace("http://", "http://ann:pw%40word@"))
+        url = "https://judge.example/api/v1"
+        model = open_model(
+            f"{adapter}:m", base_url=url, environ=KEYS, sampling=SAMPLING, timeout=60, concurrency=1
+        )
+        with pytest.raises(CallError):
+            ask(model)
+    for request in between.requests:
+        assert request.startswith("CONNECT judge.example:443 ")
+        assert "Basic " + b64encode(b"ann:pw@word").decode() in request
+        assert CANARY not in request
+    assert between.requests
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
