@@ -15,6 +15,7 @@ from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.assess.assessor import Assessor
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import default_directory, load_prompts, load_question_prompts
+from judge.assess.runner import PanelMember
 from judge.assess.text_assessor import QuestionKind, TextAsker, TextAssessor
 from judge.cache import FileCache, cache_folder, hash_file, make_key
 from judge.client.budget import SpendLimit
@@ -39,7 +40,7 @@ from judge.measure.formulas import Floats
 from judge.measure.measures import Measure, resolve_measures
 from judge.messages import Message, join_messages
 from judge.models import FORMS, PROVIDERS, Model, open_model
-from judge.models.batch_api import BatchApi, BatchModel
+from judge.models.batch_api import BatchModel
 from judge.models.endpoint import Endpoint
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Dataset, LangChoice, Pool
@@ -405,11 +406,6 @@ def list_batch_models(config: Config, assessors: Iterable[Assessor]) -> list[Bat
     return models
 
 
-def open_batch_apis(config: Config, assessors: Iterable[Assessor]) -> list[BatchApi]:
-    """Return the Batch API of each assessor's model; see `list_batch_models`."""
-    return [model.open_batch_api() for model in list_batch_models(config, assessors)]
-
-
 def look_up_price(config: Config, model: Model) -> Price | None:
     """Return the price of `model`: that of the options, else that of the tables, None if they have none.
 
@@ -448,13 +444,23 @@ def build_limits(config: Config, model: Model) -> Limits:
     )
 
 
-def build_clients(
+def build_panel(
     config: Config, assessors: Sequence[Assessor], cancel_token: CancelToken
-) -> list[tuple[Assessor, ModelClient]]:
+) -> list[PanelMember]:
     """Return each assessor with the client of its model; the clients share one spend limit."""
     limits = [build_limits(config, assessor.model) for assessor in assessors]
     spend_limit = SpendLimit(limits[0])
     return [
-        (assessor, ModelClient(assessor.model, own, cancel_token, spend_limit))
+        PanelMember(assessor, ModelClient(assessor.model, own, cancel_token, spend_limit))
         for assessor, own in zip(assessors, limits, strict=True)
     ]
+
+
+def open_batch_apis(config: Config, panel: Sequence[PanelMember]) -> list[PanelMember]:
+    """Return the members with the Batch API of their models, as they are without `batch`.
+
+    Raises SetupError for a model without a Batch API.
+    """
+    models = list_batch_models(config, [member.assessor for member in panel])
+    apis = [model.open_batch_api() for model in models] if config.batch else [None] * len(panel)
+    return [replace(member, batch_api=api) for member, api in zip(panel, apis, strict=True)]

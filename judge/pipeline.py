@@ -17,7 +17,7 @@ from judge.analysis.judged_run import JudgedRun, RunLabels, RunSpec
 from judge.assess import estimate as estimating
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
+from judge.assess.runner import JudgingResult, PanelMember, combine_results, judge_with_panel
 from judge.assess.text_assessor import TextAsker
 from judge.cache import FileCache, cache_folder
 from judge.characters import estimate_tokens
@@ -83,8 +83,8 @@ def run(
     _check_prices(config, pooled)
     labels = factory.load_labels(config, pooled.dataset, pooled.pool)
     assessors = factory.build_assessors(config)
-    clients = factory.build_clients(config, assessors, cancel_token or CancelToken())
-    apis = factory.open_batch_apis(config, assessors)
+    panel = factory.build_panel(config, assessors, cancel_token or CancelToken())
+    panel = factory.open_batch_apis(config, panel)
     folder, identity = run_identity.open_run_folder(config, pooled, assessors, labels)
     listener = progress or NullProgress()
     with folder.locked():
@@ -96,17 +96,17 @@ def run(
         spec = RunSpec("", config.grading, config.repeats, measures, selftest=selftests)
         with VerdictStore(store_file) as store:
             judgings = asyncio.run(
-                judge_with_panel(selection.to_judge, clients, store, config.repeats, listener, apis)
+                judge_with_panel(selection.to_judge, panel, store, config.repeats, listener)
             )
         judging = combine_results(judgings)
         by_assessor = dict(zip(assessors, judgings, strict=True))
         judged = _make_run(config, pooled, selection, labels, by_assessor, spec)
         with_judgments = _store_judgments(judged, store_file.parent)
         export.write_judgments(folder, with_judgments)
-        client = None if judging.stopped else clients[0][1]
+        client = None if judging.stopped else panel[0].client
         measured, asker = _measure_dimensions(config, options, with_judgments, client, store_file, listener)
         with_dimensions = _add_other_dimensions(folder, measured)
-        with_cost = _add_cost(with_dimensions, [judging.cost, *(asker.costs if asker else ())], clients)
+        with_cost = _add_cost(with_dimensions, [judging.cost, *(asker.costs if asker else ())], panel)
         cache = FileCache(cache_folder(store_file))
         result = _measure_with_cache(folder, with_cost, cache)
         export_run(folder, result, cache)
@@ -114,7 +114,7 @@ def run(
     return replace(
         result,
         warnings=(*with_cost.data.warnings, *judging.warnings, *warnings),
-        calls_made=clients[0][1].spend_limit.calls,
+        calls_made=panel[0].client.spend_limit.calls,
         incomplete=incomplete,
     )
 
@@ -206,11 +206,9 @@ def _add_other_dimensions(folder: RunFolder, run: JudgedRun) -> JudgedRun:
     return run
 
 
-def _add_cost(
-    run: JudgedRun, costs: Sequence[Cost], clients: Iterable[tuple[Assessor, ModelClient]]
-) -> JudgedRun:
+def _add_cost(run: JudgedRun, costs: Sequence[Cost], panel: Iterable[PanelMember]) -> JudgedRun:
     """Return the run with its cost: `costs`, and what other commands spent on its dimensions."""
-    own = make_run_cost(add_costs(costs), common_price(client.limits.price for _, client in clients))
+    own = make_run_cost(add_costs(costs), common_price(member.client.limits.price for member in panel))
     others = filter(None, (each.summary.cost for each in run.dimensions.values()))
     return replace(run, spec=replace(run.spec, cost=combine_costs(own, others)))
 
@@ -240,10 +238,12 @@ def estimate(config: Config) -> RunEstimate:
     pairs = selection.to_judge
     store_file = run_identity.store_path(config, folder)
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
-        clients = factory.build_clients(config, assessors, CancelToken())
+        panel = factory.build_panel(config, assessors, CancelToken())
         estimates = {
-            assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, client.limits)
-            for assessor, client in clients
+            member.assessor.name: estimating.estimate_run(
+                pairs, member.assessor, store, config.repeats, member.client.limits
+            )
+            for member in panel
         }
         options = DimensionOptions(explain_queries=config.explain_queries)
         names = [name for name in _list_dimensions(config) if DIMENSIONS[name].count_questions]
@@ -251,7 +251,7 @@ def estimate(config: Config) -> RunEstimate:
         # Which questions are asked depends on the grades: count them only when every pair is stored.
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
             asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
-            judgings = asyncio.run(judge_with_panel(pairs, clients, store, config.repeats, NullProgress()))
+            judgings = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, NullProgress()))
             spec = RunSpec("", config.grading, config.repeats, factory.choose_measures(config))
             by_assessor = dict(zip(assessors, judgings, strict=True))
             judged = _make_run(config, pooled, selection, labels, by_assessor, spec)

@@ -65,35 +65,42 @@ class JudgingResult:
     in_batches: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class PanelMember:
+    """An assessor and the client of its model, with the Batch API of the model to judge in batches."""
+
+    assessor: Assessor
+    client: ModelClient
+    batch_api: BatchApi | None = None
+
+
 async def judge_with_panel(
     pool: Pool,
-    clients: Sequence[tuple[Assessor, ModelClient]],
+    panel: Sequence[PanelMember],
     store: VerdictStore,
     repeats: int,
     progress: ProgressListener,
-    batch_apis: Sequence[BatchApi] = (),
 ) -> list[JudgingResult]:
-    """Judge `pool` with each assessor in turn, cancelled by signals; close the models.
+    """Judge `pool` with each member of `panel` in turn, cancelled by signals; close the models.
 
-    `batch_apis` are those of the assessors, to judge in batches. The clients share one cancel token. Raises
-    Interrupted after a signal, StoreError when verdicts can't be stored.
+    The clients share one cancel token. Raises Interrupted after a signal, StoreError when verdicts can't be
+    stored.
     """
-    token = clients[0][1].cancel_token
+    token = panel[0].client.cancel_token
     results = []
-    api_of_client: Sequence[BatchApi | None] = batch_apis or [None] * len(clients)
     async with AsyncExitStack() as models:
-        for model in dict.fromkeys(client.model for _, client in clients):
+        for model in dict.fromkeys(member.client.model for member in panel):
             models.push_async_callback(model.aclose)
-        for each in batch_apis:
-            models.push_async_callback(each.aclose)
+        for api in filter(None, (member.batch_api for member in panel)):
+            models.push_async_callback(api.aclose)
         with token.handle_signals():
-            for (assessor, client), api in zip(clients, api_of_client, strict=True):
-                window = lease_window(store, client)
-                results.append(await judge_pool(pool, assessor, client, window, repeats, progress, api))
+            for member in panel:
+                window = lease_window(store, member.client)
+                results.append(await judge_pool(pool, member, window, repeats, progress))
             await asyncio.sleep(0.01)  # for a signal that came while the loop did not wait
     if isinstance(token.reason, Interrupted):
-        total = len(clients) * repeats * len(pool.pairs)
-        raise _describe_interrupt(token.reason, clients[0][0].topic, results, total)
+        total = len(panel) * repeats * len(pool.pairs)
+        raise _describe_interrupt(token.reason, panel[0].assessor.topic, results, total)
     if isinstance(token.reason, StoreError):
         raise token.reason
     return results
@@ -128,20 +135,14 @@ def _describe_interrupt(
 
 
 async def judge_pool(
-    pool: Pool,
-    assessor: Assessor,
-    client: ModelClient,
-    window: LeaseWindow,
-    repeats: int,
-    progress: ProgressListener,
-    batch_api: BatchApi | None = None,
+    pool: Pool, member: PanelMember, window: LeaseWindow, repeats: int, progress: ProgressListener
 ) -> JudgingResult:
     """Judge every pair of `pool` in every repeat; only what the store does not hold costs calls.
 
-    Equal requests are made once, in batches when there is a `batch_api`. Judgments are in pool order, repeat
-    by repeat. Errors of the model never raise: see `JudgingResult.stopped`.
+    Equal requests are made once, in batches if the member has a Batch API. Judgments are in pool order,
+    repeat by repeat. Errors of the model never raise: see `JudgingResult.stopped`.
     """
-    store = window.store
+    assessor, client, store = member.assessor, member.client, window.store
     cache = FileCache(cache_folder(store.path))
     server = _ServerRecord(cache, client)
     if server.was_unlimited:
@@ -149,7 +150,8 @@ async def judge_pool(
     plan = QuestionPlan(pool, assessor, repeats, cache)
     log = JudgmentLog(len(plan), store.path.parent)
     counter = RepeatCounter(repeats, len(pool.pairs), assessor.scale)
-    batches = BatchRunner(batch_api, assessor, client, store.batches) if batch_api else None
+    api = member.batch_api
+    batches = BatchRunner(api, assessor, client, store.batches) if api else None
     run = _PoolRun(assessor, client, window, progress, counter, log, batches)
     known_corrupt = len(store.corrupt_keys)
     by_rule, ended_repeats = run.answer_from_store(plan)

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from judge.assess.assessor import Assessor, Question
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import Prompts
-from judge.assess.runner import judge_with_panel
+from judge.assess.runner import PanelMember, judge_with_panel
 from judge.client.client import ModelClient
 from judge.errors import JudgeError, ReplyParseError
 from judge.models import Model
@@ -110,7 +110,9 @@ class TextAsker:
             self.counts[kind.dimension, kind.name] = len(answered), len(distinct) - len(answered)
             distinct = answered
         pool = Pool(depth=0, results=len(distinct), pairs=tuple(distinct.values()), documents={})
-        [result] = asyncio.run(judge_with_panel(pool, [(assessor, client)], self.store, 1, self.progress))
+        [result] = asyncio.run(
+            judge_with_panel(pool, [PanelMember(assessor, client)], self.store, 1, self.progress)
+        )
         self.costs.append(result.cost)
         self.stopped = result.stopped
         self.judgments.setdefault(kind.dimension, []).extend(result.judgments)

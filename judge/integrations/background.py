@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from judge import factory
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
-from judge.assess.runner import judge_pool, lease_window
+from judge.assess.runner import PanelMember, judge_pool, lease_window
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.config.run import Config
@@ -68,7 +68,11 @@ class Resources:
         (query,) = data.queries
         async with self.turns[query]:
             judging = await judge_pool(
-                pooled, self.assessor, self.client, self.window, self.config.repeats, NullProgress()
+                pooled,
+                PanelMember(self.assessor, self.client),
+                self.window,
+                self.config.repeats,
+                NullProgress(),
             )
         if judging.stopped is not None:
             raise judging.stopped
@@ -154,9 +158,9 @@ def _open_resources(config: Config) -> Resources:
     if config.panel:
         raise InputError("a panel judges runs (judge run -m A -m B); here one model is asked")
     (assessor,) = factory.build_assessors(config)
-    ((_, client),) = factory.build_clients(config, [assessor], CancelToken())
+    (member,) = factory.build_panel(config, [assessor], CancelToken())
     store = VerdictStore(Path(config.store or "runs/verdicts.sqlite"))
-    return Resources(config, assessor, client, store, lease_window(store, client))
+    return Resources(config, assessor, member.client, store, lease_window(store, member.client))
 
 
 def _reset_cancellation(resources: Resources) -> Resources:

@@ -111,10 +111,10 @@ def run_selftest(
     folder = results_folder(test.store)
     shipped = test.assessors[0]
     with folder.locked():
-        clients = factory.build_clients(test.config, test.assessors, cancel_token or CancelToken())
+        panel = factory.build_panel(test.config, test.assessors, cancel_token or CancelToken())
         with VerdictStore(test.store) as store:
             judgings = asyncio.run(
-                judge_with_panel(test.pool, clients, store, test.config.repeats, progress or NullProgress())
+                judge_with_panel(test.pool, panel, store, test.config.repeats, progress or NullProgress())
             )
         for judging in judgings:
             _check_judging(judging, test.config)

@@ -17,7 +17,7 @@ import pytest
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
 from judge.assess.prompts import default_directory, load_prompts
-from judge.assess.runner import JudgingResult, judge_with_panel
+from judge.assess.runner import JudgingResult, PanelMember, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
@@ -112,7 +112,7 @@ async def judge(api: BatchApi, path: Path, progress: StatusRecorder | None = Non
     client = ModelClient(assessor.model, LIMITS, CancelToken())
     with VerdictStore(path) as store:
         [result] = await judge_with_panel(
-            POOL, [(assessor, client)], store, 1, progress or NullProgress(), [api]
+            POOL, [PanelMember(assessor, client, api)], store, 1, progress or NullProgress()
         )
     return result
 

@@ -11,7 +11,7 @@ import pytest
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
 from judge.assess.prompts import default_directory, load_prompts
-from judge.assess.runner import JudgingResult, judge_with_panel
+from judge.assess.runner import JudgingResult, PanelMember, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
@@ -41,12 +41,12 @@ def run_panel(
 ) -> list[JudgingResult]:
     """Judge a small pool with so many assessors of one model and return their results."""
     assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
-    clients = [
-        (assessor, ModelClient(model, Limits(1, 3, 10, 1, price=Price(1.0, 2.0, 1.0)), stop))
+    panel = [
+        PanelMember(assessor, ModelClient(model, Limits(1, 3, 10, 1, price=Price(1.0, 2.0, 1.0)), stop))
         for _ in range(members)
     ]
     with VerdictStore(path / "v.sqlite") as store:
-        return asyncio.run(judge_with_panel(POOL, clients, store, 1, NullProgress()))
+        return asyncio.run(judge_with_panel(POOL, panel, store, 1, NullProgress()))
 
 
 def test_every_assessor_judges_in_its_turn_and_a_shared_model_is_closed_once(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.prompts import default_directory, load_prompts
 from judge.assess.question_plan import QuestionPlan, list_request_keys
-from judge.assess.runner import JudgingResult, judge_pool, lease_window
+from judge.assess.runner import JudgingResult, PanelMember, judge_pool, lease_window
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
@@ -69,7 +69,7 @@ async def judge_pairs(
     client: ModelClient,
     progress: ProgressListener,
 ) -> JudgingResult:
-    return await judge_pool(pairs, assessor, client, lease_window(store, client), 1, progress)
+    return await judge_pool(pairs, PanelMember(assessor, client), lease_window(store, client), 1, progress)
 
 
 async def judge_test_pool(
