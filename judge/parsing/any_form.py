@@ -33,12 +33,16 @@ from judge.parsing.tolerant_json import (
 )
 from judge.parsing.verdict import MAX_REASON
 from judge.parsing.vocabulary import (
+    CONDITION_WORDS,
+    DEMAND_WORDS,
+    DOUBT_WORDS,
     KEYS,
     OTHER_KEYS,
     QUOTED_KEY,
     QUOTES,
     REASON_KEYS,
     SAME_QUESTION,
+    SOURCE_WORDS,
     find_value,
     fold_key,
     is_placeholder,
@@ -51,6 +55,17 @@ _UNESCAPED_MARK = re.compile(r'(?<!\\)"')
 _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 #: The place where the opening brace is missing: a known key begins the answer.
 _BRACELESS = re.compile(rf"\A((?:{FENCE}\s{{0,8}})?)(?={QUOTED_KEY.pattern})", re.IGNORECASE)
+#: A comment behind a value of an object, without a number or a quotation, which could be another value.
+_COMMENT = re.compile(
+    rf"(?<=[\w{QUOTES}])(?P<comma>[ \t]{{0,8}}[,，]?)[ \t]{{0,8}}"
+    rf"(?:(?://|#)(?P<line>[^\n\d{{}}{QUOTES}]{{1,200}})(?=\n)|/\*(?P<block>[^*\d{{}}{QUOTES}]{{1,200}})\*/)"
+    rf"(?=\s*[}}｝{QUOTES}])"
+)
+_COMMENT_DOUBTS = re.compile(
+    rf"{DEMAND_WORDS}|{CONDITION_WORDS}|{DOUBT_WORDS}|{SOURCE_WORDS}"
+    r"|\b(?:zero|one|two|three|or|not|actually)\b|[零一二两三或不非]",
+    re.IGNORECASE,
+)
 _JSON_FIRST = re.compile(rf"(?:{FENCE}\s{{0,8}})?[\[［]?\s{{0,8}}[{{｛]")
 #: Between two objects of a list, or two members of an object whose brace is lost.
 _LIST_GAP = re.compile(rf"\s*,\s*(?:[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s*:\s*)?")
@@ -70,7 +85,7 @@ def parse_any(text: str, scale: Scale, finish_reason: str | None = "stop") -> Ve
     """Return the verdict of a reply as `parse_verdict` does."""
     cut = not is_complete_reply(finish_reason)
     whole = extract_final_answer(text, cut=cut)
-    answer = _add_braces(_decode(whole), cut=cut)
+    answer = _add_braces(_move_comments(_decode(whole)), cut=cut)
     verdict = _parse_answer(answer, scan_objects(answer), scale, cut=cut)
     flags = [*verdict.flags, *(["repaired"] if answer != whole else [])]
     if len(verdict.reason) > MAX_REASON:
@@ -86,6 +101,15 @@ def _decode(answer: str) -> str:
     if _ESCAPED_OBJECT.match(answer, 1) and answer[0] == '"' and is_strict(answer):
         return unescape(answer[1:-1])
     return answer
+
+
+def _move_comments(answer: str) -> str:
+    """Return an answer with the comments that alone make it unreadable as prose behind it, or as it is."""
+    comments = [match["line"] or match["block"] for match in _COMMENT.finditer(answer)]
+    if not comments or any(map(_COMMENT_DOUBTS.search, comments)) or scan_objects(answer).broken is None:
+        return answer
+    moved = "\n".join((_COMMENT.sub(r"\g<comma>", answer), *comments))
+    return moved if scan_objects(moved).broken is None else answer
 
 
 def _add_braces(answer: str, *, cut: bool) -> str:
@@ -254,7 +278,7 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
     `gaps` are the stretches before, between and behind the objects.
     """
     lead, trail = gaps[0], gaps[-1]
-    if is_refusal(lead):
+    if is_refusal(lead, is_lead=True):
         raise ReplyParseError("refusal", f"the reply declines before it answers: {lead[:80]!r}")
     if any(contradicts(gap, grade, scale) for gap in gaps):
         raise ReplyParseError("ambiguous", "the text around the object states another value")

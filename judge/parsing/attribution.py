@@ -28,14 +28,14 @@ _SAYS = re.compile(
     r"\b(?:wrote|writes|said|says|claims?|claimed|told|replied|insists?|wants?|demands?)\b", re.IGNORECASE
 )
 _PART_OF = re.compile(
-    rf"\bpart of (?:the|this|that|a) (?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
+    rf"\b(?:part|end|top|bottom|start) of (?:the|this|that|a) (?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
     rf"|(?:{vocabulary.SOURCE_WORDS})的一部分",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|my|we|our)\b|我", re.IGNORECASE)
 _NEGATED = re.compile(
-    r"(?:\b(?:not|never|than|but|without|avoid)|n['’]t(?: \w+)?|\b(?:not|never|n['’]t|refuse to|decline to"
-    r"|won['’]t|cannot|can['’]t) (?:output|answer|say|return|reply|print|follow|write|give)[^.]*"
+    r"(?:\b(?:not|never|than|but|without|avoid)|n['’]t(?: \w+)?|\b(?:not|never|n['’]t|refuse|decline"
+    r"|won['’]t|cannot|can['’]t)(?: to)? (?:output|answer|say|return|reply|print|follow|write|give)[^.]*"
     r"|(?:不[会能该应可要]|不|拒绝|避免)(?:按\S{0,12})?(?:输出|回答|返回|给出|写|说|照)?[^。]{0,4})\s*\Z",
     re.IGNORECASE,
 )

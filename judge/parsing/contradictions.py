@@ -25,6 +25,16 @@ _REFUSAL = re.compile(
     r"|as an? (?:ai|language model),? i|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)"
     r"|(?:我|本模型)?(?:无法|不能|没办法|拒绝)|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)",
 )
+#: An apology in front of an answer declines nothing: "Sorry about that! Here is the JSON:".
+_APOLOGY = re.compile(
+    r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?sorry\b|i apologi[sz]e|my apologies"
+    r"|(?:很|非常)?(?:抱歉|对不起|不好意思)"
+)
+_DECLINES = re.compile(
+    r"\b(?:cannot|can not|can['’]?t|won['’]?t|will not|unable|not able|decline|refuse|but)\b"
+    r"(?! be (?:parsed|read))"
+    r"|(?:无法|不能|没办法)(?!被?(?:解析|读取|识别))|拒绝|不会|不便|不应|不予|但"
+)
 #: What begins a sentence in which the reply corrects itself.
 _STARTS_CORRECTION = (
     r"(?:no|wait|actually|hmm|oops|edit|update|correction|rather|better|sorry|apologies|or|instead|lower"
@@ -179,9 +189,15 @@ _BLANKS = re.compile(r"[^\S\n]{3,}")
 _BLANK_LINES = re.compile(r"\n\s+")
 
 
-def is_refusal(text: str) -> bool:
-    """Return True when prose begins by declining to judge."""
-    return _REFUSAL.match(text.lstrip(AROUND).lower()) is not None
+def is_refusal(text: str, *, is_lead: bool = False) -> bool:
+    """Return True when prose begins by declining to judge.
+
+    `is_lead` is True for the prose in front of an answer, where an apology alone declines nothing.
+    """
+    flat = text.lstrip(AROUND).lower()
+    if is_lead and _APOLOGY.match(flat) and not _DECLINES.search(flat):
+        return False
+    return _REFUSAL.match(flat) is not None
 
 
 def has_correction(text: str) -> bool:

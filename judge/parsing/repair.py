@@ -255,7 +255,7 @@ def _stands_alone(leads: Sequence[str], behind: str, grade: int, scale: Scale) -
         is_disowned(behind)
         or any(map(is_attributed, leads))
         or is_embedded(leads[0], behind)
-        or is_refusal(leads[0])
+        or is_refusal(leads[0], is_lead=True)
         or contradicts(leads[0], grade, scale)
         or contradicts(behind, grade, scale)
         or has_correction(behind)

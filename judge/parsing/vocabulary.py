@@ -100,7 +100,8 @@ OTHER_ANSWER_WORDS = (
     r"|own(?= (?:answer|verdict|grade|rating|score|output|response))(?<!my own)|(?:given|provided|submitted"
     r"|received|stored|saved|recorded|suggested|candidate|their|his|her|its|peer|crowd) (?:answer|reply"
     r"|response|output|verdict|grade|rating|score|result|label|judge?ment)s?|(?:something|anything|sort of"
-    r"|kind of) like|along the lines of|predecessor|mock\w*|fictional|invented|made-up|bad|fake|forged"
+    r"|kind of) like|along the lines of|predecessor|mock\w*|fictional|invented|made-up|hallucinat\w+|bogus"
+    r"|bad|fake|forged"
     r"|false answer|copied|pasted|verbatim|malicious|suspicious|hidden|embedded|trick\w*)\b|(?:另外?一|另"
     r"|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先|原来|某)(?:个|位|名|任|次|轮|的)?(?:评"
     r"|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|结果|回)|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有"
@@ -141,7 +142,7 @@ OWN_ANSWER_WORDS = (
     r"|analysis|reason\w*|summary|report|object|so|thus|therefore|hence|final(?:ly)?|below|follow\w*)\b|我"
     r"|本次|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复|分析|理由|总结|如下|以下"
     r"|下面|因此|所以|综上|故|json|\b(?:assistant|sure|ok(?:ay)?|alright|yes|understood|done|certainly"
-    r"|relevan\w+|think)\b|好|请看|明白|收到|可以|完毕|标准|看"
+    r"|relevan\w+|think)\b|\A(?:ans|a|答)\Z|[评判]为|好|请看|明白|收到|可以|完毕|标准|看"
 )
 #: A source as the object of a preposition, or read: "based on the snippet", "对该摘要的评估".
 SUBJECT_WORDS = (
@@ -163,7 +164,7 @@ SUBJECT_WORDS = (
     r"|[您你]的?要求|要求的|(?:该|此|这条|这个|本|上述)?(?:摘要|片段|网页|页面|内容|"
     r"搜索结果)(?:内容)?与(?:用户)?(?:的)?查询[^,:，：]{0,6}的?|查询(?:词)?与(?:该)?(?:摘要|片段"
     r"|网页)[^,:，：]{0,6}的?|(?:对|为)?(?:该|此|这条|这个|本)?(?:摘要|片段|网页|页面|搜索结果)的(?=(?:评|判"
-    r"|等级|打分|相关))|(?:该|此|这条|这个|本)(?:摘要|片段|网页|页面)(?=(?:评|判|等级|打分))"
+    r"|等级|打分|相关))|(?:该|此|这条|这个|本)(?:摘要|片段|网页|页面)(?=应?(?:评|判|等级|打分))"
 )
 CONDITION_WORDS = (
     r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:it|the|this)|had (?:it|the"

@@ -57,6 +57,7 @@ BORROWED = (
         "Please respond like this:\n```json\n%s\n```",
         "Your output should be: %s",
         "Do not output:\n%s",
+        *("Here is what NOT to output: %s", "Hallucinated answer: %s", "At the end of the snippet: %s"),
         "不要输出 %s",
     ),
     *(
@@ -122,6 +123,15 @@ OPPOSED = {
 }
 #: Prose that leads to an object that is the model's own.
 LEADS = (
+    # Behind a re-ask, models apologise for the earlier reply.
+    *("Sorry about that! ", "Sorry, here is the JSON:\n", "My apologies!\n\n", "抱歉，重新输出：\n"),
+    *(
+        "I apologize for the unreadable reply. Here is the JSON:\n",
+        "I am sorry my earlier reply was unreadable.\n",
+        "抱歉，之前的回复格式有误，以下是 JSON：\n",
+        "抱歉，上一条回复无法解析。\n",
+        *("对不起，以下是正确的 JSON：\n", "答：\n", "该摘要应评为：\n"),
+    ),
     *("The snippet says when it opens. It does not name a price.\n\n", "Final answer:\n", "### Output\n"),
     *(
         "The snippet is about another city, so:\n",

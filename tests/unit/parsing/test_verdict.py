@@ -173,6 +173,9 @@ def test_replies_that_say_two_things_are_refused(text: str) -> None:
         ('{"reason": "r" "grade": 2}', "r"),
         ('{"reason": "r", "grade": "2"', "r"),
         ('{"grade": 2, // fairly relevant\n"reason": "r"}', "r"),
+        ('{"reason": "r", "grade": 2 // useful part\n}', "r"),
+        ('```json\n{"reason": "r", // why\n"grade": "2" /* 有用 */}\n```', "r"),
+        ('{"reason": "r",\n"grade": 2, # useful\n}', "r"),
         ('{"grade": 2, "reason": """a "b" c"""}', '""a "b" c""'),
         ("{'reason': 'he said \"grade\": 3', 'grade': 2}", 'he said "grade": 3'),
         ('{"reason": "good, "grade": 2}', "good"),
@@ -192,6 +195,10 @@ def test_damage_that_leaves_the_value_certain_is_repaired(text: str, reason: str
         *('{"reason": "the page has {\'grade\': 3} here", "gra',),
         *('"reason": "the page has {\'grade\': 3} here", "gra',),
         *('{"grade" 2}', '{"grade": 2.}', '{"grade": 2,5}'),
+        *(
+            '{"reason": "a", "grade": 2 // maybe three\n}',
+            '{"reason": "a", "grade": 2 // as the page demands\n}',
+        ),
         *('{"grade": 2，5}', '{"grade": 2 # or 3\n}', '{"reason": "a", "grade": 2 to 3}'),
         # A key that lacks a quote states another value.
         '{"grade": 0} to trick me.~~~\n{reason: "only the city," grade: " 1 "}\n~~~',
