@@ -113,7 +113,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; raise InputError when it cannot be read."""
     try:
         with open_for_read(path, follow=True) as file:
-            return tomllib.load(file)
+            return tomllib.loads(file.read().decode("utf-8-sig"))
     except OSError as error:
         raise InputError(
             "{file}: cannot be read: {error}", file=path, error=explain_os_error(error)

@@ -42,6 +42,9 @@ def parse_identifier(location: str, name: str, value: object, otherwise: str) ->
     """
     if value is None:
         return otherwise
+    # A column of whole numbers becomes one of floats in pandas where an id is missing.
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InputError(
             "{place}: field {name!r} is {value!r:.80}; an id is text or a whole number",

@@ -27,6 +27,8 @@ _HASHED = {
     "labels": Message("the labels or the sample of --check changed"),
     "prompts": Message("the prompts changed"),
 }
+#: Options that change a hash by themselves: it is not named beside them.
+_IN_HASH = {"dataset": {"lang", "max_chars"}, "prompts": {"scale", "assessor"}}
 #: What code raises on a value of another type or shape than judge writes.
 _MISSHAPEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
@@ -123,6 +125,7 @@ class RunFolder:
                     now=identity.get(name),
                 )
                 for name in differing
+                if _IN_HASH.get(name, set()).isdisjoint(differing)
             )
             raise InputError(
                 "{file}: holds another run: {changes}. Name another --out", file=self.path, changes=changes

@@ -215,7 +215,8 @@ def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path)
     config = json.loads((out / "config.json").read_text("utf-8"))
     assert (config["options"]["scale"], config["options"]["depth"]) == ("binary", 6)
     assert read_results(out)["summary"]["measures"] == ["P@5"]
-    toml.write_text('modle = "lexical"\n')
+    # Editors of Windows write a byte-order mark.
+    toml.write_text('modle = "lexical"\n', "utf-8-sig")
     assert "did you mean 'model'" in command("run", example.path(), "--config", toml).stderr
     toml.write_text('model = "lexical"\ndepth = "ten"\n')
     text = f"judge: {toml}: depth is 'ten'; it is a whole number\n"

@@ -217,6 +217,11 @@ def test_a_bad_field_is_named_with_its_place_and_value(
     assert words in text
 
 
+def test_whole_numbers_that_a_table_holds_as_floats_are_ids() -> None:
+    dataset = load([{**ROW, "query_id": 7.0}, {**ROW, "query_id": 7, "rank": 2}])
+    assert list(dataset.queries) == ["7"]
+
+
 def test_contradictions_name_both_lines(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     twice = refusal(write_rows(path, [ROW, {**ROW, "snippet": "other"}]))

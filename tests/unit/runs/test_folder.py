@@ -1,0 +1,34 @@
+"""The folder of a run refuses another run, and says what differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.errors import InputError
+from judge.runs.folder import RunFolder
+
+IDENTITY: dict[str, Any] = {"scale": "graded", "lang": "auto", "depth": 10, "dataset": "a1", "prompts": "b1"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"dataset": "a2"}, "the dataset changed"),
+        ({"dataset": "a2", "depth": 5}, "depth was 10, now 5; the dataset changed"),
+        # The hash of the dataset holds the languages of the queries, that of the prompts is one of a scale.
+        ({"dataset": "a2", "lang": "zh"}, "lang was 'auto', now 'zh'"),
+        ({"prompts": "b2", "scale": "binary"}, "scale was 'graded', now 'binary'"),
+    ],
+)
+def test_the_refusal_of_another_run_names_what_the_user_changed(
+    tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    folder = RunFolder(tmp_path)
+    folder.write_json("config.json", {"identity": IDENTITY})
+    folder.claim(IDENTITY)
+    with pytest.raises(InputError) as caught:
+        folder.claim({**IDENTITY, **changes})
+    assert str(caught.value) == f"{tmp_path}: holds another run: {words}. Name another --out"
