@@ -187,7 +187,9 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
     """
     if config.model == EXPECTED:
         expected = label_expected(dataset, pool)
-        return RunLabels(expected.grades, EXPECTED, unreturned=expected.unreturned)
+        return RunLabels(
+            expected.grades, EXPECTED, unreturned=expected.unreturned, warnings=expected.warnings
+        )
     if config.qrels is None:
         return None
     (path,) = _existing_files(config, "qrels")
@@ -206,6 +208,15 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
             top=config.grading.top,
         )
     fits = config.rerank_thresholds is None and config.has_reranker
+    if matched.conflicting:
+        warnings.append(
+            Message(
+                "pairs whose documents have different labels: {count:,}, the first is of query {query_id!r};"
+                " the highest label counts, because equal texts are one pair",
+                count=len(matched.conflicting),
+                query_id=matched.conflicting[0][0],
+            )
+        )
     # Thresholds are fitted on the labelled pairs that have a score.
     sample = draw_sample(matched.grades, config.check or (len(matched.grades) if fits else 0))
     return RunLabels(matched.grades, path.name, len(matched.unmatched), sample, warnings=tuple(warnings))

@@ -69,7 +69,9 @@ def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> It
             query_id=ranking.query_id,
         )
     yield Message(
-        "{lack}, first {first}: left unjudged: a missing text is not grade 0", lack=lack, first=which
+        "{lack}, first {first}: the assessor does not judge a missing text, which is not grade 0",
+        lack=lack,
+        first=which,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from judge.dataset.clean import EMPTY_SNIPPET
 from judge.dataset.pool import canonicalise_url, read_query_results
 from judge.errors import InputError
+from judge.messages import Message
 from judge.records import Dataset, Pool
 from judge.stored_records import QueryResults
 
@@ -16,11 +17,13 @@ from judge.stored_records import QueryResults
 class ExpectedLabels:
     """`grades` by (query id, snippet id): 1 where the snippet shows an expected document, else 0.
 
-    `unreturned` counts the expected documents that no engine returned down to the depth.
+    `unreturned` counts the expected documents that no engine returned down to the depth. `warnings` say how
+    many results are relevant by their text alone.
     """
 
     grades: Mapping[tuple[str, str], int]
     unreturned: int
+    warnings: tuple[str, ...] = ()
 
 
 def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
@@ -40,6 +43,7 @@ def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
         )
     grades: dict[tuple[str, str], int] = {}
     unreturned = 0
+    by_text: list[tuple[str, str]] = []
     for each in read_query_results(dataset, pool):
         relevant, others = _match_documents(each)
         unreturned += len(others)
@@ -53,7 +57,23 @@ def label_expected(dataset: Dataset, pool: Pool) -> ExpectedLabels:
                         query_id=each.query.id,
                     )
                 grades[key] = max(grade, grades.get(key, 0))
-    return ExpectedLabels(grades, unreturned)
+        by_text += [
+            (each.query.id, name)
+            for ranking in each.rankings
+            for snippet, name in zip(ranking.snippets, each.documents[ranking.key], strict=False)
+            if grades[each.query.id, snippet.id] and name not in relevant
+        ]
+    if not by_text:
+        return ExpectedLabels(grades, unreturned)
+    query_id, docno = by_text[0]
+    warning = Message(
+        "results that are not expected and show the text of an expected document count as relevant:"
+        " {count:,}, the first is {docno!r} of query {query_id!r}; equal texts are one pair",
+        count=len(by_text),
+        docno=docno,
+        query_id=query_id,
+    )
+    return ExpectedLabels(grades, unreturned, (warning,))
 
 
 def list_unreturned(dataset: Dataset, pool: Pool) -> dict[str, tuple[str, ...]]:

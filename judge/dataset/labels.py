@@ -53,10 +53,14 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class MatchedLabels:
-    """Labels by pair: `grades` by (query id, snippet id), in the order of the pool."""
+    """Labels by pair: `grades` by (query id, snippet id), in the order of the pool.
+
+    `conflicting` are the pairs with the highest of several grades of their documents.
+    """
 
     grades: Mapping[tuple[str, str], int]
     unmatched: tuple[Label, ...]
+    conflicting: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +111,13 @@ def match_labels(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> Match
     own: dict[tuple[str, str], int] = {}
     inherited: dict[tuple[str, str], int] = {}
     unmatched = []
+    conflicting: dict[tuple[str, str], None] = {}
     for label in labels:
         pairs, is_own = _find_pairs(label, names)
         grades_of_kind = own if is_own else inherited
         for pair in pairs:
+            if grades_of_kind.get(pair, label.grade) != label.grade:
+                conflicting[pair] = None
             grades_of_kind[pair] = max(label.grade, grades_of_kind.get(pair, 0))
         if not pairs:
             unmatched.append(label)
@@ -118,7 +125,11 @@ def match_labels(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> Match
         raise InputError(_describe_no_match(labels, pool, names))
     grades = {**inherited, **own}
     keys = (pair.key for pair in pool.pairs)
-    return MatchedLabels({key: grades[key] for key in keys if key in grades}, tuple(unmatched))
+    return MatchedLabels(
+        {key: grades[key] for key in keys if key in grades},
+        tuple(unmatched),
+        tuple(pair for pair in conflicting if pair not in own),
+    )
 
 
 def select_labellable(pool: Pool) -> tuple[Pair, ...]:

@@ -296,7 +296,7 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
         assert len(server.requests) == 2
     assert (result.returncode, enough.returncode) == (3, 0), result.stderr
     assert "2 queries, 1 engine; 3 results, 3 pairs to judge" in result.stdout
-    line = "1 document has no text in d.tsv, first document 'dX' of query '1': left unjudged"
+    line = "1 document has no text in d.tsv, first document 'dX' of query '1': the assessor does not"
     assert line in result.stdout
     assert "failed: no_text 1. No model was asked" in result.stdout
     assert "no text at all" not in result.stdout

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import judge
 from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.records import Pair, Pool, Query, Snippet
 from tests.support.command_line import command, make_words
@@ -98,6 +99,18 @@ def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eva
     # No grade comes from the model, so it needs no self-test.
     assert "There is no self-test of" not in command("score", tmp_path / "out").stdout
     assert "There is no self-test of" in command("score", tmp_path / "plain").stdout
+
+
+def test_different_labels_of_documents_with_one_text_are_a_warning(tmp_path: Path) -> None:
+    texts = {"d1": "same", "d2": "same", "d3": "other"}
+    rows = [{"query_id": "1", "query": "q", "docno": name, "snippet": text} for name, text in texts.items()]
+    labels = tmp_path / "labels.txt"
+    labels.write_text("1 0 d1 3\n1 0 d2 0\n1 0 d3 1\n")
+    result = judge.run(rows, "lexical", out=str(tmp_path / "run"), qrels=str(labels))
+    assert result.warnings == (
+        "pairs whose documents have different labels: 1, the first is of query '1'; the highest label counts,"
+        " because equal texts are one pair",
+    )
 
 
 def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: Path) -> None:

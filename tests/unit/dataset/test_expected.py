@@ -80,6 +80,18 @@ def test_for_other_models_the_column_is_like_any_other() -> None:
     assert query.expected is None
 
 
+def test_a_text_that_an_expected_document_shares_with_another_one_is_a_warning() -> None:
+    rows = [row("d1", expected="d1"), row("d7"), row("d8", snippet="other")]
+    dataset = read_dataset(rows, lang="en", max_chars=4000, expected=True)
+    labels = label_expected(dataset, build_pool(dataset, 10))
+    assert labels.warnings == (
+        "results that are not expected and show the text of an expected document count as relevant: 1, the"
+        " first is 'd7' of query 'q'; equal texts are one pair",
+    )
+    dataset = read_dataset(rows[::2], lang="en", max_chars=4000, expected=True)
+    assert not label_expected(dataset, build_pool(dataset, 10)).warnings
+
+
 def test_unknown_texts_are_labelled_each_for_itself() -> None:
     assert label([row("d1", snippet=None, expected="d1"), row("d2", snippet=None)])[0] == [1, 0]
 

@@ -211,7 +211,10 @@ def test_a_snippet_s_own_label_comes_first_and_then_the_best_document() -> None:
     same, more = ids(pool)["same"], ids(pool)["more"]
     documents = [label("q", "D1", 1), label("q", "D2", 3)]
     for given in (documents, documents[::-1]):
-        assert match_labels(given, data, pool).grades == {("q", same): 3, ("q", more): 1}
+        matched = match_labels(given, data, pool)
+        assert matched.grades == {("q", same): 3, ("q", more): 1}
+        assert matched.conflicting == (("q", same),)
+        assert not match_labels([label("q", same, 0), *given], data, pool).conflicting
         assert match_labels([label("q", same, 0), *given], data, pool).grades == {
             ("q", same): 0,
             ("q", more): 1,

@@ -41,7 +41,7 @@ def test_missing_documents_are_counted_down_to_the_depth_and_one_is_named(tmp_pa
     data = trec(tmp_path, "d1\tone\n", run)
     (text,) = describe_missing(data.rankings, 2, "d.tsv")
     assert text.startswith(
-        "2 documents have no text in d.tsv, first document 'dY' of query '1': left unjudged"
+        "2 documents have no text in d.tsv, first document 'dY' of query '1': the assessor does not"
     )
     (text,) = describe_missing(data.rankings[:1], 2, "d.tsv")
     assert text.startswith("1 document has no text in d.tsv, first document 'dY' of query '1'")
