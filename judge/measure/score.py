@@ -171,9 +171,13 @@ def score_columns(
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
     for array in (value, low, high, judged):
         array[arrays.coverage.missing] = np.nan
-    # A list without any grade is not imputed from other lists: it has bounds alone.
+    # Donors are judged pairs of the same query. Without one, and for an engine without any grade, a list has
+    # bounds alone. Any other list is imputed: short ones are wholly unjudged more often than long ones, and
+    # means without them have a bias.
+    graded = np.greater(arrays.coverage.graded, 0)
+    imputable = np.any(graded, axis=0) & np.any(graded, axis=1)[:, None]
     of_grades = np.array([measure.name != "Judged" for measure in measures])
-    value[arrays.coverage.ungraded[..., None] & of_grades] = np.nan
+    value[(arrays.coverage.ungraded & ~imputable)[..., None] & of_grades] = np.nan
     return Scores(
         results.engines,
         results.queries,

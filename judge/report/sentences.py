@@ -358,8 +358,8 @@ def describe_open_means(t: Translator, summary: Summary) -> Iterator[str]:
     means = {name: engine.measures[first] for name, engine in summary.engines.items()}
     if unknown := {name: f"{mean.unknown:,}" for name, mean in means.items() if mean.unknown}:
         yield t(
-            "{measure}: queries left out until more is judged (no snippet of the engine is judged, or none"
-            " judged in the pool is relevant): {engines}",
+            "{measure}: queries left out until more is judged (no snippet of the query is judged, none of the"
+            " engine on any query, or none judged in the pool is relevant): {engines}",
             measure=first,
             engines=list_values(t, unknown),
         )

@@ -14,7 +14,7 @@ from judge.measure.formulas import Floats, Ints
 from judge.measure.imputation import IMPUTATIONS, compute_probabilities, impute_grades
 from judge.records import BINARY, GRADED, Scale
 from tests.support.cases import check_each, count_examples
-from tests.unit.measure.missing import bias, simulated
+from tests.unit.measure.missing import Judged, bias, simulated
 
 MEASURES = "nDCG@10 AP@10 P@5 RR@10"
 NOISES = (0.6, 0.8, 1.0, 1.2, 1.4)
@@ -141,6 +141,31 @@ def test_the_order_of_pairs_engines_and_queries_changes_no_grade(seed: int) -> N
     missing = np.flatnonzero(grade == NO_GRADE)
     place = {int(at): row for row, at in enumerate(at for at in order if grade[at] == NO_GRADE)}
     assert drawn.tolist() == [again[place[int(at)]].tolist() for at in missing]
+
+
+def test_unjudged_at_random_moves_no_mean_of_engines_with_short_lists() -> None:
+    """5 % of the pairs of one engine, each pair once; lists of one result are wholly unjudged then."""
+    full = simulated(150, NOISES, 1)
+    lists = {
+        engine: {
+            query: names[: 1 if (at + row) % 4 == 0 else None]
+            for at, (query, names) in enumerate(own.items())
+        }
+        for row, (engine, own) in enumerate(full.lists.items())
+    }
+    for moved in bias(Judged.of(lists, full.grades, full.scale), "nDCG@10 AP@10 P@5", 20, 1).values():
+        assert abs(moved.mean) < 0.001 + 2 * moved.mean_se
+        assert abs(moved.difference) < 0.001 + 2 * moved.difference_se
+
+
+def test_a_query_without_a_grade_and_an_engine_without_one_have_no_value() -> None:
+    full = simulated(20, NOISES[:2], 1)
+    unjudged = {*full.returned_by("B"), *(pair for pair in full.returned_by("A") if pair[0] == "q3")}
+    value = full.scores("P@5", unjudged).value[..., 0, 0]
+    shared = set(full.returned_by("A")) & set(full.returned_by("B"))
+    assert shared, "the engines share pairs, so A has no grade for some"
+    assert np.isnan(value[1]).all()
+    assert np.isnan(value[0]).tolist() == [query == "q3" for query in full.scores("P@5").queries]
 
 
 def test_unjudged_at_random_moves_no_mean_and_no_difference() -> None:
