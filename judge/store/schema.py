@@ -86,7 +86,8 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
     Raises OSError when the file, or one that SQLite keeps beside it, is a link or no regular file.
     """
     # SQLite follows links, and has no option against it that Python offers.
-    check_regular(path, *(path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm", "journal")))
+    check_regular(path)  # a folder can have no name
+    check_regular(*(path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm", "journal")))
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA synchronous=FULL")

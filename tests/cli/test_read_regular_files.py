@@ -197,9 +197,11 @@ def test_report_on_an_endless_file_ends_with_one_line(finished_run: Path, tmp_pa
 def test_no_message_says_to_remove_a_folder(finished_run: Path, tmp_path: Path) -> None:
     data = finished_run.parent / "data.jsonl"
     (tmp_path / "folder").mkdir()
-    for option in ("--qrels", "--config", "--store"):
-        words = (data, "-m", "lexical", "--out", tmp_path / "run", option, tmp_path / "folder")
+    named = ((option, tmp_path / "folder") for option in ("--qrels", "--config", "--store"))
+    for option, folder in (*named, ("--store", ".")):
+        words = (data, "-m", "lexical", "--out", tmp_path / "run", option, folder)
         stderr = command("run", *words).stderr
+        assert "Traceback" not in stderr
         assert "Is a directory" in stderr
         assert "remove it" not in stderr
         assert "Errno" not in stderr
