@@ -63,9 +63,8 @@ def collect(
     """
     cancel_token = cancel_token or CancelToken()
     data, queries_path = Path(config.out), Path(config.queries)
-    log_path = raw_log_path(data)
     with config.source.error_context("out"):
-        _check_output(data, log_path, queries_path)
+        log_path = _find_log(data, queries_path)
     config.source.check_exists("queries", queries_path)
     with config.source.error_context("queries"):
         queries = read_queries(queries_path)
@@ -82,18 +81,20 @@ def collect(
     return summarise_collection(data, calls, results)
 
 
-def _check_output(data: Path, log_path: Path, queries: Path) -> None:
-    """Raise InputError when the dataset would replace another file."""
+def _find_log(data: Path, queries: Path) -> Path:
+    """Return the path of the raw log; raise InputError when the dataset would replace another file."""
     if data.suffix != ".jsonl":
         raise InputError("--out is {file!r}; a dataset of judge collect is called NAME.jsonl", file=str(data))
     if data.resolve() == queries.resolve():
         raise InputError("{data}: is the file of queries; name another --out", data=data)
+    log_path = raw_log_path(data)
     if data.exists() and not log_path.exists():
         raise InputError(
             "{data}: exists, but judge collect did not write it (there is no {log}); name another --out",
             data=data,
             log=log_path.name,
         )
+    return log_path
 
 
 async def _request_missing(

@@ -167,7 +167,8 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
     with locked(nights / ".lock", nights, busy, Message("cannot be the folder of nights")):
         try:
             text = f"{command} (process {getpid()} on {socket.gethostname()})"
-            RunFolder(nights).write(owner_file.name, [text])
+            # The name of a run can hold bytes that are not UTF-8.
+            RunFolder(nights).write(owner_file.name, [escape_controls(text)])
             yield
         finally:
             with suppress(OSError):

@@ -238,6 +238,7 @@ def test_the_dataset_is_read_as_it_was_meant(tmp_path: Path) -> None:
     ("out", "expected"),
     [
         ("queries.tsv", "NAME.jsonl"),
+        ("/", "NAME.jsonl"),
         ("theirs.jsonl", "judge collect did not write it"),
         ("held.jsonl", "another judge"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,12 @@ def test_a_run_that_lost_a_file_cannot_be_the_baseline(small: NightlyProject) ->
     (small.nights / day / "config.json").unlink()
     with pytest.raises(InputError, match=r"config\.json: No such file"):
         job.set_baseline(small.nights / day, small.nights)
+
+
+def test_the_name_of_a_baseline_may_be_no_utf8(small: NightlyProject) -> None:
+    small.night(small.dawn())
+    run = (small.nights / "2026-05-01").rename(small.folder / os.fsdecode(b"caf\xe9"))
+    assert job.set_baseline(run, small.nights).name == r"caf\xdce9"
 
 
 def test_a_baseline_without_canaries_is_remarked_on(here: NightlyProject) -> None:
