@@ -13,6 +13,7 @@ import pytest
 
 from judge import api, finished_run
 from judge.analysis.run_analysis import analyse
+from judge.cli.show import find_query
 from judge.errors import InputError
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement, load_run, load_summary
@@ -97,6 +98,16 @@ def test_a_file_of_a_newer_version_is_refused(run: Path, name: str) -> None:
     (run / name).write_text(json.dumps({**stored(name), "schema": 3}), encoding="utf-8")
     with pytest.raises(InputError, match=rf"{name}: has schema version 3, .* reads up to 2; update judge"):
         READERS[name](run)
+
+
+def test_a_query_of_a_newer_version_is_not_shown(run: Path) -> None:
+    finished_run.rescore(run, save=True)
+    path = run / "results.json"
+    as_written = path.read_text(encoding="utf-8").replace('"schema": 2', '"schema": 3', 1)
+    for text in (as_written, json.dumps(json.loads(as_written))):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=r"results\.json: has schema version 3"):
+            find_query(run, "q1")
 
 
 @check_each(

@@ -18,6 +18,7 @@ from judge.errors import InputError
 from judge.report.payload import ERRORS
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import read_queries
+from judge.runs.record_json import check_version
 from judge.runs.results_file import (
     CleanedText,
     EngineEntry,
@@ -40,9 +41,13 @@ def find_query(run: Path, query_id: str) -> QueryEntry:
     folder, path = RunFolder(run), run / "results.json"
     with reading_run(run):
         try:
-            entry, ids = _search(open_results(path)[1], query_id)
+            results, entries = open_results(path)
+            check_version(results, str(path))
+            entry, ids = _search(entries, query_id)
         except OtherLayout:
-            entry, ids = _search(read_queries(folder.read("results.json"), str(path)), query_id)
+            results = folder.read("results.json")
+            check_version(results, str(path))
+            entry, ids = _search(read_queries(results, str(path)), query_id)
         if entry is not None:
             return _add_details(folder, entry)
     near = get_close_matches(query_id, ids, n=3) or ids[:3]
