@@ -86,11 +86,11 @@ def run(
     panel = factory.build_panel(config, assessors, cancel_token or CancelToken())
     panel = factory.open_batch_apis(config, panel)
     folder, identity = run_identity.open_run_folder(config, pooled, assessors, labels)
+    store_file = run_identity.store_path(config, folder)
     listener = progress or NullProgress()
     with folder.locked():
         run_identity.create_or_resume(folder, config, identity)
         selection = select_pairs(config, pooled, labels)
-        store_file = run_identity.store_path(config, folder)
         options = _build_dimension_options(config, store_file)
         selftests = look_up_results(store_file, selftest_run.identify_assessors(assessors, config))
         spec = RunSpec("", config.grading, config.repeats, measures, selftest=selftests)

@@ -19,6 +19,7 @@ from judge.config.environment import environment
 from judge.config.option_checks import options_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.stored_dataset import PooledDataset
+from judge.errors import InputError
 from judge.models import PROVIDERS
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
@@ -97,5 +98,16 @@ def library_versions() -> Mapping[str, str]:
 
 
 def store_path(config: Config, folder: RunFolder) -> Path:
-    """Return the file of the verdict store: beside the run's folder, so that all runs there share it."""
-    return Path(config.store) if config.store else folder.own_store
+    """Return the file of the verdict store: beside the run's folder, so that all runs there share it.
+
+    Raises InputError for a folder.
+    """
+    if config.store is None:
+        return folder.own_store
+    path = Path(config.store)
+    if path.is_dir():
+        with config.source.error_context("store"):
+            raise InputError(
+                "store is {path!r}, a folder; name a file such as runs/verdicts.sqlite", path=config.store
+            )
+    return path

@@ -35,6 +35,7 @@ STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 #: What to say of a value of the wrong type, by pydantic's name of the error.
 _EXPECTED = {
     "string_type": Message("a text"),
+    "string_pattern_mismatch": Message("a text without the character NUL"),
     "int_type": Message("a whole number"),
     "float_type": Message("a number such as 0.5"),
     "finite_number": Message("a number such as 0.5"),
@@ -65,8 +66,12 @@ OneOrMore = BeforeValidator(lambda value: (value,) if isinstance(value, str) els
 WholeNumber = Annotated[int, BeforeValidator(_read_whole_number)]
 #: A whole or fractional number.
 NumberValue = Annotated[float, WrapValidator(_keep_as_given), BeforeValidator(_read_whole_number)]
-#: A text; a path is taken as its text.
-TextValue = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)]
+#: A text; a path is taken as its text. No file has a NUL in its name.
+TextValue = Annotated[
+    str,
+    Field(pattern="^[^\0]*$"),
+    BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value),
+]
 #: A day as text; a day of TOML is taken as its text.
 DayValue = Annotated[
     str,
@@ -175,6 +180,8 @@ def _requirement(detail: ErrorDetails, field: FieldInfo) -> str:
     context = detail.get("ctx", {})
     if "ge" in context:
         return Message("it must be at least {least}", least=context["ge"])
+    if "le" in context:
+        return Message("it must be at most {most:,}", most=context["le"])
     kind = "tuple_type" if len(detail["loc"]) > 1 else detail["type"]
     if kind in _EXPECTED:
         return Message("it is {expected}", expected=_EXPECTED[kind])

@@ -122,7 +122,9 @@ class Config:
         ASSESSOR,
         "auto",
     )
-    repeats: CountValue = option("Judge the pool N times, to measure stability (default 1).", ASSESSOR, 1)
+    repeats: Annotated[CountValue, Field(le=1_000)] = option(
+        "Judge the pool N times, to measure stability (default 1).", ASSESSOR, 1
+    )
     depth: CountValue = option("Number of ranks to judge (default 10).", ASSESSOR, 10, for_datasets=True)
     relevant_from: WholeNumber | None = option(
         "Lowest grade that counts as relevant.", ASSESSOR, example="2", for_datasets=True

@@ -77,7 +77,7 @@ ALLOWED: dict[str, set[str]] = {
         "runs",
         "report",
     },
-    "run_identity": {"records", "config", "models", "dataset", "analysis", "assess", "runs"},
+    "run_identity": {"records", "errors", "config", "models", "dataset", "analysis", "assess", "runs"},
     "factory": {
         "records",
         "errors",
