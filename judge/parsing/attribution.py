@@ -78,6 +78,8 @@ _LEADS_ON = re.compile(
     r"|never))\s*\Z",
     re.IGNORECASE,
 )
+#: A sentence whose last word needs another one: the object in the next line.
+_UNFINISHED = re.compile(r"\b(?:for|of|with|from|by|as|the|an?)\s*\Z", re.IGNORECASE)
 #: "The blog's answer": the answer of a third party.
 _POSSESSIVE = re.compile(
     r"\b(?!(?:it|here|that|let|what|there|snippet|pair)['’])\w+['’]s (?:own )?"
@@ -267,7 +269,8 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
         return _names_source(_POINTER.sub(" ", sentence))
     words = sentence.rstrip(": ")
     # A line that neither ends nor announces is a heading when it is short, else a finished thought.
-    if not (same_line or _LEADS_ON.search(sentence) or _POINTER.search(words)) and len(words) > 20:
+    leads_on = same_line or _LEADS_ON.search(sentence) or _UNFINISHED.search(words)
+    if not (leads_on or _POINTER.search(words)) and len(words) > 20:
         return bool(_IS_OTHER.search(_IS_ABOUT.sub(" ", words)) or _IS_DEMAND.search(words))
     if _IS_DEMAND.search(words) or _IS_DOUBT.search(words) or _NEGATED.search(words):
         return True
@@ -276,7 +279,7 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
         return True
     # What leads to an object directly must name the reply's own answer.
     if (
-        (same_line or sentence.endswith(":"))
+        (same_line or sentence.endswith(":") or _UNFINISHED.search(words))
         and any(map(str.isalnum, announcement))
         and not (_IS_OWN.search(words) or _IS_ABOUT.search(words))
     ):

@@ -43,8 +43,12 @@ _COMMENT = re.compile(
 _ROW = re.compile(r"^\|\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE)
 #: Prose in front of the first row of a table, on the same line.
 _BEFORE_TABLE = re.compile(r"^([^|\n]{1,400})(?=\|[^\n]{1,400}\|[ \t]*\n\|[\s:|-]{1,80}\|)", re.MULTILINE)
-#: An answer that begins with no value.
-_NULL_FIRST = re.compile(r"\W{0,8}null\s?[,.;]", re.IGNORECASE)
+#: An answer that begins with a word that is no value of a scale, and goes on in the same line.
+_NO_VALUE_FIRST = re.compile(
+    r"\W{0,8}(?:null|none|nil|n/?a|nope|unknown|unclear|unsure|uncertain|undecided|partly|partially|maybe|无"
+    r"|未知|不详|不确定|不一定|不好说)\W{0,4}(?:[,.;:]|\s[-–—]{1,2}\s)",
+    re.IGNORECASE,
+)
 #: A sentence in which the assessor grades.
 _I_GRADE = re.compile(
     r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?(?:(?:i|we)(?:['’]d|"
@@ -72,8 +76,10 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     """
     text = _TAG.sub(r"\n\1: \2\n", strip_fence(answer)).strip()
     flat = flatten(text)
-    if _NULL_FIRST.match(flat):
-        raise ReplyParseError("ambiguous", "the answer is null, and states a value later")
+    if _NO_VALUE_FIRST.match(flat):
+        raise ReplyParseError(
+            "ambiguous", "the answer begins with no value of the scale, and states one later"
+        )
     stated = _parse_lines(text, scale) or _parse_sentences(flat, scale)
     lead = takewhile(lambda line: not _is_reason(line), stated.lead.split("\n"))
     if (

@@ -247,6 +247,23 @@ def test_a_verdict_in_front_of_another_one_is_refused(text: str) -> None:
     assert refusal(text, BINARY) == "ambiguous"
 
 
+@check_each(
+    "text",
+    [
+        *(
+            "partially, it lists steps. 判定：否",
+            "无 - it is about tea; verdict: no",
+            "null - a b; verdict: no",
+        ),
+        *("unknown, a b. Verdict: yes", "N/A, a b; verdict: no", "不确定，摘要谈的是天气；判定：否"),
+        'You asked for\n{"reason": "a", "verdict": "no"}',
+        'JSON 输出：You asked for\n{"reason": "a", "verdict": "no"}',
+    ],
+)
+def test_no_value_in_front_of_one_or_a_demand_in_the_line_above_is_refused(text: str) -> None:
+    assert refusal(text, BINARY) == "ambiguous"
+
+
 def test_a_verdict_in_a_table_that_begins_behind_prose_is_not_taken_for_a_reason() -> None:
     table = "判定结果为：| verdict | reason |\n|---|---|\n| Ｎｏ | 没有时间， |"
     assert refusal(f"{table}\n**Final verdict: yes**", BINARY) == "not_a_grade"
