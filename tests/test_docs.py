@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from judge.example import path as example
+from judge.example import find_dataset as example
 from tests.support.cases import check_each
 from tests.support.command_line import command
 from tests.support.datasets import read_dataset

@@ -24,9 +24,9 @@ from judge.collect.engines import SLOTS
 from judge.collect.registry import KNOWN, EngineTable
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig, WebhookOptions
-from judge.config.option_checks import fields_of, keys_of
+from judge.config.option_checks import list_fields, list_keys
 from judge.config.run import CHANGEABLE_OPTIONS, Config
-from judge.example import path as example
+from judge.example import find_dataset as example
 from judge.measure.compare import PairComparison
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
 from judge.nightly.notifications import FORMATS, Webhook
@@ -141,7 +141,7 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_key_slot_and_engine_of_collect_is_documented(language: str) -> None:
     cells = first_cells(find_page(language, "collecting"))
-    names = {*keys_of(CollectConfig), *EngineTable.model_fields}
+    names = {*list_keys(CollectConfig), *EngineTable.model_fields}
     assert names | {f"{{{slot}}}" for slot in SLOTS} | {*KNOWN} <= cells
     text = find_page(language, "collecting").text
     for engine in KNOWN.values():
@@ -180,7 +180,7 @@ def test_the_defaults_in_the_tables_are_those_of_the_program(
     shown = {row[0].strip("`"): row[-1] for row in find_page(language, name).rows}
     defaults = {
         name: field.default
-        for name, field in fields_of(config).items()
+        for name, field in list_fields(config).items()
         if type(field.default) in (int, float)
     }
     assert defaults
@@ -189,7 +189,7 @@ def test_the_defaults_in_the_tables_are_those_of_the_program(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_option_of_a_run_is_documented(language: str) -> None:
-    assert {*Config.option_names()} <= first_cells(find_page(language, "configuration"))
+    assert {*Config.list_option_names()} <= first_cells(find_page(language, "configuration"))
     text = find_page(language, "configuration").text
     for option in CHANGEABLE_OPTIONS - {"out"}:
         assert text.count(f"`{option}`") >= 2, option

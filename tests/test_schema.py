@@ -18,7 +18,7 @@ from judge.errors import InputError
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement, load_run, load_summary
 from judge.runs.record_json import summary_from_json, to_json
-from judge.runs.schema_files import json_schemas
+from judge.runs.schema_files import make_json_schemas
 from tests.support.cases import check_each
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -140,7 +140,7 @@ def test_a_summary_without_a_key_is_refused() -> None:
 
 
 def test_the_schema_files_are_up_to_date() -> None:
-    for name, schema in json_schemas().items():
+    for name, schema in make_json_schemas().items():
         text = (ROOT / "docs/schema" / f"{name}.json").read_text(encoding="utf-8")
         assert json.loads(text) == schema, "run: python -m judge.runs.schema_files docs/schema"
 
@@ -151,7 +151,7 @@ def test_the_files_of_a_run_follow_their_schemas(run: Path) -> None:
     pair = load_run(RunFolder(run)).pool.pairs[0]
     labels.write_text(f"query_id,snippet_id,grade\n{pair.query.id},{pair.snippet.id},2\n", encoding="utf-8")
     api.agree(run, labels)
-    for name, schema in json_schemas().items():
+    for name, schema in make_json_schemas().items():
         validator = jsonschema.Draft202012Validator(schema)
         validator.check_schema(schema)
         content = json.loads((run / f"{name}.json").read_text(encoding="utf-8"))

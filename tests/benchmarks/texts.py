@@ -38,7 +38,7 @@ def fastest(work: Callable[[str], object], texts: Sequence[str], rounds: int = 7
 
 def make_texts(language: str) -> list[str]:
     """Return texts of `LENGTH` characters, made of the snippets of `judge demo` in a language."""
-    rankings = read_dataset(example.path(), lang="auto", max_chars=4000).rankings
+    rankings = read_dataset(example.find_dataset(), lang="auto", max_chars=4000).rankings
     snippets = [snippet.text for ranking in rankings for snippet in ranking.snippets]
     chosen = [text for text in snippets if detect_text_language(text) == language]
     return [(f"{one} {two} " * LENGTH)[:LENGTH] for one, two in pairwise(chosen)]

@@ -28,7 +28,7 @@ def browser() -> Iterator[Browser]:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of the shipped example."""
     folder = tmp_path_factory.mktemp("runs") / "demo"
-    return write_page(folder, ran(folder, example.path()))
+    return write_page(folder, ran(folder, example.find_dataset()))
 
 
 @pytest.fixture(scope="session")

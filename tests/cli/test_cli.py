@@ -15,7 +15,7 @@ import pytest
 from judge import example
 from judge.cli.main import main
 from judge.cli.show import find_query
-from judge.config.option_checks import options_of
+from judge.config.option_checks import list_options
 from judge.config.run import Config
 from tests.support.command_line import command, make_words
 from tests.support.factories import make_rows, read_results, reply_with_grade, write_rows
@@ -160,17 +160,17 @@ def write_results(folder: Path, text: str) -> None:
     [
         (["run"], "no dataset was named"),
         (["run", "absent.jsonl", "-m", "lexical"], "absent.jsonl: no such file"),
-        (["run", example.path()], "no model was named"),
-        (["run", example.path(), "-m", "gpt-9"], "openai:NAME"),
-        (["run", example.path(), "-m", "lexical", "--measures", "nDGC@10"], "did you mean nDCG"),
-        (["run", example.path(), "-m", "lexical", "--measures", "nDCG@50"], "--depth"),
-        (["run", example.path(), "-m", "lexical", "--scale", "stars"], "'binary'"),
-        (["run", example.path(), "-m", "lexical", "--lang", "fr"], "'zh'"),
-        (["run", example.path(), "-m", "lexical", "--repeats", 0], "repeats is 0"),
-        (["run", example.path(), "-m", "lexical", "--prompts", "nowhere"], "nowhere"),
-        (["run", example.path(), "-m", "lexical", "--price", "cheap"], "price is 'cheap'"),
-        (["run", example.path(), "-m", "lexical", "--config", "absent.toml"], "absent.toml"),
-        (["run", example.path(), example.path(), "-m", "lexical"], "a run has one"),
+        (["run", example.find_dataset()], "no model was named"),
+        (["run", example.find_dataset(), "-m", "gpt-9"], "openai:NAME"),
+        (["run", example.find_dataset(), "-m", "lexical", "--measures", "nDGC@10"], "did you mean nDCG"),
+        (["run", example.find_dataset(), "-m", "lexical", "--measures", "nDCG@50"], "--depth"),
+        (["run", example.find_dataset(), "-m", "lexical", "--scale", "stars"], "'binary'"),
+        (["run", example.find_dataset(), "-m", "lexical", "--lang", "fr"], "'zh'"),
+        (["run", example.find_dataset(), "-m", "lexical", "--repeats", 0], "repeats is 0"),
+        (["run", example.find_dataset(), "-m", "lexical", "--prompts", "nowhere"], "nowhere"),
+        (["run", example.find_dataset(), "-m", "lexical", "--price", "cheap"], "price is 'cheap'"),
+        (["run", example.find_dataset(), "-m", "lexical", "--config", "absent.toml"], "absent.toml"),
+        (["run", example.find_dataset(), example.find_dataset(), "-m", "lexical"], "a run has one"),
         (["run", "--run", "x.run", "-m", "lexical"], "--topics"),
         (["score", "absent"], "absent"),
         (["show", "absent", "--query", "q"], "absent"),
@@ -189,7 +189,9 @@ def test_wrong_usage_is_one_clear_line_and_exit_code_2(
 
 def test_a_missing_key_says_which_variable_to_set(tmp_path: Path) -> None:
     for model, variable in (("openai:m", "OPENAI_API_KEY"), ("dashscope:m", "DASHSCOPE_API_KEY")):
-        result = command("run", example.path(), "-m", model, "--out", tmp_path / "r", OPENAI_API_KEY="")
+        result = command(
+            "run", example.find_dataset(), "-m", model, "--out", tmp_path / "r", OPENAI_API_KEY=""
+        )
         assert result.returncode == 2
         assert variable in result.stderr
 
@@ -210,17 +212,17 @@ def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path)
     toml = tmp_path / "judge.toml"
     toml.write_text('model = "lexical"\nscale = "binary"\nmeasures = ["P@5"]\ndepth = 5\n')
     out = tmp_path / "runs" / "x"
-    result = command("run", example.path(), "--config", toml, "--depth", 6, "--out", out)
+    result = command("run", example.find_dataset(), "--config", toml, "--depth", 6, "--out", out)
     assert result.returncode == 0, result.stderr
     config = json.loads((out / "config.json").read_text("utf-8"))
     assert (config["options"]["scale"], config["options"]["depth"]) == ("binary", 6)
     assert read_results(out)["summary"]["measures"] == ["P@5"]
     # Editors of Windows write a byte-order mark.
     toml.write_text('modle = "lexical"\n', "utf-8-sig")
-    assert "did you mean 'model'" in command("run", example.path(), "--config", toml).stderr
+    assert "did you mean 'model'" in command("run", example.find_dataset(), "--config", toml).stderr
     toml.write_text('model = "lexical"\ndepth = "ten"\n')
     text = f"judge: {toml}: depth is 'ten'; it is a whole number\n"
-    assert command("run", example.path(), "--config", toml).stderr == text
+    assert command("run", example.find_dataset(), "--config", toml).stderr == text
 
 
 def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(
@@ -305,7 +307,7 @@ def test_help_groups_the_options_of_a_run() -> None:
 
 def test_help_shows_every_option_of_a_run_that_is_not_for_files_alone() -> None:
     words = set(command("run", "--help").stdout.replace(",", " ").split())
-    for name, option in options_of(Config).items():
+    for name, option in list_options(Config).items():
         flags = {*(option.flags or (f"--{name.replace('_', '-')}",))}
         if option.place == "file":
             assert flags.isdisjoint(words)
@@ -350,7 +352,7 @@ def test_a_program_runs_a_command_with_streams_and_an_environment_of_its_own(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-5b1d9f")
     before, stdout, stderr = dict(os.environ), io.StringIO(), io.StringIO()
     streams = sys.stdout, sys.stderr
-    words = ["run", str(example.path()), "-m", "openai:m", "--out", str(tmp_path / "x")]
+    words = ["run", str(example.find_dataset()), "-m", "openai:m", "--out", str(tmp_path / "x")]
     assert main(words, stdout=stdout, stderr=stderr, environ={"HOME": "/"}) == 2
     assert (stdout.getvalue(), stderr.getvalue()) == (
         "",

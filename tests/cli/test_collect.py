@@ -15,7 +15,7 @@ from rich.console import Console
 
 from judge import api
 from judge.cli.render.comparison_tables import print_comparison
-from judge.collect.raw_log import raw_log_path, read_entries
+from judge.collect.raw_log import name_raw_log, read_entries
 from judge.messages import ENGLISH
 from tests.support.command_line import command, start_process, wait_for_requests
 from tests.support.factories import read_results as results_of
@@ -195,7 +195,7 @@ def test_what_is_wrong_is_said_before_a_call(given: list[str], expected: str, tm
 @pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_killed_collection_repeats_no_finished_request(kills: int, tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
-    journal = raw_log_path(tmp_path / "data.jsonl")
+    journal = name_raw_log(tmp_path / "data.jsonl")
     with EngineServer(lambda request: Page(results(request.query), delay=0.02)) as server:
         for kill in range(1, kills + 1):
             process = start_process(*make_collect_words(tmp_path, server, "searxng", "tavily", rate=100.0))
@@ -225,7 +225,7 @@ def test_ctrl_c_keeps_the_answers_and_names_the_next_command(tmp_path: Path) -> 
         wait_for_requests(lambda: len(server.searched), 10)
         process.send_signal(signal.SIGINT)
         _, output = process.communicate(timeout=120)
-        kept = len(list(read_entries(raw_log_path(tmp_path / "data.jsonl"))))
+        kept = len(list(read_entries(name_raw_log(tmp_path / "data.jsonl"))))
         assert process.returncode == 130, output
         assert "all answers are saved" in output
         assert kept == len(server.searched)

@@ -11,7 +11,7 @@ from judge.config.collect import CollectConfig
 from judge.config.loader import read_section
 from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.run import Config
-from judge.example import path as example
+from judge.example import find_dataset as example
 from judge.measure.measures import DEFAULT_MEASURES
 from tests.support.command_line import command
 
@@ -34,15 +34,15 @@ def uncomment(text: str, *keys: str) -> str:
 def test_the_file_has_every_option_with_its_default(tmp_path: Path, language: str) -> None:
     text = write_options(tmp_path, "--ui-lang", language)
     file = tmp_path / "judge.toml"
-    defaults = Config(model="openai:NAME", data="results.jsonl").options()
-    assert Config.load(file).options() == defaults
+    defaults = Config(model="openai:NAME", data="results.jsonl").list_options()
+    assert Config.load(file).list_options() == defaults
 
     run = text.split("# [collect]")[0]
     keys = re.findall(r"^(?:# )?([a-z_]+) = ", run, re.MULTILINE)
-    assert sorted(keys) == sorted(Config.option_names())
+    assert sorted(keys) == sorted(Config.list_option_names())
     examples = re.findall(r"^# ([a-z_]+) = .*   # ", run, re.MULTILINE)
     file.write_text(uncomment(run, *(set(keys) - {*examples})), encoding="utf-8")
-    assert Config.load(file).options() == {**defaults, "measures": [*DEFAULT_MEASURES]}
+    assert Config.load(file).list_options() == {**defaults, "measures": [*DEFAULT_MEASURES]}
     assert "--" not in re.sub(r"^# --- .*", "", text, flags=re.MULTILINE)  # flags are keys in a file
 
 

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from judge.cli.main import app
 from judge.cli.options import translate_usage_error
-from judge.cli.terminal import apply_language_option, language_of_locale, ui_translator
+from judge.cli.terminal import apply_language_option, get_ui_translator, use_locale_language
 from judge.errors import InputError
 from tests.support.cases import check_each
 from tests.support.command_line import command
@@ -39,9 +39,9 @@ from tests.support.command_line import command
     ],
 )
 def test_the_locale_decides_in_the_order_of_gettext(environ: dict[str, str], language: str) -> None:
-    with language_of_locale(environ):
-        assert ui_translator().language == language
-    assert ui_translator().language == "en"
+    with use_locale_language(environ):
+        assert get_ui_translator().language == language
+    assert get_ui_translator().language == "en"
 
 
 @check_each(
@@ -58,22 +58,22 @@ def test_the_locale_decides_in_the_order_of_gettext(environ: dict[str, str], lan
 def test_the_option_stands_anywhere_and_the_last_one_counts(
     arguments: str, language: str, others: str
 ) -> None:
-    with language_of_locale({}):
+    with use_locale_language({}):
         assert apply_language_option(arguments.split()) == others.split()
-        assert ui_translator().language == language
+        assert get_ui_translator().language == language
 
 
 def test_the_option_overrides_the_locale() -> None:
-    with language_of_locale({"LANG": "zh_CN.UTF-8"}):
+    with use_locale_language({"LANG": "zh_CN.UTF-8"}):
         apply_language_option(["--ui-lang", "en"])
-        assert ui_translator().language == "en"
+        assert get_ui_translator().language == "en"
 
 
 @pytest.mark.parametrize(
     ("arguments", "value"), [("--ui-lang fr demo", "'fr'"), ("demo --ui-lang", "''"), ("--ui-lang=", "''")]
 )
 def test_an_unknown_language_is_a_mistake_in_the_arguments(arguments: str, value: str) -> None:
-    with language_of_locale({}), pytest.raises(InputError, match=f"^--ui-lang is {value}; it is en or zh$"):
+    with use_locale_language({}), pytest.raises(InputError, match=f"^--ui-lang is {value}; it is en or zh$"):
         apply_language_option(arguments.split())
 
 
@@ -147,7 +147,7 @@ def test_an_error_of_the_arguments_is_in_chinese(arguments: str, line: str) -> N
 
 
 def test_a_message_of_typer_that_has_no_translation_stays() -> None:
-    with language_of_locale({"LANG": "zh_CN.UTF-8"}):
+    with use_locale_language({"LANG": "zh_CN.UTF-8"}):
         assert translate_usage_error("Something new happened.") == "Something new happened."
         assert (
             translate_usage_error("Invalid value for '--x': Something new") == "'--x' 的值无效：Something new"

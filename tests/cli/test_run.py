@@ -447,7 +447,7 @@ def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, nu
 def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     out = tmp_path / "runs" / "one"
-    with LoopbackServer(reply_with_grade) as server, RunFolder(out).locked():
+    with LoopbackServer(reply_with_grade) as server, RunFolder(out).lock():
         second = command(*make_words(data, server), "--out", out)
         assert server.requests == []
     assert second.returncode == 2

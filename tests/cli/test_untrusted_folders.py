@@ -21,7 +21,7 @@ from judge.annotate import label_log
 from judge.cache import FileCache, hash_file
 from judge.collect.raw_log import RawLog
 from judge.errors import InputError, JudgeError, StoreError
-from judge.filesystem import LineLog, file_name, open_for_append, write_file
+from judge.filesystem import LineLog, make_file_name, open_for_append, write_file
 from judge.nightly import job, stores
 from judge.nightly.baseline import read_pointer
 from judge.runs.export import name_trec_files
@@ -123,7 +123,7 @@ def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path: Path) ->
         path.touch()
     os.utime(old, (0, 0))
     os.utime(other, (0, 0))
-    with RunFolder(tmp_path).locked():
+    with RunFolder(tmp_path).lock():
         assert (old.exists(), new.exists(), other.exists()) == (False, True, True)
 
 
@@ -492,4 +492,4 @@ def test_names_of_files_hold_no_character_that_windows_refuses(engine: str) -> N
 
 def test_engines_whose_names_differ_in_such_a_character_have_two_files() -> None:
     assert len(set(name_trec_files(["a:b", "a_b"]).values())) == 2
-    assert file_name("a:b") == "a_b"
+    assert make_file_name("a:b") == "a_b"

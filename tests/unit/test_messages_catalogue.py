@@ -22,7 +22,7 @@ from judge.cli.main import app
 from judge.cli.options import USAGE_ERRORS, split_paragraphs
 from judge.collect.registry import KNOWN
 from judge.errors import SYSTEM_ERRORS
-from judge.messages import CHINESE, ENGLISH, NameList, text
+from judge.messages import CHINESE, ENGLISH, NameList, make_text
 from judge.nightly.record import EXIT_CODES
 from judge.selftest.probes import list_attacks, load_probes
 from tests.support.cases import check_each
@@ -84,8 +84,8 @@ def messages_of(path: Path) -> Iterator[str]:
             yield from (activity, one, state)
         if name in RECORDS:
             yield ast.literal_eval(node.args[RECORDS[name]])
-        of_translator = name in {"t", "_t", "text", "Message", "print_message", *ERRORS}
-        if of_translator or name == "plural":
+        of_translator = name in {"t", "_t", "make_text", "Message", "print_message", *ERRORS}
+        if of_translator or name == "translate_plural":
             for first in _alternatives(node.args[0]):
                 assert isinstance(first, str)
                 yield first
@@ -190,18 +190,18 @@ def test_a_translation_holds_the_values_of_the_message(message: Message) -> None
 
 
 def test_counts_and_lists_follow_the_language() -> None:
-    assert [ENGLISH.plural("{count:,} query", "{count:,} queries", n) for n in (1, 1200)] == [
+    assert [ENGLISH.translate_plural("{count:,} query", "{count:,} queries", n) for n in (1, 1200)] == [
         "1 query",
         "1,200 queries",
     ]
-    assert CHINESE.plural("{count:,} query", "{count:,} queries", 1200) == "1,200 条查询"
+    assert CHINESE.translate_plural("{count:,} query", "{count:,} queries", 1200) == "1,200 条查询"
     assert [ENGLISH.join(names) for names in ("a", "ab")] == ["a", "a and b"]
     assert [t.join(["a", "b", "c"]) for t in (ENGLISH, CHINESE)] == ["a, b and c", "a、b 和 c"]
     assert [t.list_names(["a", "b", "c"]) for t in (ENGLISH, CHINESE)] == ["a, b, c", "a、b、c"]
     assert [t.join(["a", "b", "c"], "clauses") for t in (ENGLISH, CHINESE)] == ["a, b and c", "a，b，c"]
     names = pickle.loads(pickle.dumps(NameList(["a", "b", "c"])))  # noqa: S301 - of this test
     assert (names, CHINESE(names)) == ("a, b and c", "a、b 和 c")
-    assert text("not separated") == ("not separated", "分不出高下")
+    assert make_text("not separated") == ("not separated", "分不出高下")
 
 
 def test_measures_of_dimensions_have_the_names_that_their_page_gives() -> None:

@@ -75,7 +75,9 @@ def describe(text: str) -> str:
 @pytest.mark.usefixtures("here")
 def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, words: str) -> None:
     data = "" if "[" in line[:1] else "[nightly]\ncanary_repeats = 0\n"
-    assert describe(f"{LOCAL}data = '{example.path()}'\n{line}\n{data}").startswith(f"judge.toml: {words}")
+    assert describe(f"{LOCAL}data = '{example.find_dataset()}'\n{line}\n{data}").startswith(
+        f"judge.toml: {words}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,11 +148,11 @@ def test_a_night_without_a_file_says_what_to_write_into_one(here: Path) -> None:
 def test_days_and_texts_of_measures_are_taken_as_people_write_them(here: Path) -> None:
     toml = here / "judge.toml"
     toml.write_text('model = "lexical"\nas_of = 2026-05-01\nmeasures = "nDCG@5, P(rel=1)@5 AP@5"\n')
-    done = command("run", example.path(), "--config", toml, "--out", here / "runs" / "x")
+    done = command("run", example.find_dataset(), "--config", toml, "--out", here / "runs" / "x")
     assert done.returncode == 0, done.stderr
     assert read_results(here / "runs" / "x")["summary"]["measures"] == ["nDCG@5", "P(rel=1)@5", "AP@5"]
     assert Config.load(toml).as_of == "2026-05-01"
-    assert Config.load(None, as_of=date(2026, 5, 1)).options()["as_of"] == "2026-05-01"
+    assert Config.load(None, as_of=date(2026, 5, 1)).list_options()["as_of"] == "2026-05-01"
 
 
 def test_what_the_command_line_says_is_not_the_file_s_doing(here: Path) -> None:
@@ -163,7 +165,7 @@ def test_what_the_command_line_says_is_not_the_file_s_doing(here: Path) -> None:
         factory.choose_measures(config)
     with pytest.raises(InputError, match=r"^scale is 'x'"):
         Config.load(toml, depth=5, scale="x")
-    assert Config.load(toml, depth=5).options().keys() == set(Config.option_names())
+    assert Config.load(toml, depth=5).list_options().keys() == set(Config.list_option_names())
 
 
 @pytest.mark.parametrize(
@@ -190,8 +192,8 @@ def test_a_place_is_named_once() -> None:
     ):
         with (
             pytest.raises(InputError) as caught,
-            written.error_context("size"),
-            written.error_context("size"),
+            written.add_error_context("size"),
+            written.add_error_context("size"),
         ):
             raise InputError(text)
         assert str(caught.value) == whole

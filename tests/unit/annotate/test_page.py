@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 
 from judge.annotate.app import make_page
-from judge.assess.prompts import default_directory
+from judge.assess.prompts import find_default_directory
 
 TEMPLATES = files("judge.annotate") / "templates"
 
@@ -34,7 +34,7 @@ def sentences(name: str, lang: str, scale: str) -> list[str]:
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("scale", ["graded", "binary"])
 def test_people_go_by_the_words_that_the_model_goes_by(lang: str, scale: str) -> None:
-    prompt = (default_directory() / lang / f"{scale}.jinja").read_text(encoding="utf-8")
+    prompt = (find_default_directory() / lang / f"{scale}.jinja").read_text(encoding="utf-8")
     rules = sentences("RULES", lang, scale)
     assert [f"- {rule}" for rule in rules] == re.findall(r"^- .*$", prompt, re.MULTILINE)
     grades = sentences("GRADES", lang, scale)

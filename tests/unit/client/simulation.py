@@ -135,7 +135,7 @@ def simulate(
         async def work() -> None:
             for number in numbers:
                 try:
-                    async with client.permit(CallList(client.cancel_token)) as permit:
+                    async with client.make_permit(CallList(client.cancel_token)) as permit:
                         await client.complete(make_prompt(str(number)), permit)
                         client.limiter.record_verdict()
                 except CallError as error:

@@ -98,9 +98,9 @@ async def test_probes_follow_each_other_at_growing_intervals_until_one_is_answer
         times.append((await make_call(limiter, retry_after=None)).sent_at)
     waits = [later - earlier for earlier, later in pairwise(times)]
     assert waits == pytest.approx([1, 2, 4, 5, 5, 5], abs=0.01)
-    assert limiter.outage_seconds() == pytest.approx(22, abs=0.1)
+    assert limiter.measure_outage() == pytest.approx(22, abs=0.1)
     await make_call(limiter)
-    assert limiter.outage_seconds() == 0
+    assert limiter.measure_outage() == 0
     assert not is_probing(limiter)
 
 

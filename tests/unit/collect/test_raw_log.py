@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.collect.engines import EngineRequest
-from judge.collect.raw_log import RawLog, RawLogEntry, raw_log_path, read_entries
+from judge.collect.raw_log import RawLog, RawLogEntry, name_raw_log, read_entries
 from judge.errors import InputError, StoreError
 from tests.support.cases import check_each
 
@@ -40,7 +40,7 @@ def test_what_is_added_is_read_back_equal(
 
 @pytest.mark.parametrize("cut", [1, 2, 50, 100])
 def test_a_torn_line_is_no_call_and_the_next_one_begins_a_line(cut: int, tmp_path: Path) -> None:
-    path = raw_log_path(tmp_path / "data.jsonl")
+    path = name_raw_log(tmp_path / "data.jsonl")
     raw_log = RawLog(path)
     raw_log.add(entry("q1", "x" * 100_000))
     raw_log.add(entry("q2"))

@@ -291,9 +291,9 @@ def test_very_many_columns_are_read_in_linear_time(tmp_path: Path) -> None:
     [
         ("run", "x" * 300 + ".csv", "-m", "lexical"),
         ("score", "x" * 300),
-        ("run", example.path(), "-m", "lexical", "--out", "x" * 300),
-        ("run", example.path(), "-m", "lexical", "--config", "x" * 300),
-        ("run", example.path(), "-m", "lexical", "--prompts", "x" * 300),
+        ("run", example.find_dataset(), "-m", "lexical", "--out", "x" * 300),
+        ("run", example.find_dataset(), "-m", "lexical", "--config", "x" * 300),
+        ("run", example.find_dataset(), "-m", "lexical", "--prompts", "x" * 300),
     ],
 )
 def test_a_name_that_is_too_long_is_one_clear_line(words: tuple[object, ...]) -> None:

@@ -257,8 +257,8 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
         Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
         for (query_id, snippet_id), grade in graded.items()
     ]
-    graded_pairs = results_file.judgment_entries(judgments, {}, GRADED)
-    entries = results_file.query_entries(data, pool, lambda _: graded_pairs, {}, {})
+    graded_pairs = results_file.make_judgment_entries(judgments, {}, GRADED)
+    entries = results_file.make_query_entries(data, pool, lambda _: graded_pairs, {}, {})
     text = "".join(map(format_qrels, entries))
     assert match_labels(labels(tmp_path, text), data, pool) == MatchedLabels(graded, ())
 

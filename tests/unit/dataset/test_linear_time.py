@@ -237,12 +237,13 @@ def suspected(text: str) -> object:
 
 
 def error_page(text: str) -> object:
-    return classify(ErrorResponse.of(500, text, {}), KEY)
+    return classify(ErrorResponse.from_response(500, text, {}), KEY)
 
 
 def error_message(text: str) -> object:
     return classify(
-        ErrorResponse.of(429, {"error": {"message": text, "code": text, "details": [text]}}, {}), KEY
+        ErrorResponse.from_response(429, {"error": {"message": text, "code": text, "details": [text]}}, {}),
+        KEY,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from judge.measure.formulas import Floats
 from judge.measure.measures import parse_measures
-from judge.measure.score import Scores, nan_mean, score_rankings
+from judge.measure.score import Scores, compute_nan_mean, score_rankings
 from judge.records import GRADED, Judgment, Ranking, Scale
 from tests.unit.measure.judged_dataset import judgment, snippet
 
@@ -119,10 +119,10 @@ def bias(data: Judged, measures: str, parts: int, seed: int) -> dict[str, Bias]:
     engine whose pairs are unjudged to each of the others.
     """
     complete = data.scores(measures)
-    truth = nan_mean(complete.value[:, :, 0], axis=1)
+    truth = compute_nan_mean(complete.value[:, :, 0], axis=1)
     own, differences = [], []
     for engine, unjudged in folds(data, parts, seed):
-        error = nan_mean(data.scores(measures, unjudged).value[:, :, 0], axis=1) - truth
+        error = compute_nan_mean(data.scores(measures, unjudged).value[:, :, 0], axis=1) - truth
         at = complete.engines.index(engine)
         others = np.delete(error, at, axis=0)
         own.append(error[at])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from judge.measure.arrays import Coverage
-from judge.measure.formulas import Floats, largest_value
+from judge.measure.formulas import Floats, find_largest_value
 from judge.measure.measures import parse_measures
 from judge.measure.score import Scores
 from judge.records import GRADED
@@ -46,7 +46,7 @@ def tabled(
             pooled=np.full(cells[1], 10),
             unique=nothing,
         ),
-        largest=tuple(largest_value(measure, GRADED, 10) for measure in parse_measures(measures)),
+        largest=tuple(find_largest_value(measure, GRADED, 10) for measure in parse_measures(measures)),
     )
 
 

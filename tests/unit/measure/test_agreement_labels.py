@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.measure.agreement import (
+    compute_median_grades,
     convert_to_judgments,
     convert_to_relevance,
     find_graded_queries,
-    median_grades,
     pair_grades,
     pair_results,
 )
@@ -45,23 +45,23 @@ def test_the_typical_grade_is_the_median_halves_up(
     given_grades: tuple[int | None, ...], typical: int
 ) -> None:
     judged = [judgment("q", "a", grade, repeat) for repeat, grade in enumerate(given_grades)]
-    assert median_grades(judged) == {("q", "a"): typical}
-    assert median_grades(reversed(judged)) == {("q", "a"): typical}
+    assert compute_median_grades(judged) == {("q", "a"): typical}
+    assert compute_median_grades(reversed(judged)) == {("q", "a"): typical}
 
 
 def test_what_was_never_graded_has_no_typical_grade() -> None:
-    assert median_grades([judgment("q", "a", None), judgment("q", "b", 1)]) == {("q", "b"): 1}
-    assert median_grades([]) == {}
+    assert compute_median_grades([judgment("q", "a", None), judgment("q", "b", 1)]) == {("q", "b"): 1}
+    assert compute_median_grades([]) == {}
 
 
 def test_what_a_rule_graded_nobody_judged() -> None:
     empty = replace(judgment("q", "a", 0), flags=("empty_snippet",))
-    assert median_grades([empty, judgment("q", "b", 0)]) == {("q", "b"): 0}
+    assert compute_median_grades([empty, judgment("q", "b", 0)]) == {("q", "b"): 0}
 
 
 @given(GRADES)
 def test_people_s_grades_are_scored_like_anyone_s(people: Mapping[tuple[str, str], int]) -> None:
-    assert median_grades(convert_to_judgments(people)) == people
+    assert compute_median_grades(convert_to_judgments(people)) == people
 
 
 @given(GRADES, GRADES, st.randoms(use_true_random=False))
@@ -86,7 +86,7 @@ DATASET = JudgedDataset(
     {"a": {"p": ["u", "w"], "q": ["x"], "r": None}, "b": {"p": ["v", "u", "v"], "q": [], "r": ["y"]}},
     [{("p", "u"): 3, ("p", "v"): 2, ("p", "w"): 0, ("q", "x"): 1, ("r", "y"): 2}],
 )
-ASSESSOR = median_grades(DATASET.judgments())
+ASSESSOR = compute_median_grades(DATASET.judgments())
 
 
 def test_a_result_counts_for_every_engine_that_shows_it() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import Floats
-from judge.measure.simultaneous import compare_means, detectable_difference, required_queries
+from judge.measure.simultaneous import compare_means, compute_detectable_difference, count_required_queries
 from judge.records import BINARY
 from tests.support.cases import check_each, count_examples
 from tests.support.intervals import high_end, low_end
@@ -321,10 +321,12 @@ def test_what_queries_can_show_follows_the_shared_critical_value(engines: int, q
     for pair in compare_engines(tabled(normal(5, engines, queries))):
         assert None not in (high_end(pair.ci95), pair.difference, pair.sd)
         critical = (high_end(pair.ci95) - pair.difference) / (pair.sd / queries**0.5)
-        assert pair.detectable == pytest.approx(detectable_difference(pair.sd or 0, queries, critical))
+        assert pair.detectable == pytest.approx(
+            compute_detectable_difference(pair.sd or 0, queries, critical)
+        )
         assert pair.detectable_doubled == pytest.approx((pair.detectable or 0) / 2**0.5)
         assert pair.outcome == "not separated"
-        needed = required_queries(
+        needed = count_required_queries(
             pair.sd or 0, max(-(low_end(pair.ci95) or 0), high_end(pair.ci95) or 0), critical
         )
         assert pair.at_least_queries == (needed if needed > queries else None)

@@ -14,7 +14,7 @@ from judge.measure.panel_agreement import (
     PANEL_SHORT,
     PANEL_SPLIT,
     PANEL_TIE,
-    as_assessor,
+    combine_members,
     measure_panel_agreement,
     take_majority,
 )
@@ -86,8 +86,8 @@ def test_what_a_rule_decided_is_no_vote() -> None:
 
 def test_one_member_is_no_panel() -> None:
     own = judged("a", [1, 2])
-    assert as_assessor({"a": own}) == ("a", own, {})
-    called, voted, members = as_assessor(given_to([1], [1]))
+    assert combine_members({"a": own}) == ("a", own, {})
+    called, voted, members = combine_members(given_to([1], [1]))
     assert called == "panel(a, b)"
     assert len(voted) == 1
     assert list(members) == ["a", "b"]

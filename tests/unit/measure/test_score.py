@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from judge.errors import InputError
 from judge.measure.imputation import IMPUTATIONS
 from judge.measure.measures import parse_measures
-from judge.measure.score import mean_with_bounds, score_rankings
+from judge.measure.score import compute_bounded_mean, score_rankings
 from judge.records import BINARY, GRADED, Scale
 from tests.support.cases import check_each, count_examples
 from tests.unit.measure.judged_dataset import JudgedDataset, judgment, one_list, side_by_side, value, values
@@ -361,7 +361,7 @@ def test_a_bounded_mean_is_the_extreme_over_all_that_may_take_part(cells: list[t
     ]
     means = [(low[some].mean(), high[some].mean()) for some in chosen if some]
     expected = (min(low for low, _ in means), max(high for _, high in means)) if means else (np.nan, np.nan)
-    assert mean_with_bounds(value, low, high)[1:] == pytest.approx(expected, nan_ok=True)
+    assert compute_bounded_mean(value, low, high)[1:] == pytest.approx(expected, nan_ok=True)
 
 
 def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> None:

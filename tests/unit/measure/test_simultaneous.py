@@ -15,9 +15,9 @@ from judge.measure.simultaneous import (
     SimultaneousIntervals,
     compare_groups,
     compare_means,
+    compute_detectable_difference,
+    count_required_queries,
     count_resamples,
-    detectable_difference,
-    required_queries,
 )
 from tests.support.cases import check_each, count_examples
 
@@ -216,12 +216,12 @@ def test_a_contrast_needs_enough_queries_in_either_group() -> None:
 
 def test_the_detectable_difference_is_that_of_a_normal_test() -> None:
     """(1.959964 + 0.841621) × 0.2 / √50 = 0.0792408; halved by four times the queries."""
-    assert detectable_difference(0.2, 50, 1.959964) == pytest.approx(0.0792408, abs=1e-7)
-    assert detectable_difference(0.2, 200, 1.959964) == pytest.approx(0.0792408 / 2, abs=1e-7)
+    assert compute_detectable_difference(0.2, 50, 1.959964) == pytest.approx(0.0792408, abs=1e-7)
+    assert compute_detectable_difference(0.2, 200, 1.959964) == pytest.approx(0.0792408 / 2, abs=1e-7)
 
 
 def test_the_least_queries_find_the_far_end_with_80_percent_power() -> None:
     """((2.5 + 0.841621) × 0.2 / 0.05)² = 178.7."""
-    assert required_queries(0.2, 0.05, 2.5) == 179
-    assert required_queries(0.2, -0.05, 2.5) == 179
-    assert detectable_difference(0.2, 179, 2.5) <= 0.05 < detectable_difference(0.2, 178, 2.5)
+    assert count_required_queries(0.2, 0.05, 2.5) == 179
+    assert count_required_queries(0.2, -0.05, 2.5) == 179
+    assert compute_detectable_difference(0.2, 179, 2.5) <= 0.05 < compute_detectable_difference(0.2, 178, 2.5)

@@ -12,8 +12,8 @@ import pytest
 
 from judge.errors import CallError, ConnectionFailed, SetupError
 from judge.models import open_model
-from judge.models.endpoint import proxy_for
-from judge.models.error_mapping import connection_error
+from judge.models.endpoint import find_proxy
+from judge.models.error_mapping import make_connection_error
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.unit.models.adapter_calls import ADAPTERS, CANARY, KEYS, SAMPLING, always, ask, open_at
@@ -167,7 +167,7 @@ def test_the_proxy_is_the_one_for_the_address(
 ) -> None:
     no_proxy.setenv("https_proxy", "10.0.0.1:3128")
     no_proxy.setenv("no_proxy", "spared.example")
-    assert proxy_for(url) == expected
+    assert find_proxy(url) == expected
 
 
 TLS = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")
@@ -186,7 +186,7 @@ TLS.reason = "WRONG_VERSION_NUMBER"
 def test_why_there_is_no_connection(cause: OSError, words: str, lasting: bool) -> None:
     outer = RuntimeError("some library's words")
     outer.__cause__ = cause
-    error = connection_error(outer, f"https://judge.example/v1/{CANARY}", CANARY)
+    error = make_connection_error(outer, f"https://judge.example/v1/{CANARY}", CANARY)
     assert isinstance(error, ConnectionFailed)
     assert f"https://judge.example/v1/***: {words}" in error.detail
     assert (error.kind, error.billed, error.lasting) == ("transport", False, lasting)
@@ -196,6 +196,6 @@ def test_why_there_is_no_connection(cause: OSError, words: str, lasting: bool) -
     "cause", [ConnectionResetError(104, "reset"), ssl.SSLEOFError(8, "EOF"), ValueError()]
 )
 def test_a_call_that_somebody_may_have_heard_may_be_billed(cause: Exception) -> None:
-    error = connection_error(cause, "https://judge.example/v1")
+    error = make_connection_error(cause, "https://judge.example/v1")
     assert not isinstance(error, ConnectionFailed)
     assert error.billed

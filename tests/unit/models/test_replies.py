@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.errors import CallError, NoResponse, RequestRejected, RetryableError
-from judge.models.chat_messages import message_text, parse_response, read_completion, read_usage
+from judge.models.chat_messages import extract_message_text, parse_response, read_completion, read_usage
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.records import Usage
 from tests.support.cases import check_each, count_examples
@@ -121,7 +121,9 @@ def test_tokens_that_are_not_counted_are_unknown_and_not_none(counted: dict[str,
 
 def test_content_parts_are_joined_without_reasoning() -> None:
     assert (
-        message_text([{"type": "thinking", "text": "3?"}, {"text": "a"}, "b", {"type": "image"}, None])
+        extract_message_text(
+            [{"type": "thinking", "text": "3?"}, {"text": "a"}, "b", {"type": "image"}, None]
+        )
         == "ab"
     )
 

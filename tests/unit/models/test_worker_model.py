@@ -182,7 +182,7 @@ def test_without_a_worker_no_request_is_billed() -> None:
 
 
 def test_a_model_without_a_server_is_refused(tmp_path: Path) -> None:
-    done = command("run", example.path(), "-m", "lexical", "--on", "ray", "--out", tmp_path / "out")
+    done = command("run", example.find_dataset(), "-m", "lexical", "--on", "ray", "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "lexical" in done.stderr
     assert "omit --on ray" in done.stderr

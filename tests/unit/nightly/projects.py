@@ -198,7 +198,7 @@ class _FakeModel:
 
     def __init__(self, name: str, access: Endpoint, _: Sampling) -> None:
         self.name = f"fake:{name}"
-        self.endpoint = access.url(default="")
+        self.endpoint = access.choose_url(default="")
         self.params: Mapping[str, Any] = {}
 
     async def complete(self, prompt: Prompt) -> Completion:

@@ -17,7 +17,7 @@ from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.resampling import compute_randomisation_p
 from judge.nightly.assessor_drift import Grades
 from judge.nightly.record import RegressionOutcome
-from judge.nightly.regression_test import one_sided_p
+from judge.nightly.regression_test import compute_one_sided_p
 
 ENGINES = ("amber", "birch", "cedar")
 MEASURES = ("AP@10", "sDCG@10")
@@ -102,7 +102,7 @@ def changes(before: Floats, now: Floats) -> Iterator[RegressionOutcome]:
         change = float(known.mean())
         yield RegressionOutcome(
             ENGINES[engine], MEASURES[measure], len(known), means[0], means[1], change,
-            None, None, change, change, one_sided_p(float(p), change),
+            None, None, change, change, compute_one_sided_p(float(p), change),
         )  # fmt: skip
 
 

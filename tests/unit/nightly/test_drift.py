@@ -10,9 +10,9 @@ import pytest
 
 from judge.nightly.query_drift import (
     describe_query_drift,
+    find_shared_query_ids,
     measure_coverage,
     measure_text_distance,
-    shared_query_ids,
 )
 from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.records import Query
@@ -32,7 +32,7 @@ def query(id_: str, text: str) -> Query:
 def test_a_query_is_shared_when_both_ask_the_same_under_one_id() -> None:
     tonight = {"a": query("a", "one"), "b": query("b", "two"), "c": query("c", "three")}
     baseline = {"a": query("a", "one"), "b": query("b", "other"), "d": query("d", "three")}
-    assert shared_query_ids(tonight, baseline) == {"a"}
+    assert find_shared_query_ids(tonight, baseline) == {"a"}
 
 
 def test_the_same_texts_are_at_no_distance() -> None:

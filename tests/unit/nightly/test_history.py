@@ -85,30 +85,30 @@ def test_what_a_night_paid_is_its_own_bill_and_unknown_of_older_ones() -> None:
 
 def test_only_what_no_pool_divides_is_a_mean_and_the_gate_gives_the_rest() -> None:
     nights = nights_of(night("2026-05-01"))
-    assert trend.trend_measures(nights) == {"sDCG@10": "mean", "P@5": "mean", "AP@10": "change"}
-    assert trend.series(nights, "bing", "nDCG@10", "mean") == (None,)
+    assert trend.list_trend_measures(nights) == {"sDCG@10": "mean", "P@5": "mean", "AP@10": "change"}
+    assert trend.list_values(nights, "bing", "nDCG@10", "mean") == (None,)
 
 
 def test_a_series_has_a_place_for_every_night() -> None:
     broken = night("2026-05-02", regression_test=None)
     broken["engines"]["bing"]["measures"]["sDCG@10"] |= {"mean": None, "ci95": None, "n": 0}
     nights = nights_of(night("2026-05-01", {"bing": 0.5}), broken, night("2026-05-03", {"baidu": 0.5}))
-    means = trend.series(nights, "bing", "sDCG@10", "mean")
+    means = trend.list_values(nights, "bing", "sDCG@10", "mean")
     assert means == (TrendValue(0.5, (0.47, 0.53), 100), None, None)
-    first, second, third = trend.series(nights, "bing", "AP@10", "change")
+    first, second, third = trend.list_values(nights, "bing", "AP@10", "change")
     assert first is not None
     assert first.value == pytest.approx(0.5 - 0.61)
     assert (second, third) == (None, None)
-    assert trend.all_engines(nights) == ("baidu", "bing", "searx")
+    assert trend.list_engines(nights) == ("baidu", "bing", "searx")
 
 
 def test_the_last_change_from_the_baseline_is_of_the_one_in_force() -> None:
     gone = night("2026-05-02", regression_test=None)
-    assert trend.change_from_baseline(nights_of(night("2026-05-01"), gone), "bing", "AP@10") == TrendValue(
+    assert trend.find_baseline_change(nights_of(night("2026-05-01"), gone), "bing", "AP@10") == TrendValue(
         0.0, (-0.015, 0.015), 100
     )
     gone["baseline"] = {**gone["baseline"], "id": "another"}
-    assert trend.change_from_baseline(nights_of(night("2026-05-01"), gone), "bing", "AP@10") is None
+    assert trend.find_baseline_change(nights_of(night("2026-05-01"), gone), "bing", "AP@10") is None
 
 
 @check_each(

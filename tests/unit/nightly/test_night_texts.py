@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from judge.messages import Text
-from judge.nightly.night_texts import describe_reasons, describe_shown_nights, headline
+from judge.nightly.night_texts import describe_reasons, describe_shown_nights, make_headline
 from judge.nightly.record import NightRecord
 from tests.support.cases import check_each
 from tests.unit.nightly.records import night, parsed, regression
@@ -44,7 +44,7 @@ def away(day: int) -> dict[str, Any]:
 def test_the_headline_says_since_when_it_is_fine_and_when_there_was_an_alarm(
     records: list[dict[str, Any]], en: str, zh: str
 ) -> None:
-    output = headline(nights_of(*records))
+    output = make_headline(nights_of(*records))
     assert tuple(text.replace("\u2068", "").replace("\u2069", "") for text in output) == (en, zh)
 
 

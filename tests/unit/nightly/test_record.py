@@ -15,7 +15,7 @@ from judge.nightly.record import (
     BannerSentence,
     EngineSettings,
     EngineSource,
-    json_schema,
+    make_json_schema,
     read_record,
     read_record_if_there,
     record_from_json,
@@ -166,8 +166,8 @@ def test_a_damaged_file_of_costs_is_named(content: object, problem: str, tmp_pat
 
 def test_the_schema_in_the_documentation_is_that_of_the_record() -> None:
     # To write it again: python -m tests.unit.nightly.test_record
-    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == json_schema()
+    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == make_json_schema()
 
 
 if __name__ == "__main__":
-    SCHEMA.write_text(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    SCHEMA.write_text(json.dumps(make_json_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

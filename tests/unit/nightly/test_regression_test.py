@@ -14,10 +14,10 @@ from judge.config.nightly import NightlyConfig
 from judge.measure.compare import compare_engines
 from judge.nightly.record import RegressionOutcome
 from judge.nightly.regression_test import (
+    compute_detectable_drop,
+    compute_one_sided_p,
     decide_outcomes,
-    detectable_drop,
     measure_changes,
-    one_sided_p,
     warn_of_hidden_drops,
     warn_of_too_few_queries,
 )
@@ -127,8 +127,8 @@ def test_the_chance_of_a_drop_is_that_of_an_independent_library() -> None:
 
 
 def test_nothing_to_compare_has_no_chance() -> None:
-    assert one_sided_p(None, -0.1) is None
-    assert one_sided_p(0.1, None) is None
+    assert compute_one_sided_p(None, -0.1) is None
+    assert compute_one_sided_p(0.1, None) is None
 
 
 def test_many_engines_and_a_strict_alpha_can_still_raise_an_alarm() -> None:
@@ -166,20 +166,20 @@ def test_the_detectable_drop_is_worked_by_hand() -> None:
     scores = tabled([[0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.4, 0.6]])
     (same,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
     assert same.sd == pytest.approx(0.115470, abs=1e-6)
-    assert detectable_drop(same, 0.05, 0.005) == pytest.approx(0.192364, abs=1e-6)
+    assert compute_detectable_drop(same, 0.05, 0.005) == pytest.approx(0.192364, abs=1e-6)
     # The level is divided by the number of comparisons: t(.95 is 1 - .1 / 2).
     rows = decide_outcomes([same, replace(same, engine="other")], (), NightlyConfig(alpha=0.1))
     assert [row.detectable for row in rows] == pytest.approx([0.192364] * 2, abs=1e-6)
     # No smaller than a drop that the gate ignores, and unknown for one query and for an engine that broke.
-    assert detectable_drop(replace(same, sd=0.0), 0.05, 0.005) == 0.005
-    assert detectable_drop(replace(same, n=1, sd=None), 0.05, 0.005) is None
+    assert compute_detectable_drop(replace(same, sd=0.0), 0.05, 0.005) == 0.005
+    assert compute_detectable_drop(replace(same, n=1, sd=None), 0.05, 0.005) is None
     assert [row.detectable for row in decide_outcomes([same], ["bing"], RULES)] == [None]
 
 
 def test_four_of_five_drops_of_the_detectable_size_are_found() -> None:
     rng = np.random.default_rng(7)
     change = replace(CHANGE, n=120, sd=0.2)
-    drop = detectable_drop(change, 0.01 / 6, 0.005)
+    drop = compute_detectable_drop(change, 0.01 / 6, 0.005)
     assert drop is not None
     nights = rng.normal(-drop, 0.2, (4_000, 120))
     p = np.asarray(scipy.stats.ttest_1samp(nights, 0.0, axis=1, alternative="less").pvalue)

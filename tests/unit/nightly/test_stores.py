@@ -39,7 +39,7 @@ def read_content(path: Path, keys: str = "abc") -> tuple[dict[str, int], int]:
 
 def begin(shared: Path, day: str) -> Path:
     """The own store of a night, in the folder of the shared one."""
-    return stores.begin_store(stores.own_store_path(shared.parent, day), shared)
+    return stores.begin_store(stores.name_own_store(shared.parent, day), shared)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_the_first_night_makes_the_shared_store(tmp_path: Path) -> None:
 
 
 def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared: Path) -> None:
-    quarantined = put(stores.quarantined_store_path(shared.parent, "2026-05-07"), b=0)
+    quarantined = put(stores.name_quarantined_store(shared.parent, "2026-05-07"), b=0)
     assert list(stores.list_quarantined_stores(shared.parent)) == [(quarantined, "2026-05-07")]
     stores.promote_store(quarantined, shared)
     assert read_content(shared) == ({"b": 0}, 1)

@@ -12,7 +12,7 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from judge.cli.nightly_commands import trend as command
-from judge.cli.render.trend_table import print_trend, sparkline
+from judge.cli.render.trend_table import draw_sparkline, print_trend
 from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.nightly import trend
@@ -36,7 +36,7 @@ def cell(lines: list[str], head: str, column: str) -> str:
 
 
 def test_a_sparkline_has_a_bar_a_night_and_a_blank_where_there_is_no_value() -> None:
-    assert sparkline([0.0, 1.0, None, 0.5, -3.0, 9.0], make_axis([0.0, 1.0])) == "▁█ ▅▁█"
+    assert draw_sparkline([0.0, 1.0, None, 0.5, -3.0, 9.0], make_axis([0.0, 1.0])) == "▁█ ▅▁█"
 
 
 def test_signs_stand_under_the_nights_they_are_of(tmp_path: Path) -> None:

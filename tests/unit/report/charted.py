@@ -62,8 +62,8 @@ def entries_of(run: JudgedRun) -> Iterator[results_file.QueryEntry]:
         for e, engine in enumerate(scores.engines)
         for q, query in enumerate(scores.queries)
     }
-    judgments = results_file.judgment_entries(run.judgments, run.members, run.spec.scale)
-    return results_file.query_entries(run.data, run.pool, lambda _: judgments, table, {})
+    judgments = results_file.make_judgment_entries(run.judgments, run.members, run.spec.scale)
+    return results_file.make_query_entries(run.data, run.pool, lambda _: judgments, table, {})
 
 
 def agreement_with(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.label_agreement import queries_without_value
+from judge.analysis.label_agreement import count_queries_without_value
 from judge.json_text import dump_json
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
 from tests.unit.report.labelled import GradesByText, Shown, agreement_of, favouring, first, make_run, people
@@ -387,7 +387,7 @@ def test_queries_without_a_value_are_counted_where_two_engines_have_the_fewest()
     grades: GradesByText = {
         (q, f"{engine}{q}"): grade for engine in "AB" for q, grade in zip("pqrs", (0, 1, 2, 3), strict=True)
     }
-    assert queries_without_value(make_run(shown, grades, measures="nDCG@3 P@1")) == (1, "nDCG@3")
-    assert queries_without_value(make_run(shown, grades, measures="nDCG@3 AP@3")) == (2, "AP@3")
-    assert queries_without_value(make_run(shown, grades, measures="P@1"))[0] == 0
-    assert queries_without_value(make_run(shown, grades, measures="AP(own)@3")) == (0, "")
+    assert count_queries_without_value(make_run(shown, grades, measures="nDCG@3 P@1")) == (1, "nDCG@3")
+    assert count_queries_without_value(make_run(shown, grades, measures="nDCG@3 AP@3")) == (2, "AP@3")
+    assert count_queries_without_value(make_run(shown, grades, measures="P@1"))[0] == 0
+    assert count_queries_without_value(make_run(shown, grades, measures="AP(own)@3")) == (0, "")

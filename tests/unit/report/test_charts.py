@@ -258,8 +258,8 @@ def test_entries_are_looked_at_once_and_a_depth_is_a_depth() -> None:
     snippets = (snippet_entry(1, 1, "text"), snippet_entry(1, 2, "text"))
     engines = {"A": EngineEntry(scores={}, snippets=snippets)}
     grades.add(QueryEntry(query_id="q", query="?", lang="en", engines=engines))
-    assert grades.shares("A", 1, [3, 2]) == [0, 1]
-    assert grades.shares("A", 2, [3, 2]) == [0, 0]
+    assert grades.compute_shares("A", 1, [3, 2]) == [0, 1]
+    assert grades.compute_shares("A", 2, [3, 2]) == [0, 0]
 
 
 def test_a_picture_is_named_and_described_in_both_languages() -> None:

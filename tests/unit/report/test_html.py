@@ -41,7 +41,7 @@ SEEN = "\n\u200c\u200d"
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shipped example, judged by the floor."""
-    return ran(tmp_path_factory.mktemp("runs") / "demo", example.path())
+    return ran(tmp_path_factory.mktemp("runs") / "demo", example.find_dataset())
 
 
 class Outline(HTMLParser):

@@ -78,7 +78,7 @@ def test_every_label_comes_back_to_its_pair(
         path = labelling_plan.write(Path(folder) / "plan.csv", data, pool, query_ids, seed)
         filled = table(path)
         truth = {}
-        for number, row in enumerate(labelling_plan.rows(data, pool, query_ids, seed)):
+        for number, row in enumerate(labelling_plan.make_rows(data, pool, query_ids, seed)):
             truth[row[0], row[3]] = number % 4
             filled[number]["grade"] = str(number % 4)
             filled[number]["comment"] = row[6].encode("utf-8", "replace").decode()
@@ -139,7 +139,9 @@ def test_the_order_of_the_rows_says_nothing_of_engines_or_ranks(seed: int) -> No
     chance.shuffle(given_rows)
     renamed = [(row[0], {"a": "z"}.get(row[1], row[1]), *row[2:]) for row in given_rows]
     other, pooled = dataset(renamed, depth=10)
-    assert list(labelling_plan.rows(other, pooled, ["q"])) == list(labelling_plan.rows(data, pool, ["q"]))
+    assert list(labelling_plan.make_rows(other, pooled, ["q"])) == list(
+        labelling_plan.make_rows(data, pool, ["q"])
+    )
 
 
 def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
@@ -147,7 +149,7 @@ def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
     data, pool = dataset([(query, "e", "", "", text) for query in "pqr" for text in texts], depth=50)
 
     def order(seed: int) -> list[tuple[str, str]]:
-        return [(row[0], row[6]) for row in labelling_plan.rows(data, pool, ["r", "p", "r"], seed)]
+        return [(row[0], row[6]) for row in labelling_plan.make_rows(data, pool, ["r", "p", "r"], seed)]
 
     assert [query for query, _ in order(0)] == ["r"] * 30 + ["p"] * 30
     assert sorted(order(0)[:30]) == [("r", text) for text in texts] != order(0)[:30]
@@ -159,15 +161,15 @@ def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
 
 def test_only_the_pool_is_asked_about() -> None:
     data, pool = dataset([("q", "e", "", "", text) for text in ("one", "two", "three")], depth=2)
-    assert {row[6] for row in labelling_plan.rows(data, pool, ["q"])} == {"one", "two"}
-    assert list(labelling_plan.rows(data, pool, [])) == []
+    assert {row[6] for row in labelling_plan.make_rows(data, pool, ["q"])} == {"one", "two"}
+    assert list(labelling_plan.make_rows(data, pool, [])) == []
 
 
 def test_snippets_without_text_are_not_asked_about() -> None:
     data, pool = dataset(
         [("q", "e", "", "", "one"), ("q", "e", "", "2026-05-01", " <br> "), ("r", "e", "", "", "")]
     )
-    assert [row[:4] for row in labelling_plan.rows(data, pool, ["q", "r"])] == [
+    assert [row[:4] for row in labelling_plan.make_rows(data, pool, ["q", "r"])] == [
         ("q", "=about q", "", next(pair.snippet.id for pair in pool.pairs if pair.snippet.text))
     ]
 

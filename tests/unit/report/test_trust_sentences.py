@@ -11,7 +11,7 @@ import pytest
 from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary
 from judge.measure.resampling import CountedShare
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
-from judge.messages import ENGLISH, Text, each_in_both, in_both
+from judge.messages import ENGLISH, Text, build_text, build_texts
 from judge.report.assessor_sentences import describe_selftests
 from judge.report.sentences import advise_on_failures, describe_flagged_effect, warn_flagged
 from tests.unit.report.summaries import BASE
@@ -54,7 +54,7 @@ def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
 def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
     effect = flagged().flagged_sensitivity
     assert effect is not None
-    text = in_both(warn_flagged, flagged())
+    text = build_text(warn_flagged, flagged())
     assert text.en.startswith(
         "Warning: the ranking depends on 3 flagged pairs that may contain prompt injection."
     )
@@ -98,7 +98,7 @@ def test_a_self_test_is_told_with_its_interval_and_its_absence_with_the_command(
     def describe(figures: SelfTestFigures | None) -> Text:
         entry = SelfTestEntry("x", figures)
         tested = replace(BASE, selftest={"openai:some/model/graded": entry})
-        (sentence,) = each_in_both(describe_selftests, tested)
+        (sentence,) = build_texts(describe_selftests, tested)
         return sentence
 
     tested = describe(figures)
