@@ -27,7 +27,7 @@ from judge.nightly import baseline, trend
 from judge.records import GRADED
 from judge.runs import results_file
 from judge.runs.folder import RunFolder
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, write_rows
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and devices")
@@ -200,7 +200,7 @@ def test_no_message_says_to_remove_a_folder(finished_run: Path, tmp_path: Path) 
     named = ((option, tmp_path / "folder") for option in ("--qrels", "--config", "--store"))
     for option, folder in (*named, ("--store", ".")):
         words = (data, "-m", "lexical", "--out", tmp_path / "run", option, folder)
-        result = command("run", *words)
+        result = run_judge("run", *words)
         stderr = result.stderr
         assert result.returncode == 2, stderr
         assert ("a folder; name a file" if option == "--store" else "Is a directory") in stderr

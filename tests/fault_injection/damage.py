@@ -68,7 +68,7 @@ def make_folder(folder: Path) -> None:
     for day in (_DAY, "2026-05-02"):
         night = folder / "nights" / day
         night.mkdir(parents=True)
-        (night / "night.json").write_text(json.dumps(records.night(day)), "utf-8")
+        (night / "night.json").write_text(json.dumps(records.make_night(day)), "utf-8")
 
 
 def list_commands(run: Path) -> dict[str, Sequence[str]]:

@@ -170,14 +170,14 @@ def test_a_server_that_never_answered_costs_few_requests(
     async def ask() -> tuple[float, int, str]:
         client = ModelClient(SlowModel(fault, latency), Limits(64, 5, 600, 1), CancelToken())
 
-        async def work(number: int) -> None:
+        async def run_work(number: int) -> None:
             async with client.make_permit(CallList(client.cancel_token)) as permit:
                 try:
                     await client.complete(make_prompt(str(number)), permit)
                 except (CallError, RunIncomplete) as error:
                     client.cancel_token.cancel(error)
 
-        tasks = [asyncio.create_task(work(number)) for number in range(256)]
+        tasks = [asyncio.create_task(run_work(number)) for number in range(256)]
         await client.cancel_token.wait()
         assert client.limiter.in_flight <= 8
         for task in tasks:

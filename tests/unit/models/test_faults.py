@@ -153,7 +153,7 @@ def test_a_success_takes_the_status_that_its_body_names() -> None:
     assert ErrorResponse.from_response(500, {"error": {"code": 404}}, {}).status == 500
 
 
-def gemini(*quotas: str) -> list[object]:
+def make_gemini_error(*quotas: str) -> list[object]:
     """How Gemini's compatible mode words any limit; which one it was only `quotas` say."""
     text = "You exceeded your current quota, please check your plan and billing details."
     failure = {"violations": [{"quotaId": quota, "quotaValue": "15"} for quota in quotas]}
@@ -170,7 +170,7 @@ def gemini(*quotas: str) -> list[object]:
     ],
 )
 def test_which_limit_it_was_is_read_where_a_server_hides_it(quotas: list[str], kind: str) -> None:
-    assert classify(ErrorResponse.from_response(429, gemini(*quotas), {})).kind == kind
+    assert classify(ErrorResponse.from_response(429, make_gemini_error(*quotas), {})).kind == kind
 
 
 def test_an_error_is_found_under_the_names_that_baidu_gives_it() -> None:

@@ -29,7 +29,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     return judge.run(str(example.find_dataset()), model="lexical", out=str(out))
 
 
-def rows(result: RunResult, t: Translator, width: int) -> list[str]:
+def render_rows(result: RunResult, t: Translator, width: int) -> list[str]:
     """Return the lines of the tables."""
     file = io.StringIO()
     print_run(result, Console(file=file, width=width, highlight=False), t)
@@ -38,7 +38,7 @@ def rows(result: RunResult, t: Translator, width: int) -> list[str]:
 
 @pytest.mark.parametrize("t", [ENGLISH, CHINESE])
 def test_the_tables_of_the_demo_fit_into_eighty_columns(demo: RunResult, t: Translator) -> None:
-    wide, narrow = rows(demo, t, 1000), rows(demo, t, 80)
+    wide, narrow = render_rows(demo, t, 1000), render_rows(demo, t, 80)
     assert (len(wide), len(narrow)) == (3, 6)
     assert max(map(cell_len, narrow)) <= 80
     for line, means, came_back in zip(wide, narrow[:3], narrow[3:], strict=True):
