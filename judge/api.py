@@ -23,7 +23,7 @@ from judge.analysis.label_agreement import (
     LabelAgreement,
     LabelSet,
     compare_with_labels,
-    queries_without_value,
+    count_queries_without_value,
     run_from_labels,
 )
 from judge.analysis.pair_plan import DrawSize, PairPlan, plan_pairs
@@ -40,7 +40,7 @@ from judge.measure.measures import parse_measure, resolve_measures
 from judge.messages import Message
 from judge.records import SHOWN_AS_EXAMPLE
 from judge.runs import labelling_plan
-from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
+from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_runs, load_summary
 from judge.runs.record_json import is_outdated, to_json
 from judge.runs.results_file import read_entries
@@ -87,9 +87,9 @@ def run(
     from judge import pipeline
     from judge.config.run import Config
 
-    path, rows = _source(data)
+    path, rows = _read_source(data)
     settings = Config.load(Path(config) if config else None, data=path, model=model, **options)
-    if not _loop_is_running():
+    if not _is_loop_running():
         return pipeline.run(settings, rows=rows)
     return _run_in_thread(settings, rows)
 
@@ -148,8 +148,10 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
     paths = [Path(run) for run in runs]
     names = [measures] if isinstance(measures, str) else [*measures]
     if len(paths) == 1:
-        return _add_measures(RunFolder(paths[0]), names) if names else _current_summary(RunFolder(paths[0]))
-    with reading_run(paths[0]):
+        return (
+            _add_measures(RunFolder(paths[0]), names) if names else _load_current_summary(RunFolder(paths[0]))
+        )
+    with translate_run_errors(paths[0]):
         loaded = load_runs(paths)
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
@@ -171,7 +173,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     folder = RunFolder(Path(run))
     loaded = _load_without_labels(folder)
     people = _match_people(loaded, Path(qrels), labels_scale)
-    with reading_run(folder.path):
+    with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, people), grades=load_summary(folder).grades)
     _write_record_and_report(folder, "agreement.json", agreement)
@@ -223,14 +225,14 @@ def align(
     from judge.factory import build_embedder
 
     folder = RunFolder(Path(run))
-    with reading_run(folder.path):
+    with translate_run_errors(folder.path):
         loaded = load_run(folder)
         cached_beside = folder.find_store(store)
         pool = select_judged_pool(loaded)
     folder.check_free()  # before embeddings are paid in vain
     vectors = build_embedder(embeddings, cached_beside, base_url)(pool.texts)
     alignment = align_embeddings(embeddings, pool, vectors, seed)
-    with folder.locked(wait=60):
+    with folder.lock(wait=60):
         matrix = io.BytesIO()
         np.save(matrix, alignment.matrix, allow_pickle=False)
         folder.write("alignment.npy", [matrix.getvalue()])
@@ -253,7 +255,7 @@ def compare_lists(
 
     config = add_model(Config.load(None, model=model, **options), Path(run))
     compare = partial(list_comparison.add_comparison, config, Path(run), a, b)
-    if not _loop_is_running():
+    if not _is_loop_running():
         return compare()
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor:
         return executor.submit(compare).result()
@@ -267,7 +269,7 @@ def add_model(config: Config, run: Path) -> Config:
     """
     if config.model:
         return config
-    with reading_run(run):
+    with translate_run_errors(run):
         options = (RunFolder(run).read_if_there("config.json") or {}).get("options", {})
         model, address = options.get("model") or "", options.get("base_url")
     place = run / "config.json"
@@ -302,7 +304,7 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
     """
     loaded = load_run(RunFolder(path))
     query_ids = list(dict.fromkeys(pair.query.id for pair in select_labellable(loaded.pool)))
-    without, measure = queries_without_value(loaded)
+    without, measure = count_queries_without_value(loaded)
     more = ppi.count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
     drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
     file = labelling_plan.write(out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed)
@@ -319,7 +321,7 @@ def plan_pair_labels(
     """
     loaded = _load_without_labels(RunFolder(path))
     chosen = parse_measure(measure or f"sDCG@{min(10, loaded.pool.depth)}")
-    with reading_run(path):
+    with translate_run_errors(path):
         plan = plan_pairs(loaded, engines, chosen, size)
     file = labelling_plan.write_pairs(out or path / "labels.csv", loaded.data, loaded.pool, plan)
     return file, plan
@@ -344,7 +346,7 @@ def decide_order(
     loaded = _load_without_labels(folder)
     designs = [labelling_plan.read_design(Path(plan), loaded) for plan in plans]
     people = _match_people(loaded, Path(qrels), labels_scale)
-    with reading_run(folder.path):
+    with translate_run_errors(folder.path):
         order = replace(decide_planned_order(loaded, designs, people), grades=load_summary(folder).grades)
     _write_record_and_report(folder, "labelled_order.json", order)
     return order
@@ -353,7 +355,7 @@ def decide_order(
 def _write_record_and_report(folder: RunFolder, name: str, record: object) -> None:
     """Write a record into the folder, and the report that shows it, unless the folder is read-only."""
     if folder.takes_files:
-        with folder.locked(wait=60):
+        with folder.lock(wait=60):
             folder.write_json(name, to_json(record))
             _write_report(folder)
 
@@ -408,40 +410,40 @@ def rewrite_report(path: Path) -> Path:
     """
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's
-    with folder.locked():
+    with folder.lock():
         return _write_report(folder)
 
 
 def _write_report(folder: RunFolder) -> Path:
     from judge.report.html import write_report
 
-    with reading_run(folder.path):
+    with translate_run_errors(folder.path):
         return write_report(
-            folder, _current_summary(folder), partial(read_entries, folder.path / "results.json")
+            folder, _load_current_summary(folder), partial(read_entries, folder.path / "results.json")
         )
 
 
-def _current_summary(folder: RunFolder) -> Summary:
+def _load_current_summary(folder: RunFolder) -> Summary:
     """Return the run's summary; one that lacks figures is computed again from the judgments."""
     if not is_outdated(folder.read("summary.json")):
         return load_summary(folder)
-    with reading_run(folder.path):
+    with translate_run_errors(folder.path):
         return analyse(load_run(folder))[1]
 
 
 def _add_measures(folder: RunFolder, names: Iterable[str]) -> Summary:
     """Return the run's summary with the measures `names` after its own, computed from the judgments."""
-    summary = _current_summary(folder)
+    summary = _load_current_summary(folder)
     wanted = resolve_measures(names, summary.depth)
     if all(str(measure) in summary.measures for measure in wanted):
         return summary
-    with reading_run(folder.path):
+    with translate_run_errors(folder.path):
         run = load_run(folder)
         measures = tuple(dict.fromkeys((*run.spec.measures, *wanted)))
         return analyse(replace(run, spec=replace(run.spec, measures=measures)))[1]
 
 
-def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401
+def _read_source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401
     if isinstance(data, str | Path):
         return str(data), None
     if hasattr(data, "iloc") and hasattr(data, "columns"):  # a DataFrame; pandas may not be imported
@@ -472,7 +474,7 @@ def _run_in_thread(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> 
             raise
 
 
-def _loop_is_running() -> bool:
+def _is_loop_running() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -32,7 +32,7 @@ _new_hash = partial(hashlib.blake2b, digest_size=32)
 _LIBRARIES = "search-judge selectolax openpyxl pyarrow jinja2 numpy scipy pydantic msgspec".split()
 
 
-def cache_folder(store: Path) -> Path:
+def name_cache_folder(store: Path) -> Path:
     """Return the folder of the caches beside the store at the path `store`."""
     return store.with_name(store.name + ".cache")
 
@@ -46,7 +46,7 @@ class FileCache:
     def read(self, key: str) -> StoredLines | None:
         """Return the lines under `key`; None where there is no file, or one with another checksum."""
         with suppress(OSError):
-            file = open_for_read(self._path(key))
+            file = open_for_read(self._name_path(key))
             size = file.seek(0, 2) - _CHECKSUM_LENGTH
             file.seek(0)
             if f"{_hash_bytes(file, size)}\n".encode() == file.read():
@@ -66,7 +66,7 @@ class FileCache:
         with suppress(OSError):
             make_folder(self._folder)
             remove_abandoned(self._folder)
-            write_file(self._path(key), _add_checksum(lines))
+            write_file(self._name_path(key), _add_checksum(lines))
             files = sorted(
                 self._folder.glob("*.jsonl"), key=lambda file: (file.stat().st_mtime_ns, file.name)
             )
@@ -88,7 +88,7 @@ class FileCache:
         with suppress(OSError):
             self.write(key, [f"{json.dumps([hash_file(path), path.name])}\n" for path in paths])
 
-    def _path(self, key: str) -> Path:
+    def _name_path(self, key: str) -> Path:
         return self._folder / f"{key}.jsonl"
 
 

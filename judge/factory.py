@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.assess.assessor import Assessor
 from judge.assess.progress import ProgressListener
-from judge.assess.prompts import default_directory, load_prompts, load_question_prompts
+from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
 from judge.assess.runner import PanelMember
 from judge.assess.text_assessor import QuestionKind, TextAsker, TextAssessor
-from judge.cache import FileCache, cache_folder, hash_file, make_key
+from judge.cache import FileCache, hash_file, make_key, name_cache_folder
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
 from judge.config.environment import (
+    copy_environment,
     disable_deepeval_telemetry_in_environment,
-    environment,
     set_up_ray_in_environment,
 )
-from judge.config.loader import did_you_mean, read_table_rows
+from judge.config.loader import read_table_rows, suggest_name
 from judge.config.run import Config
 from judge.dataset.examples import read_examples
 from judge.dataset.expected import label_expected
@@ -44,7 +44,7 @@ from judge.models.batch_api import BatchModel
 from judge.models.endpoint import Endpoint
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Dataset, LangChoice, Pool
-from judge.run_identity import store_path
+from judge.run_identity import choose_store_path
 from judge.runs.folder import RunFolder
 from judge.store.store import VerdictStore
 
@@ -81,19 +81,19 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
     if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
         return store_dataset(reader, config.depth, source, None)
     folder = RunFolder(Path(config.out) if config.out else Path("runs") / "run")
-    cache = FileCache(cache_folder(store_path(config, folder)))
-    key = _dataset_key(config, paths)
+    cache = FileCache(name_cache_folder(choose_store_path(config, folder)))
+    key = _make_dataset_key(config, paths)
     if key and (lines := cache.read(key)) is not None:
         with suppress(ValueError, RecursionError):
             return load_pooled(lines, config.depth, key)
     pooled = store_dataset(reader, config.depth, source, cache.make_folder())
-    if key is None or key != _dataset_key(config, paths):  # a file changed while it was read
+    if key is None or key != _make_dataset_key(config, paths):  # a file changed while it was read
         return pooled
     cache.write(key, pooled.lines)
     return replace(pooled, pool=replace(pooled.pool, digest=key))
 
 
-def _dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
+def _make_dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
     """Return the key of the cache for the content of the files; None where one is no regular file."""
     read = config.lang, config.max_chars, config.shows_dates, config.columns, config.model == EXPECTED
     try:
@@ -115,7 +115,7 @@ def _open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
     columns = _check_columns(config)
     if rows is not None:
         return open_dataset(rows, **options, columns=columns, expected=config.model == EXPECTED)
-    with config.source.error_context("data", "topics", "docs", "trec_runs"):
+    with config.source.add_error_context("data", "topics", "docs", "trec_runs"):
         if config.trec_runs and (not (config.topics and config.docs) or config.data):
             raise InputError("TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset")
         if not (config.trec_runs or config.data):
@@ -123,16 +123,18 @@ def _open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
                 "no dataset was named; give a .jsonl, .csv, .xlsx or .parquet file (see judge run --help)"
             )
     if config.trec_runs:
-        (topics,), (docs,), runs = (_existing_files(config, name) for name in ("topics", "docs", "trec_runs"))
+        (topics,), (docs,), runs = (
+            _list_existing_files(config, name) for name in ("topics", "docs", "trec_runs")
+        )
         return open_trec_dataset(topics, docs, runs, **options)
-    (data,) = _existing_files(config, "data")
+    (data,) = _list_existing_files(config, "data")
     return open_dataset(data, **options, columns=columns, expected=config.model == EXPECTED)
 
 
 def _check_columns(config: Config) -> Mapping[str, str]:
     """Return the dataset's names of fields; raise InputError for an unknown field or a column used twice."""
     columns = config.column_names
-    with config.source.error_context("columns"):
+    with config.source.add_error_context("columns"):
         for option in config.columns:
             name, _, column = option.partition("=")
             name = name.strip()
@@ -148,7 +150,7 @@ def _check_columns(config: Config) -> Mapping[str, str]:
                     "--columns is {option!r}; it is FIELD=COLUMN, and a field is one of {fields}{suggestion}",
                     option=option,
                     fields=", ".join(COLUMN_FIELDS),
-                    suggestion=did_you_mean(name, COLUMN_FIELDS),
+                    suggestion=suggest_name(name, COLUMN_FIELDS),
                 )
         for column, count in Counter(columns.values()).items():
             if count > 1:
@@ -165,7 +167,7 @@ def _check_columns(config: Config) -> Mapping[str, str]:
     return columns
 
 
-def _existing_files(config: Config, name: str) -> list[Path]:
+def _list_existing_files(config: Config, name: str) -> list[Path]:
     """Return the files in option `name`; raise InputError when one does not exist."""
     value = getattr(config, name)
     paths = [Path(path) for path in (value if isinstance(value, tuple) else (value,))]
@@ -175,7 +177,7 @@ def _existing_files(config: Config, name: str) -> list[Path]:
 
 def choose_measures(config: Config) -> tuple[Measure, ...]:
     """Return the measures of `config`, or the defaults; raise InputError as `resolve_measures` does."""
-    with config.source.error_context("measures"):
+    with config.source.add_error_context("measures"):
         return resolve_measures(config.measures, config.depth, config.grading)
 
 
@@ -192,7 +194,7 @@ def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | Non
         )
     if config.qrels is None:
         return None
-    (path,) = _existing_files(config, "qrels")
+    (path,) = _list_existing_files(config, "qrels")
     warnings: list[str] = []
     labels = read_labels(path, warnings.append)
     matched = match_labels(labels, dataset, pool)
@@ -230,12 +232,12 @@ def build_model(config: Config, name: str | None = None, *, calls: bool = True) 
 
     `NAME@https://…` names the server, too. Raises SetupError when a key, an extra or the name is missing.
     """
-    with config.source.error_context("model", "base_url"):
+    with config.source.add_error_context("model", "base_url"):
         name = name or config.model
         if not name:
             raise InputError("no model was named; add -m {forms}", forms=FORMS)
         spec, at, address = name.partition("@http")
-        environ = environment() if calls else _add_missing_keys(environment())
+        environ = copy_environment() if calls else _add_missing_keys(copy_environment())
         open_this = partial(
             open_model,
             spec,
@@ -260,7 +262,7 @@ def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model])
     from judge.models.worker_model import WorkerModel
 
     prefix = provider.key.partition("_")[0] + "_"
-    environ = {name: value for name, value in environment().items() if name.startswith(prefix)}
+    environ = {name: value for name, value in copy_environment().items() if name.startswith(prefix)}
     cluster = RayCluster(partial(open_this, environ=environ), config.concurrency, config.ray_address)
     return WorkerModel(open_this(), cluster)
 
@@ -280,14 +282,14 @@ def build_assessor(config: Config, model: Model) -> Assessor:
         from judge.assess.rerank_assessor import RerankAssessor
 
         return RerankAssessor(model, config.grading, config.rerank_thresholds)
-    directory = Path(config.prompts) if config.prompts else default_directory()
-    with config.source.error_context("prompts"):
+    directory = Path(config.prompts) if config.prompts else find_default_directory()
+    with config.source.add_error_context("prompts"):
         prompts = load_prompts(directory, config.grading)
     if model.name.startswith(DECISION_MODEL):
         prompts = prompts.ask_for_grade_alone()
     if config.examples:
-        (path,) = _existing_files(config, "examples")
-        with config.source.error_context("examples"):
+        (path,) = _list_existing_files(config, "examples")
+        with config.source.add_error_context("examples"):
             examples = read_examples(
                 path, config.grading, lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates
             )
@@ -300,8 +302,8 @@ def build_text_assessor(config: Config, kind: QuestionKind[Any], *, calls: bool 
     model = build_model(
         replace(config, max_tokens=max(config.sampling.max_tokens, _TEXT_TOKENS)), calls=calls
     )
-    directory = Path(config.prompts) if config.prompts else default_directory()
-    with config.source.error_context("prompts"):
+    directory = Path(config.prompts) if config.prompts else find_default_directory()
+    with config.source.add_error_context("prompts"):
         prompts = load_question_prompts(directory, kind.name, kind.properties)
     return TextAssessor(model, prompts, kind)
 
@@ -364,7 +366,7 @@ def build_embedder(spec: str, store: Path, base_url: str | None = None) -> Calla
     """Return what embeds texts by the embeddings called `spec`, cached beside `store`."""
     from judge.dimensions.embeddings import CONCURRENCY, TIMEOUT, open_embedder
 
-    access = Endpoint(base_url, environment(), timeout=TIMEOUT, concurrency=CONCURRENCY)
+    access = Endpoint(base_url, copy_environment(), timeout=TIMEOUT, concurrency=CONCURRENCY)
     return open_embedder(spec, access, store)
 
 
@@ -428,7 +430,7 @@ def look_up_price(config: Config, model: Model) -> Price | None:
     if not model.endpoint and model.name.startswith(("lexical", EXPECTED, "rerank:local:")):
         return FREE_PRICE
     files = (*([Path(config.prices)] if config.prices else []), SHIPPED_PRICES)
-    with config.source.error_context("prices"):
+    with config.source.add_error_context("prices"):
         tables = [read_prices(read_table_rows(file, "prices"), file.name) for file in files]
     return find_price((row for rows in tables for row in rows), model.name, model.endpoint)
 
@@ -436,7 +438,7 @@ def look_up_price(config: Config, model: Model) -> Price | None:
 def build_limits(config: Config, model: Model) -> Limits:
     """Return the limits of the calls to `model`; raise InputError for a budget without a known price."""
     price = look_up_price(config, model)
-    with config.source.error_context("budget"):
+    with config.source.add_error_context("budget"):
         if config.budget is not None and price is None:
             raise InputError(
                 "budget needs a price, and none is known for {model} at {server}: add --price INPUT,OUTPUT"

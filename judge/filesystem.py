@@ -2,8 +2,7 @@
 
 A run folder, a store or a folder of nights can come from another person, with symbolic links where judge is
 about to write, or with a FIFO or a device in the place of a file. No function here follows a link in the
-last part of a path, except where its caller says so. Errors are OSError, except those of
-`locked`.
+last part of a path, except where its caller says so. Errors are OSError, except those of `hold_lock`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _ABANDONED = 3600.0
 _NOT_IN_NAMES = str.maketrans(dict.fromkeys('<>:"/\\|?*', "_"))
 
 
-def file_name(text: str) -> str:
+def make_file_name(text: str) -> str:
     """Return `text` with `_` for each character that Windows does not allow in a file name."""
     return text.translate(_NOT_IN_NAMES)
 
@@ -237,7 +236,7 @@ def explain_unusable(path: Path, problem: Message, error: OSError) -> InputError
 
 
 @contextmanager
-def locked(lock: Path, path: Path, busy: Message, unusable: Message, wait: float = 0) -> Iterator[None]:
+def hold_lock(lock: Path, path: Path, busy: Message, unusable: Message, wait: float = 0) -> Iterator[None]:
     """Hold the lock file `lock` for this process; its folder is made when absent.
 
     Raises InputError about `path`: `busy` when another process holds it after `wait` seconds, and `unusable`

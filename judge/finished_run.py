@@ -14,7 +14,7 @@ from judge.cache import FileCache
 from judge.dimensions import DimensionOptions, measure_dimensions
 from judge.measure.measures import resolve_measures
 from judge.runs import export
-from judge.runs.folder import RunFolder, reading_run
+from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run
 from judge.runs.results_file import StoredEntries
 from judge.runs.run_result import RunResult
@@ -76,10 +76,10 @@ def rescore(
     """
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's
-    with folder.locked() if save else nullcontext():
+    with folder.lock() if save else nullcontext():
         loaded = load_run(folder, in_memory=save)
         chosen = resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
-        with reading_run(path):
+        with translate_run_errors(path):
             selftests = update_results(Path(store or folder.own_store), loaded.spec.selftest)
             loaded = replace(loaded, spec=replace(loaded.spec, measures=chosen, selftest=selftests))
             measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())

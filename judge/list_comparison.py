@@ -25,7 +25,7 @@ from judge.dimensions.side_by_side import (
 from judge.finished_run import export_run, measure_run
 from judge.messages import Message
 from judge.pricing import Cost, add_costs, combine_costs, make_run_cost, subtract_cost
-from judge.runs.folder import RunFolder, reading_run
+from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run
 from judge.store.store import VerdictStore
 
@@ -51,7 +51,7 @@ def estimate_comparison(
 
 def _plan(config: Config, path: Path, a: str, b: str) -> tuple[JudgedRun, ListComparison]:
     check_text_model(config, "sidebyside")
-    with reading_run(path):
+    with translate_run_errors(path):
         loaded = load_run(RunFolder(path))
         return loaded, plan_comparison(loaded, a, b)
 
@@ -66,7 +66,7 @@ def add_comparison(
     """
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's
-    with folder.locked():
+    with folder.lock():
         loaded, plan = _plan(config, path, a, b)
         with VerdictStore(folder.find_store(config.store)) as store:
             asker = factory.build_text_asker(config, store, progress or NullProgress())

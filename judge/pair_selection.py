@@ -19,7 +19,7 @@ from judge.dataset.labels import select_labellable
 from judge.dataset.near_duplicates import NearDuplicates, find_near_duplicates
 from judge.dataset.pool import make_pair
 from judge.dataset.stored_dataset import PooledDataset
-from judge.measure.panel_agreement import as_assessor
+from judge.measure.panel_agreement import combine_members
 from judge.measure.resampling import measure_share
 from judge.models.lexical import extract_terms
 from judge.records import Dataset, Judgment, Pair, Pool, Ranking, Scale
@@ -119,7 +119,7 @@ class PairSelection:
         spec: RunSpec,
     ) -> JudgedRun:
         """Return the run with the judgments of its pool, which are those `by_assessor` and the labels."""
-        name, judgments, members = as_assessor(by_assessor)
+        name, judgments, members = combine_members(by_assessor)
         spec = replace(spec, assessor=name)
         if config.controls:
             controls = self.mismatched.summarise(judgments, config.grading, config.max_false_positives)

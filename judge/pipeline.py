@@ -19,7 +19,7 @@ from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.runner import JudgingResult, PanelMember, combine_results, judge_with_panel
 from judge.assess.text_assessor import TextAsker
-from judge.cache import FileCache, cache_folder
+from judge.cache import FileCache, name_cache_folder
 from judge.characters import estimate_tokens
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
@@ -39,9 +39,9 @@ from judge.judgment_log import store_judgments
 from judge.messages import Message
 from judge.pair_selection import PairSelection, select_pairs
 from judge.pricing import Cost, add_costs, combine_costs, make_run_cost
-from judge.pricing.prices import common_price
+from judge.pricing.prices import find_common_price
 from judge.runs import export
-from judge.runs.folder import RunFolder, reading_run
+from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run
 from judge.runs.run_result import RunResult
 from judge.selftest import look_up_results, selftest_run
@@ -86,9 +86,9 @@ def run(
     panel = factory.build_panel(config, assessors, cancel_token or CancelToken())
     panel = factory.open_batch_apis(config, panel)
     folder, identity = run_identity.open_run_folder(config, pooled, assessors, labels)
-    store_file = run_identity.store_path(config, folder)
+    store_file = run_identity.choose_store_path(config, folder)
     listener = progress or NullProgress()
-    with folder.locked():
+    with folder.lock():
         run_identity.create_or_resume(folder, config, identity)
         selection = select_pairs(config, pooled, labels)
         options = _build_dimension_options(config, store_file)
@@ -107,7 +107,7 @@ def run(
         measured, asker = _measure_dimensions(config, options, with_judgments, client, store_file, listener)
         with_dimensions = _add_other_dimensions(folder, measured)
         with_cost = _add_cost(with_dimensions, [judging.cost, *(asker.costs if asker else ())], panel)
-        cache = FileCache(cache_folder(store_file))
+        cache = FileCache(name_cache_folder(store_file))
         result = _measure_with_cache(folder, with_cost, cache)
         export_run(folder, result, cache)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
@@ -124,7 +124,7 @@ def _check_prices(config: Config, pooled: PooledDataset) -> None:
     if config.costs:
         from judge.dimensions.costs import read_prices
 
-        with config.source.error_context("costs"):
+        with config.source.add_error_context("costs"):
             read_prices(config.costs, pooled.dataset.engines)
 
 
@@ -200,7 +200,7 @@ def _add_other_dimensions(folder: RunFolder, run: JudgedRun) -> JudgedRun:
         names = (summary or {}).get("dimensions")
         if isinstance(names, dict) and not names.keys() <= run.dimensions.keys():
             # This raises InputError unless results.json was made from the judgments that are there now.
-            with reading_run(folder.path):
+            with translate_run_errors(folder.path):
                 others = load_run(folder, in_memory=False).dimensions
             return replace(run, dimensions={**others, **run.dimensions})
     return run
@@ -208,7 +208,7 @@ def _add_other_dimensions(folder: RunFolder, run: JudgedRun) -> JudgedRun:
 
 def _add_cost(run: JudgedRun, costs: Sequence[Cost], panel: Iterable[PanelMember]) -> JudgedRun:
     """Return the run with its cost: `costs`, and what other commands spent on its dimensions."""
-    own = make_run_cost(add_costs(costs), common_price(member.client.limits.price for member in panel))
+    own = make_run_cost(add_costs(costs), find_common_price(member.client.limits.price for member in panel))
     others = filter(None, (each.summary.cost for each in run.dimensions.values()))
     return replace(run, spec=replace(run.spec, cost=combine_costs(own, others)))
 
@@ -236,7 +236,7 @@ def estimate(config: Config) -> RunEstimate:
     folder, _ = run_identity.open_run_folder(config, pooled, assessors, labels)
     selection = select_pairs(config, pooled, labels)
     pairs = selection.to_judge
-    store_file = run_identity.store_path(config, folder)
+    store_file = run_identity.choose_store_path(config, folder)
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         panel = factory.build_panel(config, assessors, CancelToken())
         estimates = {

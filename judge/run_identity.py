@@ -15,14 +15,14 @@ from typing import Any
 from judge.analysis.judged_run import RunLabels
 from judge.assess.assessor import Assessor
 from judge.config import INPUT
-from judge.config.environment import environment
-from judge.config.option_checks import options_of
+from judge.config.environment import copy_environment
+from judge.config.option_checks import list_options
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.errors import InputError
 from judge.models import PROVIDERS
-from judge.models.endpoint import public_part
-from judge.models.redaction import mask, secrets_in
+from judge.models.endpoint import redact_url
+from judge.models.redaction import find_secrets, mask
 from judge.runs.folder import RunFolder
 
 #: Options whose effect is in the identity in another form: the data, so files may move between two runs, the
@@ -31,7 +31,7 @@ _REPLACED_OPTIONS = frozenset(
     {
         "base_url",
         "near_duplicates",
-        *(name for name, each in options_of(Config).items() if each.group == INPUT),
+        *(name for name, each in list_options(Config).items() if each.group == INPUT),
     }
 )
 #: The name on the Python package index, where `judge` is another project.
@@ -44,7 +44,7 @@ def make_identity(
     """Return, as JSON values, everything that must be equal for a run to resume in its folder."""
     options = {
         name: value
-        for name, value in config.options().items()
+        for name, value in config.list_options().items()
         if name not in CHANGEABLE_OPTIONS | _REPLACED_OPTIONS
     }
     return {
@@ -76,17 +76,17 @@ def open_run_folder(
 def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, Any]) -> None:
     """Write config.json into a new folder or that of the same run; raise InputError for another run's."""
     folder.claim(identity)
-    options = {name: value for name, value in config.options().items() if name != "out"}
-    secrets = secrets_in(environment())
-    options["base_url"] = public_part(config.base_url, *secrets) if config.base_url else None
+    options = {name: value for name, value in config.list_options().items() if name != "out"}
+    secrets = find_secrets(copy_environment())
+    options["base_url"] = redact_url(config.base_url, *secrets) if config.base_url else None
     options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model
     options["panel"] = [mask(name, *secrets) if "@http" in name else name for name in config.panel]
-    content = {"identity": identity, "options": options, "versions": library_versions()}
+    content = {"identity": identity, "options": options, "versions": list_library_versions()}
     folder.write_json("config.json", content)
 
 
 @cache
-def library_versions() -> Mapping[str, str]:
+def list_library_versions() -> Mapping[str, str]:
     """Return the versions of judge, of Python and of the installed libraries that a run depends on."""
     versions = {"judge": importlib.metadata.version(_DISTRIBUTION), "python": platform.python_version()}
     for library in (*filter(None, (provider.library for provider in PROVIDERS.values())), "numpy"):
@@ -97,7 +97,7 @@ def library_versions() -> Mapping[str, str]:
     return versions
 
 
-def store_path(config: Config, folder: RunFolder) -> Path:
+def choose_store_path(config: Config, folder: RunFolder) -> Path:
     """Return the file of the verdict store: beside the run's folder, so that all runs there share it.
 
     Raises InputError for a folder.
@@ -106,7 +106,7 @@ def store_path(config: Config, folder: RunFolder) -> Path:
         return folder.own_store
     path = Path(config.store)
     if path.is_dir():
-        with config.source.error_context("store"):
+        with config.source.add_error_context("store"):
             raise InputError(
                 "store is {path!r}, a folder; name a file such as runs/verdicts.sqlite", path=config.store
             )

@@ -21,11 +21,11 @@ from typing import Any
 
 import pytest
 
-from judge.example import path as example
+from judge.example import find_dataset as example
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.datasets import read_dataset
-from tests.support.factories import fenced, make_rows, write_rows
+from tests.support.factories import extract_fenced, make_rows, write_rows
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, reply_with_token_shares
 from tests.support.markdown import READMES, ROOT, Document, find_page, list_documents, list_pages
@@ -43,7 +43,7 @@ def identify(document: Document) -> str:
 
 def run_ok(words: Sequence[object], **environment: str) -> str:
     """Run `judge`, which must succeed, and return what it printed."""
-    done = command(*words, **environment)
+    done = run_judge(*words, **environment)
     assert done.returncode == 0, f"judge {' '.join(map(str, words))}\n{done.stderr}"
     return done.stdout
 
@@ -85,7 +85,7 @@ def decide_relevance(request: ChatRequest, text: str) -> dict[str, object]:
     return {**(HUNGER if "饥饿" in text else ANAEMIA)}
 
 
-def grade(request: ChatRequest) -> Reply:
+def reply_with_grade(request: ChatRequest) -> Reply:
     """Grade a snippet by the grade that it states, 2 without one; score it as a reranker."""
     if request.path.endswith("/rerank"):
         return rerank(request)
@@ -95,8 +95,10 @@ def grade(request: ChatRequest) -> Reply:
         if request.prompt.startswith(start):
             return Reply(text=json.dumps(answer))
     if request.prompt.startswith("Sort a grader's reasons"):
-        return Reply(text=json.dumps({"classes": ["off_topic" for _ in fenced(request.prompt).split("\n")]}))
-    text = fenced(request.prompt)
+        return Reply(
+            text=json.dumps({"classes": ["off_topic" for _ in extract_fenced(request.prompt).split("\n")]})
+        )
+    text = extract_fenced(request.prompt)
     if request.prompt.startswith("Answer the query from"):
         return Reply(text=json.dumps({"answer": "Paris" if "Paris" in text else ""}))
     if '"verdict"' in request.prompt or '"verdicts"' in request.prompt:
@@ -106,7 +108,7 @@ def grade(request: ChatRequest) -> Reply:
     return Reply(text=json.dumps({"reason": f"the snippet states {value}", "grade": value}))
 
 
-def two_results(request: SearchRequest) -> Page:
+def return_two_results(request: SearchRequest) -> Page:
     return Page([(f"{request.query} {at}", f"https://x.example/{at}", f"grade={at}") for at in (3, 1)])
 
 
@@ -145,11 +147,11 @@ def workspace(demo: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[tuple[LoopbackServer, EngineServer]]:
-    with LoopbackServer(grade) as models, EngineServer(two_results) as engines:
+    with LoopbackServer(reply_with_grade) as models, EngineServer(return_two_results) as engines:
         yield models, engines
 
 
-def with_model(text: str) -> str:
+def fill_in_model(text: str) -> str:
     return re.sub(r"\b((?:decision:)?openai|dashscope|langchain:tongyi|rerank:server):NAME", r"\1:m", text)
 
 
@@ -196,7 +198,7 @@ def test_every_command_runs_and_prints_its_output(
     }
     for block in document.blocks:
         if block.marker == "file":
-            (workspace / block.name).write_text(with_model(block.text), encoding="utf-8")
+            (workspace / block.name).write_text(fill_in_model(block.text), encoding="utf-8")
     printed = ""
     for block in document.blocks:
         if block.marker == "output":
@@ -211,7 +213,7 @@ def test_every_command_runs_and_prints_its_output(
                 annotate(words)
                 continue
             more = ["--base-url", f"brave={engines.url}", "--rate", "100"] if words[0] == "collect" else []
-            printed += run_ok([*map(with_model, words), *more], **environment)
+            printed += run_ok([*map(fill_in_model, words), *more], **environment)
 
 
 def test_the_python_samples_run_one_after_the_other(
@@ -219,12 +221,12 @@ def test_the_python_samples_run_one_after_the_other(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    for sample, text in zip(find_page("en", "python").code("python"), PRINTED, strict=True):
+    for sample, text in zip(find_page("en", "python").list_code("python"), PRINTED, strict=True):
         exec(compile(sample, "sample.py", "exec"), {"__name__": "__main__"})  # noqa: S102
         assert text in capsys.readouterr().out
 
 
-def ir_measures_mean(sample: str, capsys: pytest.CaptureFixture[str]) -> float:
+def run_ir_measures_sample(sample: str, capsys: pytest.CaptureFixture[str]) -> float:
     """Run a sample that prints a dictionary of one measure and return its value."""
     exec(compile(sample, "sample.py", "exec"), {"__name__": "__main__"})  # noqa: S102
     return float(capsys.readouterr().out.rstrip("}\n").rpartition(": ")[2])
@@ -261,17 +263,17 @@ def test_the_sample_for_ir_measures_gives_the_mean_of_the_run(
         for block in find_page("en", "formats").blocks
         if block.name == "ir-measures"
     )
-    assert ir_measures_mean(sample, capsys) == pytest.approx(mean, abs=1e-12)
+    assert run_ir_measures_sample(sample, capsys) == pytest.approx(mean, abs=1e-12)
     all_queries = sample.replace(" if qrel.query_id in queries", "")
-    assert ir_measures_mean(all_queries, capsys) < mean - 0.1
+    assert run_ir_measures_sample(all_queries, capsys) < mean - 0.1
 
 
-@pytest.mark.parametrize("document", [each for each in RUN if each.code("json")], ids=identify)
+@pytest.mark.parametrize("document", [each for each in RUN if each.list_code("json")], ids=identify)
 def test_json_is_valid_and_rows_are_datasets(
     document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for number, text in enumerate(document.code("json")):
+    for number, text in enumerate(document.list_code("json")):
         first = next(json.loads(line) for line in text.splitlines())
         if "query" in first:
             (tmp_path / "d.jsonl").write_text(text, encoding="utf-8")
@@ -280,7 +282,7 @@ def test_json_is_valid_and_rows_are_datasets(
 
 @check_each("document", list_documents())
 def test_toml_is_valid(document: Document) -> None:
-    for text in document.code("toml"):
+    for text in document.list_code("toml"):
         assert tomllib.loads(text)
 
 
@@ -292,7 +294,7 @@ def test_every_module_named_as_a_command_is_there(document: Document) -> None:
 
 def test_both_readmes_promise_the_two_commands_of_a_fresh_machine() -> None:
     for readme in READMES.values():
-        lines = [line for text in Document(readme).code("sh") for line in text.splitlines()]
+        lines = [line for text in Document(readme).list_code("sh") for line in text.splitlines()]
         assert "pip install uv && uv run judge demo" in lines
         assert "pip install uv && uv run --all-extras pytest" in lines
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")

@@ -24,9 +24,9 @@ from judge.collect.engines import SLOTS
 from judge.collect.registry import KNOWN, EngineTable
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig, WebhookOptions
-from judge.config.option_checks import fields_of, keys_of
+from judge.config.option_checks import list_fields, list_keys
 from judge.config.run import CHANGEABLE_OPTIONS, Config
-from judge.example import path as example
+from judge.example import find_dataset as example
 from judge.measure.compare import PairComparison
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
 from judge.nightly.notifications import FORMATS, Webhook
@@ -36,22 +36,22 @@ from judge.report.payload import ERRORS, FLAGS
 from judge.runs.results_file import EngineEntry, JudgmentEntry, MemberJudgment, QueryEntry, SnippetEntry
 from judge.runs.run_result import RunResult
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.markdown import LANGUAGES, ROOT, Document, find_page
 from tests.support.server_thread import ThreadedServer
-from tests.unit.collect.engine_calls import answers, write_queries
+from tests.unit.collect.engine_calls import read_answers, write_queries
 
 KEY = "a key of the documentation"
 #: Programs that others start.
 STARTED = ("chat_server", "clients", "ray_nodes")
 
 
-def first_cells(document: Document) -> set[str]:
+def list_first_cells(document: Document) -> set[str]:
     """Return every name in code style that stands in the first cell of a row."""
     return {name for row in document.rows for name in re.findall(r"`([^`]+)`", row[0])}
 
 
-def documents(text: str) -> list[dict[str, str]]:
+def make_documents(text: str) -> list[dict[str, str]]:
     """40 documents about what was asked."""
     return [
         {"title": f"{text} {at}", "url": f"https://d.example/{at}", "text": f"{text} text {at}"}
@@ -75,11 +75,11 @@ class Documented(ThreadedServer):
         return web.json_response(answer or {"error": "refused"}, status=200 if answer else 400)
 
 
-def elasticsearch(request: web.BaseRequest, sent: Any) -> Mapping[str, Any] | None:
+def answer_as_elasticsearch(request: web.BaseRequest, sent: Any) -> Mapping[str, Any] | None:
     right = request.method == "POST" and request.path == "/pages/_search"
     if not right or request.headers.get("Authorization") != f"ApiKey {KEY}":
         return None
-    result = documents(sent["query"]["multi_match"]["query"])[sent["from"] :][: sent["size"]]
+    result = make_documents(sent["query"]["multi_match"]["query"])[sent["from"] :][: sent["size"]]
     hits = [
         {"_id": "1", "_source": each, "highlight": {"text": [f"<em>{each['text']}</em>", "more"]}}
         for each in result
@@ -87,11 +87,11 @@ def elasticsearch(request: web.BaseRequest, sent: Any) -> Mapping[str, Any] | No
     return {"timed_out": False, "hits": {"total": {"value": 40, "relation": "eq"}, "hits": hits}}
 
 
-def meilisearch(request: web.BaseRequest, sent: Any) -> Mapping[str, Any] | None:
+def answer_as_meilisearch(request: web.BaseRequest, sent: Any) -> Mapping[str, Any] | None:
     right = request.method == "POST" and request.path == "/indexes/pages/search"
     if not right or request.headers.get("Authorization") != f"Bearer {KEY}":
         return None
-    result = documents(sent["q"])[sent["offset"] :][: sent["limit"]]
+    result = make_documents(sent["q"])[sent["offset"] :][: sent["limit"]]
     hits = [{**each, "_formatted": {"text": f"{each['text']} … more"}} for each in result]
     return {"hits": hits, "query": sent["q"], "estimatedTotalHits": 40}
 
@@ -100,14 +100,14 @@ def get(request: web.BaseRequest, sent: Any) -> Mapping[str, Any] | None:
     right = request.method == "GET" and request.path == "/v2/search" and sent["hl"] == "zh-CN"
     if not right or sent["token"] != KEY:
         return None
-    result = documents(sent["q"])[int(sent["skip"]) :][: int(sent["n"])]
+    result = make_documents(sent["q"])[int(sent["skip"]) :][: int(sent["n"])]
     items = [
         {"name": each["title"], "href": each["url"], "summary": f"{each['text']} … more"} for each in result
     ]
     return {"status": "ok", "data": {"items": items}}
 
 
-WIRES = {"elasticsearch": elasticsearch, "meilisearch": meilisearch, "get": get}
+WIRES = {"elasticsearch": answer_as_elasticsearch, "meilisearch": answer_as_meilisearch, "get": get}
 #: How many results each example asks for, and in how many calls.
 TAKES = {"elasticsearch": (20, 2), "meilisearch": (20, 2), "get": (25, 3)}
 
@@ -131,7 +131,7 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
         result = collect(CollectConfig.load(toml, base_urls={name: server.url}, rate=1000.0))
     depth, calls = TAKES[example]
     assert (result.incomplete, result.calls_made) == (None, calls)
-    [answer] = answers(tmp_path, name)
+    [answer] = read_answers(tmp_path, name)
     assert [each["url"] for each in answer["results"]] == [f"https://d.example/{at}" for at in range(depth)]
     assert answer["results"][3]["title"] == "茶 & tea 3"
     assert re.sub("<.*?>", "", answer["results"][3]["snippet"]) == "茶 & tea text 3 … more"
@@ -140,8 +140,8 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_key_slot_and_engine_of_collect_is_documented(language: str) -> None:
-    cells = first_cells(find_page(language, "collecting"))
-    names = {*keys_of(CollectConfig), *EngineTable.model_fields}
+    cells = list_first_cells(find_page(language, "collecting"))
+    names = {*list_keys(CollectConfig), *EngineTable.model_fields}
     assert names | {f"{{{slot}}}" for slot in SLOTS} | {*KNOWN} <= cells
     text = find_page(language, "collecting").text
     for engine in KNOWN.values():
@@ -151,7 +151,7 @@ def test_every_key_slot_and_engine_of_collect_is_documented(language: str) -> No
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_rule_status_and_webhook_of_nightly_is_documented(language: str) -> None:
     document = find_page(language, "nightly")
-    cells = first_cells(document)
+    cells = list_first_cells(document)
     assert {field.name for field in fields(NightlyConfig)} | {*FORMATS} | {*EXIT_CODES} <= cells
     codes = {row[0]: row[1] for row in document.rows if row[1] in ("0", "1", "3")}
     for status, code in EXIT_CODES.items():
@@ -160,7 +160,7 @@ def test_every_rule_status_and_webhook_of_nightly_is_documented(language: str) -
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_webhook_of_the_page_is_a_webhook(language: str) -> None:
-    (text,) = find_page(language, "nightly").code("toml")
+    (text,) = find_page(language, "nightly").list_code("toml")
     table = tomllib.loads(text)["nightly"]["webhook"]
     webhook = Webhook.from_options(
         WebhookOptions(**table),
@@ -180,7 +180,7 @@ def test_the_defaults_in_the_tables_are_those_of_the_program(
     shown = {row[0].strip("`"): row[-1] for row in find_page(language, name).rows}
     defaults = {
         name: field.default
-        for name, field in fields_of(config).items()
+        for name, field in list_fields(config).items()
         if type(field.default) in (int, float)
     }
     assert defaults
@@ -189,7 +189,7 @@ def test_the_defaults_in_the_tables_are_those_of_the_program(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_option_of_a_run_is_documented(language: str) -> None:
-    assert {*Config.option_names()} <= first_cells(find_page(language, "configuration"))
+    assert {*Config.list_option_names()} <= list_first_cells(find_page(language, "configuration"))
     text = find_page(language, "configuration").text
     for option in CHANGEABLE_OPTIONS - {"out"}:
         assert text.count(f"`{option}`") >= 2, option
@@ -197,7 +197,7 @@ def test_every_option_of_a_run_is_documented(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_command_is_documented(language: str) -> None:
-    cells = first_cells(find_page(language, "cli"))
+    cells = list_first_cells(find_page(language, "cli"))
     group = get_command(app)
     assert isinstance(group, TyperGroup)
     assert {*group.commands} == {cell.split()[1] for cell in cells if cell.startswith("judge ")}
@@ -239,12 +239,12 @@ def test_the_python_functions_and_the_members_of_a_result_are_documented(languag
             text = signature.replace(parameters=bare, return_annotation=signature.empty)
             assert f"`judge.{name}{text}`" in page.text
     members = {field.name for field in fields(RunResult)} - {"make_scores"}
-    assert members <= first_cells(page)
+    assert members <= list_first_cells(page)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_measure_and_parameter_is_documented(language: str) -> None:
-    cells = first_cells(find_page(language, "measures"))
+    cells = list_first_cells(find_page(language, "measures"))
     assert {
         kind.name + {"needed": "@k", "optional": "[@k]", "none": ""}[kind.cutoff]
         for kind in MEASURE_KINDS.values()
@@ -255,7 +255,7 @@ def test_every_measure_and_parameter_is_documented(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_error_and_flag_is_documented(language: str) -> None:
-    assert {*ERRORS, *FLAGS} <= first_cells(find_page(language, "formats"))
+    assert {*ERRORS, *FLAGS} <= list_first_cells(find_page(language, "formats"))
 
 
 @pytest.fixture(scope="module")
@@ -265,7 +265,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toml = folder / "judge.toml"
     data, nights = example(), folder / "nights"
     toml.write_text(f'data = "{data}"\nmodel = "lexical"\n[nightly]\nfolder = "{nights}"\n', encoding="utf-8")
-    done = command("nightly", toml, "--date", "2026-11-20")
+    done = run_judge("nightly", toml, "--date", "2026-11-20")
     assert done.returncode == 0, done.stderr
     return folder / "nights"
 
@@ -273,13 +273,13 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_file_and_key_of_a_night_is_documented(language: str, nights: Path) -> None:
     night = nights / "2026-11-20"
-    cells = first_cells(find_page(language, "formats"))
+    cells = list_first_cells(find_page(language, "formats"))
     for name in ("night.json", "summary.json"):
         keys = json.loads((night / name).read_text(encoding="utf-8"))
         assert {*keys} <= cells, name
     engine = json.loads((night / "summary.json").read_text(encoding="utf-8"))["engines"]["compass"]
     counts = {"answered", "empty", "errors", "absent", "measures"}
-    assert {*engine} <= cells | first_cells(find_page(language, "measures")) | counts
+    assert {*engine} <= cells | list_first_cells(find_page(language, "measures")) | counts
     header = (night / "scores.csv").read_text(encoding="utf-8").splitlines()[0]
     assert all(f"`{column}`" in find_page(language, "formats").text for column in header.split(","))
     files = {re.sub(r"^run\.\w+\.trec$", "run.<engine>.trec", path.name) for path in night.iterdir()}
@@ -300,7 +300,7 @@ def test_every_field_of_the_files_of_a_run_is_documented(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_program_for_developers_is_documented(language: str) -> None:
-    cells = first_cells(find_page(language, "development"))
+    cells = list_first_cells(find_page(language, "development"))
     for folder in ("benchmarks", "fault_injection"):
         for file in sorted((ROOT / "tests" / folder).glob("*.py")):
             text = file.read_text(encoding="utf-8")

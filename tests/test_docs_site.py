@@ -81,7 +81,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as the page on development tells."""
     folder = tmp_path_factory.mktemp("site")
     (command,) = (
-        line for line in find_page("en", "development").code("sh")[1].splitlines() if "mkdocs" in line
+        line for line in find_page("en", "development").list_code("sh")[1].splitlines() if "mkdocs" in line
     )
     words = command.split("uv run --extra docs mkdocs ")[1].split()
     done = subprocess.run(
@@ -122,7 +122,7 @@ def test_a_picture_runs_and_loads_nothing(picture: Path) -> None:
 
 
 @cache
-def defined_names(path: Path) -> set[str]:
+def list_defined_names(path: Path) -> set[str]:
     """Return the names of functions, classes, methods and constants in a module."""
     names = set()
     for node in ast.walk(parse_module(path)):
@@ -144,9 +144,9 @@ def test_the_architecture_names_what_exists(language: str) -> None:
     questions = [row for row in document.rows if len(row) == 3 and row[1].startswith("`judge/")]
     assert len(questions) > 20
     for _, path, name in ((cell.strip("`") for cell in row) for row in questions):
-        assert name.rpartition(".")[2] in defined_names(ROOT / path), f"{name} in {path}"
+        assert name.rpartition(".")[2] in list_defined_names(ROOT / path), f"{name} in {path}"
     places = [(path, name) for name, path in re.findall(r"`(\w+)` in\s+`(judge/[\w/]+\.py)`", document.text)]
     places += re.findall(r"`(judge/[\w/]+\.py)` 中的 `(\w+)`", document.text)
     assert len(places) > 20
     for path, name in places:
-        assert name in defined_names(ROOT / path), f"{name} in {path}"
+        assert name in list_defined_names(ROOT / path), f"{name} in {path}"

@@ -18,14 +18,14 @@ from judge.errors import InputError
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement, load_run, load_summary
 from judge.runs.record_json import summary_from_json, to_json
-from judge.runs.schema_files import json_schemas
+from judge.runs.schema_files import make_json_schemas
 from tests.support.cases import check_each
 
 ROOT = Path(__file__).resolve().parents[1]
 VERSION_1 = ROOT / "tests/cases/run_version_1"
 
 
-def stored(name: str) -> Any:
+def read_stored(name: str) -> Any:
     return json.loads((VERSION_1 / name).read_text(encoding="utf-8"))
 
 
@@ -42,7 +42,7 @@ def test_a_summary_of_version_1_keeps_every_value() -> None:
     assert summary.engines["heron"].no_snippet_share == 0.0
     assert summary.flagged_sensitivity is not None
     assert summary.flagged_sensitivity.engines["magpie"].unchanged == pytest.approx(0.5005686)
-    old, new = stored("summary.json"), to_json(summary)
+    old, new = read_stored("summary.json"), to_json(summary)
     renamed = {"saved", "within_lists", "slices", "without_flagged", "kin", "engines", "stability", "cost"}
     assert {key: new[key] for key in old.keys() - renamed} == {key: old[key] for key in old.keys() - renamed}
     assert new["segments"] == old["slices"]
@@ -56,7 +56,7 @@ def test_a_summary_of_version_1_keeps_every_value() -> None:
 def test_an_agreement_of_version_1_keeps_every_value() -> None:
     agreement = load_agreement(RunFolder(VERSION_1))
     assert agreement is not None
-    assert to_json(agreement) == {"schema": 2, **stored("agreement.json")}
+    assert to_json(agreement) == {"schema": 2, **read_stored("agreement.json")}
 
 
 def test_records_that_stay_in_the_folder_are_those_of_a_run_in_memory(run: Path) -> None:
@@ -77,7 +77,7 @@ def test_records_that_stay_in_the_folder_are_those_of_a_run_in_memory(run: Path)
 
 def test_a_run_of_version_1_is_scored_compared_and_reported(run: Path) -> None:
     loaded = load_run(RunFolder(run))
-    assert analyse(loaded)[1].grades == stored("summary.json")["grades"]
+    assert analyse(loaded)[1].grades == read_stored("summary.json")["grades"]
     assert api.compare(run).engines["heron"].measures["nDCG@2"].mean == pytest.approx(0.6841763)
     assert "heron" in api.rewrite_report(run).read_text(encoding="utf-8")
     finished_run.rescore(run, save=True)
@@ -95,7 +95,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_file_of_a_newer_version_is_refused(run: Path, name: str) -> None:
-    (run / name).write_text(json.dumps({**stored(name), "schema": 3}), encoding="utf-8")
+    (run / name).write_text(json.dumps({**read_stored(name), "schema": 3}), encoding="utf-8")
     with pytest.raises(InputError, match=rf"{name}: has schema version 3, .* reads up to 2; update judge"):
         READERS[name](run)
 
@@ -123,7 +123,7 @@ def test_a_query_of_a_newer_version_is_not_shown(run: Path) -> None:
 def test_a_damaged_summary_is_refused_with_the_field(
     path: tuple[str | int, ...], value: object, message: str
 ) -> None:
-    summary = stored("summary.json")
+    summary = read_stored("summary.json")
     inner = summary
     for key in path[:-1]:
         inner = inner[key]
@@ -133,14 +133,14 @@ def test_a_damaged_summary_is_refused_with_the_field(
 
 
 def test_a_summary_without_a_key_is_refused() -> None:
-    summary = stored("summary.json")
+    summary = read_stored("summary.json")
     del summary["coverage"]
     with pytest.raises(InputError, match="field 'coverage' is missing"):
         summary_from_json(summary, "summary.json")
 
 
 def test_the_schema_files_are_up_to_date() -> None:
-    for name, schema in json_schemas().items():
+    for name, schema in make_json_schemas().items():
         text = (ROOT / "docs/schema" / f"{name}.json").read_text(encoding="utf-8")
         assert json.loads(text) == schema, "run: python -m judge.runs.schema_files docs/schema"
 
@@ -151,7 +151,7 @@ def test_the_files_of_a_run_follow_their_schemas(run: Path) -> None:
     pair = load_run(RunFolder(run)).pool.pairs[0]
     labels.write_text(f"query_id,snippet_id,grade\n{pair.query.id},{pair.snippet.id},2\n", encoding="utf-8")
     api.agree(run, labels)
-    for name, schema in json_schemas().items():
+    for name, schema in make_json_schemas().items():
         validator = jsonschema.Draft202012Validator(schema)
         validator.check_schema(schema)
         content = json.loads((run / f"{name}.json").read_text(encoding="utf-8"))

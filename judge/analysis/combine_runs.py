@@ -21,7 +21,7 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun
 from judge.dataset.pool import build_pool
 from judge.errors import InputError
-from judge.measure.measures import Measure, default_measures
+from judge.measure.measures import Measure, list_default_measures
 from judge.measure.resampling import compute_randomisation_p, holm
 from judge.messages import ENGLISH, Message, NameList
 from judge.records import LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
@@ -98,8 +98,8 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     """
     runs = dict(sorted(runs.items()))
     _check(runs)
-    queries = _shared_queries(runs)
-    names = _engine_names(runs)
+    queries = _find_shared_queries(runs)
+    names = _name_engines(runs)
     rankings = [
         replace(ranking, engine=names[name, ranking.engine])
         for name, run in runs.items()
@@ -111,8 +111,8 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     data = Dataset(queries, tuple(rankings), engines, dates=any(run.data.dates for run in runs.values()))
     pooled = build_pool(data, first.pool.depth)
     repeats = min(run.spec.repeats for run in runs.values())
-    shift = _shift(runs, queries, repeats)
-    unequal = _unequal(runs, queries)
+    shift = _find_shift(runs, queries, repeats)
+    unequal = _explain_inequality(runs, queries)
     if not unequal and shift and shift.p < _ALPHA:
         unequal = shift.description
     comparable = _choose_measures(runs, tuple(measures), unequal)
@@ -120,9 +120,9 @@ def combine_runs(runs: Mapping[str, JudgedRun], measures: Iterable[Measure] = ()
     # What a run paid is its own: runs share verdicts, so costs don't add up.
     spec = replace(first.spec, assessor=assessor, repeats=repeats, measures=comparable, cost=None)
     run = JudgedRun(*_separate(runs, names, data, pooled, repeats), spec)
-    pairs = _across(names)
-    notes = _notes(runs, queries, repeats, unequal)
-    terms = [] if unequal else [_on_the_pool(pooled)]
+    pairs = _list_compared_pairs(names)
+    notes = _write_notes(runs, queries, repeats, unequal)
+    terms = [] if unequal else [_describe_pool(pooled)]
     if pairs is not None:
         terms.append(Message("engines are compared across runs; within a run: judge compare RUN"))
     return CombinedRuns(run, pairs, tuple(notes), tuple(terms), names, shift)
@@ -164,7 +164,7 @@ def _choose_measures(
     if chosen and all(measure in chosen for measure in wanted):
         return chosen
     depth = next(iter(runs.values())).pool.depth
-    possible = dict.fromkeys(chain(*of_runs, default_measures(depth)))
+    possible = dict.fromkeys(chain(*of_runs, list_default_measures(depth)))
     names = [str(each) for each in possible if each.compares_engines and (each.pool_free or not unequal)]
     problem = Message("{runs} have no measure in common", runs=NameList(runs))
     if unequal:
@@ -181,7 +181,7 @@ def _describe(value: object) -> str:
     return Message("{scale} (relevant from {grade})", scale=value.name, grade=value.relevant_from)
 
 
-def _shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
+def _find_shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
     (name, first), *others = ((name, run.data.queries) for name, run in runs.items())
     all_ = [first, *(queries for _, queries in others)]
     shared = {id_: query for id_, query in first.items() if all(id_ in queries for _, queries in others)}
@@ -209,7 +209,7 @@ def _shared_queries(runs: Mapping[str, JudgedRun]) -> dict[str, Query]:
     }
 
 
-def _engine_names(runs: Mapping[str, JudgedRun]) -> dict[tuple[str, str], str]:
+def _name_engines(runs: Mapping[str, JudgedRun]) -> dict[tuple[str, str], str]:
     """Return the name of each (run, engine): its own name, with the run's where two runs have it."""
     times = Counter(engine for run in runs.values() for engine in run.data.engines)
     labels = {engine for engine, count in times.items() if count == 1}
@@ -224,7 +224,7 @@ def _engine_names(runs: Mapping[str, JudgedRun]) -> dict[tuple[str, str], str]:
     return names
 
 
-def _across(names: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]] | None:
+def _list_compared_pairs(names: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]] | None:
     """Return the pairs of engines to compare; None, for all, when no engine is in two runs."""
     times = Counter(engine for _, engine in names)
     if max(times.values()) == 1:
@@ -264,7 +264,7 @@ def _separate(
     return separate, replace(pooled, pairs=build_pool(separate, pooled.depth).pairs), judgments
 
 
-def _unequal(runs: Mapping[str, JudgedRun], queries: Mapping[str, Query]) -> str:
+def _explain_inequality(runs: Mapping[str, JudgedRun], queries: Mapping[str, Query]) -> str:
     """Return why the runs' grades do not mean the same; empty when they do."""
     assessors = sorted({run.spec.assessor for run in runs.values()})
     if len(assessors) > 1:
@@ -284,16 +284,18 @@ def _unequal(runs: Mapping[str, JudgedRun], queries: Mapping[str, Query]) -> str
     return Message("judged with different parameters") if len(parameters - {"{}"}) > 1 else ""
 
 
-def _shift(runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int) -> GradeShift | None:
+def _find_shift(
+    runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int
+) -> GradeShift | None:
     """Return the most significant change of grades from the first run to another, on their common pairs."""
     (_, first), *others = runs.items()
-    before = _grades(first, queries, repeats)
+    before = _list_grades(first, queries, repeats)
     shifts = []
     for name, run in others:
-        labelled = _labelled_pairs(first) | _labelled_pairs(run)
+        labelled = _find_labelled_pairs(first) | _find_labelled_pairs(run)
         sources: set[_GradeSource] = set()
         moved: dict[str, list[int]] = {}
-        for key, grade in _grades(run, queries, repeats).items():
+        for key, grade in _list_grades(run, queries, repeats).items():
             if key in before:
                 moved.setdefault(key[0], []).append(grade - before[key])
                 if grade != before[key]:
@@ -307,12 +309,14 @@ def _shift(runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats:
     return min(shifts, key=lambda shift: shift.p, default=None)
 
 
-def _labelled_pairs(run: JudgedRun) -> set[tuple[str, str]]:
+def _find_labelled_pairs(run: JudgedRun) -> set[tuple[str, str]]:
     """Return the pairs of which people gave the grade."""
     return {judgment.key for judgment in run.judgments if LABEL in judgment.flags}
 
 
-def _grades(run: JudgedRun, queries: Mapping[str, Query], repeats: int) -> dict[tuple[str, str, int], int]:
+def _list_grades(
+    run: JudgedRun, queries: Mapping[str, Query], repeats: int
+) -> dict[tuple[str, str, int], int]:
     return {
         (*judgment.key, judgment.repeat): judgment.grade
         for judgment in run.judgments
@@ -328,8 +332,8 @@ def _count_regraded(
     shared = by_assessor = by_people = 0
     labelled: set[tuple[str, str]] = set()
     for run in runs.values():
-        labelled |= _labelled_pairs(run)
-        for key, grade in _grades(run, queries, repeats).items():
+        labelled |= _find_labelled_pairs(run)
+        for key, grade in _list_grades(run, queries, repeats).items():
             shared += key in grades
             if grades.setdefault(key, grade) != grade:
                 by_people += key[:2] in labelled
@@ -337,7 +341,7 @@ def _count_regraded(
     return shared, by_assessor, by_people
 
 
-def _notes(
+def _write_notes(
     runs: Mapping[str, JudgedRun], queries: Mapping[str, Query], repeats: int, unequal: str
 ) -> Iterator[str]:
     counts = {name: len(run.data.queries) for name, run in runs.items()}
@@ -371,7 +375,7 @@ def _notes(
         )
 
 
-def _on_the_pool(pooled: Pool) -> Message:
+def _describe_pool(pooled: Pool) -> Message:
     """Return the note on the common pool."""
     return Message(
         "all runs are measured on one frozen pool, the {results:,} results of all of them: these means are"

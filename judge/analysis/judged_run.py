@@ -18,9 +18,9 @@ from judge.analysis.summary import Controls, DimensionResult, LabelCheck, LabelU
 from judge.dataset.expected import list_unreturned
 from judge.measure.agreement import (
     GradesByPair,
+    compute_median_grades,
     convert_to_judgments,
     measure_agreement,
-    median_grades,
     pair_grades,
 )
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
@@ -162,7 +162,7 @@ class RunLabels:
         sample = {key: self.grades[key] for key in self.check}
         check = None
         if sample:
-            paired = pair_grades(sample, median_grades(judgments))
+            paired = pair_grades(sample, compute_median_grades(judgments))
             agreement = measure_agreement(paired, scale, scale)
             check = LabelCheck(
                 pairs=len(sample),

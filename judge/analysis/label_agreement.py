@@ -103,15 +103,15 @@ def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False)
     With `bare` there is no run, only two files of grades: then engines are compared on all queries that
     both files have, and nothing is corrected, because neither file is a random sample of the other.
     """
-    people = _of_text(run, people)
-    typical = agreement.median_grades(run.judgments)
+    people = _assume_empty_grades(run, people)
+    typical = agreement.compute_median_grades(run.judgments)
     scale = run.spec.scale
     pairs = [pair.key for pair in select_labellable(run.pool)]
     fully, partly = agreement.find_graded_queries(pairs, people.grades)
     labelled = _LabelledQueries(frozenset(query_id for query_id, _ in pairs), partly, fully)
     result = agreement.measure_agreement(agreement.pair_grades(people.grades, typical), people.scale, scale)
-    engines, gap = _bias(run, people, typical)
-    orders, calibration = _scored(run, people, labelled, bare)
+    engines, gap = _estimate_bias(run, people, typical)
+    orders, calibration = _compare_orders(run, people, labelled, bare)
     return LabelAgreement(
         **{name: getattr(result, name) for name in agreement.Agreement.__slots__},
         schema=SCHEMA_VERSION,
@@ -139,7 +139,7 @@ def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False)
     )
 
 
-def queries_without_value(run: JudgedRun) -> tuple[int, str]:
+def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
     """Return how many queries that have something to label give no value by the assessor's grades.
 
     It is counted for the two engines and the measure, which is returned too, that have the fewest queries
@@ -150,14 +150,14 @@ def queries_without_value(run: JudgedRun) -> tuple[int, str]:
     if not (measures and run.data.engines):
         return 0, ""
     queries = {pair.query.id for pair in select_labellable(run.pool)}
-    scores = _scores(run, run.judgments, run.spec.scale, measures).select_queries(queries)
+    scores = _score_judgments(run, run.judgments, run.spec.scale, measures).select_queries(queries)
     defined = (~np.isnan(scores.average_repeats()[0])).astype(np.int64)
     fewest = [int((defined[..., at] @ defined[..., at].T).min()) for at in range(len(measures))]
     index = int(np.argmin(fewest))
     return len(queries) - fewest[index], str(scores.measures[index])
 
 
-def _of_text(run: JudgedRun, people: LabelSet) -> LabelSet:
+def _assume_empty_grades(run: JudgedRun, people: LabelSet) -> LabelSet:
     """Return people's grades of snippets with text; the others have grade 0 on both sides."""
     every = [pair.key for pair in run.pool.pairs]
     with_text = {pair.key for pair in select_labellable(run.pool)}
@@ -166,7 +166,7 @@ def _of_text(run: JudgedRun, people: LabelSet) -> LabelSet:
     return replace(people, grades=grades, assumed={**people.assumed, **empty})
 
 
-def _bias(
+def _estimate_bias(
     run: JudgedRun, people: LabelSet, typical: agreement.GradesByPair
 ) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
     """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
@@ -181,7 +181,7 @@ def _bias(
     return (estimate_engine_bias(engines, owners, results), find_widest_gap(engines, owners, results))
 
 
-def _scored(
+def _compare_orders(
     run: JudgedRun, people: LabelSet, labelled: _LabelledQueries, bare: bool
 ) -> tuple[dict[str, EngineOrders], dict[str, CalibrationResult]]:
     """Return the orders of the engines on the labelled queries, and the corrected scores."""
@@ -192,36 +192,38 @@ def _scored(
     ]
     if not (measures and labelled.partly and run.data.engines):
         return {}, {}
-    by_people, by_assessor = _sides(run, people, measures)
+    by_people, by_assessor = _score_sides(run, people, measures)
     both = by_people, by_assessor
     if not (labelled.fully or bare):
-        both = _sides(*_graded_by_both(run, people), measures)
+        both = _score_sides(*_select_graded_by_both(run, people), measures)
     used = labelled.partly if bare or not labelled.fully else labelled.fully
     orders = compare_rankings(
         *(scores.select_queries(used) for scores in both), partly_labelled=not used <= labelled.fully
     )
-    return orders, {} if bare else _calibrations(by_people, by_assessor, labelled)
+    return orders, {} if bare else _calibrate_scores(by_people, by_assessor, labelled)
 
 
-def _graded_by_both(run: JudgedRun, people: LabelSet) -> tuple[JudgedRun, LabelSet]:
+def _select_graded_by_both(run: JudgedRun, people: LabelSet) -> tuple[JudgedRun, LabelSet]:
     """Return what both sides graded, so that neither order rests on more grades of a query."""
-    both = people.grades.keys() & agreement.median_grades(run.judgments).keys()
+    both = people.grades.keys() & agreement.compute_median_grades(run.judgments).keys()
     used = both | people.assumed.keys()
     judgments = tuple(judgment for judgment in run.judgments if judgment.key in used)
     grades = {key: grade for key, grade in people.grades.items() if key in both}
     return replace(run, judgments=judgments), replace(people, grades=grades)
 
 
-def _sides(run: JudgedRun, people: LabelSet, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
+def _score_sides(run: JudgedRun, people: LabelSet, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
     """Return the scores by people's grades and by the assessor's."""
     assumed = agreement.convert_to_judgments(people.assumed)
     return (
-        _scores(run, (*agreement.convert_to_judgments(people.grades), *assumed), people.scale, measures),
-        _scores(run, (*run.judgments, *assumed), run.spec.scale, measures),
+        _score_judgments(
+            run, (*agreement.convert_to_judgments(people.grades), *assumed), people.scale, measures
+        ),
+        _score_judgments(run, (*run.judgments, *assumed), run.spec.scale, measures),
     )
 
 
-def _scores(
+def _score_judgments(
     run: JudgedRun, judgments: Sequence[Judgment], scale: Scale, measures: Sequence[Measure]
 ) -> Scores:
     rankings, documents = run.data.rankings, run.pool.documents
@@ -229,7 +231,7 @@ def _scores(
     return scores.select_engines(run.data.engines)
 
 
-def _calibrations(
+def _calibrate_scores(
     people: Scores, assessor: Scores, labelled: _LabelledQueries
 ) -> dict[str, CalibrationResult]:
     """Return the calibrations by measure, over the queries that have something to label.
@@ -280,7 +282,7 @@ def run_from_labels(
     ]
     queries = {query_id: Query(query_id, query_id, query_id, "en") for query_id in sorted(query_ids)}
     snippets_by_key = {key: Snippet(key[1], "", "", "", "", "", "", docno=key[1]) for key in graded}
-    everything = [*lists, *_all_graded(snippets_by_key)]
+    everything = [*lists, *_make_graded_rankings(snippets_by_key)]
     documents = {ranking.key: tuple(snippet.id for snippet in ranking.snippets) for ranking in everything}
     run = JudgedRun(
         Dataset(queries, tuple(everything), tuple(sorted({ranking.engine for ranking in lists}))),
@@ -297,7 +299,7 @@ def run_from_labels(
     return run, dict.fromkeys((key for key in listed_pairs if key not in snippets_by_key), 0)
 
 
-def _all_graded(snippets_by_key: dict[tuple[str, str], Snippet]) -> list[Ranking]:
+def _make_graded_rankings(snippets_by_key: dict[tuple[str, str], Snippet]) -> list[Ranking]:
     by_query: dict[str, list[Snippet]] = {}
     for (query_id, _), snippet in snippets_by_key.items():
         by_query.setdefault(query_id, []).append(snippet)

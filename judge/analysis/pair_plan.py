@@ -18,10 +18,10 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun
 from judge.dataset.labels import select_labellable
 from judge.dataset.pool import list_firsts
-from judge.dataset.validation import short_hash
+from judge.dataset.validation import hash_parts
 from judge.errors import InputError
 from judge.measure import pair_sampling
-from judge.measure.agreement import median_grades
+from judge.measure.agreement import compute_median_grades
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.ppi import draw_queries_to_label
@@ -200,10 +200,10 @@ def _weigh_pairs(
     for key in weights:
         if key[0] in of_query:
             of_query[key[0]].append(key)
-    grades = median_grades(run.judgments)
+    grades = compute_median_grades(run.judgments)
     units = []
     for query_id in draw_queries_to_label(queries, len(queries), seed):
-        for key in sorted(of_query[query_id], key=lambda key: short_hash([str(seed), *key], 16)):
+        for key in sorted(of_query[query_id], key=lambda key: hash_parts([str(seed), *key], 16)):
             differences = weights[key][0] - weights[key][1:]
             if differences.any():
                 units.append(PlanUnit(*key, grades.get(key), tuple(differences.tolist()), 1.0, False))
@@ -274,7 +274,7 @@ def group_grades(units: Sequence[PlanUnit], scale: Scale) -> Ints:
 
 def _hash_lists(run: JudgedRun, engines: Sequence[str], measure: Measure) -> str:
     """Return a hash of what the weights depend on: the lists of the engines down to the cutoff."""
-    cutoff = measure.effective_cutoff(run.pool.depth)
+    cutoff = measure.choose_cutoff(run.pool.depth)
     lists = sorted(
         (each.engine, each.query_id, each.error is not None, list_firsts(each, run.pool)[:cutoff])
         for each in run.data.rankings

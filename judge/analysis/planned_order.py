@@ -25,7 +25,7 @@ from judge.measure.pair_sampling import (
     estimate_difference,
 )
 from judge.measure.ppi import ALPHA, CorrectedOutcome, decide_order
-from judge.measure.resampling import MIN_DIFFERING, Interval, finite_interval, holm
+from judge.measure.resampling import MIN_DIFFERING, Interval, holm, make_finite_interval
 from judge.messages import Message
 
 
@@ -227,7 +227,7 @@ def _compare(
                 b=plan.engines[number + 1],
                 assessor=lead,
                 difference=None if np.isnan(estimate.mean) else estimate.mean,
-                bounds=finite_interval(*estimate.bounds),
+                bounds=make_finite_interval(*estimate.bounds),
                 ci95=interval,
                 p=None if interval is None else float(p[number]),
                 p_adjusted=None if interval is None else float(adjusted[number]),

@@ -22,7 +22,7 @@ from judge.measure.bias import find_shared_vendors
 from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_summary import EngineResult, summarise_engines
-from judge.measure.formulas import TIE, finite_or_none
+from judge.measure.formulas import TIE, convert_non_finite
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import (
     SERVED_MODEL_COLUMN,
@@ -53,7 +53,7 @@ def score_lists(run: JudgedRun, measure: Measure) -> dict[tuple[str, str], float
     scores = score_run(run, [measure])
     value, _, _ = scores.average_repeats()
     return {
-        (engine, query_id): finite_or_none(value[row, column, 0])
+        (engine, query_id): convert_non_finite(value[row, column, 0])
         for row, engine in enumerate(scores.engines)
         for column, query_id in enumerate(scores.queries)
         if not scores.coverage.missing[row, column]
@@ -136,7 +136,7 @@ def _add_ideal_means(
         return None
     values = score_ideal_order(results, judgments, spec.measures, spec.scale)
     means = {
-        str(measure): average_values(map(finite_or_none, values[str(measure)]), most=most)
+        str(measure): average_values(map(convert_non_finite, values[str(measure)]), most=most)
         for measure, most in zip(spec.measures, largest, strict=True)
         if measure.compares_engines
     }

@@ -22,7 +22,7 @@ from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import EngineResult, t_quantile
 from judge.measure.measures import parse_measure
 from judge.measure.panel_agreement import PanelResult, ServedModelGrades
-from judge.measure.resampling import CountedShare, Interval, StatisticValue, finite_interval
+from judge.measure.resampling import CountedShare, Interval, StatisticValue, make_finite_interval
 from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
 from judge.measure.stability import RepeatStability
@@ -123,7 +123,7 @@ def average_values(values: Iterable[float | None], least: float = 0.0, most: flo
     # Equal values say nothing of how far others are from them.
     if numbers.size > 1 and numbers.min() < numbers.max():
         reach = float(t_quantile(numbers.size - 1) * numbers.std(ddof=1) / np.sqrt(numbers.size))
-        interval = finite_interval(max(mean - reach, least), min(mean + reach, most))
+        interval = make_finite_interval(max(mean - reach, least), min(mean + reach, most))
     return DimensionMean(mean, interval, numbers.size)
 
 

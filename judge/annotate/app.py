@@ -99,8 +99,8 @@ def make_app(session: AnnotationSession, policy: Policy) -> Guarded:
     async def show(_: Request) -> Response:
         return HTMLResponse(page.html)
 
-    async def state(request: Request) -> Response:
-        return _answer(request, lambda: session.state(_place(request.query_params.get("at"))))
+    async def show_state(request: Request) -> Response:
+        return _answer(request, lambda: session.describe_state(_parse_place(request.query_params.get("at"))))
 
     def label(body: _Label) -> Mapping[str, Any]:
         # A page that was left open may meet another person's server at its address.
@@ -112,7 +112,7 @@ def make_app(session: AnnotationSession, policy: Policy) -> Guarded:
 
     routes = [
         Route("/", show),
-        Route("/state", state),
+        Route("/state", show_state),
         _write_route("/label", _Label, label),
         _write_route("/undo", _Undo, lambda body: session.undo(body.id)),
         _write_route("/export", _NoFields, lambda _: session.export()),
@@ -154,7 +154,7 @@ def _respond(status: int, content: Mapping[str, Any]) -> Response:
     return Response(dump_json(content), status, media_type="application/json")
 
 
-def _place(text: str | None) -> int | None:
+def _parse_place(text: str | None) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 10):

@@ -47,7 +47,7 @@ class Policy:
         if host in self.hosts:
             return True
         address, _, port = host.rpartition(":")
-        return self.any_address and port == str(self.port) and _address(address) is not None
+        return self.any_address and port == str(self.port) and _parse_address(address) is not None
 
 
 def make_policy(host: str, port: int, token: str) -> Policy:
@@ -56,11 +56,11 @@ def make_policy(host: str, port: int, token: str) -> Policy:
     Raises InputError for an invalid host, and for a token that is too short or has characters that an address
     cannot hold.
     """
-    if not _NAME.fullmatch(host) or (":" in host and _address(host) is None):
+    if not _NAME.fullmatch(host) or (":" in host and _parse_address(host) is None):
         raise InputError("--host is {host!r:.80}; it is a name or an address without a port", host=host)
     if not _TOKEN.fullmatch(token):
         raise InputError("--token has 8 to 200 letters, digits, '-', '.', '_' and '~'")
-    plain = _address(host)
+    plain = _parse_address(host)
     own = f"[{plain}]" if plain is not None and plain.version == 6 else host.lower()
     is_local = host == "localhost" or (plain is not None and plain.is_loopback)
     is_wildcard = plain is not None and plain.is_unspecified
@@ -70,7 +70,7 @@ def make_policy(host: str, port: int, token: str) -> Policy:
     return Policy(frozenset(hosts), port, token, is_wildcard)
 
 
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(text.removeprefix("[").removesuffix("]"))
     except ValueError:
@@ -84,7 +84,7 @@ def choose_translator(accept_language: str) -> Translator:
 
 def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
     """Return the HTTP status and the reason for which a request is refused; None when it is not."""
-    values = _values(headers)
+    values = _read_values(headers)
     if values is None:
         return 400, "a header is there twice or is not ASCII"
     host, origin = values.get(b"host", "").lower(), values.get(b"origin")
@@ -108,7 +108,7 @@ def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tu
     return _write_refusal(values) if method == "POST" else None
 
 
-def _values(headers: Headers) -> dict[bytes, str] | None:
+def _read_values(headers: Headers) -> dict[bytes, str] | None:
     """Return the headers that decide, each once; None when one occurs twice or is not plain ASCII."""
     values_by_name: dict[bytes, str] = {}
     for header, value in headers:

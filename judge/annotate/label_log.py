@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from judge.errors import InputError, StoreError, explain_os_error
-from judge.filesystem import LineLog, check_regular, explain_unusable, locked, make_folder, read_bytes
+from judge.filesystem import LineLog, check_regular, explain_unusable, hold_lock, make_folder, read_bytes
 from judge.json_text import dump_json
 from judge.messages import Message
 from judge.runs.folder import RunFolder
-from judge.runs.labelling_plan import fitting
+from judge.runs.labelling_plan import format_cell
 
 #: A pair's name: (query_id, snippet_id).
 PairKey = tuple[str, str]
@@ -83,7 +83,7 @@ def open_labels(run: Path, who: str) -> Iterator[LabelLog]:
         "{who} is already labelling in another process; continue there, stop it, or give another --who",
         who=who,
     )
-    with locked(folder / f".{who}.lock", folder, busy, unusable):
+    with hold_lock(folder / f".{who}.lock", folder, busy, unusable):
         yield LabelLog(folder, who)
 
 
@@ -173,7 +173,7 @@ class LabelLog:
         for decision in self.current.values():
             grade = "?" if decision.grade is None else str(decision.grade)
             texts = (decision.query_id, decision.snippet_id, grade, decision.comment)
-            lines.writerow(map(fitting, texts))
+            lines.writerow(map(format_cell, texts))
         # The mark makes Excel show Chinese.
         return RunFolder(self.table.parent).write(self.table.name, ["\ufeff", text.getvalue()], _MODE)
 

@@ -23,7 +23,7 @@ from judge.errors import InputError, SetupError
 from judge.filesystem import write_file
 from judge.messages import ENGLISH, Translator, join_messages
 from judge.runs import load
-from judge.runs.folder import RunFolder, reading_run
+from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.labelling_plan import name_design
 
 if TYPE_CHECKING:
@@ -60,24 +60,24 @@ def annotate(
     make_policy(address.host, address.port, address.token)
     loaded = load.load_run(RunFolder(run))
     keys = read_plan(plan, loaded.pool) if plan else draw_pairs_to_label(loaded.pool)
-    with reading_run(run):
+    with translate_run_errors(run):
         today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
-    with open_labels(run, who) as labels, _listening(address) as listener:
+    with open_labels(run, who) as labels, _open_socket(address) as listener:
         ordered = order_pairs(loaded.pool, keys, labels.who)
         of_pairs = plan if plan and name_design(plan).exists() else None
         session = AnnotationSession(run, loaded, ordered, labels, today, of_pairs)
         port = listener.getsockname()[1]
-        url = _url(address, port)
-        say(_greeting(session, url, t))
+        url = _make_url(address, port)
+        say(_describe_session(session, url, t))
         try:
-            with _opened(url) if opens else nullcontext():
+            with _open_browser(url) if opens else nullcontext():
                 _serve(session, ServerAddress(address.host, port, address.token), listener)
         finally:
-            say(_farewell(session, plan, t))
+            say(_describe_labels(session, plan, t))
 
 
 @contextmanager
-def _opened(url: str) -> Iterator[None]:
+def _open_browser(url: str) -> Iterator[None]:
     """Open `url` in a browser.
 
     The browser gets a file that leads to it, because all users of a machine can read the arguments of a
@@ -101,7 +101,7 @@ def _check_extra() -> None:
         )
 
 
-def _listening(address: ServerAddress) -> socket.socket:
+def _open_socket(address: ServerAddress) -> socket.socket:
     try:
         family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((address.host, address.port), family=family)
@@ -146,13 +146,13 @@ def _serve(session: AnnotationSession, address: ServerAddress, listener: socket.
         signal.signal(signal.SIGTERM, before)
 
 
-def _url(address: ServerAddress, port: int) -> str:
+def _make_url(address: ServerAddress, port: int) -> str:
     host = f"[{address.host}]" if ":" in address.host else address.host
     # A fragment stays in the browser: no log and no other site gets to see it.
     return f"http://{host}:{port}/#{address.token}"
 
 
-def _greeting(session: AnnotationSession, url: str, t: Translator) -> str:
+def _describe_session(session: AnnotationSession, url: str, t: Translator) -> str:
     first = t(
         "{who} labels {total:,} pairs of {queries:,} queries of {run}",
         who=session.labels.who,
@@ -171,7 +171,7 @@ def _greeting(session: AnnotationSession, url: str, t: Translator) -> str:
     )
 
 
-def _farewell(session: AnnotationSession, plan: Path | None, t: Translator) -> str:
+def _describe_labels(session: AnnotationSession, plan: Path | None, t: Translator) -> str:
     if not session.labels.current:
         return t("no label was given")
     table = session.labels.write_table()

@@ -18,10 +18,10 @@ from judge.analysis.label_agreement import LabelSet, compare_with_labels
 from judge.annotate.label_log import LabelDecision, LabelLog, PairKey
 from judge.dataset import textfile
 from judge.dataset.labels import select_labellable
-from judge.dataset.validation import short_hash
+from judge.dataset.validation import hash_parts
 from judge.errors import InputError
 from judge.measure.ppi import ENOUGH_LABELLED, draw_queries_to_label
-from judge.messages import in_both
+from judge.messages import build_text
 from judge.records import Pair, Pool
 from judge.report.assessor_sentences import name_strength
 from judge.report.display_text import escape_hidden
@@ -82,7 +82,7 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
     labellable = {pair.key for pair in select_labellable(pool)}
     run_pairs = {pair.key for pair in pool.pairs}
     planned_keys: dict[PairKey, None] = {}
-    for location, query_cell, snippet_cell in _rows(path):
+    for location, query_cell, snippet_cell in _read_rows(path):
         names = (
             (query, item)
             for query in textfile.unescape_candidates(query_cell)
@@ -108,7 +108,7 @@ def order_pairs(pool: Pool, keys: Sequence[PairKey], who: str) -> Tasks:
     """Return the pairs `keys` of the pool: queries as they come, each query's snippets shuffled for `who`."""
     pairs = {pair.key: pair for pair in pool.pairs}
     order_of_query = {query_id: at for at, query_id in enumerate(dict.fromkeys(key[0] for key in keys))}
-    ordered = sorted(keys, key=lambda key: (order_of_query[key[0]], short_hash([who, *key], 16)))
+    ordered = sorted(keys, key=lambda key: (order_of_query[key[0]], hash_parts([who, *key], 16)))
     return Tasks(tuple(pairs[key] for key in ordered))
 
 
@@ -128,7 +128,7 @@ def describe_pair(pair: Pair, today: str | None) -> dict[str, Any]:
     }
 
 
-def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
+def _read_rows(path: Path) -> Iterator[tuple[str, str, str]]:
     """Yield the location, query id and snippet id of each row."""
     text = textfile.read_csv_text(path)
     rows = textfile.read_records(path, text, textfile.detect_separator(text) or ",")
@@ -164,7 +164,7 @@ class AnnotationSession:
     today: str | None = None
     plan: Path | None = None
 
-    def state(self, at: int | None = None) -> dict[str, Any]:
+    def describe_state(self, at: int | None = None) -> dict[str, Any]:
         """Return all that the page shows, as JSON values: the pair at place `at`, or the next pair to label.
 
         `pair` is None when every pair is labelled. Raises InputError for a place that does not exist.
@@ -192,7 +192,7 @@ class AnnotationSession:
             "last": last and {"id": last.id, "at": self.tasks.index_of.get(last.key)},
             "finished": self.tasks.index_of.keys() <= self.labels.sealed,
             "at": at,
-            **(self._pair(at, current) if at is not None else {"pair": None}),
+            **(self._describe_pair(at, current) if at is not None else {"pair": None}),
         }
 
     def label(self, decision: LabelDecision, replaces: str | None) -> dict[str, Any]:
@@ -214,12 +214,12 @@ class AnnotationSession:
         if not self.labels.has(decision) and (current.id if current else None) != replaces:
             raise LabelConflict("this pair was labelled in another tab since it was shown here")
         self.labels.add(decision)
-        return self.state()
+        return self.describe_state()
 
     def undo(self, decision_id: str) -> dict[str, Any]:
         """Take a decision back and return the state at its pair; raise what `LabelLog.undo` raises."""
         decision = self.labels.undo(decision_id)
-        return self.state(self.tasks.index_of.get(decision.key))
+        return self.describe_state(self.tasks.index_of.get(decision.key))
 
     def export(self) -> dict[str, Any]:
         """Write the labels as CSV; return the path and the command that compares them with the run."""
@@ -239,9 +239,9 @@ class AnnotationSession:
         if left:
             raise InputError("{count:,} pairs are not labelled yet", count=left)
         self.labels.seal()
-        agreement = self._agreement()
+        agreement = self._compute_agreement()
         kappa = agreement["kappa_relevant"]["value"] if agreement else None
-        strength = None if kappa is None else in_both(name_strength, kappa)._asdict()
+        strength = None if kappa is None else build_text(name_strength, kappa)._asdict()
         return {**self.export(), "agreement": agreement, "strength": strength}
 
     @property
@@ -256,7 +256,7 @@ class AnnotationSession:
         words += ["--labels-scale", self.loaded.spec.scale.name]
         return shlex.join([*words, "--plan", str(self.plan)] if self.plan else words)
 
-    def _agreement(self) -> Mapping[str, Any] | None:
+    def _compute_agreement(self) -> Mapping[str, Any] | None:
         """Return the agreement; None when no pair has a grade."""
         run_pairs = {pair.key for pair in self.loaded.pool.pairs}
         given = {
@@ -269,7 +269,7 @@ class AnnotationSession:
         agreement = to_json(compare_with_labels(self.loaded, people))
         return {name: agreement[name] for name in _TOLD}
 
-    def _pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
+    def _describe_pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
         pair = self.tasks.pairs[at]
         indexes = self.tasks.queries[pair.query.id]
         decision = current.get(pair.key)

@@ -33,7 +33,7 @@ from judge.records import (
     Scale,
     Verdict,
 )
-from judge.store.store import StoredAnswer, StoredRefusal, StoredVerdict, VerdictKeyInfo, as_stored
+from judge.store.store import StoredAnswer, StoredRefusal, StoredVerdict, VerdictKeyInfo, normalise_params
 
 #: Thinking that does not end.
 _UNENDED_THINKING = re.compile(r"<think(?:ing)?>(?!.*</think)", re.DOTALL | re.IGNORECASE)
@@ -141,7 +141,7 @@ class Assessor:
         templates = self._prompts.templates.values()
         return [estimate_tokens(each.system) for each in templates if each.examples]
 
-    def prompt_version(self, pair: Pair) -> str:
+    def find_prompt_version(self, pair: Pair) -> str:
         """Return the version of the prompt for `pair`."""
         return self._prompts.templates[pair.query.lang].version
 
@@ -155,7 +155,7 @@ class Assessor:
         """Return the approximate number of tokens of the instructions in the longest language."""
         return max(estimate_tokens(each.system) for each in self._prompts.templates.values())
 
-    def key_info(self, question: Question) -> VerdictKeyInfo:
+    def make_key_info(self, question: Question) -> VerdictKeyInfo:
         """Return what the store shows beside the key of `question`."""
         return VerdictKeyInfo(self.model.name, question.prompt_version, question.repeat)
 
@@ -177,7 +177,7 @@ class Assessor:
                 return completions[-1]
 
             try:
-                verdict = await self._verdict(prompt, complete_prompt)
+                verdict = await self._read_verdict(prompt, complete_prompt)
             except ReplyParseError as unreadable:
                 error, flags = unreadable, ("re_asked",)
             except AccountError:
@@ -186,7 +186,7 @@ class Assessor:
                 error = fault
                 break
             else:
-                flags = (*verdict.flags, *flags, *self._oddities(verdict, completions[-1], prompt))
+                flags = (*verdict.flags, *flags, *self._list_flags(verdict, completions[-1], prompt))
                 stored = self._make_stored(verdict, completions[-1], flags)
                 return AssessorAnswer(stored, None, stored.reply)
         reply = completions[-1].text if completions else ""
@@ -195,12 +195,12 @@ class Assessor:
             # The store has no reply for a refusal, and gives the same judgment later.
             return AssessorAnswer(None, kind, "" if kind == CONTENT_FILTER else reply, detail)
         thinking = _is_only_thinking(completions[-1])
-        advice = self._advice(error.kind, completions[-1], thinking=thinking)
+        advice = self._choose_advice(error.kind, completions[-1], thinking=thinking)
         is_cut = thinking or "--max-tokens" in advice
         detail = f"{error.detail} ({advice})" if is_cut else error.detail
         return AssessorAnswer(None, error.kind, reply, detail, advice, thinking)
 
-    def _advice(self, kind: str, completion: Completion, *, thinking: bool) -> str:
+    def _choose_advice(self, kind: str, completion: Completion, *, thinking: bool) -> str:
         """Return what helps against a reply with the parse error `kind`."""
         sent = completion.params or self.model.params
         most = sent.get("max_tokens") or sent.get("max_completion_tokens")
@@ -231,12 +231,12 @@ class Assessor:
             return Message("use another model")
         return Message("use another model; this one does not keep to the answer's format")
 
-    async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
+    async def _read_verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """Return the verdict of the model; raise ReplyParseError, and what `complete` raises."""
         completion = await complete()
         return parse_verdict(completion.text, self.scale, completion.finish_reason)
 
-    def _oddities(self, verdict: Verdict, completion: Completion, prompt: Prompt) -> Sequence[str]:
+    def _list_flags(self, verdict: Verdict, completion: Completion, prompt: Prompt) -> Sequence[str]:
         flags = []
         name, served = self.model.name, completion.model
         if served and not (name.endswith(served) or served.startswith(name.rpartition(":")[2])):
@@ -247,7 +247,7 @@ class Assessor:
 
     def _make_stored(self, verdict: Verdict, completion: Completion, flags: tuple[str, ...]) -> StoredVerdict:
         if completion.params is not self._sent_params:  # an adapter sends one object again and again
-            self._sent_params, self._stored_params = completion.params, as_stored(completion.params)
+            self._sent_params, self._stored_params = completion.params, normalise_params(completion.params)
         return StoredVerdict(
             grade=verdict.grade,
             reason=verdict.reason,
@@ -274,7 +274,7 @@ class Assessor:
             error=error,
             assessor=self.name,
             prompt_version=question.prompt_version,
-            params=stored.params if stored else as_stored(self.model.params),
+            params=stored.params if stored else normalise_params(self.model.params),
             reply=answer.reply,
             usage=stored.usage if stored else None,
             flags=(
@@ -346,11 +346,11 @@ def _is_only_thinking(completion: Completion) -> bool:
 def _is_echo(reason: str, system: str) -> bool:
     """Return whether `reason` repeats 40 characters of the instructions."""
     half = _ECHO_LENGTH // 2
-    halves = _instruction_substrings(system, half)
+    halves = _list_instruction_substrings(system, half)
     # Every repetition of 40 characters holds 20 that begin at a multiple of 20.
     if not any(reason[start : start + half] in halves for start in range(0, len(reason) - half + 1, half)):
         return False
-    substrings = _instruction_substrings(system, _ECHO_LENGTH)
+    substrings = _list_instruction_substrings(system, _ECHO_LENGTH)
     return not substrings.isdisjoint(_list_substrings(reason, _ECHO_LENGTH))
 
 
@@ -359,7 +359,7 @@ def _list_substrings(text: str, length: int) -> Iterator[str]:
 
 
 @lru_cache(maxsize=16)
-def _instruction_substrings(system: str, length: int) -> frozenset[str]:
+def _list_instruction_substrings(system: str, length: int) -> frozenset[str]:
     """Return the substrings of the instructions, which are the same for every pair."""
     return frozenset(_list_substrings(system, length))
 

@@ -24,7 +24,7 @@ from typing import TypeVar
 from judge.assess.assessor import Assessor, Question
 from judge.characters import estimate_tokens
 from judge.client.client import ModelClient, make_failed_call
-from judge.client.retry import retry_policy
+from judge.client.retry import make_retry_policy
 from judge.errors import (
     AccountError,
     CallError,
@@ -184,11 +184,11 @@ class BatchRunner:
                 if await self._submit_batch(lines, costs, params, questions):
                     return True
                 lines, size = {}, 0
-            lines[key], costs[key] = line, self._most_usd(prompt, params)
+            lines[key], costs[key] = line, self._bound_usd(prompt, params)
             size += len(line)
         return bool(lines) and await self._submit_batch(lines, costs, params, questions)
 
-    def _most_usd(self, prompt: Prompt, params: RequestParams) -> float:
+    def _bound_usd(self, prompt: Prompt, params: RequestParams) -> float:
         """Return the most that a request can cost: its reply is as long as `max_tokens` allows."""
         price = self.client.limits.price
         if price is None:
@@ -196,7 +196,7 @@ class BatchRunner:
         limit = params.params.get("max_tokens") or params.params.get("max_completion_tokens")
         tokens = _ESTIMATE_ERROR * (estimate_tokens(prompt.system) + estimate_tokens(prompt.user))
         usage = Usage(round(tokens), 0, limit if isinstance(limit, int) else 0)
-        return price.usd(usage, in_batch=True)
+        return price.compute_usd(usage, in_batch=True)
 
     async def _submit_batch(
         self,
@@ -298,7 +298,7 @@ class BatchRunner:
         while True:
             token.raise_if_cancelled()
             try:
-                async for attempt in retry_policy(limits, token.sleep, lambda: True):
+                async for attempt in make_retry_policy(limits, token.sleep, lambda: True):
                     with attempt:
                         return await send()
             except RetryableError as error:

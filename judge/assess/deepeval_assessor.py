@@ -20,14 +20,14 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase
 
 from judge.assess.assessor import Assessor
-from judge.assess.prompts import load_prompts, object_schema
+from judge.assess.prompts import load_prompts, make_object_schema
 from judge.errors import JudgeError, ReplyParseError
 from judge.models import Model
 from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, Completion, Prompt, Verdict
 
 _PROMPTS = Path(__file__).parent / "deepeval_prompts"
-_VERDICT = object_schema(
+_VERDICT = make_object_schema(
     {
         "statement": {"type": "string"},
         "reason": {"type": "string"},
@@ -35,7 +35,7 @@ _VERDICT = object_schema(
     }
 )
 #: The reply for DeepEval: a list of verdicts, which must have exactly one.
-VERDICTS_SCHEMA: Mapping[str, Any] = object_schema({"verdicts": {"type": "array", "items": _VERDICT}})
+VERDICTS_SCHEMA: Mapping[str, Any] = make_object_schema({"verdicts": {"type": "array", "items": _VERDICT}})
 
 
 class DeepEvalAssessor(Assessor):
@@ -50,7 +50,7 @@ class DeepEvalAssessor(Assessor):
         super().__init__(model, prompts, BINARY, as_of, reader)
         self.name = f"{self.name}/{reader}"
 
-    async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
+    async def _read_verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """Return the verdict that DeepEval reads; raise ReplyParseError unless there is exactly one."""
         metric_model = _MetricModel(self.model.name, complete)
         metric = ContextualRelevancyMetric(

@@ -17,7 +17,7 @@ import numpy as np
 from judge.assess.assessor import Assessor
 from judge.assess.prompts import CACHED_PREFIX
 from judge.assess.question_plan import QuestionPlan
-from judge.cache import FileCache, cache_folder
+from judge.cache import FileCache, name_cache_folder
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
 from judge.judgment_log import Indices
@@ -123,7 +123,7 @@ def estimate_questions(
     """
     tokens = assessor.instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
     usage = Usage(prompt_tokens=round(questions * tokens), completion_tokens=questions * reply_tokens)
-    usd = None if price is None else price.usd(usage)
+    usd = None if price is None else price.compute_usd(usage)
     return QuestionEstimate(known, questions, usage.prompt_tokens, usage.completion_tokens, usd)
 
 
@@ -131,10 +131,10 @@ def estimate_run(
     pool: Pool, assessor: Assessor, store: VerdictStore | None, repeats: int, limits: Limits
 ) -> AssessorEstimate:
     """Return what judging `pool` would cost now, given the verdicts in `store`, if there is one."""
-    plan = QuestionPlan(pool, assessor, repeats, FileCache(cache_folder(store.path)) if store else None)
+    plan = QuestionPlan(pool, assessor, repeats, FileCache(name_cache_folder(store.path)) if store else None)
     missing = _find_missing(plan, assessor, store)
     keys = list(plan.list_keys(missing))
-    past = store.usage_by_prompt(assessor.model.name) if store else []
+    past = store.read_usage_by_prompt(assessor.model.name) if store else []
     in_batch = store.batches.find(keys) if store else {}
     learned = {each.prompt_version: each for each in past if each.counted >= _MIN_HISTORY}
     is_reranker = assessor.model.name.startswith(RERANKER)
@@ -154,7 +154,7 @@ def estimate_run(
     calls = versions.total()
     by_history, again = _estimate_from_history(learned, versions)
     usage = by_history + by_rule
-    pace = _measure_call_rate(store.calls_by_second(assessor.model.name)) if store else None
+    pace = _measure_call_rate(store.count_calls_by_second(assessor.model.name)) if store else None
     return AssessorEstimate(
         judgments=len(plan),
         known=len(plan) - len(missing),
@@ -163,7 +163,7 @@ def estimate_run(
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         price=limits.price,
-        usd=None if limits.price is None else limits.price.usd(usage),
+        usd=None if limits.price is None else limits.price.compute_usd(usage),
         seconds=_estimate_seconds(calls + again, pace, limits.concurrency),
         learned_from=sum(learned[version].calls for version in versions if version in learned),
         by_rule=sum(count for version, count in versions.items() if version not in learned),
@@ -173,12 +173,12 @@ def estimate_run(
         # Not all providers have a cache for batches.
         batch_usd=None
         if limits.price is None
-        else limits.price.usd(replace(usage, cached_tokens=0), in_batch=True),
+        else limits.price.compute_usd(replace(usage, cached_tokens=0), in_batch=True),
         examples=ExamplesEstimate(
             len(assessor.examples),
             round(min(assessor.example_tokens)),
-            None if limits.price is None else limits.price.usd(with_examples),
-            None if limits.price is None else limits.price.usd(without_examples),
+            None if limits.price is None else limits.price.compute_usd(with_examples),
+            None if limits.price is None else limits.price.compute_usd(without_examples),
         )
         if assessor.examples
         else None,

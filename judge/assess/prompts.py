@@ -205,24 +205,24 @@ def make_fence_mark(template: str, content: str, length: int = 16) -> str:
     """
     seed = hashlib.sha256(f"{template}\0{content}\0".encode("utf-8", "surrogatepass"))
 
-    def attempt(i: int) -> str:
+    def hash_attempt(i: int) -> str:
         copy = seed.copy()
         copy.update(b"%d" % i)
         return copy.hexdigest()[:length]
 
-    return next(candidate for candidate in map(attempt, itertools.count()) if candidate not in content)
+    return next(candidate for candidate in map(hash_attempt, itertools.count()) if candidate not in content)
 
 
-def answer_schema(scale: Scale) -> dict[str, Any]:
+def make_answer_schema(scale: Scale) -> dict[str, Any]:
     """Return the JSON schema of a reply: the reason first, then `verdict` (binary) or `grade` (graded)."""
     verdict: dict[str, dict[str, Any]] = {
         "binary": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
         "graded": {"grade": {"type": "integer", "enum": list(range(scale.top + 1))}},
     }
-    return object_schema({"reason": {"type": "string"}} | verdict[scale.name])
+    return make_object_schema({"reason": {"type": "string"}} | verdict[scale.name])
 
 
-def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+def make_object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON schema of an object that has exactly these properties."""
     return {
         "type": "object",
@@ -232,7 +232,7 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def default_directory(package: Path = _PACKAGE) -> Path:
+def find_default_directory(package: Path = _PACKAGE) -> Path:
     """Return the folder of the shipped prompts: in the installed `package`, or beside it in a checkout.
 
     Raise `InputError` when neither exists.
@@ -254,8 +254,8 @@ def load_question_prompts(directory: Path, name: str, properties: Mapping[str, A
     A folder of the user without them takes the shipped ones.
     """
     if not all((directory / lang / f"{name}.jinja").exists() for lang in get_args(Lang)):
-        directory = default_directory()
-    return load_prompts(directory, GRADED, name, object_schema(properties))
+        directory = find_default_directory()
+    return load_prompts(directory, GRADED, name, make_object_schema(properties))
 
 
 def load_prompts(
@@ -268,7 +268,7 @@ def load_prompts(
     fence.
     """
     name = name or scale.name
-    schema = answer_schema(scale) if schema is None else schema
+    schema = make_answer_schema(scale) if schema is None else schema
     templates: dict[Lang, Template] = {}
     for lang in get_args(Lang):
         path = directory / lang / f"{name}.jinja"
@@ -389,7 +389,7 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
     _check_blocks(environment, source)
     compiled = environment.from_string(source)
 
-    def block(name: str, values: Mapping[str, str]) -> str:
+    def render_block(name: str, values: Mapping[str, str]) -> str:
         try:
             return "".join(compiled.blocks[name](compiled.new_context(dict(values)))).strip()
         except _RENDER_ERRORS as error:
@@ -406,9 +406,9 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
         lang=lang,
         version=version,
         digest=digest,
-        system=block("system", {}),
-        reask_text=block("again", {}),
-        render_user=lambda values: block("user", values),
+        system=render_block("system", {}),
+        reask_text=render_block("again", {}),
+        render_user=lambda values: render_block("user", values),
     )
 
 

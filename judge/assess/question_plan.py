@@ -67,7 +67,7 @@ class QuestionPlan:
                 of_repeat += bytes.fromhex(question.key)
         return keys[0] if self._repeats == 1 else b"".join(keys)
 
-    def _key(self, index: int) -> str:
+    def _read_key(self, index: int) -> str:
         return self._keys[_KEY_SIZE * index : _KEY_SIZE * (index + 1)].hex()
 
     def __len__(self) -> int:
@@ -77,7 +77,7 @@ class QuestionPlan:
         """Yield the key of each question at `indices`."""
         for first in range(0, len(indices), _BLOCK):
             for index in indices[first : first + _BLOCK].tolist():
-                yield self._key(index)
+                yield self._read_key(index)
 
     def read_blocks(self) -> Iterator[list[IndexedQuestion]]:
         """Yield all questions with their indices, pair by pair."""
@@ -109,7 +109,7 @@ class QuestionPlan:
         first_indices: dict[str, int] = {}
         others: dict[int, list[int]] = {}
         for index in np.sort(indices[order[alike]]).tolist() if equal.any() else ():
-            first = first_indices.setdefault(self._key(index), index)
+            first = first_indices.setdefault(self._read_key(index), index)
             if first != index:
                 others.setdefault(first, []).append(index)
         later = [index for of_key in others.values() for index in of_key]
@@ -139,8 +139,8 @@ class QuestionPlan:
 
     def _make_question(self, repeat: int, number: int, pair: Pair) -> IndexedQuestion:
         index = repeat * len(self._pool.pairs) + number
-        version = self._assessor.prompt_version(pair)
-        return index, Question(self._key(index), pair, repeat + 1, version)
+        version = self._assessor.find_prompt_version(pair)
+        return index, Question(self._read_key(index), pair, repeat + 1, version)
 
 
 def list_request_keys(pool: Pool, assessor: Assessor, repeats: int) -> list[str]:

@@ -3,7 +3,7 @@
 Each pair takes four steps:
 
     lease     `LeaseWindow.acquire`, for several pairs at a time and ahead of the permits
-    permit    `ModelClient.permit`
+    permit    `ModelClient.make_permit`
     complete  `Assessor.ask` → `ModelClient.complete` → `parse_verdict`
     save      `PairLease.save`
 
@@ -28,14 +28,14 @@ from judge.assess.batch import BatchReply, BatchRunner, call_of, is_final
 from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.progress import ProgressListener, RepeatCounter
 from judge.assess.question_plan import IndexedQuestion, QuestionPlan, VerdictRequest
-from judge.cache import FileCache, cache_folder, make_key
+from judge.cache import FileCache, make_key, name_cache_folder
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
 from judge.errors import AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.judgment_log import JudgmentLog
 from judge.messages import Message
 from judge.models.batch_api import BatchApi
-from judge.pricing import Cost, add_costs, total_cost
+from judge.pricing import Cost, add_costs, sum_cost
 from judge.records import Completion, Judgment, Pool, Prompt, RepeatProgress
 from judge.store.leases import InBatch, LeasedElsewhere
 from judge.store.store import StoredAnswer, StoredRefusal, StoredVerdict, VerdictStore
@@ -95,7 +95,7 @@ async def judge_with_panel(
             models.push_async_callback(api.aclose)
         with token.handle_signals():
             for member in panel:
-                window = lease_window(store, member.client)
+                window = make_lease_window(store, member.client)
                 results.append(await judge_pool(pool, member, window, repeats, progress))
             await asyncio.sleep(0.01)  # for a signal that came while the loop did not wait
     if isinstance(token.reason, Interrupted):
@@ -143,7 +143,7 @@ async def judge_pool(
     repeat by repeat. Errors of the model never raise: see `JudgingResult.stopped`.
     """
     assessor, client, store = member.assessor, member.client, window.store
-    cache = FileCache(cache_folder(store.path))
+    cache = FileCache(name_cache_folder(store.path))
     server = _ServerRecord(cache, client)
     if server.was_unlimited:
         client.limiter.skip_probes()
@@ -164,16 +164,14 @@ async def judge_pool(
     finally:
         progress.end()
     server.update()
-    asked = np.delete(np.arange(len(plan)), by_rule)
+    to_ask = np.delete(np.arange(len(plan)), by_rule)
     open_keys = list(plan.list_keys(log.find_open_indices()))
     in_batch = store.batches.find(open_keys)
     return JudgingResult(
         judgments=log,
         graded=log.graded,
         failures=StoredRecords(log.read_failures, len(log) - log.graded),
-        cost=total_cost(
-            store.read_calls(plan.list_keys(plan.select_requests(asked)[0])), client.limits.price
-        ),
+        cost=sum_cost(store.read_calls(plan.list_keys(plan.select_requests(to_ask)[0])), client.limits.price),
         calls_made=client.spend_limit.calls,
         stopped=client.cancel_token.reason,
         warnings=(*_describe_corrupt(store, store.corrupt_keys[known_corrupt:]), *client.warnings),
@@ -218,7 +216,7 @@ def _describe_corrupt(store: VerdictStore, keys: Iterable[str]) -> list[Message]
     ]
 
 
-def lease_window(store: VerdictStore, client: ModelClient) -> LeaseWindow:
+def make_lease_window(store: VerdictStore, client: ModelClient) -> LeaseWindow:
     """Return the window of leases of a client: twice the concurrency, so that no permit waits for a lease."""
     return LeaseWindow(store, 2 * client.limits.concurrency, client.cancel_token.sleep)
 
@@ -394,13 +392,13 @@ class _PoolRun:
                     answer = await self._ask_with_reply(question, lease, reply)
                     self._update_run_state(answer)
                 else:
-                    async with self.client.permit(lease) as permit:
+                    async with self.client.make_permit(lease) as permit:
                         answer = await self.assessor.ask(
                             question, partial(self.client.complete, permit=permit)
                         )
                         self._update_run_state(answer)
                 if answer.verdict is not None:
-                    await lease.save(self.assessor.key_info(question), answer.verdict)
+                    await lease.save(self.assessor.make_key_info(question), answer.verdict)
             self._add_judgments(request, answer)
         except LeaseLost:
             self.leased_elsewhere.append(request)
@@ -427,7 +425,7 @@ class _PoolRun:
                 if first is not None and is_final(first):
                     raise first
                 if permit is None:
-                    permit = await permits.enter_async_context(self.client.permit(lease))
+                    permit = await permits.enter_async_context(self.client.make_permit(lease))
                 return await self.client.complete(prompt, permit)
 
             return await self.assessor.ask(question, complete)

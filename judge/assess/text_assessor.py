@@ -70,7 +70,7 @@ class TextAssessor(Assessor):
         keyed = replace(pair, snippet=replace(pair.snippet, text=""))
         return [replace(each, pair=pair) for each in super().make_questions(keyed, repeats)]
 
-    async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
+    async def _read_verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         completion = await complete()
         self._kind.parse(completion.text, prompt.snippet, completion.finish_reason)
         return Verdict(0, "")

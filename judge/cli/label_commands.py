@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from judge.cli.options import JsonOption, RunFolderArgument, make_option
-from judge.cli.terminal import make_console, print_json, print_message, ui_translator
+from judge.cli.terminal import get_ui_translator, make_console, print_json, print_message
 from judge.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def annotate(
     from judge.annotate import serve
 
     address = serve.ServerAddress(host, port, *([token] if token else []))
-    serve.annotate(run, plan, who, address, opens, typer.echo, ui_translator())
+    serve.annotate(run, plan, who, address, opens, typer.echo, get_ui_translator())
 
 
 def agree(
@@ -102,7 +102,7 @@ def agree(
     from judge import api
     from judge.analysis.pair_plan import DrawSize
     from judge.cli.render import agreement_tables
-    from judge.runs.folder import reading_run
+    from judge.runs.folder import translate_run_errors
 
     names = [*(engines or ()), *(more or ())]
     is_of_files = bool(trec_runs) or depth is not None
@@ -135,8 +135,8 @@ def agree(
     if json:
         print_json(result)
         return
-    with reading_run(run):
-        agreement_tables.print_agreement(result, make_console(), ui_translator(), measure)
+    with translate_run_errors(run):
+        agreement_tables.print_agreement(result, make_console(), get_ui_translator(), measure)
 
 
 def _decide_order(
@@ -145,14 +145,14 @@ def _decide_order(
     """Print the order of engines by the labels of the pairs that `plan` drew."""
     from judge import api
     from judge.cli.render import agreement_tables
-    from judge.runs.folder import reading_run
+    from judge.runs.folder import translate_run_errors
 
     order = api.decide_order(run, qrels, plan, scale)
     if json:
         print_json(order)
         return
-    with reading_run(run):
-        agreement_tables.print_decision(order, make_console(), ui_translator())
+    with translate_run_errors(run):
+        agreement_tables.print_decision(order, make_console(), get_ui_translator())
 
 
 def _choose_labels(files: Sequence[Path] | None) -> Path | None:
@@ -196,9 +196,9 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     from judge import api
     from judge.measure.ppi import MIN_LABELLED
 
-    t = ui_translator()
+    t = get_ui_translator()
     plan = api.plan_labels(run, count, seed, out)
-    size = t.plural("{count:,} query", "{count:,} queries", plan.count)
+    size = t.translate_plural("{count:,} query", "{count:,} queries", plan.count)
     more = t(" + {reserve} in reserve", reserve=plan.reserve) if plan.reserve else ""
     print_message(
         "{path}: {size}{more}; fill in the column 'grade', then: {command}",
@@ -233,12 +233,12 @@ def _plan_pairs(
     from judge.report.display_text import count_queries
     from judge.runs.labelling_plan import name_design
 
-    t = ui_translator()
+    t = get_ui_translator()
     path, plan = api.plan_pair_labels(run, engines, measure, size, out)
     print_message(
         "{path}: {pairs} of {queries}; fill in the column 'grade', then: {command}",
         path=path,
-        pairs=t.plural("{count:,} pair", "{count:,} pairs", plan.labels),
+        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", plan.labels),
         queries=count_queries(t, len({query_id for query_id, _ in plan.drawn})),
         command=f"judge agree {run} --qrels {path} --plan {path}",
     )

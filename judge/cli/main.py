@@ -21,8 +21,8 @@ from typer.core import TyperGroup
 
 from judge.cli import init_command, label_commands, nightly_commands, run_commands, saved_run_commands
 from judge.cli.options import CommandGroup, GroupedCommand, UsageError, print_usage_error
-from judge.cli.terminal import apply_language_option, guarded, language_of_locale, print_error
-from judge.config.environment import environment, replaced_environment
+from judge.cli.terminal import apply_language_option, guard_stream, print_error, use_locale_language
+from judge.config.environment import copy_environment, replace_environment
 from judge.errors import InputError, Interrupted, JudgeError, StoreError, explain_os_error, iterate_causes
 from judge.messages import Message
 
@@ -117,10 +117,10 @@ def main(
     replace those of the process until the command ends, for libraries too, so calls must not overlap.
     """
     with (
-        replaced_environment(environ),
-        language_of_locale(environment()),
-        redirect_stdout(guarded(stdout or sys.stdout, "standard output")),
-        redirect_stderr(guarded(stderr or sys.stderr, None)),
+        replace_environment(environ),
+        use_locale_language(copy_environment()),
+        redirect_stdout(guard_stream(stdout or sys.stdout, "standard output")),
+        redirect_stderr(guard_stream(stderr or sys.stderr, None)),
     ):
         code = _run(sys.argv[1:] if arguments is None else arguments)
         with suppress(OSError):  # it has its code already
@@ -131,7 +131,7 @@ def main(
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        return _code(arguments)
+        return _find_exit_code(arguments)
     except JudgeError as error:
         return _report(error)
     except Exception as error:  # noqa: BLE001  # the edge: a crash must not be taken for a regression
@@ -143,9 +143,9 @@ def _run(arguments: Sequence[str]) -> int:
             reported = StoreError if error.errno in _REFUSED else InputError
             file = error.filename or Message("a file")
             return _report(reported("{file}: {error}", file=file, error=explain_os_error(error)))
-        from judge.models.redaction import mask, secrets_in
+        from judge.models.redaction import find_secrets, mask
 
-        print(mask(traceback.format_exc(), *secrets_in(environment())), file=sys.stderr)  # noqa: T201
+        print(mask(traceback.format_exc(), *find_secrets(copy_environment())), file=sys.stderr)  # noqa: T201
         return 70
 
 
@@ -155,7 +155,7 @@ def build_commands() -> TyperGroup:
     return typer.main.get_group(app)
 
 
-def _code(arguments: Sequence[str]) -> int:
+def _find_exit_code(arguments: Sequence[str]) -> int:
     """Return the exit code of the command, after all of its output is written."""
     code: int | str | None = 0
     try:

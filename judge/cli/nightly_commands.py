@@ -11,12 +11,12 @@ import typer
 
 from judge.cli.options import CommandGroup, GroupedCommand, JsonOption, RunFolderArgument
 from judge.cli.terminal import (
+    get_ui_translator,
     make_console,
     make_progress_listener,
     print_command,
     print_json,
     print_message,
-    ui_translator,
 )
 from judge.config.loader import NIGHTS_FOLDER
 from judge.messages import ENGLISH
@@ -63,7 +63,7 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
     if schedule is not None:
         from judge.nightly.schedules import make_schedule
 
-        typer.echo(make_schedule(schedule, toml, ui_translator()), nl=False)
+        typer.echo(make_schedule(schedule, toml, get_ui_translator()), nl=False)
         return
     with raise_on_signals():
         today = date.today().isoformat()
@@ -72,7 +72,7 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
             today if day is None else day,
             make_progress_listener(),
             make_progress_listener(CANARIES),
-            ui_translator(),
+            get_ui_translator(),
         )
     for line in night.lines:
         print_command(line)
@@ -84,7 +84,7 @@ def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
     """Make a run the baseline. The files that are needed are copied, so the run may be deleted."""
     from judge.nightly import job
 
-    folder = folder or job.nights_of(run)
+    folder = folder or job.find_nights_folder(run)
     pointer = job.set_baseline(run, folder)
     print_message(
         "baseline of {folder}: {run} ({pointer.queries:,} queries, {pointer.assessor})",
@@ -128,7 +128,7 @@ def trend(
     from judge.nightly.trend import make_trend, read_history
     from judge.nightly.trend_page import write_trend_page
 
-    t = ENGLISH if json else ui_translator()
+    t = ENGLISH if json else get_ui_translator()
     result = make_trend(read_history(folder), engine, measure, t)
     if json:
         print_json(record_to_json(result))

@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from judge.characters import split_lines
-from judge.cli.terminal import ui_translator
+from judge.cli.terminal import get_ui_translator
 from judge.config import FILES, GROUPS, Option
 
 Command = Callable[..., None]
@@ -51,7 +51,7 @@ def takes_options(
     """Return a decorator that gives a command the options of a model for which `is_taken` is true.
 
     The model is imported only when the command runs or shows its help, so that `judge --help` starts fast.
-    `instead` replaces options by name. `typed_options` returns their values.
+    `instead` replaces options by name. `list_typed_options` returns their values.
     """
 
     def decorate(command: Command) -> Command:
@@ -61,7 +61,7 @@ def takes_options(
     return decorate
 
 
-def typed_options(context: typer.Context) -> dict[str, Any]:
+def list_typed_options(context: typer.Context) -> dict[str, Any]:
     """Return the options of the command's model that were typed, by the names of their fields."""
     return dict(context.meta[_VALUES])
 
@@ -70,12 +70,12 @@ def _make_parameters(
     model_path: str, is_taken: Callable[[str, Option], bool], instead: dict[str, Option]
 ) -> list[Any]:
     """Return options of a model as parameters of click, made by typer from the signature of a function."""
-    from judge.config.option_checks import fields_of, options_of
+    from judge.config.option_checks import list_fields, list_options
 
     model = resolve_name(model_path)
     annotations = {
-        name: _annotate(name, instead.get(name, option), fields_of(model)[name].annotation)
-        for name, option in options_of(model).items()
+        name: _annotate(name, instead.get(name, option), list_fields(model)[name].annotation)
+        for name, option in list_options(model).items()
         if option.place != "file" and is_taken(name, option)
     }
 
@@ -101,16 +101,16 @@ def _annotate(name: str, option: Option, field_type: Any) -> Any:  # noqa: ANN40
         if option.place == "argument"
         else make_option(option.help, *flags, group=option.group)
     )
-    return Annotated[(option.type or _type_to_read(field_type)) | None, info]
+    return Annotated[(option.type or _choose_read_type(field_type)) | None, info]
 
 
-def _type_to_read(field_type: Any) -> Any:  # noqa: ANN401 - types
+def _choose_read_type(field_type: Any) -> Any:  # noqa: ANN401 - types
     """Return what typer reads for a field: list[str] for a tuple of texts, str for a choice."""
     parts = [part for part in get_args(field_type) if part is not NoneType]
     if get_origin(field_type) is tuple:
         return list[str]
     if parts and not isinstance(parts[0], str):
-        return _type_to_read(parts[0])  # that of X | None and of an annotated X
+        return _choose_read_type(parts[0])  # that of X | None and of an annotated X
     return field_type if field_type in (bool, int, float) else str
 
 
@@ -151,7 +151,7 @@ class GroupedCommand(TyperCommand):
         return [*super().get_params(ctx), *self._model_options]
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
-        """Run the command; it gets the options of a model that were typed from `typed_options`."""
+        """Run the command; it gets the options of a model that were typed from `list_typed_options`."""
         values = {option.name: ctx.params.pop(option.name) for option in self._model_options}
         ctx.meta[_VALUES] = {name: value for name, value in values.items() if value not in (None, [], ())}
         return super().invoke(ctx)
@@ -179,7 +179,7 @@ def split_paragraphs(help_text: str | None) -> list[str]:
 
 def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no name for its class
     """Print an error of the arguments on stderr, as typer does, in the language of the command."""
-    t = ui_translator()
+    t = get_ui_translator()
     context = error.ctx
     if t.language == "en" or (context and error.message == context.get_help()):
         error.show()
@@ -200,14 +200,14 @@ def translate_usage_error(message: str) -> str:
         match = re.fullmatch(pattern, message, re.DOTALL)
         if match is not None:
             values = match.groupdict()
-            return ui_translator()(
+            return get_ui_translator()(
                 template, **{name: translate_usage_error(value) for name, value in values.items()}
             )
     return message
 
 
 def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any) -> None:  # noqa: ANN401
-    t = ui_translator()
+    t = get_ui_translator()
     pieces = " ".join(command.collect_usage_pieces(context))
     formatter.write_usage(context.command_path, pieces, t("Usage: "))
     formatter.write_paragraph()
@@ -232,7 +232,7 @@ def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any
 
 def _write_section(formatter: Any, heading: str, rows: list[tuple[str, str]]) -> None:  # noqa: ANN401
     width = formatter.width - min(max(len(name) for name, _ in rows), 30) - 4
-    t = ui_translator()
+    t = get_ui_translator()
     formatter.write_paragraph()
     formatter.write(t("{heading}:", heading=t(heading)) + "\n")
     with formatter.indentation():
@@ -241,14 +241,14 @@ def _write_section(formatter: Any, heading: str, rows: list[tuple[str, str]]) ->
 
 def _translate_help(help_text: str, line: str) -> str:
     """Return the help of an option with what typer adds to it, e.g. `[default: me]`."""
-    t = ui_translator()
+    t = get_ui_translator()
     added = line.removeprefix(help_text)
     added = re.sub(r"\[default: ", f"[{t('default: ')}", re.sub(r"\brequired\]$", f"{t('required')}]", added))
     return t(help_text) + added
 
 
 def _summarise(command: Any, limit: int) -> str:  # noqa: ANN401
-    t = ui_translator()
+    t = get_ui_translator()
     if t.language == "en":
         return str(command.get_short_help_str(limit))
     return t(split_paragraphs(command.help)[0]).partition("。")[0] + "。"

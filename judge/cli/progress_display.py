@@ -11,7 +11,7 @@ from rich import progress
 from rich.console import Console
 from rich.text import Text
 
-from judge.cli.terminal import ui_translator
+from judge.cli.terminal import get_ui_translator
 from judge.messages import Translator
 from judge.records import Judgment, RepeatProgress
 
@@ -54,7 +54,7 @@ class ProgressBar:
     """A progress bar: judged (or collected) of all, rate, failures, cost so far, time left."""
 
     def __init__(self, console: Console, words: ProgressWords = JUDGING) -> None:
-        self._t = ui_translator()
+        self._t = get_ui_translator()
         self._progress = progress.Progress(
             progress.TextColumn("{task.description}"),
             progress.BarColumn(bar_width=30),
@@ -125,7 +125,7 @@ class ProgressLines:
     def __init__(
         self, stream: TextIO, clock: Callable[[], float] = time.monotonic, words: ProgressWords = JUDGING
     ) -> None:
-        self._t = ui_translator()
+        self._t = get_ui_translator()
         self._stream = stream
         self._words = words
         self._clock = clock
@@ -137,7 +137,7 @@ class ProgressLines:
         self._began = self._printed_at = self._clock()
         if done < total:
             rest = self._t("; the other {known:,} are known already", known=done) if done else ""
-            count = self._t.plural(self._current.one, self._current.many, total - done)
+            count = self._t.translate_plural(self._current.one, self._current.many, total - done)
             self._print(self._add_topic(count + rest))
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judge.cli.options import ConfigOption, RunFolderArgument, make_option, takes_options, typed_options
+from judge.cli.options import ConfigOption, RunFolderArgument, list_typed_options, make_option, takes_options
 from judge.cli.terminal import (
+    get_ui_translator,
     make_console,
     make_progress_listener,
     parse_measure_names,
     print_error,
     print_message,
-    ui_translator,
 )
 from judge.config import ASSESSOR, FILES, INPUT, Option
 from judge.errors import InputError, JudgeError
@@ -53,13 +53,18 @@ def demo(context: typer.Context) -> None:
     """Judge a shipped bilingual example, without a key or a network."""
     from judge import example
 
-    t = ui_translator()
+    t = get_ui_translator()
     _judge(
-        {"data": [example.path()], "model": "lexical", "out": "runs/demo", **typed_options(context)},
+        {
+            "data": [example.find_dataset()],
+            "model": "lexical",
+            "out": "runs/demo",
+            **list_typed_options(context),
+        },
         None,
         hint="\n"
         + t("The lexical model only counts overlapping terms. To judge with a language model:")
-        + f"\n  judge run {example.path()} -m openai:NAME"
+        + f"\n  judge run {example.find_dataset()} -m openai:NAME"
         + t("   (set OPENAI_API_KEY, or --base-url for your server)"),
     )
 
@@ -67,7 +72,7 @@ def demo(context: typer.Context) -> None:
 @takes_options(model=_PANEL)
 def run(context: typer.Context, config: ConfigOption = None) -> None:
     """Judge a dataset, score every engine and write a run folder. The same command again resumes."""
-    _judge(typed_options(context), config)
+    _judge(list_typed_options(context), config)
 
 
 @takes_options(model=_PANEL)
@@ -76,8 +81,8 @@ def estimate(context: typer.Context, config: ConfigOption = None) -> None:
     from judge import pipeline
     from judge.cli.render import assessor_tables
 
-    estimate = pipeline.estimate(to_config(typed_options(context), config))
-    assessor_tables.print_run_estimate(estimate, make_console(), ui_translator())
+    estimate = pipeline.estimate(to_config(list_typed_options(context), config))
+    assessor_tables.print_run_estimate(estimate, make_console(), get_ui_translator())
 
 
 def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
@@ -90,7 +95,7 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
         result = pipeline.run(config, progress=make_progress_listener())
         # Tables of a run that stopped before its first grade are empty.
         if result.incomplete is None or run_tables.has_grades(result):
-            run_tables.print_run(result, make_console(), ui_translator())
+            run_tables.print_run(result, make_console(), get_ui_translator())
     if hint:
         typer.echo(hint)
     _report_incomplete(result.incomplete)
@@ -110,12 +115,12 @@ def to_config(typed: dict[str, Any], toml: Path | None) -> Config:
     models = typed.pop("model", ())
     models = [models] if isinstance(models, str) else models
     typed["model"], typed["panel"] = (models[0], models[1:]) if models else (None, None)
-    typed |= _dataset_options(typed.pop("data", []), typed.get("trec_runs", []))
+    typed |= _make_dataset_options(typed.pop("data", []), typed.get("trec_runs", []))
     typed["measures"] = parse_measure_names(typed.get("measures"))
     return Config.load(toml, **typed)
 
 
-def _dataset_options(data: Sequence[str | Path], trec_runs: Sequence[str | Path]) -> dict[str, Any]:
+def _make_dataset_options(data: Sequence[str | Path], trec_runs: Sequence[str | Path]) -> dict[str, Any]:
     """Return the options for files without an option name: the dataset, or further files of --run."""
     if trec_runs:
         return {"trec_runs": [str(path) for path in (*trec_runs, *data)]}
@@ -143,13 +148,13 @@ def selftest(context: typer.Context, config: ConfigOption = None) -> None:
     from judge.client.cancel import raise_on_signals
     from judge.selftest.selftest_run import check_testable, count_calls, run_selftest
 
-    typed = typed_options(context)
+    typed = list_typed_options(context)
     check_testable(typed.get("model", ""))
     options = to_config(typed, config)
-    assessor_tables.print_plan(*count_calls(options), make_console(), ui_translator())
+    assessor_tables.print_plan(*count_calls(options), make_console(), get_ui_translator())
     with raise_on_signals():
         result = run_selftest(options, progress=make_progress_listener())
-    assessor_tables.print_selftest(result, make_console(), ui_translator())
+    assessor_tables.print_selftest(result, make_console(), get_ui_translator())
     _report_incomplete(result.incomplete)
 
 
@@ -172,8 +177,8 @@ def sidebyside(
     from judge.cli.render import assessor_tables, dimension_tables, print_lines
     from judge.client.cancel import raise_on_signals
 
-    settings = api.add_model(to_config(typed_options(context), config), run)
-    console, t = make_console(), ui_translator()
+    settings = api.add_model(to_config(list_typed_options(context), config), run)
+    console, t = make_console(), get_ui_translator()
     *_unused, estimate = list_comparison.estimate_comparison(settings, run, a, b)
     print_lines([assessor_tables.describe_questions("sidebyside", estimate, t)], console)
     with raise_on_signals():
@@ -189,7 +194,7 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
     from judge.collect import collection
     from judge.config.collect import CollectConfig
 
-    options = CollectConfig.load(config, **typed_options(context))
+    options = CollectConfig.load(config, **list_typed_options(context))
     with raise_on_signals():
         result = collection.collect(options, listener=make_progress_listener(COLLECTING))
     _print_result(result)
@@ -199,7 +204,7 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
 def _print_result(result: CollectResult) -> None:
     from judge.report.display_text import count_calls
 
-    t = ui_translator()
+    t = get_ui_translator()
     for name, tally in result.engines.items():
         print_message("{name}: {value}", name=name, value=_describe_tally(tally, t))
     for remark in result.remarks:
@@ -218,7 +223,7 @@ def _describe_tally(tally: EngineTally, t: Translator) -> str:
         parts[0] += t(", {empty:,} of them without results", empty=tally.empty)
     if tally.no_snippet:
         parts.append(
-            t.plural(
+            t.translate_plural(
                 "{count:,} of {results:,} results has no text except its title (looked for in {names})",
                 "{count:,} of {results:,} results have no text except their title (looked for in {names})",
                 tally.no_snippet,

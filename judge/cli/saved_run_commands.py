@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from judge.cli.options import JsonOption, RunFolderArgument, make_option, takes_options, typed_options
-from judge.cli.terminal import make_console, parse_measure_names, print_json, ui_translator
+from judge.cli.options import JsonOption, RunFolderArgument, list_typed_options, make_option, takes_options
+from judge.cli.terminal import get_ui_translator, make_console, parse_measure_names, print_json
 from judge.models import EMBEDDING_FORMS
 
 
@@ -24,9 +24,9 @@ def score(
     """Score a run again, free, with any measures. --save rewrites the run's files."""
     from judge import api
     from judge.cli.render import run_tables
-    from judge.runs.folder import reading_run
+    from judge.runs.folder import translate_run_errors
 
-    typed = typed_options(context)
+    typed = list_typed_options(context)
     result = api.score(
         run,
         parse_measure_names(typed.pop("measures", None)),
@@ -38,11 +38,11 @@ def score(
         dimensions=typed,
         save=save,
     )
-    with reading_run(run):
+    with translate_run_errors(run):
         if run_tables.has_grades(result):
-            run_tables.print_run(result, make_console(), ui_translator(), saved=save)
+            run_tables.print_run(result, make_console(), get_ui_translator(), saved=save)
         else:
-            make_console().print(run_tables.describe_no_grades(result.summary, ui_translator()))
+            make_console().print(run_tables.describe_no_grades(result.summary, get_ui_translator()))
 
 
 def compare(
@@ -56,13 +56,13 @@ def compare(
     """Compare engines, in one run or across runs."""
     from judge import api
     from judge.cli.render import comparison_tables
-    from judge.runs.folder import reading_run
+    from judge.runs.folder import translate_run_errors
 
     names = parse_measure_names(measures)
     comparison = api.compare(*runs, measures=names or ())
-    with reading_run(runs[0]):
+    with translate_run_errors(runs[0]):
         if not json:
-            comparison_tables.print_comparison(comparison, make_console(), ui_translator(), names, pairs)
+            comparison_tables.print_comparison(comparison, make_console(), get_ui_translator(), names, pairs)
             return
         if names is not None:
             chosen = comparison.choose_measures(names)
@@ -86,11 +86,11 @@ def align(
     from judge import api
     from judge.cli.render import dimension_tables
 
-    summary = api.align(run, embeddings, seed=seed, **typed_options(context))
+    summary = api.align(run, embeddings, seed=seed, **list_typed_options(context))
     if json:
         print_json(summary)
         return
-    dimension_tables.print_alignment(summary, run, make_console(), ui_translator())
+    dimension_tables.print_alignment(summary, run, make_console(), get_ui_translator())
 
 
 def report(
@@ -110,7 +110,7 @@ def measures() -> None:
     """List every measure: notation, meaning and source of the formula."""
     from judge.cli.render import run_tables
 
-    run_tables.print_measures(make_console(), ui_translator())
+    run_tables.print_measures(make_console(), get_ui_translator())
 
 
 def show(

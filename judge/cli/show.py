@@ -13,10 +13,10 @@ from rich.text import Text
 
 from judge.characters import escape_controls
 from judge.cli.render import escape_line
-from judge.cli.terminal import ui_translator
+from judge.cli.terminal import get_ui_translator
 from judge.errors import InputError
 from judge.report.payload import ERRORS
-from judge.runs.folder import RunFolder, reading_run
+from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import read_queries
 from judge.runs.record_json import check_version
 from judge.runs.results_file import (
@@ -39,7 +39,7 @@ def find_query(run: Path, query_id: str) -> QueryEntry:
     Failed judgments have the `detail` of judgments.jsonl.
     """
     folder, path = RunFolder(run), run / "results.json"
-    with reading_run(run):
+    with translate_run_errors(run):
         try:
             results, entries = open_results(path)
             check_version(results, str(path))
@@ -82,7 +82,7 @@ def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:
         return entry
     details = {
         (line["snippet_id"], line["repeat"]): str(line.get("detail", ""))
-        for line in folder.lines("judgments.jsonl")
+        for line in folder.read_lines("judgments.jsonl")
         if line["query_id"] == entry.query_id and line["error"]
     }
 
@@ -104,26 +104,26 @@ def print_query(entry: QueryEntry, console: Console) -> None:
     """Print a query: each engine's snippets best first, with grades and reasons."""
     query_id = escape_controls(entry.query_id)
     console.print(Text.assemble((escape_controls(entry.query), "bold"), f"   {query_id}  {entry.lang}"))
-    t = ui_translator()
+    t = get_ui_translator()
     if entry.reference:
         console.print(Text(t("reference: {reference}", reference=escape_controls(entry.reference))))
     for name, engine in entry.engines.items():
         console.print()
-        console.print(_engine_line(name, engine))
+        console.print(_format_engine(name, engine))
         for dimension, note in engine.notes.items():
             console.print(escape_line(t("{name}: {value}", name=t(dimension), value=note)))
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
-            console.print(_heading(snippet, escape_controls(text.title)))
+            console.print(_format_heading(snippet, escape_controls(text.title)))
             for line in (
                 Text(escape_controls(text.snippet), style="dim"),
-                *_judgment_lines(snippet.judgments),
+                *_format_judgments(snippet.judgments),
             ):
                 console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
 
 
-def _engine_line(name: str, engine: EngineEntry) -> Text:
-    t = ui_translator()
+def _format_engine(name: str, engine: EngineEntry) -> Text:
+    t = get_ui_translator()
     line = Text(escape_controls(name), style="bold cyan")
     for measure, value in engine.scores.items():
         line.append(f"  {measure} {'-' if value is None else format(value, '.4f')}", style="not bold")
@@ -134,16 +134,16 @@ def _engine_line(name: str, engine: EngineEntry) -> Text:
     return line
 
 
-def _heading(snippet: SnippetEntry, title: str) -> Text:
+def _format_heading(snippet: SnippetEntry, title: str) -> Text:
     address = escape_controls(snippet.url)
-    t = ui_translator()
+    t = get_ui_translator()
     heading = f"{title}  {address}" if title not in ("", address) else address or t("(no title)")
     return Text(f"{snippet.rank:>{_INDENT - 2}}. {heading}", style="bold")
 
 
 def _describe_outcome(grade: int | None, error: str | None, verdict: str | None = None) -> str:
     """Return the grade with its verdict, or the kind of the failure with its text, where they have one."""
-    t = ui_translator()
+    t = get_ui_translator()
     if grade is not None:
         return f"{grade} {t(verdict)}" if verdict else f"{grade}"
     if error in ERRORS:
@@ -151,8 +151,8 @@ def _describe_outcome(grade: int | None, error: str | None, verdict: str | None 
     return t("failed: {error}", error=error)
 
 
-def _judgment_lines(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
-    t = ui_translator()
+def _format_judgments(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
+    t = get_ui_translator()
     for judgment in judgments:
         outcome = _describe_outcome(judgment.grade, judgment.error, judgment.verdict)
         style = _STYLES.get(judgment.grade, "")

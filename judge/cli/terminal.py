@@ -66,7 +66,7 @@ def print_message(message: str, /, **values: object) -> None:
     """Print a message with its values in the language of the command, control characters as escapes."""
     from judge.characters import escape_controls
 
-    typer.echo(escape_controls(ui_translator()(message, **values)))
+    typer.echo(escape_controls(get_ui_translator()(message, **values)))
 
 
 def parse_measure_names(measures: str | None) -> list[str] | None:
@@ -79,20 +79,20 @@ def parse_measure_names(measures: str | None) -> list[str] | None:
 def print_error(error: JudgeError) -> None:
     """Print an error on one line of stderr, without secrets: its text may come from a server."""
     from judge.characters import escape_controls
-    from judge.config.environment import environment
-    from judge.models.redaction import redact, secrets_in
+    from judge.config.environment import copy_environment
+    from judge.models.redaction import find_secrets, redact
 
-    text = redact(" ".join(ui_translator()(error.message).split()), *secrets_in(environment()))
+    text = redact(" ".join(get_ui_translator()(error.message).split()), *find_secrets(copy_environment()))
     print(f"judge: {escape_controls(text)}", file=sys.stderr)  # noqa: T201
 
 
-def ui_translator() -> Translator:
+def get_ui_translator() -> Translator:
     """Return the messages in the language of the command that runs; English outside of a command."""
     return _translator.get()
 
 
 @contextmanager
-def language_of_locale(environ: Mapping[str, str]) -> Iterator[None]:
+def use_locale_language(environ: Mapping[str, str]) -> Iterator[None]:
     """Print in the language of the locale in `environ`, or in the one selected since, until the block ends.
 
     A locale in another language than English and Chinese is English.
@@ -206,7 +206,7 @@ def print_command(line: str) -> None:
         sys.stdout.write(f"{line}\n")
 
 
-def guarded(stream: TextIO | None, name: str | None) -> TextIO:
+def guard_stream(stream: TextIO | None, name: str | None) -> TextIO:
     """Return a stream that writes to `stream` and goes on without it when its reader has gone away.
 
     A disk that is full is an OSError about `name`, or no error where that is None. `stream` None was closed

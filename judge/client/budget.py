@@ -89,7 +89,7 @@ class SpendLimit:
         for call in calls:
             self.calls += 1
             if call.usage is not None and price is not None and self.usd is not None:
-                self.usd += price.usd(call.usage, in_batch=True)
+                self.usd += price.compute_usd(call.usage, in_batch=True)
             elif call.usage is not None or call.outcome == ANSWERED:
                 self.usd = None
 
@@ -108,6 +108,6 @@ class SpendLimit:
         elif price is None or self.usd is None:
             self.usd = None
         else:
-            cost = price.usd(usage)
+            cost = price.compute_usd(usage)
             self.usd += cost
             self._highest_cost = max(self._highest_cost, cost)

@@ -1,6 +1,6 @@
 """The client of one model: every request goes through its limiter, retries and budget.
 
-complete (with retries) → _with_negotiation → _with_spend_limit → model.complete
+complete (with retries) → _complete_with_negotiation → _complete_with_spend_limit → model.complete
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.limiter import AdaptiveLimiter
 from judge.client.rate_estimator import Permit
-from judge.client.retry import Limits, RetryBudget, retry_policy
+from judge.client.retry import Limits, RetryBudget, make_retry_policy
 from judge.errors import (
     AccountError,
     CallError,
@@ -141,14 +141,14 @@ class ModelClient:
     def wait_status(self) -> Message:
         """Return what the run waits for, `""` while answers come or the model is in this process."""
         host, limiter = urlsplit(self.model.endpoint).netloc, self.limiter
-        since, pause = limiter.seconds_without_answer(), limiter.seconds_until_open()
+        since, pause = limiter.measure_time_without_answer(), limiter.measure_time_until_open()
         if not host:
             return Message("")
         if limiter.probing and not limiter.in_flight and pause > _SLOW:
             return Message(
                 "waiting before the next request to {host}, {seconds:.0f} s left", host=host, seconds=pause
             )
-        if limiter.has_answer and (outage := limiter.outage_seconds()) > _SLOW:
+        if limiter.has_answer and (outage := limiter.measure_outage()) > _SLOW:
             return Message(
                 "no answer from {host} for {seconds:.0f} s, still trying", host=host, seconds=outage
             )
@@ -158,7 +158,7 @@ class ModelClient:
             return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
         return Message("waiting for the first answer from {host}, {seconds:.0f} s", host=host, seconds=since)
 
-    def permit(self, log: CallLog) -> PairPermit:
+    def make_permit(self, log: CallLog) -> PairPermit:
         """Return the permit of one pair, for `async with`; its requests are recorded in `log`."""
         return PairPermit(self.limiter, log)
 
@@ -171,28 +171,28 @@ class ModelClient:
         # Most requests need no policy, and to build one costs as much CPU time as a request. So the first
         # attempt is made without it, and its error is that of the policy's first attempt.
         try:
-            return await self._with_negotiation(prompt, permit)
+            return await self._complete_with_negotiation(prompt, permit)
         except RetryableError as error:
             first = error
-        async for attempt in retry_policy(self.limits, permit.sleep, self._retry_budget.withdraw):
+        async for attempt in make_retry_policy(self.limits, permit.sleep, self._retry_budget.withdraw):
             with attempt:
                 if attempt.retry_state.attempt_number == 1:
                     raise first
-                return await self._with_negotiation(prompt, permit)
+                return await self._complete_with_negotiation(prompt, permit)
         raise first  # not reached: the policy returns or raises
 
-    async def _with_negotiation(self, prompt: Prompt, permit: PairPermit) -> Completion:
+    async def _complete_with_negotiation(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Send again at once as often as the adapter gives up a parameter that the server rejects."""
         while True:
             if permit.is_used:
                 await permit.renew()
             self.cancel_token.raise_if_cancelled()
             try:
-                return await self._with_spend_limit(prompt, permit)
+                return await self._complete_with_spend_limit(prompt, permit)
             except ParametersRejected:
                 continue
 
-    async def _with_spend_limit(self, prompt: Prompt, permit: PairPermit) -> Completion:
+    async def _complete_with_spend_limit(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Reserve a call, send it, and settle it however it ends."""
         self.spend_limit.reserve()
         permit.is_used = True
@@ -236,7 +236,7 @@ class ModelClient:
 
         That is soon where it never answered.
         """
-        max_wait, outage = self.limits.max_wait, self.limiter.outage_seconds()
+        max_wait, outage = self.limits.max_wait, self.limiter.measure_outage()
         wait = error.retry_after or 0.0
         endpoint = self.model.endpoint
         reason = None if self._has_response else self._startup_errors.count(error, outage)

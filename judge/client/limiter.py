@@ -82,7 +82,7 @@ class AdaptiveLimiter:
     def record_response(self, permit: Permit) -> None:
         """The server answered, with a success or an error of this request alone."""
         self._outage_since, self.has_answer = None, True
-        self._answered_at = _now()
+        self._answered_at = _read_clock()
         if not self.probing:
             self._failures = 0
             self._estimator.record_response()
@@ -96,7 +96,7 @@ class AdaptiveLimiter:
         self, permit: Permit, retry_after: float | None = None, *, throttled: bool = False
     ) -> None:
         """No answer came, or the server throttled the request; it may ask to wait `retry_after` seconds."""
-        now = _now()
+        now = _read_clock()
         wait = min(retry_after or 0.0, MAX_RETRY_AFTER)
         if throttled:
             self._estimator.record_throttled(permit, now)
@@ -127,31 +127,31 @@ class AdaptiveLimiter:
         """Begin as after the first verdict: the server is known to answer these requests."""
         if not self._count:
             self.probing, self.has_answer, self._has_verdict = False, True, True
-            self._estimator.start(_now(), 1, inf)
+            self._estimator.start(_read_clock(), 1, inf)
 
     @property
     def was_slowed_down(self) -> bool:
         """Whether throttling lowered the rate or the concurrency."""
         return not self._estimator.slow_start
 
-    def outage_seconds(self) -> float:
+    def measure_outage(self) -> float:
         """Return the seconds since the first failure while the circuit is open, else 0."""
-        return _now() - self._outage_since if self.probing and self._outage_since is not None else 0.0
+        return _read_clock() - self._outage_since if self.probing and self._outage_since is not None else 0.0
 
     @property
     def throttles_all(self) -> bool:
         """Whether the server throttled every request since the last answer."""
         return self._outage_since is not None and self._only_throttled
 
-    def seconds_without_answer(self) -> float:
+    def measure_time_without_answer(self) -> float:
         """Return the seconds since the last answer while requests are in flight, 0 with none in flight."""
         if not self.in_flight or self._first_sent_at is None:
             return 0.0
-        return _now() - max(self._first_sent_at, self._answered_at)
+        return _read_clock() - max(self._first_sent_at, self._answered_at)
 
-    def seconds_until_open(self) -> float:
+    def measure_time_until_open(self) -> float:
         """Return the seconds until the pause of the server ends, 0 without one."""
-        return max(0.0, self._opens_at - _now())
+        return max(0.0, self._opens_at - _read_clock())
 
     def release_waiters(self) -> None:
         """Grant every permit at once: the run is cancelled, and each waiter checks that."""
@@ -159,7 +159,7 @@ class AdaptiveLimiter:
         self._admit()
 
     def _slow_down(self, permit: Permit, wait: float) -> None:
-        now, estimator = _now(), self._estimator
+        now, estimator = _read_clock(), self._estimator
         most = estimator.is_mostly_throttled()
         if not estimator.slow_start:
             estimator.limit_concurrency()
@@ -186,7 +186,7 @@ class AdaptiveLimiter:
             if self._waiters[0].done():
                 self._waiters.popleft()
                 continue
-            wait = 0.0 if self._releases_waiters else self._seconds_until_permit()
+            wait = 0.0 if self._releases_waiters else self._measure_time_until_permit()
             if wait > 0:
                 if self._timer is not None:
                     self._timer.cancel()
@@ -195,9 +195,9 @@ class AdaptiveLimiter:
                 return
             self._waiters.popleft().set_result(self._grant())
 
-    def _seconds_until_permit(self) -> float:
+    def _measure_time_until_permit(self) -> float:
         """Return the seconds until the next request may be sent, as far as is known now."""
-        now, limit = _now(), self._estimator.limit
+        now, limit = _read_clock(), self._estimator.limit
         first_limit = min(limit, UNCONFIRMED_CONCURRENCY)
         if not self.has_answer and self.in_flight >= first_limit:
             return inf
@@ -213,7 +213,7 @@ class AdaptiveLimiter:
     def _grant(self) -> Permit:
         self.in_flight += 1
         self._count += 1
-        permit = Permit(self._count, _now(), self.in_flight)
+        permit = Permit(self._count, _read_clock(), self.in_flight)
         if self._first_sent_at is None:
             self._first_sent_at = permit.sent_at
         if self.probing:
@@ -224,5 +224,5 @@ class AdaptiveLimiter:
         return permit
 
 
-def _now() -> float:
+def _read_clock() -> float:
     return asyncio.get_running_loop().time()

@@ -182,7 +182,7 @@ class RateEstimator:
 
     def is_throttled(self) -> bool:
         """Return whether the server throttles too many of the latest requests at this rate."""
-        requests = [permit for permit in self._latest() if permit.number >= self._rate_start]
+        requests = [permit for permit in self._list_latest() if permit.number >= self._rate_start]
         throttled = [permit.throttled for permit in requests]
         if self.slow_start:
             most = any(sum(throttled[-latest:]) >= least for latest, least in _NO_CHANCE)
@@ -197,7 +197,7 @@ class RateEstimator:
         too_many = sum(throttled) >= max(count, share * len(throttled)) or latest >= at_once
         if len(throttled) > 1 and all(throttled):
             return True
-        chance = self._chance()
+        chance = self._compute_chance()
         return too_many and any(
             sum(part) >= chance * len(part) + _CHANCE_DEVIATIONS * sqrt(chance * (1 - chance) * len(part))
             for part in (throttled, throttled[-_WINDOW_REQUESTS:])
@@ -205,23 +205,23 @@ class RateEstimator:
 
     def forget_limit_by_chance(self) -> None:
         """Forget a limit that was learned when less was known to be throttled by chance."""
-        chance = self._chance()
+        chance = self._compute_chance()
         if chance > max(_MIN_CHANCE, 2 * self._chance_at_limit):
             self._rate_limit, self._last_throttled_rate, self._confirmations = inf, None, 0
             self._chance_at_limit = chance
 
-    def _chance(self) -> float:
+    def _compute_chance(self) -> float:
         """Return the share of requests that the server throttles at any rate."""
-        return min(*self._safe_shares, self._throttled_safe_share(1.0))
+        return min(*self._safe_shares, self._compute_throttled_safe_share(1.0))
 
-    def _throttled_safe_share(self, unknown: float) -> float:
+    def _compute_throttled_safe_share(self, unknown: float) -> float:
         """Return the share of the safe requests at this rate that was throttled, `unknown` if few."""
         safe = min(self._last_safe, self._last_throttled) + 1 - self._rate_start
         return self._throttled_safe / safe if safe >= _MIN_SAFE else unknown
 
     def is_mostly_throttled(self) -> bool:
         """Return whether the server has throttled most requests for some time, at whatever rate."""
-        requests = self._latest()
+        requests = self._list_latest()
         accepted_at = max((permit.sent_at for permit in requests if not permit.throttled), default=-inf)
         throttled = [permit.throttled for permit in requests if permit.number >= self._circuit_start]
         latest = throttled[-_WINDOW_REQUESTS:]
@@ -234,7 +234,7 @@ class RateEstimator:
         Return when requests may go on. The first pause is `wait` seconds, because the first burst says little
         of the rate in the long run; later pauses are a few requests long.
         """
-        requests = self._latest()
+        requests = self._list_latest()
         self._all_throttled = all(
             permit.throttled for permit in requests if permit.number >= self._rate_start
         )
@@ -245,7 +245,7 @@ class RateEstimator:
             seconds = self._known_until - requests[0].sent_at
             accepted = max(sum(not permit.throttled for permit in requests), 1)
             self._learn_limit(min(self.rate, len(requests) / max(seconds, 1e-3)))
-            safe_share = self._throttled_safe_share(0.0)
+            safe_share = self._compute_throttled_safe_share(0.0)
             self._chance_at_limit = min(*self._safe_shares, safe_share)
             self._safe_shares.append(safe_share)
             accepted_rate = accepted / max(seconds + pause, _WINDOW_SECONDS)
@@ -268,7 +268,7 @@ class RateEstimator:
         self._rate_limit = rate if is_limit else inf
         self._last_throttled_rate = rate
 
-    def _latest(self) -> list[Permit]:
+    def _list_latest(self) -> list[Permit]:
         """Return the latest requests that the server accepted or throttled."""
         until = self._known_until
         known = [permit for permit in self._sent if permit.sent_at <= until]

@@ -64,7 +64,7 @@ class RetryBudget:
         return has_retry
 
 
-def retry_policy(
+def make_retry_policy(
     limits: Limits, sleep: Callable[[float], Awaitable[None]], withdraw: Callable[[], bool]
 ) -> AsyncRetrying:
     """Return the retry policy of one request: `RetryableError`, as often as `limits` and `withdraw` allow.
@@ -77,7 +77,7 @@ def retry_policy(
     jitter = wait_random(0, 0.25)
 
     def wait(state: RetryCallState) -> float:
-        retry_after = _error_of(state).retry_after
+        retry_after = _get_error(state).retry_after
         return backoff(state) if retry_after is None else min(retry_after, MAX_RETRY_AFTER) + jitter(state)
 
     # Not the number of attempts: those that meet a rate limit do not count.
@@ -85,7 +85,7 @@ def retry_policy(
 
     def stop(state: RetryCallState) -> bool:
         nonlocal failures
-        if _error_of(state).kind == "rate_limit":
+        if _get_error(state).kind == "rate_limit":
             return (state.seconds_since_start or 0.0) > limits.max_wait
         failures += 1
         return failures >= limits.attempts or not withdraw()
@@ -95,7 +95,7 @@ def retry_policy(
     )
 
 
-def _error_of(state: RetryCallState) -> CallError:
+def _get_error(state: RetryCallState) -> CallError:
     error = state.outcome.exception() if state.outcome else None
     if not isinstance(error, CallError):
         raise TypeError(f"only errors of calls are retried, not {error!r}")

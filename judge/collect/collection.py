@@ -19,7 +19,7 @@ from typing import Protocol
 import aiohttp
 
 from judge.client.cancel import Cancelled, CancelToken
-from judge.client.retry import Limits, retry_policy
+from judge.client.retry import Limits, make_retry_policy
 from judge.collect.engines import MAX_CONCURRENT_QUERIES, EngineRequest, Response, ResultSource
 from judge.collect.query_file import QueryRow, read_queries
 from judge.collect.raw_log import (
@@ -27,16 +27,16 @@ from judge.collect.raw_log import (
     CollectResult,
     RawLog,
     RawLogEntry,
-    raw_log_path,
+    name_raw_log,
     read_entries,
     summarise_collection,
 )
 from judge.collect.registry import open_engines
 from judge.collect.responses import classify_response, parse_answer
 from judge.config.collect import CollectConfig
-from judge.config.environment import environment
+from judge.config.environment import copy_environment
 from judge.errors import AccountError, CallError, InputError, Interrupted, RetryableError, StoreError
-from judge.filesystem import locked
+from judge.filesystem import hold_lock
 from judge.json_text import dump_json
 from judge.messages import Message
 from judge.runs.folder import RunFolder
@@ -63,21 +63,21 @@ def collect(
     """
     cancel_token = cancel_token or CancelToken()
     data, queries_path = Path(config.out), Path(config.queries)
-    with config.source.error_context("out"):
+    with config.source.add_error_context("out"):
         log_path = _find_log(data, queries_path)
     config.source.check_exists("queries", queries_path)
-    with config.source.error_context("queries"):
+    with config.source.add_error_context("queries"):
         queries = read_queries(queries_path)
-    with config.source.error_context("engines", "base_urls"):
-        sources = open_engines(config, environment())
+    with config.source.add_error_context("engines", "base_urls"):
+        sources = open_engines(config, copy_environment())
     busy = Message("another judge is collecting into it; wait for it or name another --out")
-    with locked(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written")):
+    with hold_lock(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written")):
         results = CollectedResults(sources, queries, config.depth, read_entries(log_path))
         raw_log, listener = RawLog(log_path), listener or NullCollectListener()
         calls = asyncio.run(_request_missing(config, results, raw_log, listener, cancel_token))
         if cancel_token.reason is not None:
             raise cancel_token.reason
-        RunFolder(data.parent).write(data.name, (dump_json(row) + "\n" for row in results.rows()))
+        RunFolder(data.parent).write(data.name, (dump_json(row) + "\n" for row in results.make_rows()))
     return summarise_collection(data, calls, results)
 
 
@@ -87,7 +87,7 @@ def _find_log(data: Path, queries: Path) -> Path:
         raise InputError("--out is {file!r}; a dataset of judge collect is called NAME.jsonl", file=str(data))
     if data.resolve() == queries.resolve():
         raise InputError("{data}: is the file of queries; name another --out", data=data)
-    log_path = raw_log_path(data)
+    log_path = name_raw_log(data)
     if data.exists() and not log_path.exists():
         raise InputError(
             "{data}: exists, but judge collect did not write it (there is no {log}); name another --out",
@@ -226,14 +226,14 @@ class Collector:
     async def collect(self, engines: Sequence[EngineSession]) -> None:
         """Request whatever is missing, query by query; end early when cancelled."""
         queries = self.results.queries
-        done_count = sum(self._missing(query, engine) is None for query in queries for engine in engines)
+        done_count = sum(self._find_missing(query, engine) is None for query in queries for engine in engines)
         self.listener.begin(len(queries) * len(engines), done_count)
         slots = asyncio.Semaphore(MAX_CONCURRENT_QUERIES)
         try:
             async with asyncio.TaskGroup() as group:
                 for query in queries:
                     await slots.acquire()
-                    missing = [engine for engine in engines if self._missing(query, engine) is not None]
+                    missing = [engine for engine in engines if self._find_missing(query, engine) is not None]
                     due = [engine for engine in missing if not engine.closed]
                     for _ in range(len(missing) - len(due)):
                         self.listener.add_answer(failed=True)
@@ -252,8 +252,8 @@ class Collector:
             await asyncio.gather(*(engine.pacer.wait_for_turn() for engine in engines))
         return self.cancel_token.reason is None
 
-    def _missing(self, query: QueryRow, engine: EngineSession) -> EngineRequest | None:
-        return self.results.answer(engine.source, query).missing
+    def _find_missing(self, query: QueryRow, engine: EngineSession) -> EngineRequest | None:
+        return self.results.find_answer(engine.source, query).missing
 
     async def _query_all(self, query: QueryRow, engines: Sequence[EngineSession]) -> None:
         await asyncio.gather(*(self._query(query, engine) for engine in engines))
@@ -263,7 +263,7 @@ class Collector:
         error: CallError | None = None
         has_turn = True
         try:
-            while (request := self._missing(query, engine)) is not None:
+            while (request := self._find_missing(query, engine)) is not None:
                 await self._call_with_retries(query, request, engine, has_turn)
                 has_turn = False
         except CallError as failure:
@@ -279,7 +279,9 @@ class Collector:
     async def _call_with_retries(
         self, query: QueryRow, request: EngineRequest, engine: EngineSession, has_turn: bool
     ) -> None:
-        async for attempt in retry_policy(self.limits, self.cancel_token.sleep, lambda: not engine.closed):
+        async for attempt in make_retry_policy(
+            self.limits, self.cancel_token.sleep, lambda: not engine.closed
+        ):
             with attempt:
                 if not has_turn:
                     await engine.pacer.wait_for_turn()
@@ -335,13 +337,13 @@ async def _fetch(
     except CallError as failure:
         return None, failure
     if response.status >= 300:
-        return response, _refusal(source, response)
+        return response, _make_refusal(source, response)
     if response.undecodable:
         return response, RetryableError("server_error", response.undecodable)
     return response, None
 
 
-def _refusal(source: ResultSource, response: Response) -> CallError:
+def _make_refusal(source: ResultSource, response: Response) -> CallError:
     """Return the error for a response with an error status."""
     text = _NOT_ASCII.sub("\ufffd", response.body) if response.undecodable else response.body
     try:

@@ -22,8 +22,8 @@ from judge.collect.responses import ResponseShape
 from judge.errors import RequestRejected, SetupError
 from judge.json_text import dump_json
 from judge.models.chat_messages import ACCEPTED, BodyRefused, read_limited
-from judge.models.endpoint import Endpoint, Proxy, proxy_for, proxy_secrets
-from judge.models.error_mapping import shorten, transport_error
+from judge.models.endpoint import Endpoint, Proxy, find_proxy, find_proxy_secrets
+from judge.models.error_mapping import make_transport_error, shorten
 from judge.models.redaction import mask, redact
 
 #: A shorter key may be a word of an answer, so it is masked in error messages only.
@@ -141,7 +141,7 @@ class ResultSource(Protocol):
     secrets: tuple[str, ...]
     max_results: int | None
 
-    def requests(self, query: str, depth: int) -> list[EngineRequest]:
+    def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the calls for `depth` results of `query`, in order."""
         ...
 
@@ -172,11 +172,11 @@ class HttpEngine:
         self._engine = engine
         lang, country = locale.get("lang"), locale.get("country")
         self._codes = {"lang": lang and engine.language(lang), "country": country and engine.country(country)}
-        self._base_url = endpoint.url(engine.base_env, default=engine.base_url)
-        key = endpoint.key(engine.key, self._base_url) if engine.key else ""
-        proxy = proxy_for(self._base_url)
+        self._base_url = endpoint.choose_url(engine.base_env, default=engine.base_url)
+        key = endpoint.read_key(engine.key, self._base_url) if engine.key else ""
+        proxy = find_proxy(self._base_url)
         self._proxy = Proxy.parse(proxy, self._base_url) if proxy else None
-        texts = (key, quote(key, safe=""), *proxy_secrets(self._base_url))
+        texts = (key, quote(key, safe=""), *find_proxy_secrets(self._base_url))
         self.secrets = tuple(dict.fromkeys(filter(None, texts)))
         self._headers = {
             "Accept": "application/json",
@@ -188,10 +188,10 @@ class HttpEngine:
         self._params = "&".join(
             f"{name}={quote(value, safe='')}" for name, value in _insert_key(engine.secrets, key).items()
         )
-        has_pages = len(self.requests("", engine.page + 1)) > 1
+        has_pages = len(self.make_requests("", engine.page + 1)) > 1
         self.max_results = None if has_pages else engine.page
 
-    def requests(self, query: str, depth: int) -> list[EngineRequest]:
+    def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the calls for `depth` results of `query`, in order; one for an engine without pages."""
         count = min(depth, self._engine.page)
         requests = [
@@ -255,9 +255,9 @@ class HttpEngine:
         except BodyRefused as refused:
             raise RequestRejected("too_long", str(refused)) from None
         except TimeoutError:
-            raise transport_error("no answer in time") from None
+            raise make_transport_error("no answer in time") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise transport_error(f"{type(error).__name__}: {error}", *self.secrets) from None
+            raise make_transport_error(f"{type(error).__name__}: {error}", *self.secrets) from None
 
 
 def _add_params(url: str, params: str) -> str:

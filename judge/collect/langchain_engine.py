@@ -24,7 +24,7 @@ from judge.collect.responses import ResponseShape
 from judge.errors import InputError, RequestRejected, SetupError
 from judge.json_text import dump_json
 from judge.messages import Message
-from judge.models.error_mapping import transport_error
+from judge.models.error_mapping import make_transport_error
 from judge.models.redaction import mask
 
 
@@ -113,7 +113,7 @@ class LangChainEngine:
         self.name = class_name
         self.shape = _SHAPE
         self.hint = ""
-        keys = [*_keys(options), *filter(_is_long, _keys(environ))]
+        keys = [*_find_keys(options), *filter(_is_long, _find_keys(environ))]
         long = (value for value in options.values() if isinstance(value, str) and _is_long(value))
         self.secrets = tuple(dict.fromkeys((*keys, *long)))
         self._keys = keys
@@ -124,11 +124,11 @@ class LangChainEngine:
         self._timeout = timeout
         known = KNOWN_CLASSES.get(class_name, KnownClass())
         self._wrapped = _construct(module or known.module, class_name, options, self.secrets)
-        self.max_results = _result_limit(self._wrapped)
+        self.max_results = _find_result_limit(self._wrapped)
         parents = (KNOWN_CLASSES.get(parent.__name__) for parent in type(self._wrapped).__mro__)
         self._alternative = next((each.alternative for each in parents if each and each.alternative), "")
 
-    def requests(self, query: str, depth: int) -> list[EngineRequest]:
+    def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the only call: wrappers have no second page."""
         body = dump_json({"query": query, "count": depth})
         return [EngineRequest("langchain", self._spec, body, self._setting)]
@@ -142,7 +142,7 @@ class LangChainEngine:
         call = partial(_call, self._wrapped, body["query"], body["count"])
         outcome = await run_blocking(call, self._timeout)
         if isinstance(outcome, BaseException):
-            raise transport_error(f"{type(outcome).__name__}: {outcome}", *self.secrets)
+            raise make_transport_error(f"{type(outcome).__name__}: {outcome}", *self.secrets)
         if self._alternative and not json.loads(outcome)["results"]:
             raise RequestRejected(
                 "no_results",
@@ -152,7 +152,7 @@ class LangChainEngine:
         return Response(200, remove_secrets(self._keys, outcome), {})
 
 
-def _keys(table: Mapping[str, Any]) -> Iterable[str]:
+def _find_keys(table: Mapping[str, Any]) -> Iterable[str]:
     """Return the texts that the table holds under names of keys."""
     return (value for name, value in table.items() if isinstance(value, str) and _SECRET.search(name))
 
@@ -161,7 +161,7 @@ def _is_long(text: str) -> bool:
     return len(text) >= MIN_MASKED_LENGTH
 
 
-def _result_limit(wrapped: Any) -> int | None:  # noqa: ANN401 - any class of any package
+def _find_result_limit(wrapped: Any) -> int | None:  # noqa: ANN401 - any class of any package
     """Return the number of results that the wrapper returns for any request, None if unknown."""
     if not hasattr(wrapped, "invoke") and hasattr(wrapped, "results") and _takes_count(wrapped):
         return None
@@ -264,11 +264,11 @@ def _parse_result(item: Any) -> dict[str, Any]:  # noqa: ANN401 - any class of a
     if isinstance(item, str):
         return {"snippet": item}
     if isinstance(item, Mapping):
-        return _scalars(item)
-    return {**_scalars(item.metadata), "snippet": item.page_content}
+        return _select_scalars(item)
+    return {**_select_scalars(item.metadata), "snippet": item.page_content}
 
 
-def _scalars(fields: Mapping[Any, Any]) -> dict[str, Any]:
+def _select_scalars(fields: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(name): value for name, value in fields.items() if isinstance(value, str | int | float)}
 
 

@@ -30,7 +30,13 @@ class QueryRow:
 
 def read_queries(path: Path) -> list[QueryRow]:
     """Return the queries of a file, in order; raise InputError that names file, line, field and value."""
-    readers = {".jsonl": _jsonl, ".ndjson": _jsonl, ".csv": _csv, ".tsv": _tsv, ".txt": _txt}
+    readers = {
+        ".jsonl": _read_jsonl,
+        ".ndjson": _read_jsonl,
+        ".csv": _read_csv,
+        ".tsv": _read_tsv,
+        ".txt": _read_txt,
+    }
     if path.suffix.lower() not in readers:
         raise InputError(
             "{file}: unknown file type {suffix!r}; queries are .jsonl, .csv, .tsv (id, tab, query) or .txt (a"
@@ -81,17 +87,17 @@ def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
     return QueryRow(query_id, text.strip(), {"query_id": query_id, "query": text, **columns})
 
 
-def _jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for place, text in read_nonblank_lines(path):
         yield place, convert_values(parse_object(place, text), {})
 
 
-def _txt(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_txt(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for place, text in read_nonblank_lines(path):
         yield place, {"query": text}
 
 
-def _tsv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_tsv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for place, text in read_nonblank_lines(path):
         query_id, tab, query = text.partition("\t")
         if not tab:
@@ -99,14 +105,14 @@ def _tsv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield place, {"query_id": query_id, "query": query}
 
 
-def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     text = read_csv_text(path)
     first = text.lstrip("\r\n").split("\n", 1)[0]
     separator = max(_SEPARATORS, key=first.count)
     header: Sequence[str] = ()
     for place, cells in read_records(path, text, separator):
         if not header:
-            header = _header(place, cells)
+            header = _check_header(place, cells)
         elif len(cells) != len(header):
             raise InputError(
                 "{place}: has {cells} cells for {columns} columns; quote cells that hold {separator!r}",
@@ -119,7 +125,7 @@ def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield place, {name: cell for name, cell in zip(header, cells, strict=True) if name and cell}
 
 
-def _header(place: str, cells: Sequence[str]) -> Sequence[str]:
+def _check_header(place: str, cells: Sequence[str]) -> Sequence[str]:
     repeated = [cell for cell in cells if cell and cells.count(cell) > 1]
     if repeated:
         raise InputError("{place}: column {name!r} is given twice; rename one", place=place, name=repeated[0])

@@ -63,7 +63,7 @@ class RawLogEntry:
     error: str | None
 
 
-def raw_log_path(data: Path) -> Path:
+def name_raw_log(data: Path) -> Path:
     """Return the path of the raw log of the dataset `data`."""
     return data.with_name(f"{data.name}.raw.jsonl")
 
@@ -183,11 +183,11 @@ class CollectedResults:
         self._errors[entry.engine, entry.query_id] = self._latest_errors[entry.engine] = reason
         return unreadable
 
-    def answer(self, source: ResultSource, query: QueryRow) -> EngineAnswer:
+    def find_answer(self, source: ResultSource, query: QueryRow) -> EngineAnswer:
         """Return the answer of `source` to `query` as far as it is known: pages until one is empty."""
         rows: list[Mapping[str, str]] = []
         latency = 0.0
-        for request in source.requests(query.text, self.depth):
+        for request in source.make_requests(query.text, self.depth):
             page = self._pages.get((source.name, query.id, request))
             if page is None:
                 return EngineAnswer(tuple(rows), latency, request)
@@ -198,28 +198,30 @@ class CollectedResults:
                 break
         return EngineAnswer(tuple(rows[: self.depth]), round(latency, 1), None)
 
-    def error(self, source: ResultSource, query: QueryRow) -> FailureReason:
+    def find_error(self, source: ResultSource, query: QueryRow) -> FailureReason:
         """Return the reason why the engine has no answer to the query."""
         own = self._errors.get((source.name, query.id))
         return own or replace(self._latest_errors.get(source.name, _ENDED_BEFORE), is_asked=False)
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def make_rows(self) -> Iterator[dict[str, Any]]:
         """Yield the dataset, one row per query in the nested form, engines by name."""
         for query in self.queries:
             engines: dict[str, dict[str, Any]] = {}
             for source in sorted(self.sources, key=lambda source: source.name):
-                answer = self.answer(source, query)
+                answer = self.find_answer(source, query)
                 if answer.missing is not None:
-                    engines[source.name] = {"error": str(self.error(source, query))}
+                    engines[source.name] = {"error": str(self.find_error(source, query))}
                 else:
                     engines[source.name] = {"results": list(answer.results), "latency_ms": answer.latency_ms}
             yield {**query.row, "engines": engines}
 
     def tally(self, source: ResultSource) -> EngineTally:
         """Return the counts of the queries and results of an engine."""
-        answers = [(query, self.answer(source, query)) for query in self.queries]
+        answers = [(query, self.find_answer(source, query)) for query in self.queries]
         lists = [answer.results for _, answer in answers if answer.missing is None]
-        errors = Counter(self.error(source, query) for query, answer in answers if answer.missing is not None)
+        errors = Counter(
+            self.find_error(source, query) for query, answer in answers if answer.missing is not None
+        )
         return EngineTally(
             answered=len(lists),
             empty=sum(not rows for rows in lists),
@@ -297,4 +299,4 @@ def summarise_collection(data: Path, calls: int, results: CollectedResults) -> C
         for source in results.sources
         if source.max_results is not None and source.max_results < results.depth
     )
-    return CollectResult(data, raw_log_path(data), calls, engines, incomplete, remarks)
+    return CollectResult(data, name_raw_log(data), calls, engines, incomplete, remarks)

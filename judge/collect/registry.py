@@ -27,7 +27,7 @@ from judge.collect.engines import (
 )
 from judge.collect.responses import ResponseShape
 from judge.config.collect import CollectConfig
-from judge.config.loader import did_you_mean
+from judge.config.loader import suggest_name
 from judge.config.option_checks import STRICT, CountValue, OneOrMore, validate_table
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError
@@ -133,7 +133,7 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
         raise InputError(
             "unknown engine {engine!r}{suggestion}; known are {names}, http:NAME and langchain:CLASS",
             engine=spec,
-            suggestion=did_you_mean(spec, KNOWN),
+            suggestion=suggest_name(spec, KNOWN),
             names=", ".join(KNOWN),
         )
     endpoint = Endpoint(config.base_urls.get(engine.name), environ, config.timeout, MAX_CONCURRENT_QUERIES)
@@ -201,7 +201,7 @@ def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
 
 def _check_slots(place: str, table: EngineTable) -> None:
     """Raise InputError when a template has a slot without a value, or none has the slot of the query."""
-    slots = _slots(table.url, table.params, table.body or {})
+    slots = _find_slots(table.url, table.params, table.body or {})
     if unknown := slots - SLOTS:
         raise InputError(
             "{place}: {{{name}}} is not a placeholder; the placeholders of url, params and body are {slots}",
@@ -215,7 +215,7 @@ def _check_slots(place: str, table: EngineTable) -> None:
             " request",
             place=place,
         )
-    if unknown := _slots(table.headers, table.secrets) - {"key"}:
+    if unknown := _find_slots(table.headers, table.secrets) - {"key"}:
         raise InputError(
             "{place}: {{{name}}} is not a placeholder; the only placeholder of headers and secrets is"
             " {{key}}",
@@ -224,7 +224,7 @@ def _check_slots(place: str, table: EngineTable) -> None:
         )
 
 
-def _slots(*templates: object) -> set[str]:
+def _find_slots(*templates: object) -> set[str]:
     return {slot for template in templates for slot in _SLOT.findall(dump_json(template))}
 
 

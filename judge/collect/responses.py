@@ -13,7 +13,7 @@ from typing import Any
 
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
 from judge.messages import Message
-from judge.models.endpoint import public_part
+from judge.models.endpoint import redact_url
 from judge.models.error_mapping import BAD_REQUEST, ErrorResponse, ErrorRule
 
 #: The separator of passages that an engine returns as a list.
@@ -72,25 +72,25 @@ def classify_response(
     `body` is the parsed JSON, or the text if it is no JSON. `hint` says what to check when this engine
     refuses every request, `""` if it is the key.
     """
-    response = ErrorResponse.of(status, _normalise(body), headers)
+    response = ErrorResponse.from_response(status, _normalise(body), headers)
     rule = next((rule for rule in RULES if rule.fits(response)), BAD_REQUEST)
-    message = _redirect_message(response) or response.message.strip().removeprefix(f"{status}: ")
+    message = _describe_redirect(response) or response.message.strip().removeprefix(f"{status}: ")
     response = replace(response, message=message)
     return rule.make_error(response, *secrets, hint=hint if rule.kind in _ERRORS_OF_ENGINE else "")
 
 
-def _redirect_message(response: ErrorResponse) -> str:
+def _describe_redirect(response: ErrorResponse) -> str:
     """Return the target of a redirect, without parts that may be secret; `""` if it is no redirect."""
     location = next((text for name, text in response.headers.items() if name.lower() == "location"), "")
     if not location or not 300 <= response.status < 400:
         return ""
     try:
-        return f"it redirects to {public_part(location)}"
+        return f"it redirects to {redact_url(location)}"
     except ValueError:
         return ""
 
 
-def _unusable_answer(answer: object, proof: str) -> CallError:
+def _make_unusable_answer_error(answer: object, proof: str) -> CallError:
     """Return the error for a success that is no answer: the error in it, else that it has no `proof`."""
     error = _normalise(answer)
     if isinstance(error, Mapping) and (error.get("error") or error.get("message") or error.get("code")):
@@ -152,7 +152,7 @@ def parse_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
     path, sign, expected = shape.proof.partition("=")
     value = _follow(path, answer)
     if value is None or (sign and str(value) != expected):
-        raise _unusable_answer(answer, shape.proof)
+        raise _make_unusable_answer_error(answer, shape.proof)
     results = _follow(shape.results, answer)
     if results is None:
         results = []
@@ -163,9 +163,9 @@ def parse_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
         raise RetryableError(
             "server_error", f"no engine answered: {json.dumps(unresponsive, ensure_ascii=False):.200}"
         )
-    rows = [_row(shape, result) for result in results]
+    rows = [_make_row(shape, result) for result in results]
     if rows and not any(row["title"] or row["snippet"] for row in rows):
-        raise _without_text(shape, results)
+        raise _make_no_text_error(shape, results)
     return [row for row in rows if row["title"] or row["snippet"] or row["url"]]
 
 
@@ -195,7 +195,7 @@ def _is_nested_deeper(value: object, limit: int) -> bool:
     return bool(level)
 
 
-def _without_text(shape: ResponseShape, results: Sequence[Mapping[str, Any]]) -> RequestRejected:
+def _make_no_text_error(shape: ResponseShape, results: Sequence[Mapping[str, Any]]) -> RequestRejected:
     """Return the error for results without any text; a retry would return the same."""
     title, snippet = ", ".join(map(repr, shape.title)), ", ".join(map(repr, shape.snippet))
     own = ", ".join(map(repr, sorted({name for result in results for name in result}))) or "none"
@@ -213,17 +213,17 @@ def _follow(path: str, value: object) -> Any:  # noqa: ANN401 - any JSON
     return value
 
 
-def _row(shape: ResponseShape, result: Mapping[str, Any]) -> dict[str, str]:
+def _make_row(shape: ResponseShape, result: Mapping[str, Any]) -> dict[str, str]:
     row = {}
     for name in ("title", "url", "snippet", "date"):
-        texts = (_text(_follow(path, result)) for path in getattr(shape, name))
+        texts = (_join_text(_follow(path, result)) for path in getattr(shape, name))
         row[name] = next(filter(None, texts), "")
     if not row["date"]:
         del row["date"]
     return row
 
 
-def _text(value: object) -> str:
+def _join_text(value: object) -> str:
     parts = value if isinstance(value, list) else [value]
     simple = (part for part in parts if isinstance(part, str | int | float) and not isinstance(part, bool))
     return _SEPARATOR.join(filter(None, map(str, simple)))

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from judge.config import CALLS, ENGINES, FILES, INPUT
-from judge.config.loader import ConfigSource, did_you_mean, read_section, rename_options
+from judge.config.loader import ConfigSource, read_section, rename_options, suggest_name
 from judge.config.option_checks import (
     STRICT,
     Addresses,
@@ -20,7 +20,7 @@ from judge.config.option_checks import (
     NumberValue,
     TextList,
     TextValue,
-    keys_of,
+    list_keys,
     option,
     raise_input_errors,
 )
@@ -112,15 +112,15 @@ class CollectConfig:
         Raises InputError for a missing, unknown or invalid option; it names the file if the option is there.
         """
         given = {name: value for name, value in given.items() if value is not None}
-        keys = keys_of(cls)
+        keys = list_keys(cls)
         source = ConfigSource(toml, "collect", {name: key for key, name in keys.items() if name not in given})
         table = read_section(toml, "collect") if toml else {}
-        with source.error_context():
+        with source.add_error_context():
             options: dict[str, Any] = {}
             for key, value in rename_options(table).items():
                 if key not in keys:
                     raise InputError(
-                        "unknown option {key!r}{suggestion}", key=key, suggestion=did_you_mean(key, keys)
+                        "unknown option {key!r}{suggestion}", key=key, suggestion=suggest_name(key, keys)
                     )
                 if keys[key] not in given:
                     options[keys[key]] = value

@@ -20,7 +20,7 @@ _RAY_SETTINGS: Mapping[str, str] = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_
 _RAY_CLUSTER = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
 
-def environment() -> Mapping[str, str]:
+def copy_environment() -> Mapping[str, str]:
     """Return a copy of the environment as it is now: keys and addresses of providers."""
     return dict(os.environ)
 
@@ -53,7 +53,7 @@ def set_up_ray_in_environment(*, is_local: bool) -> None:
 
 
 @contextmanager
-def replaced_environment(environ: Mapping[str, str] | None) -> Iterator[None]:
+def replace_environment(environ: Mapping[str, str] | None) -> Iterator[None]:
     """Replace the process's environment by `environ` for a while, for libraries too; None changes nothing."""
     if environ is None:
         yield

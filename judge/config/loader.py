@@ -62,7 +62,7 @@ class ConfigSource:
     keys: Mapping[str, str] = field(default_factory=dict)
 
     @contextmanager
-    def error_context(self, *options: str) -> Iterator[None]:
+    def add_error_context(self, *options: str) -> Iterator[None]:
         """Put file, table and key before the message of an InputError, if the file decides all `options`."""
         try:
             yield
@@ -89,7 +89,7 @@ class ConfigSource:
 
         Relative paths start at the current folder, also those in a file elsewhere; the message says so.
         """
-        with self.error_context(option):
+        with self.add_error_context(option):
             for path in paths:
                 if not path.exists():
                     where = "" if path.is_absolute() else Message(" in {folder}", folder=Path.cwd())
@@ -156,13 +156,13 @@ def is_day(text: str) -> bool:
         return False
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
+def suggest_name(name: str, names: Iterable[str]) -> str:
     """Return "; did you mean 'depth'?" for the one of `names` that is closest to `name`, "" if none is."""
     near = get_close_matches(name, names, n=1)
     return Message("; did you mean {name!r}?", name=near[0]) if near else ""
 
 
-def toml_repr(value: object) -> str:
+def format_toml(value: object) -> str:
     """Return a value as it looks in a TOML file, so that a search finds it there."""
     if isinstance(value, bool):
         return str(value).lower()

@@ -37,11 +37,11 @@ def _check_repeats(repeats: int) -> int:
     return repeats
 
 
-def _share(low: float, high: float) -> Any:  # noqa: ANN401 - what pydantic's Field returns
+def _make_share_field(low: float, high: float) -> Any:  # noqa: ANN401 - what pydantic's Field returns
     return Field(ge=low, le=high, description=Message("a share from {low:g} to {high:g}", low=low, high=high))
 
 
-def _list_of(examples: str, least: int = 0) -> Any:  # noqa: ANN401 - what pydantic's Field returns
+def _make_list_field(examples: str, least: int = 0) -> Any:  # noqa: ANN401 - what pydantic's Field returns
     return Field(
         strict=False, min_length=least, description=Message("a list of {examples}", examples=examples)
     )
@@ -50,8 +50,8 @@ def _list_of(examples: str, least: int = 0) -> Any:  # noqa: ANN401 - what pydan
 _option = partial(option, group=NIGHTS, place="file")
 _OnDrift = Annotated[Literal["stop", "all"], Field(description=Message("'stop' or 'all'"))]
 _Name = Annotated[str, Field(min_length=1)]
-_Measures = Annotated[tuple[_Name, ...], _list_of(Message('measures, e.g. ["AP@10", "sDCG@10"]'), 1)]
-_Patterns = Annotated[tuple[_Name, ...], _list_of(Message('names or patterns, e.g. ["qwen-plus-*"]'))]
+_Measures = Annotated[tuple[_Name, ...], _make_list_field(Message('measures, e.g. ["AP@10", "sDCG@10"]'), 1)]
+_Patterns = Annotated[tuple[_Name, ...], _make_list_field(Message('names or patterns, e.g. ["qwen-plus-*"]'))]
 _Repeats = Annotated[
     int,
     AfterValidator(_check_repeats),
@@ -134,7 +134,7 @@ class NightlyConfig:
     )
     measures: _Measures | None = None
     # The resamples that are affordable cannot show a smaller probability.
-    alpha: Annotated[NumberValue, _share(0.0001, 1)] = _option(
+    alpha: Annotated[NumberValue, _make_share_field(0.0001, 1)] = _option(
         Message("Probability of a false alarm on a night without a change."), default=0.01
     )
     min_drop: ShareValue = _option(Message("Smaller drops of a measure are ignored."), default=0.005)
@@ -146,9 +146,9 @@ class NightlyConfig:
         Message("How often each of the 64 canaries is judged; 0 turns them off."), default=3
     )
     # The permutations of the canaries cannot show a smaller probability.
-    canary_alpha: Annotated[NumberValue, _share(0.001, 1)] = 0.005
+    canary_alpha: Annotated[NumberValue, _make_share_field(0.001, 1)] = 0.005
     # With a larger share, canaries miss an assessor that gives half of them another grade.
-    max_flip_rate: Annotated[NumberValue, _share(0, 0.25)] = 0.02
+    max_flip_rate: Annotated[NumberValue, _make_share_field(0, 0.25)] = 0.02
     min_shift: Annotated[NonNegativeNumber, Field(description=Message("a number of grades, 0 or more"))] = 0.1
     judge_on_drift: _OnDrift = _option(
         Message("When the assessor has changed: stop judges nothing more; all judges the whole night."),

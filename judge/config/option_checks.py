@@ -25,7 +25,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails
 
 from judge.config import DIMENSIONS, FILES, LIMITS, MEASURING, Option
-from judge.config.loader import did_you_mean, toml_repr
+from judge.config.loader import format_toml, suggest_name
 from judge.errors import InputError
 from judge.messages import Message
 from judge.records import WEIGHTED_DIMENSIONS
@@ -94,12 +94,12 @@ def raise_input_errors() -> Any:  # noqa: ANN401 - what pydantic finds in the bo
             return validate(data)
         except ValidationError as error:
             values = (data.kwargs or {}) if isinstance(data, ArgsKwargs) else data
-            raise InputError(explain(error, fields_of(cls), values)) from None
+            raise InputError(explain(error, list_fields(cls), values)) from None
 
     return model_validator(mode="wrap")(classmethod(translate_errors))  # type: ignore[arg-type]
 
 
-def fields_of(model: Any) -> Mapping[str, FieldInfo]:  # noqa: ANN401 - a pydantic dataclass or model
+def list_fields(model: Any) -> Mapping[str, FieldInfo]:  # noqa: ANN401 - a pydantic dataclass or model
     """Return the fields of a pydantic model or dataclass by name."""
     return model.__pydantic_fields__  # type: ignore[no-any-return]
 
@@ -123,15 +123,15 @@ def option(
     return Field(default, title=title, json_schema_extra={"option": record})  # type: ignore[dict-item]
 
 
-def options_of(model: type[Any]) -> dict[str, Option]:
+def list_options(model: type[Any]) -> dict[str, Option]:
     """Return the options of a model by the names of their fields."""
-    extras = {name: field.json_schema_extra for name, field in fields_of(model).items()}
+    extras = {name: field.json_schema_extra for name, field in list_fields(model).items()}
     return {name: extra["option"] for name, extra in extras.items() if isinstance(extra, dict)}  # type: ignore[misc]
 
 
-def keys_of(model: type[Any]) -> dict[str, str]:
+def list_keys(model: type[Any]) -> dict[str, str]:
     """Return the name of each option by its key in a TOML file; a field's title is its key."""
-    return {field.title or name: name for name, field in fields_of(model).items() if name != "source"}
+    return {field.title or name: name for name, field in list_fields(model).items() if name != "source"}
 
 
 def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) -> _Table:
@@ -139,7 +139,7 @@ def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) ->
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        message = explain(error, fields_of(model), table)
+        message = explain(error, list_fields(model), table)
         raise InputError("{place}: {message}", place=place, message=message) from None
 
 
@@ -150,16 +150,18 @@ def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Map
     if detail["type"] in _UNKNOWN:
         keys = [field.title or other for other, field in fields.items() if other != "source"]
         listing = Message("; known are {names}", names=", ".join(keys)) if len(keys) < 12 else ""
-        suggestion = did_you_mean(name, keys) or listing
+        suggestion = suggest_name(name, keys) or listing
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
     key = fields[name].title or name
     if detail["type"] == "missing":
         return Message(
-            "{key} is missing; {requirement}", key=key, requirement=_requirement(detail, fields[name])
+            "{key} is missing; {requirement}",
+            key=key,
+            requirement=_describe_requirement(detail, fields[name]),
         )
     if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
         # Other parts of the table may be secret.
-        value = toml_repr(detail["input"])
+        value = format_toml(detail["input"])
         expected = _EXPECTED[detail["type"]]
         return Message(
             "{key} is {value:.80}; it is {expected}",
@@ -167,14 +169,17 @@ def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Map
             value=value,
             expected=expected,
         )
-    requirement = _requirement(detail, fields[name])
+    requirement = _describe_requirement(detail, fields[name])
     return Message(
-        "{key} is {value:.80}; {requirement}", key=key, value=toml_repr(values[name]), requirement=requirement
+        "{key} is {value:.80}; {requirement}",
+        key=key,
+        value=format_toml(values[name]),
+        requirement=requirement,
     )
 
 
-def _requirement(detail: ErrorDetails, field: FieldInfo) -> str:
-    description = _description(field)
+def _describe_requirement(detail: ErrorDetails, field: FieldInfo) -> str:
+    description = _find_description(field)
     if description:
         return Message("it is {expected}", expected=description)
     context = detail.get("ctx", {})
@@ -188,7 +193,7 @@ def _requirement(detail: ErrorDetails, field: FieldInfo) -> str:
     return detail["msg"]
 
 
-def _description(field: FieldInfo) -> str | None:
+def _find_description(field: FieldInfo) -> str | None:
     """Return the description of a field; one whose value may be None has it inside the union of types."""
     inside = (part for option in get_args(field.annotation) for part in getattr(option, "__metadata__", ()))
     parts = (field, *(part for part in inside if isinstance(part, FieldInfo)))

@@ -31,8 +31,8 @@ from judge.config.option_checks import (
     Thresholds,
     Weights,
     WholeNumber,
+    list_options,
     option,
-    options_of,
     raise_input_errors,
 )
 from judge.config.run_checks import check_together
@@ -358,13 +358,13 @@ class Config:
         max_tokens = self.max_tokens or MAX_TOKENS
         return Sampling(self.temperature, max_tokens, self.top_p, self.seed, self.thinking)
 
-    def options(self) -> dict[str, Any]:
+    def list_options(self) -> dict[str, Any]:
         """Return every option as a JSON value."""
-        values = {name: getattr(self, name) for name in self.option_names()}
+        values = {name: getattr(self, name) for name in self.list_option_names()}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
-    def option_names(cls) -> list[str]:
+    def list_option_names(cls) -> list[str]:
         """Return the names of all options."""
         return [option.name for option in fields(cls) if option.name != "source"]
 
@@ -378,29 +378,31 @@ class Config:
         if isinstance(table.get("prices"), list):
             table["prices"] = toml  # the price table is in this file
         given = rename_options({name: value for name, value in given.items() if value is not None})
-        source = ConfigSource(toml, keys={name: name for name in cls.option_names() if name not in given})
-        with source.error_context():
+        source = ConfigSource(
+            toml, keys={name: name for name in cls.list_option_names() if name not in given}
+        )
+        with source.add_error_context():
             table = rename_options(table)
             table = {name: value for name, value in table.items() if name not in OTHER_TABLES | given.keys()}
-            cls(**_with_scale(table))  # the file alone, so that the message can name it
+            cls(**_add_scale(table))  # the file alone, so that the message can name it
         options = {**table, **given}
         for name, needed in _NEEDED_OPTIONS.items():
             # A file may have `controls = false` beside the number of pairs.
             if name in options and needed not in options:
-                with source.error_context(name):
+                with source.add_error_context(name):
                     raise InputError(
                         "--{option} is for --{needed}; add --{needed}, or omit --{option}",
                         option=name.replace("_", "-"),
                         needed=needed,
                     )
-        return cls(**_with_scale(options), source=source)
+        return cls(**_add_scale(options), source=source)
 
 
-def _with_scale(options: dict[str, Any]) -> dict[str, Any]:
+def _add_scale(options: dict[str, Any]) -> dict[str, Any]:
     """Return `options` with the only scale that DeepEval and expected documents have, if one is given."""
     is_binary = options.get("assessor") == "deepeval" or options.get("model") == EXPECTED
     return {"scale": "binary", **options} if is_binary else options
 
 
 #: Options that change neither the requests nor the measures: a resumed run may have other values.
-CHANGEABLE_OPTIONS = frozenset(name for name, each in options_of(Config).items() if each.is_changeable)
+CHANGEABLE_OPTIONS = frozenset(name for name, each in list_options(Config).items() if each.is_changeable)

@@ -17,7 +17,7 @@ from itertools import pairwise
 from judge.dataset.injection import detect_injection
 from judge.dataset.markup import extract_visible_text
 from judge.dataset.unreadable import drop_invisible, has_invisible, looks_misdecoded
-from judge.dataset.validation import short_hash
+from judge.dataset.validation import hash_parts
 from judge.messages import Message
 from judge.records import Ranking, Snippet
 
@@ -34,7 +34,7 @@ def mark_missing_text(snippet: Snippet, position: str) -> Snippet:
     """
     id_parts = [TEXT_MISSING, snippet.docno or snippet.url or position]
     flags = {*snippet.flags, TEXT_MISSING} - {EMPTY_SNIPPET}
-    return replace(snippet, id=short_hash(id_parts, 16), flags=tuple(sorted(flags)))
+    return replace(snippet, id=hash_parts(id_parts, 16), flags=tuple(sorted(flags)))
 
 
 def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> Iterator[str]:
@@ -139,7 +139,7 @@ def clean_snippet(
     elif not visible:
         flags.add(TITLE_ONLY if clean_title else EMPTY_SNIPPET)
     return Snippet(
-        id=short_hash(id_parts, 16),
+        id=hash_parts(id_parts, 16),
         text=visible,
         title=clean_title.replace("\n", " "),
         date=clean_date,

@@ -57,12 +57,12 @@ def _make_pair(row: ParsedRow, lang: LangChoice, max_chars: int, *, dates: bool)
     if not (query and snippet.text):
         raise InputError(
             "{place} has no readable text; an example needs a query and a snippet",
-            place=row.at("snippet" if query else "query"),
+            place=row.locate_field("snippet" if query else "query"),
         )
     if flags := INJECTION_FLAGS.intersection(snippet.flags):
         raise InputError(
             "{place} contains text that may be an attack on the assessor ({flags}); omit this example",
-            place=row.at("snippet"),
+            place=row.locate_field("snippet"),
             flags=", ".join(sorted(flags)),
         )
     language = lang if lang != "auto" else detect_query_language(query) or find_majority_language([snippet])

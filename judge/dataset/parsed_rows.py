@@ -54,7 +54,7 @@ class ParsedRow:
     latency_ms: float | None
     is_cut: bool
 
-    def at(self, name: str) -> str:
+    def locate_field(self, name: str) -> str:
         """Return the location of the field `name`, for messages."""
         return Message("{place}: field {name!r}", place=self.location, name=self.columns.get(name, name))
 
@@ -125,11 +125,11 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
     reference_text = read_text(row, "reference")
     has_snippet = "snippet" in row.values
     snippet = (
-        validation.parse_snippet_text(row.location, row.column("snippet"), row.values["snippet"])
+        validation.parse_snippet_text(row.location, row.find_column("snippet"), row.values["snippet"])
         if has_snippet
         else None
     )
-    engine = parse_identifier(row.location, row.column("engine"), row.values.get("engine"), "engine")
+    engine = parse_identifier(row.location, row.find_column("engine"), row.values.get("engine"), "engine")
     rank = row.values.get("rank") if has_snippet else None
     title, url, date, docno = (read_text(row, name) for name in ("title", "url", "date", "docno"))
     return ParsedRow(
@@ -157,11 +157,13 @@ def _parse_query(row: InputRow) -> tuple[str, str]:
     if not isinstance(raw, str):
         problem = Message("is missing") if raw is None else Message("is {value!r:.80}, not text", value=raw)
         raise InputError(
-            "{place} {problem}; every row needs the query's text", place=row.at("query"), problem=problem
+            "{place} {problem}; every row needs the query's text",
+            place=row.locate_field("query"),
+            problem=problem,
         )
     given = row.values.get("query_id")
     otherwise = make_query_id(raw) if given is None else ""
-    return raw, parse_identifier(row.location, row.column("query_id"), given, otherwise)
+    return raw, parse_identifier(row.location, row.find_column("query_id"), given, otherwise)
 
 
 def _read_expected(row: InputRow) -> tuple[str, ...] | None:
@@ -170,12 +172,16 @@ def _read_expected(row: InputRow) -> tuple[str, ...] | None:
     if value is None or value == "":
         return None
     if isinstance(value, str):
-        value = parse_json(row.at("expected"), value) if value.lstrip().startswith("[") else value.split()
+        value = (
+            parse_json(row.locate_field("expected"), value)
+            if value.lstrip().startswith("[")
+            else value.split()
+        )
     items = value if isinstance(value, list | tuple) else [value]
     if not all(isinstance(item, str | int) and not isinstance(item, bool) for item in items):
         raise InputError(
             '{place} is {value!r:.80}, not a list of docnos and URLs such as ["d1", "https://a.example/b"]',
-            place=row.at("expected"),
+            place=row.locate_field("expected"),
             value=row.values["expected"],
         )
     return tuple(dict.fromkeys(normalise_text(str(item)) for item in items))
@@ -208,7 +214,7 @@ def _parse_rank(row: InputRow, value: object) -> int:
         text = f"{value!r:.40}"
         raise InputError(
             "{place} is {value}, not a whole number from 1 to {most:,}; 1 is best",
-            place=row.at("rank"),
+            place=row.locate_field("rank"),
             value=text,
             most=MAX_RANK,
         )
@@ -217,4 +223,4 @@ def _parse_rank(row: InputRow, value: object) -> int:
 
 def read_text(row: InputRow, name: str) -> str:
     """Return the text in a field, empty where it is missing."""
-    return validation.parse_text(row.location, row.column(name), row.values.get(name))
+    return validation.parse_text(row.location, row.find_column(name), row.values.get(name))

@@ -10,7 +10,7 @@ from operator import attrgetter
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from judge.dataset.clean import TEXT_MISSING
-from judge.dataset.validation import short_hash
+from judge.dataset.validation import hash_parts
 from judge.messages import Message
 from judge.records import Dataset, Pair, Pool, Ranking, Snippet
 from judge.stored_records import QueryResults, StoredRankings
@@ -50,11 +50,11 @@ def pool_query(
 ) -> tuple[list[Snippet], dict[tuple[str, str], tuple[str, ...]]]:
     """Return the snippets of the pairs of a query, and the documents of each list."""
     by_engine = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
-    all_snippets = sorted(chain.from_iterable(by_engine.values()), key=sort_key)
+    all_snippets = sorted(chain.from_iterable(by_engine.values()), key=make_sort_key)
     distinct = {snippet.id: snippet for snippet in all_snippets}
     names = _name_documents(all_snippets)
     documents = {
-        (engine, query_id): tuple(names[_document_key(snippet)] for snippet in snippets)
+        (engine, query_id): tuple(names[_make_document_key(snippet)] for snippet in snippets)
         for engine, snippets in by_engine.items()
     }
     return list(distinct.values()), documents
@@ -130,23 +130,23 @@ def canonicalise_url(url: str) -> str:
     return f"{host}{path.rstrip('/')}{query}"
 
 
-def sort_key(snippet: Snippet) -> tuple[str, ...]:
+def make_sort_key(snippet: Snippet) -> tuple[str, ...]:
     """Return a sort key: by id; equal snippets in an order that does not depend on engines."""
     return (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
 
 
-def _document_key(snippet: Snippet) -> tuple[str, str, str]:
+def _make_document_key(snippet: Snippet) -> tuple[str, str, str]:
     """Return the parts of a snippet that determine its document."""
     return (snippet.id, snippet.url, snippet.docno)
 
 
 def _name_documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
     """Return the name of the document for each key: its docno, else shared by canonical URL or text."""
-    distinct = {_document_key(snippet): snippet for snippet in snippets}
+    distinct = {_make_document_key(snippet): snippet for snippet in snippets}
     links = {key: tuple(_list_links(snippet)) for key, snippet in distinct.items()}
     parent: dict[str, str] = {link: link for group in links.values() for link in group}
 
-    def root(link: str) -> str:
+    def find_root(link: str) -> str:
         while parent[link] != link:
             parent[link] = parent[parent[link]]
             link = parent[link]
@@ -154,12 +154,12 @@ def _name_documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], s
 
     for group in links.values():
         for link in group[1:]:
-            low, high = sorted((root(group[0]), root(link)))
+            low, high = sorted((find_root(group[0]), find_root(link)))
             # The smallest link of a group names it, so that the order does not matter.
             parent[high] = low
-    names = {key: root(group[0]) for key, group in links.items()}
+    names = {key: find_root(group[0]) for key, group in links.items()}
     return {
-        key: link[2:] if link.startswith("1 ") else f"d-{short_hash([link], 12)}"
+        key: link[2:] if link.startswith("1 ") else f"d-{hash_parts([link], 12)}"
         for key, link in names.items()
     }
 

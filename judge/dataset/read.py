@@ -265,7 +265,7 @@ def _add_row(row: ParsedRow, entries: dict[str, _QueryRows], lang: LangChoice, l
         raise InputError(
             "{place}: engine {engine!r} has rank {rank} for query {query_id!r} twice, first at"
             " {other_place}; use each rank of a list once",
-            place=row.at("rank"),
+            place=row.locate_field("rank"),
             engine=engine,
             rank=rank,
             query_id=entry.query.id,
@@ -296,7 +296,9 @@ def _make_query(row: ParsedRow, lang: LangChoice) -> _QueryRows:
     text = clean.clean_query(row.query)
     if not text:
         raise InputError(
-            "{place} is {value!r:.80}, which has no readable text", place=row.at("query"), value=row.query
+            "{place} is {value!r:.80}, which has no readable text",
+            place=row.locate_field("query"),
+            value=row.query,
         )
     language = detect_query_language(text) if lang == "auto" else lang
     query = Query(row.query_id, text, row.query, language or "en", row.reference, expected=row.expected)
@@ -310,7 +312,7 @@ def _check_same_query(row: ParsedRow, entry: _QueryRows) -> None:
         raise InputError(
             "{place}: {query_id!r} is {value!r:.80} here and {other_value!r:.80} at {other_place}; give"
             " every query its own id",
-            place=row.at("query_id"),
+            place=row.locate_field("query_id"),
             query_id=query.id,
             value=row.query,
             other_value=query.raw_text,
@@ -324,7 +326,7 @@ def _check_same_query(row: ParsedRow, entry: _QueryRows) -> None:
             raise InputError(
                 "{place} of query {query_id!r} is {value!r:.80} here and {other_value!r:.80} at"
                 " {other_place}; a query has one value of it",
-                place=row.at(name),
+                place=row.locate_field(name),
                 query_id=query.id,
                 value=value,
                 other_value=other_value,
@@ -338,7 +340,7 @@ def _choose_rank(row: ParsedRow, answer: _EngineRows) -> int:
         raise InputError(
             "{place} is given for some results of a list only (see {other_place}); give every result of a"
             " list a rank, or none",
-            place=row.at("rank"),
+            place=row.locate_field("rank"),
             other_place=answer.location,
         )
     answer.ranked = is_ranked

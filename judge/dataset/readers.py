@@ -91,7 +91,9 @@ def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iter
         if not header:
             header = _check_header(location, cells, columns)
         else:
-            yield rows.flat_row(location, _read_cells(location, header, cells, delimiter, columns), columns)
+            yield rows.make_flat_row(
+                location, _read_cells(location, header, cells, delimiter, columns), columns
+            )
 
 
 def _find_header(texts: Iterator[str]) -> tuple[list[str], int]:
@@ -183,7 +185,7 @@ def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn | None) -> Iterat
         if any(cells[len(header) :]):
             raise InputError("{place}: has cells to the right of the last named column", place=location)
         padded = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
-        yield rows.flat_row(location, _read_cells(location, header, padded, ",", columns), columns)
+        yield rows.make_flat_row(location, _read_cells(location, header, padded, ",", columns), columns)
 
 
 def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Iterator[InputRow]:
@@ -206,7 +208,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Ite
                     number += 1
                     values = rows.convert_values(record, columns).items()
                     cells = {name: value for name, value in values if value is not None or name == snippet}
-                    yield rows.flat_row(f"{path}: row {number}", cells, columns)
+                    yield rows.make_flat_row(f"{path}: row {number}", cells, columns)
     except pyarrow.ArrowException as error:
         raise InputError("{file}: is not Parquet: {error}", file=path, error=error) from error
 
@@ -264,7 +266,7 @@ def _read_sheet_rows(path: Path, content: IO[bytes]) -> Iterator[tuple[str, list
             values = saved.iter_rows(values_only=True) if _has_formulas(content) else repeat(())
             for number, (row, saved_row) in enumerate(zip(sheet.iter_rows(), values, strict=False), start=1):
                 location = f"{path}: sheet {sheet.title!r} row {number}"
-                texts = [_format_cell(_cell_value(cell, saved_row, index)) for index, cell in enumerate(row)]
+                texts = [_format_cell(_read_cell(cell, saved_row, index)) for index, cell in enumerate(row)]
                 yield location, texts
 
 
@@ -281,7 +283,7 @@ def _has_formulas(content: IO[bytes]) -> bool:
     return False
 
 
-def _cell_value(cell: Any, saved_values: tuple[Any, ...], index: int) -> Any:  # noqa: ANN401  # a cell may hold any value
+def _read_cell(cell: Any, saved_values: tuple[Any, ...], index: int) -> Any:  # noqa: ANN401  # a cell may hold any value
     """Return the value of a cell; for a formula the saved value, if there is one."""
     if cell.data_type == "f" and index < len(saved_values) and saved_values[index] is not None:
         return saved_values[index]

@@ -37,13 +37,13 @@ class InputRow:
     extra: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
 
-    def column(self, name: str) -> str:
+    def find_column(self, name: str) -> str:
         """Return the name of the field `name` in the file."""
         return self.columns.get(name, name)
 
-    def at(self, name: str) -> str:
+    def locate_field(self, name: str) -> str:
         """Return the location of the field `name`, for messages."""
-        return Message("{place}: field {name!r}", place=self.location, name=self.column(name))
+        return Message("{place}: field {name!r}", place=self.location, name=self.find_column(name))
 
 
 def read_mappings(records: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Iterator[InputRow]:
@@ -105,7 +105,7 @@ def parse_object(location: str, text: str) -> dict[str, Any]:
 def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold any value
     """Return the value in `text`; raise InputError where it is not JSON or gives one key twice."""
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def check_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)
         if len(members) < len(pairs):
             keys = [key for key, _ in pairs]
@@ -116,7 +116,7 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
         return members
 
     try:
-        return json.loads(text, object_pairs_hook=unique)
+        return json.loads(text, object_pairs_hook=check_unique)
     except json.JSONDecodeError as error:
         where = (
             location
@@ -145,7 +145,7 @@ def expand_record(location: str, record: Mapping[str, Any], columns: Mapping[str
         return _read_nested(location, record, columns)
     if columns.get("query", "query") not in record and not _TEST_CASE_FIELDS.isdisjoint(record):
         return _read_test_case(location, record)
-    return iter([flat_row(location, record, columns)])
+    return iter([make_flat_row(location, record, columns)])
 
 
 def _rename_fields(record: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[str, Any]:
@@ -157,7 +157,7 @@ def _rename_fields(record: Mapping[str, Any], columns: Mapping[str, str]) -> Map
     return {**rest, **{name: record[column] for name, column in columns.items() if column in record}}
 
 
-def flat_row(location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> InputRow:
+def make_flat_row(location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> InputRow:
     """Return the row of a flat record; raise InputError without a snippet and an error."""
     record = _rename_fields(record, columns)
     values = {name: value for name, value in record.items() if name in _FIELDS}
@@ -168,9 +168,9 @@ def flat_row(location: str, record: Mapping[str, Any], columns: Mapping[str, str
         if "snippet" not in values:
             raise InputError(
                 "{value} is missing; a row needs {query!r} and {snippet!r}",
-                value=row.at("snippet"),
-                query=row.column("query"),
-                snippet=row.column("snippet"),
+                value=row.locate_field("snippet"),
+                query=row.find_column("query"),
+                snippet=row.find_column("snippet"),
             )
     elif not values.get("snippet"):
         values.pop("snippet", None)
@@ -226,7 +226,7 @@ def _expand_results(row: InputRow, query_fields: Mapping[str, Any], results: lis
                 "{place}: is {value!r:.80}; a result is a text, or an object with a {snippet!r}",
                 place=location,
                 value=result,
-                snippet=row.column("snippet"),
+                snippet=row.find_column("snippet"),
             )
         result_fields = {
             name: fields[name] for name in ("snippet", "title", "url", "date", "docno") if name in fields

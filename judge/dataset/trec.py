@@ -171,15 +171,15 @@ def _name_engines(runs: Sequence[Path]) -> dict[Path, str]:
 
 def _distinguish_names(path: Path, runs: Sequence[Path]) -> str:
     """Return the shortest end of the path, without suffixes, that no other run has."""
-    tails = {other: other.resolve().with_name(_stem(other)).parts for other in runs}
+    tails = {other: other.resolve().with_name(_strip_suffixes(other)).parts for other in runs}
     for length in range(1, len(tails[path]) + 1):
         tail = tails[path][-length:]
         if sum(other[-length:] == tail for other in tails.values()) == 1:
             return "-".join(tail)
-    return _stem(path)
+    return _strip_suffixes(path)
 
 
-def _stem(path: Path) -> str:
+def _strip_suffixes(path: Path) -> str:
     return re.sub(r"\.(?:gz|run|trec|txt|tsv)(?=\.|$)", "", path.name)
 
 

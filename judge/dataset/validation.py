@@ -19,7 +19,7 @@ _UNSAFE = re.compile(
 _MAX_ID_BYTES = 200
 
 
-def short_hash(parts: Sequence[str], length: int) -> str:
+def hash_parts(parts: Sequence[str], length: int) -> str:
     """Return the first `length` hex digits of a hash of `parts`; it depends on where each part ends."""
     # As `json.dumps` writes the list, in less time.
     return hashlib.sha256(f"[{', '.join(map(json.dumps, parts))}]".encode()).hexdigest()[:length]
@@ -27,7 +27,7 @@ def short_hash(parts: Sequence[str], length: int) -> str:
 
 def make_query_id(text: str) -> str:
     """Return the id of a query without an id in its file."""
-    return "q-" + short_hash([normalise_text(text)], 12)
+    return "q-" + hash_parts([normalise_text(text)], 12)
 
 
 def normalise_text(text: str) -> str:

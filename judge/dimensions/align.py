@@ -15,7 +15,7 @@ import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
 from judge.errors import InputError
-from judge.measure.agreement import GradesByPair, convert_to_judgments, median_grades
+from judge.measure.agreement import GradesByPair, compute_median_grades, convert_to_judgments
 from judge.measure.compare import compare_engines
 from judge.measure.engine_summary import average_engines
 from judge.measure.formulas import Bools, Floats, Ints
@@ -112,7 +112,7 @@ def select_judged_pool(run: JudgedRun) -> JudgedPool:
 
     Raises InputError when these are too few.
     """
-    grades = median_grades(run.judgments)
+    grades = compute_median_grades(run.judgments)
     by_query: dict[str, list[Pair]] = {}
     for pair in run.pool.pairs:
         if pair.key in grades:

@@ -28,7 +28,7 @@ from judge.analysis.summary import (
 from judge.dimensions import DimensionOptions
 from judge.dimensions.sites import find_site
 from judge.errors import InputError
-from judge.measure.formulas import Floats, largest_value
+from judge.measure.formulas import Floats, find_largest_value
 from judge.measure.rank_correlation import rbo
 from judge.messages import Message
 from judge.records import Snippet
@@ -146,7 +146,7 @@ def _add_mmr(
     data, pool = replace(run.data, rankings=tuple(rankings)), replace(run.pool, documents=documents)
     for key, value in score_lists(replace(run, data=data, pool=pool), measure).items():
         values[key] = {**values[key], f"MMR {measure}": value}
-    ranges[f"MMR {measure}"] = 0.0, largest_value(measure, run.spec.scale, run.pool.depth)
+    ranges[f"MMR {measure}"] = 0.0, find_largest_value(measure, run.spec.scale, run.pool.depth)
 
 
 def _compare_engines(run: JudgedRun) -> Iterator[EnginePair]:

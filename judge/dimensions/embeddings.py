@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from judge.cache import FileCache, cache_folder, make_key
-from judge.client.retry import Limits, retry_policy
+from judge.cache import FileCache, make_key, name_cache_folder
+from judge.client.retry import Limits, make_retry_policy
 from judge.errors import CallError, InputError, RunIncomplete
 from judge.measure.formulas import Floats
 from judge.models import check_embeddings
 from judge.models.chat_messages import parse_response
 from judge.models.endpoint import DASHSCOPE_URL, OPENAI_URL, Endpoint
-from judge.models.error_mapping import ErrorResponse, classify, transport_error
+from judge.models.error_mapping import ErrorResponse, classify, make_transport_error
 from judge.models.http_connections import HttpConnections
 from judge.models.rerank import check_sentence_transformers, load_sentence_transformer
 
@@ -54,7 +54,9 @@ def open_embedder(spec: str, access: Endpoint, store: Path) -> Callable[[Sequenc
             return np.asarray(model.encode(list(texts)), dtype=np.float64)
 
         return embed_locally
-    return partial(_embed_with_cache, _EmbeddingClient(form, name, access), FileCache(cache_folder(store)))
+    return partial(
+        _embed_with_cache, _EmbeddingClient(form, name, access), FileCache(name_cache_folder(store))
+    )
 
 
 def compute_lsa(texts: Sequence[str], dimensions: int = LSA_DIMENSIONS) -> Floats:
@@ -114,10 +116,10 @@ class _EmbeddingClient:
 
     def __init__(self, provider: str, name: str, access: Endpoint) -> None:
         if provider == "dashscope":
-            url = access.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
+            url = access.choose_url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
             url = url.replace("/api/v1", "/compatible-mode/v1")
         else:
-            url = access.url("OPENAI_BASE_URL", default=OPENAI_URL)
+            url = access.choose_url("OPENAI_BASE_URL", default=OPENAI_URL)
         server = access.open_server(url, f"{provider.upper()}_API_KEY")
         self.endpoint = server.public
         self.provider, self.name = provider, name
@@ -154,7 +156,7 @@ class _EmbeddingClient:
 
     async def _embed_batch(self, texts: Sequence[str], free: asyncio.Semaphore) -> Floats:
         async with free:
-            vectors: Floats = await retry_policy(self._limits, asyncio.sleep, lambda: True)(
+            vectors: Floats = await make_retry_policy(self._limits, asyncio.sleep, lambda: True)(
                 self._request, texts
             )
         return vectors
@@ -174,7 +176,7 @@ def _read_vectors(answer: Mapping[str, Any], count: int) -> Floats:
         rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
         vectors = np.array([rows[at] for at in range(count)], dtype=np.float64)
     except (LookupError, TypeError, ValueError):
-        raise transport_error(f"the response does not hold {count} embeddings") from None
+        raise make_transport_error(f"the response does not hold {count} embeddings") from None
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise transport_error("the response holds an embedding that is no list of numbers")
+        raise make_transport_error("the response holds an embedding that is no list of numbers")
     return vectors

@@ -14,7 +14,7 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.dataset.pool import list_firsts
 from judge.dimensions import DimensionOptions
-from judge.measure.formulas import Floats, apply_formula, compute_gains, dcg, largest_value
+from judge.measure.formulas import Floats, apply_formula, compute_gains, dcg, find_largest_value
 from judge.measure.measures import Measure
 from judge.messages import Message
 from judge.records import Ranking
@@ -43,13 +43,13 @@ def measure_expected_gains(run: JudgedRun, _: DimensionOptions) -> DimensionResu
         expected = {key: float(share @ gains) for key, share in shares.items()}
         ideals = _sum_ideals(run, expected, measure) if measure.name == "nDCG" else {}
         for ranking in rankings:
-            gain = _list_gains(run, ranking, expected, measure.effective_cutoff(depth))
+            gain = _list_gains(run, ranking, expected, measure.choose_cutoff(depth))
             value = None if gain is None else float(apply_formula(measure, gain, gains[-1]))
             if measure.name == "nDCG" and value is not None:
                 ideal = ideals.get(ranking.query_id)
                 value = value / ideal if ideal else None
             values[ranking.key][f"expected {measure}"] = value
-    ranges = {f"expected {measure}": (0.0, largest_value(measure, scale, depth)) for measure in measures}
+    ranges = {f"expected {measure}": (0.0, find_largest_value(measure, scale, depth)) for measure in measures}
     name = f"probability of the grade@{depth}"
     for ranking in rankings:
         ids = [snippet.id for snippet in ranking.snippets[:depth]]
@@ -114,7 +114,7 @@ def _sum_ideals(run: JudgedRun, expected: Mapping[_Key, float], measure: Measure
             gain = expected.get((ranking.query_id, snippet.id), np.nan)
             of_query = best[ranking.query_id]
             of_query[document] = float(np.maximum(of_query.get(document, 0.0), gain))
-    cutoff = measure.effective_cutoff(run.pool.depth)
+    cutoff = measure.choose_cutoff(run.pool.depth)
     return {
         query_id: float(dcg(-np.sort(-np.array(list(gains.values())))[:cutoff]))
         for query_id, gains in best.items()

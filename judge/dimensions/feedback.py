@@ -13,7 +13,7 @@ from judge.analysis.summary import DimensionResult, summarise_dimension
 from judge.dataset.labels import Feedback, FeedbackKind, Label, match_labels
 from judge.dimensions import DimensionOptions
 from judge.errors import InputError
-from judge.measure.agreement import measure_agreement, median_grades, pair_grades
+from judge.measure.agreement import compute_median_grades, measure_agreement, pair_grades
 from judge.messages import Message
 from judge.records import BINARY
 
@@ -39,7 +39,11 @@ def _measure_kind(
         matched = match_labels(labels, run.data, run.pool)
     except InputError as error:
         return Message("{name}: {value}", name=_NAMES[kind], value=error.message)
-    depth, least, typical = (run.pool.depth, run.spec.scale.relevant_from, median_grades(run.judgments))
+    depth, least, typical = (
+        run.pool.depth,
+        run.spec.scale.relevant_from,
+        compute_median_grades(run.judgments),
+    )
     for of_list, snippets in run.lists.items():
         keys = [(of_list[1], snippet.id) for snippet in snippets]
         labelled = [key for key in keys if key in matched.grades]

@@ -21,7 +21,7 @@ from judge.characters import estimate_tokens
 from judge.dataset.clean import clean_query
 from judge.dataset.pool import mark_repeated
 from judge.dimensions import DimensionOptions, QuestionCount, is_readable, make_question_pair, show_snippet
-from judge.measure.agreement import median_grades
+from judge.measure.agreement import compute_median_grades
 from judge.measure.formulas import compute_alpha_ndcg
 from judge.messages import Message
 from judge.records import Dataset, Pair, Pool
@@ -66,13 +66,13 @@ def _is_list(answer: PointList, _: object) -> bool:
     return 0 < len(texts) == len(answer.points) <= MAX_POINTS
 
 
-def _enumeration(*values: str) -> dict[str, object]:
+def _make_enumeration(*values: str) -> dict[str, object]:
     return {"type": "string", "enum": list(values)}
 
 
 _POINT_SCHEMA = {
     "type": "object",
-    "properties": {"point": {"type": "string"}, "importance": _enumeration("vital", "okay")},
+    "properties": {"point": {"type": "string"}, "importance": _make_enumeration("vital", "okay")},
     "required": ["point", "importance"],
     "additionalProperties": False,
 }
@@ -89,7 +89,7 @@ FIND_SUPPORT = QuestionKind(
     "points",
     Message("support of information points"),
     SnippetSupport,
-    {"support": {"type": "array", "items": _enumeration("support", "partial", "not")}},
+    {"support": {"type": "array", "items": _make_enumeration("support", "partial", "not")}},
     lambda answer, lines: len(answer.support) == len(lines) - 1,  # the first line is the snippet
 )
 
@@ -192,7 +192,7 @@ def measure_recall(
 def _list_graded(run: JudgedRun) -> Mapping[tuple[str, str], int]:
     """Return the grade of each pair; an empty snippet has 0."""
     empty = {pair.key: 0 for pair in run.pool.pairs if "empty_snippet" in pair.snippet.flags}
-    return {**empty, **median_grades(run.judgments)}
+    return {**empty, **compute_median_grades(run.judgments)}
 
 
 def _select_relevant(run: JudgedRun) -> dict[str, list[Pair]]:

@@ -25,7 +25,7 @@ from judge.analysis.summary import (
 )
 from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.dimensions import DimensionOptions, QuestionCount, is_readable, make_question_pair
-from judge.measure.score import nan_mean
+from judge.measure.score import compute_nan_mean
 from judge.messages import MeasureName, Message, join_messages
 from judge.records import Dataset, Judgment, Lang, Pool, Ranking
 
@@ -175,7 +175,7 @@ def explain_run(run: JudgedRun, asker: TextAsker, options: DimensionOptions) -> 
     """Return an explanation for each engine on the queries with the lowest mean score over the engines."""
     scores = score_run(run, run.spec.measures[:1])
     values = scores.average_repeats()[0][:, :, 0]
-    means = nan_mean(values, axis=0)
+    means = compute_nan_mean(values, axis=0)
     order = [int(at) for at in np.argsort(means, kind="stable") if not np.isnan(means[at])]
     rankings = {each.key: each for each in run.data.rankings}
     judgments = _select_judgments(run.judgments)

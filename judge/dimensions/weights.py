@@ -21,7 +21,7 @@ from judge.analysis.summary import (
     summarise_dimension,
 )
 from judge.dimensions import DimensionOptions
-from judge.measure.formulas import largest_value
+from judge.measure.formulas import find_largest_value
 from judge.messages import Message
 from judge.records import RELEVANCE, WEIGHTED_DIMENSIONS
 
@@ -85,7 +85,7 @@ def _read_part(run: JudgedRun, name: str) -> Values:
     """Return the values of a part, from 0 to 1."""
     if name == RELEVANCE:
         measure = run.spec.measures[0]
-        largest = largest_value(measure, run.spec.scale, run.pool.depth)
+        largest = find_largest_value(measure, run.spec.scale, run.pool.depth)
         scores = score_lists(run, measure)
         return {key: None if value is None else value / largest for key, value in scores.items()}
     part, rows = _PARTS[name], run.dimensions[WEIGHTED_DIMENSIONS[name]].values

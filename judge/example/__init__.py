@@ -14,6 +14,6 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def path() -> Path:
+def find_dataset() -> Path:
     """Return the path of the dataset, nested JSONL: one query a line with the results of each engine."""
     return Path(__file__).resolve().parent / "queries.jsonl"

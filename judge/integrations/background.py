@@ -22,14 +22,14 @@ from typing import Any, TypeVar
 from judge import factory
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
-from judge.assess.runner import PanelMember, judge_pool, lease_window
+from judge.assess.runner import PanelMember, judge_pool, make_lease_window
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.errors import InputError, RequestRejected, RunIncomplete
 from judge.records import CONTENT_FILTER, Completion, Dataset, Judgment, Pool, Prompt
-from judge.store.store import StoredRefusal, StoredVerdict, VerdictKeyInfo, VerdictStore, as_stored
+from judge.store.store import StoredRefusal, StoredVerdict, VerdictKeyInfo, VerdictStore, normalise_params
 from judge.store.window import LeaseLost, LeaseWindow
 
 T = TypeVar("T")
@@ -87,32 +87,32 @@ class Resources:
             )
         return JudgedPairs(data, pooled, tuple(judging.judgments))
 
-    async def reply(self, prompt: Prompt, accept: Callable[[Completion], object]) -> str:
+    async def get_reply(self, prompt: Prompt, accept: Callable[[Completion], object]) -> str:
         """Return the model's reply to any prompt: from the store, or paid once and stored when accepted.
 
         `accept` raises JudgeError when the reply is of no use; then it is not stored.
         """
-        key = self._key(prompt)
+        key = self._make_key(prompt)
         async with self.turns[key]:
             while True:
                 with suppress(LeaseLost):
-                    return await self._reply(key, prompt, accept)
+                    return await self._request_reply(key, prompt, accept)
 
-    async def _reply(self, key: str, prompt: Prompt, accept: Callable[[Completion], object]) -> str:
+    async def _request_reply(self, key: str, prompt: Prompt, accept: Callable[[Completion], object]) -> str:
         lease = await self.window.acquire_when_free(key)
         if isinstance(lease, StoredVerdict):
             return lease.reply
         if isinstance(lease, StoredRefusal):
             raise RequestRejected(CONTENT_FILTER, lease.detail)
         async with lease:
-            async with self.client.permit(lease) as permit:
+            async with self.client.make_permit(lease) as permit:
                 completion = await self.client.complete(prompt, permit)
                 accept(completion)
                 self.client.limiter.record_verdict()
-            await lease.save(VerdictKeyInfo(self.client.model.name, FREE_REPLY, 1), _as_verdict(completion))
+            await lease.save(VerdictKeyInfo(self.client.model.name, FREE_REPLY, 1), _make_verdict(completion))
         return completion.text
 
-    def _key(self, prompt: Prompt) -> str:
+    def _make_key(self, prompt: Prompt) -> str:
         model = self.client.model
         key_parts = [FREE_REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
         texts = [prompt.system, prompt.user]
@@ -130,7 +130,7 @@ class BackgroundRunner:
 
     def submit(self, work: Callable[[Resources], Coroutine[Any, Any, T]]) -> Future[T]:
         """Run `work` on the background loop and return its result; may be called from any thread."""
-        loop, resources = self._opened()
+        loop, resources = self._open_once()
         return asyncio.run_coroutine_threadsafe(work(resources), loop)
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ class BackgroundRunner:
             self._closing()
             self._open = None
 
-    def _opened(self) -> tuple[asyncio.AbstractEventLoop, Resources]:
+    def _open_once(self) -> tuple[asyncio.AbstractEventLoop, Resources]:
         with self._opening:
             if self._open is None:
                 resources = _open_resources(self._config)
@@ -160,14 +160,14 @@ def _open_resources(config: Config) -> Resources:
     (assessor,) = factory.build_assessors(config)
     (member,) = factory.build_panel(config, [assessor], CancelToken())
     store = VerdictStore(Path(config.store or "runs/verdicts.sqlite"))
-    return Resources(config, assessor, member.client, store, lease_window(store, member.client))
+    return Resources(config, assessor, member.client, store, make_lease_window(store, member.client))
 
 
 def _reset_cancellation(resources: Resources) -> Resources:
     """Return the resources after a cancelled run: the next call may spend what is left."""
     old = resources.client
     client = ModelClient(old.model, old.limits, CancelToken(), old.spend_limit)
-    return replace(resources, client=client, window=lease_window(resources.store, client))
+    return replace(resources, client=client, window=make_lease_window(resources.store, client))
 
 
 def _shut_down(loop: asyncio.AbstractEventLoop, resources: Resources, thread: threading.Thread) -> None:
@@ -193,13 +193,13 @@ async def _cancel_tasks(resources: Resources) -> None:
     await resources.client.model.aclose()
 
 
-def _as_verdict(completion: Completion) -> StoredVerdict:
+def _make_verdict(completion: Completion) -> StoredVerdict:
     return StoredVerdict(
         grade=0,
         reason="",
         flags=(),
         reply=completion.text,
-        params=as_stored(completion.params),
+        params=normalise_params(completion.params),
         usage=completion.usage,
         served_model=completion.model,
         request_id=completion.request_id,

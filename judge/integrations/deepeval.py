@@ -103,7 +103,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
                 else None
             )
         except JudgeError as error:
-            raise self._failed(error) from None
+            raise self._record_failure(error) from None
         return self._settle(judged)
 
     async def a_measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float:
@@ -115,7 +115,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
                 work = self.model.runner.submit(lambda resources: resources.judge(rows, self.k))
                 judged = await asyncio.wrap_future(work)
         except JudgeError as error:
-            raise self._failed(error) from None
+            raise self._record_failure(error) from None
         return self._settle(judged)
 
     @property
@@ -125,7 +125,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
     def _begin(self, test_case: LLMTestCase) -> list[dict[str, Any]]:
         self.score, self.reason, self.success, self.error, self.verdicts = None, None, None, None, []
         if not test_case.input or test_case.retrieval_context is None:
-            raise self._failed(
+            raise self._record_failure(
                 InputError("{metric} needs `input` and `retrieval_context`", metric=self._title)
             )
         return [
@@ -134,12 +134,12 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
             for rank, text in enumerate(map(str, test_case.retrieval_context), start=1)
         ]
 
-    def _failed(self, error: JudgeError) -> JudgeError:
+    def _record_failure(self, error: JudgeError) -> JudgeError:
         self.error, self.success = str(error), False
         return error
 
     def _settle(self, judged: JudgedPairs | None) -> float:
-        self.score = self._scored(judged) if judged else 0.0
+        self.score = self._compute_score(judged) if judged else 0.0
         relevant = [str(row["rank"]) for row in self.verdicts if row["verdict"] == "yes"]
         self.reason = (
             f"{len(relevant)} of {len(self.verdicts)} snippets are relevant"
@@ -149,7 +149,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
         self.success = self.score >= (self.threshold or 0.0)
         return self.score
 
-    def _scored(self, judged: JudgedPairs) -> float:
+    def _compute_score(self, judged: JudgedPairs) -> float:
         scale = self.model.config.grading
         self.verdicts = _make_verdict_rows(judged, scale.relevant_from)
         measures = parse_measures([f"{self._measure}@{self.k}"])
@@ -195,11 +195,11 @@ async def _generate_reply(resources: Resources, text: str, schema: type[_SchemaT
 
     prompt = _make_prompt(text, schema)
     try:
-        reply = await resources.reply(prompt, fit)
+        reply = await resources.get_reply(prompt, fit)
     except ReplyParseError:
         request = "Reply with one JSON object that fits the schema asked for, and nothing else."
         request = request if schema else "Reply with the answer alone."
-        reply = await resources.reply(_make_prompt(f"{text}\n\n{request}", schema), fit)
+        reply = await resources.get_reply(_make_prompt(f"{text}\n\n{request}", schema), fit)
     return _fit_schema(reply, schema, cut=False)
 
 

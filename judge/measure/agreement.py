@@ -223,7 +223,7 @@ def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> A
     if table[people.top + 1 :].any() or table[:, assessor.top + 1 :].any():
         raise ValueError(f"a grade is above the top of its scale: {people.top} or {assessor.top}")
     one_scale = people.top == assessor.top
-    statistics = dict(_ON_GRADES) | _relevance_statistics(people, assessor, one_scale)
+    statistics = dict(_ON_GRADES) | _make_relevance_statistics(people, assessor, one_scale)
     if not one_scale:
         statistics = {name: value for name, value in statistics.items() if name not in _SAME_SCALE_ONLY}
     results = _estimate_from_tables(by_query, statistics)
@@ -242,33 +242,33 @@ def _estimate_from_tables(tables: Floats, functions: Mapping[str, Statistic]) ->
     """Return the statistics of (queries, levels, levels) tables, with intervals over queries."""
     queries, *table = tables.shape
 
-    def of_cells(of_tables: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
+    def reshape_cells(of_tables: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
         return lambda sums: of_tables(sums.reshape(*sums.shape[:-1], *table))
 
     empty = not tables.any()
     statistics = {
-        name: (of_cells(of_tables), _NO_PAIR if empty else why)
+        name: (reshape_cells(of_tables), _NO_PAIR if empty else why)
         for name, (of_tables, why) in functions.items()
     }
     shares = [name for name in _SHARES if name in statistics]
     return estimate_statistics(tables.reshape(queries, math.prod(table)), statistics, shares)
 
 
-def _relevance_statistics(people: Scale, assessor: Scale, one_scale: bool) -> dict[str, Statistic]:
+def _make_relevance_statistics(people: Scale, assessor: Scale, one_scale: bool) -> dict[str, Statistic]:
     """Return the statistics of relevance: each side with its own threshold, and kappa at every grade."""
 
-    def sides(
+    def collapse_sides(
         of_sides: Callable[[Floats], Floats], human_from: int, from_: int
     ) -> Callable[[Floats], Floats]:
         return lambda tables: of_sides(collapse_grades(tables, human_from, from_))
 
     own = {
-        name: (sides(of_sides, people.relevant_from, assessor.relevant_from), why)
+        name: (collapse_sides(of_sides, people.relevant_from, assessor.relevant_from), why)
         for name, (of_sides, why) in _ON_SIDES.items()
     }
     at = {
         f"kappa_at_{grade}": (
-            sides(cohen_kappa, grade, grade if one_scale else assessor.relevant_from),
+            collapse_sides(cohen_kappa, grade, grade if one_scale else assessor.relevant_from),
             _BY_CHANCE,
         )
         for grade in range(1, people.top + 1)
@@ -276,27 +276,27 @@ def _relevance_statistics(people: Scale, assessor: Scale, one_scale: bool) -> di
     return own | at
 
 
-def _same_share(table: Floats) -> Floats:
+def _compute_same_share(table: Floats) -> Floats:
     return divide(np.trace(table, axis1=-2, axis2=-1), table.sum((-2, -1)), np.nan)
 
 
-def _mean_difference(table: Floats) -> Floats:
+def _compute_mean_difference(table: Floats) -> Floats:
     """Return the mean of assessor - people."""
     grade = np.arange(table.shape[-1])
     return divide((table * (grade - grade[:, None])).sum((-2, -1)), table.sum((-2, -1)), np.nan)
 
 
 _ON_GRADES: Mapping[str, Statistic] = {
-    "same_grade": (_same_share, _NO_PAIR),
+    "same_grade": (_compute_same_share, _NO_PAIR),
     "kappa": (cohen_kappa, _BY_CHANCE),
     "kappa_quadratic": (partial(cohen_kappa, quadratic=True), _BY_CHANCE),
     "alpha": (lambda table: krippendorff_alpha(table + np.swapaxes(table, -2, -1)), _BY_CHANCE),
-    "bias": (_mean_difference, _NO_PAIR),
+    "bias": (_compute_mean_difference, _NO_PAIR),
 }
 _ON_SIDES: Mapping[str, Statistic] = {
-    "same_verdict": (_same_share, _NO_PAIR),
+    "same_verdict": (_compute_same_share, _NO_PAIR),
     "kappa_relevant": (cohen_kappa, _BY_CHANCE),
-    "bias_relevant": (_mean_difference, _NO_PAIR),
+    "bias_relevant": (_compute_mean_difference, _NO_PAIR),
     "precision": (
         lambda table: divide(table[..., 1, 1], table[..., :, 1].sum(-1), np.nan),
         Message("the assessor calls nothing relevant"),
@@ -308,7 +308,7 @@ _ON_SIDES: Mapping[str, Statistic] = {
 }
 
 
-def median_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
+def compute_median_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
     """Return the grade of each judged pair: the median over its repeats, halves rounded up.
 
     Empty snippets are left out: their grade 0 is a rule.
@@ -317,10 +317,10 @@ def median_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
     for judgment in judgments:
         if judgment.grade is not None and "empty_snippet" not in judgment.flags:
             by_pair.setdefault(judgment.key, []).append(judgment.grade)
-    return {key: median_grade(grades) for key, grades in by_pair.items()}
+    return {key: compute_median_grade(grades) for key, grades in by_pair.items()}
 
 
-def median_grade(grades: Sequence[int]) -> int:
+def compute_median_grade(grades: Sequence[int]) -> int:
     """Return the median of the grades, halves rounded up."""
     return floor(median(grades) + 0.5)
 
@@ -384,11 +384,11 @@ def _make_paired_grades(
 ) -> PairedGrades:
     number = {query_id: index for index, query_id in enumerate(sorted({query_id for query_id, _ in keys}))}
 
-    def array(values: Iterable[int]) -> Ints:
+    def make_array(values: Iterable[int]) -> Ints:
         return np.array(list(values), dtype=np.int64)
 
     return PairedGrades(
-        array(number[query_id] for query_id, _ in keys),
-        array(people[key] for key in keys),
-        array(assessor[key] for key in keys),
+        make_array(number[query_id] for query_id, _ in keys),
+        make_array(people[key] for key in keys),
+        make_array(assessor[key] for key in keys),
     )

@@ -56,7 +56,7 @@ class RankedLists:
         """Return True where a snippet has no grade, duplicates included."""
         return np.greater_equal(self.missing, 0)
 
-    def gains(self, table: Floats, missing: float, cutoff: int) -> Floats:
+    def look_up_gains(self, table: Floats, missing: float, cutoff: int) -> Floats:
         """Return the gains down to `cutoff`: `table[grade]`, `missing` where open, 0 for duplicates."""
         grade, origin = self.grade[..., :cutoff], self.origin[..., :cutoff]
         # The entry of `NO_GRADE` is the last one.
@@ -64,12 +64,12 @@ class RankedLists:
         gain[origin != np.arange(origin.shape[-1])] = 0.0
         return gain
 
-    def pool_gains(self, table: Floats) -> Floats:
+    def look_up_pool_gains(self, table: Floats) -> Floats:
         """Return the (topics, documents) gain of the best known grade of each document, 0 without a grade."""
         best: Floats = np.append(table, 0.0)[self.best]
         return best
 
-    def best_of_documents(self) -> Ints:
+    def find_document_grades(self) -> Ints:
         """Return the best known grade in the pool of the document at every rank."""
         topics = np.arange(self.best.shape[0])[None, :, None]
         best: Ints = self.best[topics, self.document]

@@ -200,13 +200,13 @@ def find_shared_vendors(assessors: Iterable[str], engines: Iterable[str]) -> tup
 
 def _compare_vendors(pairs: Iterable[tuple[str, str]], *, engines: bool) -> Iterator[SharedVendor]:
     for assessor, other in pairs:
-        of_assessor = find_vendor(_model_words(assessor))
-        of_other = find_vendor(other if engines else _model_words(other))
+        of_assessor = find_vendor(_split_model_name(assessor))
+        of_other = find_vendor(other if engines else _split_model_name(other))
         if of_assessor is not None and of_assessor == of_other:
             yield SharedVendor(assessor, other, of_assessor)
 
 
-def _model_words(assessor: str) -> str:
+def _split_model_name(assessor: str) -> str:
     """Return the words that name the model: `qwen plus` for `openai:qwen-plus/graded`."""
     assessor = assessor.partition(" at ")[0]  # the name of the server does not tell the vendor
     parts: Sequence[str] = assessor.rpartition("/")[0].split(":") if "/" in assessor else assessor.split(":")

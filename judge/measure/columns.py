@@ -36,7 +36,7 @@ class TextColumn(Sequence[str]):
         self._ends = ends
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Self:
+    def from_texts(cls, texts: Iterable[str]) -> Self:
         """Return the column of `texts`."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         return cls(b"".join(encoded), np.cumsum([len(text) for text in encoded], dtype=np.int64))
@@ -152,7 +152,7 @@ class ResultColumns:
             flags=move_up(self.flags, -1),
             has_text=move_up(self.has_text, 0),
             pair_query=self.pair_query[~dropped],
-            snippet_ids=TextColumn.of(
+            snippet_ids=TextColumn.from_texts(
                 id_ for id_, gone in zip(self.snippet_ids, dropped.tolist(), strict=True) if not gone
             ),
         )

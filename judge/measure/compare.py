@@ -21,14 +21,14 @@ from typing import Literal
 
 import numpy as np
 
-from judge.measure.formulas import TIE, Floats, finite_or_none
-from judge.measure.resampling import MIN_DIFFERING, Interval, finite_interval
-from judge.measure.score import Scores, mean_with_bounds, nan_mean
+from judge.measure.formulas import TIE, Floats, convert_non_finite
+from judge.measure.resampling import MIN_DIFFERING, Interval, make_finite_interval
+from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
 from judge.measure.simultaneous import (
     SimultaneousIntervals,
     compare_means,
-    detectable_difference,
-    required_queries,
+    compute_detectable_difference,
+    count_required_queries,
 )
 from judge.messages import ENGLISH, Translator, round_count
 
@@ -94,7 +94,7 @@ def describe_outcome(t: Translator, pair: PairComparison) -> str:
     if differing < MIN_DIFFERING:
         return t(
             "not separated (they differ on {queries}; a test needs {least} or more)",
-            queries=t.plural("{count:,} query", "{count:,} queries", differing),
+            queries=t.translate_plural("{count:,} query", "{count:,} queries", differing),
             least=MIN_DIFFERING,
         )
     if not pair.sd:
@@ -143,7 +143,7 @@ def _compare_measures(
     differences = by_measure[..., one] - by_measure[..., two]
     bounds = [scores.bound_differences(one, two, index) for index in indexes]
     ranges = np.stack(
-        [_mean_difference_bounds(differences[:, column].T, ends) for column, ends in enumerate(bounds)],
+        [_bound_mean_differences(differences[:, column].T, ends) for column, ends in enumerate(bounds)],
         axis=1,
     )
     mean, least, most = ranges
@@ -217,16 +217,16 @@ def _make_comparison(
         winner=a if outcome == "better" else None,
         outcome=outcome,
         n=n,
-        difference=finite_or_none(mean),
-        ci95=finite_interval(low, high),
-        bounds=finite_interval(least, most),
+        difference=convert_non_finite(mean),
+        ci95=make_finite_interval(low, high),
+        bounds=make_finite_interval(least, most),
         sd=sd,
         d_z=mean / sd if sd else None,
         wins=wins,
         ties=n - wins - losses,
         losses=losses,
         robust=_is_robust(-bounds[1] if swap else bounds[0], test.critical) if outcome == "better" else None,
-        p_adjusted=finite_or_none(test.p[column]),
+        p_adjusted=convert_non_finite(test.p[column]),
         detectable=detectable,
         detectable_doubled=doubled,
         at_least_queries=at_least if outcome == "not separated" else None,
@@ -241,27 +241,29 @@ def _plan_queries(
     critical = pair.test.critical
     if not sd or not pair.test.tested[pair.column] or not np.isfinite(critical):
         return None, None, None
-    smallest = (detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
+    smallest = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
     detectable, doubled = (size if size <= pair.largest else None for size in smallest)
-    needed = required_queries(sd, farthest, critical)
+    needed = count_required_queries(sd, farthest, critical)
     return detectable, doubled, needed if needed > n else None
 
 
-def _mean_difference_bounds(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:
+def _bound_mean_differences(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:
     """Return (3, pairs): the means of (pairs, queries) differences and their lowest and highest values.
 
     Queries count that have or may get a value.
     """
     low, high = bounds
     if np.array_equal(low, high) and np.array_equal(low, differences):
-        return np.broadcast_to(nan_mean(differences, axis=1), (3, len(low)))
+        return np.broadcast_to(compute_nan_mean(differences, axis=1), (3, len(low)))
     bounded = ~np.isnan(low)
     whole = bounded.all(1)
     ends = np.empty((3, len(low)))
-    ends[:, whole] = mean_with_bounds(differences[whole], low[whole], high[whole])
+    ends[:, whole] = compute_bounded_mean(differences[whole], low[whole], high[whole])
     for pair in np.flatnonzero(~whole):
         queries = bounded[pair]
-        ends[:, pair] = mean_with_bounds(differences[pair, queries], low[pair, queries], high[pair, queries])
+        ends[:, pair] = compute_bounded_mean(
+            differences[pair, queries], low[pair, queries], high[pair, queries]
+        )
     return ends
 
 
@@ -281,7 +283,7 @@ def _is_robust(lowest: Floats, critical: float) -> bool:
 
 def _make_sort_key(value: Floats, engines: tuple[str, ...]) -> Callable[[PairComparison], tuple[int, int]]:
     """Return a sort key of pairs: the ranks of their engines by the mean of (engines, queries) values."""
-    means = nan_mean(value, axis=1)
+    means = compute_nan_mean(value, axis=1)
     order = sorted(
         range(len(engines)), key=lambda index: (-np.nan_to_num(means[index], nan=-1.0), engines[index])
     )

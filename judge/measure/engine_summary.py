@@ -18,9 +18,9 @@ from types import MappingProxyType
 import numpy as np
 
 from judge.measure.columns import ResultColumns
-from judge.measure.formulas import Bools, Floats, Ints, divide, finite_or_none
-from judge.measure.resampling import LEVEL, Interval, finite_interval
-from judge.measure.score import Scores, mean_with_bounds, nan_mean
+from judge.measure.formulas import Bools, Floats, Ints, convert_non_finite, divide
+from judge.measure.resampling import LEVEL, Interval, make_finite_interval
+from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     """Return the means by engine and measure."""
     value, low, high = scores.average_repeats()
     shared: Bools = np.all(~np.isnan(value), axis=0)
-    intervals = _t_intervals(value, np.array(scores.largest))
+    intervals = _compute_t_intervals(value, np.array(scores.largest))
     return {
         engine: {
             str(measure): _make_mean(
@@ -132,14 +132,14 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
     }
 
 
-def _t_intervals(value: Floats, largest: Floats) -> Floats:
+def _compute_t_intervals(value: Floats, largest: Floats) -> Floats:
     """Return the (engines, measures, 2) ends of 95 % t intervals of means of (engines, queries, measures).
 
     They are cut to the range of the measure, 0 to `largest`. NaN for fewer than 2 queries.
     """
     defined: Bools = ~np.isnan(value)
     count = defined.sum(1).astype(np.float64)
-    mean = nan_mean(value, axis=1)
+    mean = compute_nan_mean(value, axis=1)
     squares = np.where(defined, np.square(value - mean[:, None]), 0.0).sum(1)
     se = np.sqrt(divide(squares, count * (count - 1), np.nan))
     reach = np.vectorize(t_quantile, otypes=[float])(np.maximum(count - 1, 1).astype(int)) * se
@@ -152,11 +152,11 @@ def _make_mean(
     value, low, high = bounded
     defined = ~np.isnan(value)
     unknown = ~defined & ~np.isnan(low)
-    mean, lowest, highest = (finite_or_none(float(end)) for end in mean_with_bounds(value, low, high))
+    mean, lowest, highest = (convert_non_finite(float(end)) for end in compute_bounded_mean(value, low, high))
     return MeasureMean(
         mean=mean,
         n=int(defined.sum()),
-        ci95=finite_interval(*interval),
+        ci95=make_finite_interval(*interval),
         bounds=(lowest, highest),
         undefined=int((present & ~defined & ~unknown).sum()),
         unknown=int(unknown.sum()),
@@ -239,7 +239,7 @@ def compute_no_snippet_shares(results: ResultColumns) -> dict[str, float | None]
     counted = (results.pair >= 0) & ~results.mark_flags({"no_text"})
     totals, without = counted.sum((1, 2)), (counted & ~results.has_text).sum((1, 2))
     shares = divide(without.astype(np.float64), totals.astype(np.float64), np.nan)
-    return dict(zip(results.engines, map(finite_or_none, shares), strict=True))
+    return dict(zip(results.engines, map(convert_non_finite, shares), strict=True))
 
 
 #: From so many degrees of freedom on, the expansion is exact to 14 digits.

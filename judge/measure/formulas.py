@@ -34,14 +34,14 @@ def compute_gains(measure: Measure, scale: Scale) -> Floats:
         return np.divide(exponential, np.exp2(scale.top))
     if measure.name in ("nDCG", "DCG", "sDCG"):
         return exponential if measure.dcg == "exp-log2" else grade
-    return (grade >= measure.lowest_relevant(scale)).astype(np.float64)
+    return (grade >= measure.find_lowest_relevant(scale)).astype(np.float64)
 
 
-def largest_value(measure: Measure, scale: Scale, depth: int) -> float:
+def find_largest_value(measure: Measure, scale: Scale, depth: int) -> float:
     """Return the largest value of `measure` on a query whose lists are judged down to `depth`."""
     if measure.name != "DCG":
         return 1.0
-    return float(dcg(np.full(measure.effective_cutoff(depth), compute_gains(measure, scale)[-1])))
+    return float(dcg(np.full(measure.choose_cutoff(depth), compute_gains(measure, scale)[-1])))
 
 
 def apply_formula(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floats:
@@ -54,36 +54,36 @@ def apply_formula(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floa
         case "nDCG" | "DCG":
             return dcg(gain)
         case "sDCG":
-            return np.divide(dcg(gain), dcg(np.full(measure.effective_cutoff(gain.shape[-1]), top_gain)))
+            return np.divide(dcg(gain), dcg(np.full(measure.choose_cutoff(gain.shape[-1]), top_gain)))
         case "AP":
             return sum_precision(gain)
         case "P":
-            return np.divide(_sum(gain), measure.effective_cutoff(gain.shape[-1]))
+            return np.divide(_sum(gain), measure.choose_cutoff(gain.shape[-1]))
         case "R" | "SetP":
             return _sum(gain)
         case "RR" if measure.granular:
-            return divide(_sum(gain / _ranks(gain)), _sum(gain), 0.0)
+            return divide(_sum(gain / _number_ranks(gain)), _sum(gain), 0.0)
         case "RR" | "ERR":
-            return _sum(stop_probability(gain) / _ranks(gain))
+            return _sum(compute_stop_probability(gain) / _number_ranks(gain))
         case "Success":
-            return _sum(stop_probability(gain))
+            return _sum(compute_stop_probability(gain))
         case "RBP":
-            return _sum(gain * (1 - measure.p) * np.power(measure.p, _ranks(gain) - 1))
+            return _sum(gain * (1 - measure.p) * np.power(measure.p, _number_ranks(gain) - 1))
     raise ValueError(f"{measure} has no formula over gains")
 
 
 def dcg(gain: Floats) -> Floats:
     """Return the discounted cumulated gain: the sum of gain / log2(1 + rank) (Järvelin & Kekäläinen 2002)."""
-    return _sum(gain / np.log2(1 + _ranks(gain)))
+    return _sum(gain / np.log2(1 + _number_ranks(gain)))
 
 
 def sum_precision(relevance: Floats) -> Floats:
     """Return the sum of the precision at each relevant rank: AP before its division (trec_eval map_cut)."""
     before = np.cumsum(relevance, -1) - relevance
-    return _sum(relevance * (1 + before) / _ranks(relevance))
+    return _sum(relevance * (1 + before) / _number_ranks(relevance))
 
 
-def stop_probability(stop: Floats) -> Floats:
+def compute_stop_probability(stop: Floats) -> Floats:
     """Return, for each rank, the probability that a reader stops there and at no rank above.
 
     `stop` is the probability to stop at a rank that was reached: the cascade model of Chapelle et al. 2009.
@@ -107,12 +107,12 @@ def divide_sums(sums: Floats) -> Floats:
     return divide(sums[..., 0], sums[..., 1], np.nan)
 
 
-def finite_or_none(value: float | np.float64) -> float | None:
+def convert_non_finite(value: float | np.float64) -> float | None:
     """Return `value`, None for NaN and infinity."""
     return float(value) if np.isfinite(value) else None
 
 
-def number_or_none(value: float) -> float | None:
+def convert_nan(value: float) -> float | None:
     """Return `value`, None for NaN."""
     return value if value == value else None
 
@@ -123,7 +123,7 @@ def list_distinct(values: Ints) -> Ints:
     return np.unique(values, return_counts=True)[0]
 
 
-def _ranks(gain: Floats) -> Floats:
+def _number_ranks(gain: Floats) -> Floats:
     return np.arange(1, gain.shape[-1] + 1, dtype=np.float64)
 
 
@@ -146,7 +146,7 @@ def compute_alpha_ndcg(ranking: Sequence[Bools], pool: Sequence[Bools], depth: i
     return _sum_gains(ranking[:depth]) / ideal if ideal else None
 
 
-def _gain(document: Bools, seen: Floats) -> float:
+def _compute_gain(document: Bools, seen: Floats) -> float:
     return float((document * (1 - ALPHA) ** seen).sum())
 
 
@@ -154,7 +154,7 @@ def _sum_gains(documents: Sequence[Bools]) -> float:
     """Return alpha-DCG: the gain at rank r is divided by log2(1 + r)."""
     total, seen = 0.0, np.zeros(len(documents[0]) if documents else 0)
     for rank, document in enumerate(documents, start=1):
-        total += _gain(document, seen) / log2(1 + rank)
+        total += _compute_gain(document, seen) / log2(1 + rank)
         seen = seen + document
     return total
 
@@ -163,7 +163,7 @@ def _order_greedily(documents: list[Bools], depth: int) -> list[Bools]:
     order: list[Bools] = []
     seen = np.zeros(len(documents[0]) if documents else 0)
     while documents and len(order) < depth:
-        best = max(range(len(documents)), key=lambda place: _gain(documents[place], seen))
+        best = max(range(len(documents)), key=lambda place: _compute_gain(documents[place], seen))
         order.append(documents.pop(best))
         seen = seen + order[-1]
     return order

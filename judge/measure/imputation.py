@@ -123,7 +123,9 @@ def _weigh_same_query(query: Ints, grade: Ints, predicted: Floats, top: int) -> 
         pair = np.repeat(np.arange(block.size), number)
         offset = np.arange(pair.size) - np.repeat(np.cumsum(number) - number, number)
         donor = donors[starts[query[block]][pair] + offset]
-        kernel = _normal_kernel(predicted[donor] - predicted[block][pair], top * _BANDWIDTH_SAME_QUERY)
+        kernel = _compute_normal_kernel(
+            predicted[donor] - predicted[block][pair], top * _BANDWIDTH_SAME_QUERY
+        )
         cells = np.bincount(pair * (top + 1) + grade[donor], kernel, minlength=block.size * (top + 1))
         weights[block] = cells.reshape(-1, top + 1)
     return weights
@@ -135,14 +137,14 @@ def _weigh_all_queries(grade: Ints, predicted: Floats, top: int) -> Floats:
     judged = grade != NO_GRADE
     cells = np.bincount(point[judged] * (top + 1) + grade[judged], minlength=_GRID_POINTS * (top + 1))
     points = np.arange(_GRID_POINTS)
-    kernel = _normal_kernel(points / (_GRID_POINTS - 1), _BANDWIDTH_ALL)
+    kernel = _compute_normal_kernel(points / (_GRID_POINTS - 1), _BANDWIDTH_ALL)
     weights: Floats = (kernel[np.abs(points[:, None] - points)] @ cells.reshape(_GRID_POINTS, top + 1))[
         point[~judged]
     ]
     return weights
 
 
-def _normal_kernel(difference: Floats, bandwidth: float) -> Floats:
+def _compute_normal_kernel(difference: Floats, bandwidth: float) -> Floats:
     """Return the value of the normal kernel, 1 for a difference of 0."""
     kernel: Floats = np.exp(-0.5 * np.square(difference / bandwidth))
     return kernel

@@ -314,11 +314,11 @@ class Measure:
         """Return True when engines can be compared by the measure."""
         return not self.note and self.name != "Judged"
 
-    def effective_cutoff(self, depth: int) -> int:
+    def choose_cutoff(self, depth: int) -> int:
         """Return the cutoff, or `depth` where the measure has none."""
         return depth if self.cutoff is None else self.cutoff
 
-    def lowest_relevant(self, scale: Scale) -> int:
+    def find_lowest_relevant(self, scale: Scale) -> int:
         """Return the lowest relevant grade; raise `InputError` when `rel` is above the top of `scale`."""
         if self.rel is not None and self.rel > scale.top:
             raise InputError(
@@ -365,16 +365,16 @@ def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
     return measures
 
 
-def default_measures(depth: int) -> tuple[Measure, ...]:
+def list_default_measures(depth: int) -> tuple[Measure, ...]:
     """Return `DEFAULT_MEASURES`, with cutoffs of at most `depth`."""
     measures = parse_measures(DEFAULT_MEASURES)
-    return tuple(Measure(each.name, min(each.effective_cutoff(depth), depth)) for each in measures)
+    return tuple(Measure(each.name, min(each.choose_cutoff(depth), depth)) for each in measures)
 
 
 def check_depth(measures: Iterable[Measure], depth: int) -> None:
     """Raise `InputError` when the cutoff of a measure is deeper than a pool of `depth`."""
     for measure in measures:
-        if measure.effective_cutoff(depth) > depth:
+        if measure.choose_cutoff(depth) > depth:
             raise InputError(
                 "{measure} looks deeper than --depth {depth}, down to which snippets are judged; ask for"
                 " @{depth} at most, or judge deeper",
@@ -435,9 +435,9 @@ def resolve_measures(
     Raises InputError for an unknown measure, for one that looks deeper than `depth`, and for one whose `rel`
     is above the top of `scale`, where that is known.
     """
-    measures = default_measures(depth) if names is None else parse_measures(", ".join(names))
+    measures = list_default_measures(depth) if names is None else parse_measures(", ".join(names))
     check_depth(measures, depth)
     if scale is not None:
         for measure in measures:
-            measure.lowest_relevant(scale)  # raises for `rel` above the top
+            measure.find_lowest_relevant(scale)  # raises for `rel` above the top
     return measures

@@ -43,7 +43,7 @@ def compute_rank_weights(measure: Measure, depth: int) -> Floats:
             " not remove; use sDCG@k, P@k or DCG@k, or draw whole queries with --plan N",
             measure=measure,
         )
-    ranks = np.arange(measure.effective_cutoff(depth))
+    ranks = np.arange(measure.choose_cutoff(depth))
     # One list at a time: all of them are a matrix, of 800 MB for 10,000 ranks.
     return np.array([apply_formula(measure, (ranks == rank).astype(np.float64)) for rank in ranks])
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from judge.measure.agreement import cohen_kappa, count_confusions
 from judge.measure.columns import JudgmentColumns, ResultColumns
-from judge.measure.formulas import finite_or_none, list_distinct
+from judge.measure.formulas import convert_non_finite, list_distinct
 from judge.measure.score import Scores
 from judge.measure.stability import RepeatStability, measure_stability
 from judge.records import Judgment, Scale
@@ -86,7 +86,7 @@ def name_panel(members: Iterable[str]) -> str:
     return f"panel({', '.join(members)})"
 
 
-def as_assessor(members: PanelMembers) -> tuple[str, Sequence[Judgment], PanelMembers]:
+def combine_members(members: PanelMembers) -> tuple[str, Sequence[Judgment], PanelMembers]:
     """Return the name and the judgments of the assessor, and those of its members if it is a panel.
 
     A single member is no panel.
@@ -108,7 +108,7 @@ def take_majority(members: PanelMembers, *, high: bool = False) -> tuple[Judgmen
     votes: dict[_VoteKey, list[Judgment]] = {}
     for judgments in members.values():
         for judgment in judgments:
-            votes.setdefault(_vote_key(judgment), []).append(judgment)
+            votes.setdefault(_make_vote_key(judgment), []).append(judgment)
     return tuple(_count_votes(of_pair, assessor, len(members), high) for of_pair in votes.values())
 
 
@@ -143,7 +143,7 @@ def measure_panel_agreement(
     )
 
 
-def _vote_key(judgment: Judgment) -> _VoteKey:
+def _make_vote_key(judgment: Judgment) -> _VoteKey:
     return *judgment.key, judgment.repeat
 
 
@@ -190,7 +190,7 @@ def _summarise_member(name: str, judgments: Sequence[Judgment], scale: Scale) ->
 def _compare_members(members: PanelMembers, scale: Scale) -> Iterator[MemberPair]:
     grades = {
         name: {
-            _vote_key(judgment): judgment.grade
+            _make_vote_key(judgment): judgment.grade
             for judgment in judgments
             if judgment.grade is not None and not judgment.assessor.startswith("rule:")
         }
@@ -204,7 +204,7 @@ def _compare_members(members: PanelMembers, scale: Scale) -> Iterator[MemberPair
         grades_a, grades_b = np.array(both).T
         table = count_confusions(np.zeros(len(both), np.int64), grades_a, grades_b, scale.top + 1).sum(0)
         kappa = float(cohen_kappa(table, quadratic=True))
-        yield MemberPair(a, b, len(both), float((grades_a == grades_b).mean()), finite_or_none(kappa))
+        yield MemberPair(a, b, len(both), float((grades_a == grades_b).mean()), convert_non_finite(kappa))
 
 
 #: The column that segments queries by the grading model, and its value for several models.

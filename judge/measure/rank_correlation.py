@@ -14,7 +14,7 @@ import numpy as np
 
 from judge.measure.formulas import TIE, Bools, Floats
 from judge.measure.resampling import StatisticValue
-from judge.measure.score import Scores, nan_mean
+from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
 
 _NO_TAU = Message("fewer than 2 engines, or one side holds all engines equal")
@@ -134,7 +134,7 @@ def _compare_ranking(
     if everywhere.any():
         both &= everywhere
     sides = np.stack([np.where(both, side, np.nan) for side in (people, assessor)])
-    means = nan_mean(sides, axis=-1)
+    means = compute_nan_mean(sides, axis=-1)
     ranked = np.flatnonzero(often).tolist()
     ranked.sort(key=lambda index: (-means[0, index], engines[index]))
     names = tuple(engines[index] for index in ranked)

@@ -100,7 +100,7 @@ def _bootstrap_interval(
     # The acceleration is a sixth of the skewness of the jackknife influences, 0 without variance.
     squares = influence * influence
     acceleration = divide((squares * influence).sum(keepdims=True), 6 * squares.sum() ** 1.5, 0.0)
-    low, high = _bca_interval(estimate, defined[None], acceleration)
+    low, high = _compute_bca_interval(estimate, defined[None], acceleration)
     return float(low[0]), float(high[0])
 
 
@@ -152,7 +152,7 @@ def round_to_grid(values: Floats, axis: int) -> Floats:
     return values
 
 
-def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats) -> Floats:
+def _compute_bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats) -> Floats:
     """Return the (2, columns) ends of the intervals of the estimates; sort `resampled`, (columns, resamples).
 
     Efron 1987. Resamples equal to the estimate count half, and some always count on either side of it.
@@ -187,7 +187,7 @@ _RARELY_DEFINED = Message("with other queries it is often undefined, so there is
 Interval = tuple[float, float]
 
 
-def finite_interval(low: float, high: float) -> Interval | None:
+def make_finite_interval(low: float, high: float) -> Interval | None:
     """Return both ends of an interval, None where one is NaN or infinite."""
     return (float(low), float(high)) if np.isfinite([low, high]).all() else None
 

@@ -15,7 +15,15 @@ import numpy as np
 from judge.measure import values
 from judge.measure.arrays import NO_GRADE, Arrays, Coverage, RankedLists, build_arrays
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
-from judge.measure.formulas import Bools, Floats, Ints, divide, finite_or_none, largest_value, number_or_none
+from judge.measure.formulas import (
+    Bools,
+    Floats,
+    Ints,
+    convert_nan,
+    convert_non_finite,
+    divide,
+    find_largest_value,
+)
 from judge.measure.imputation import IMPUTATIONS, impute_grades
 from judge.measure.measures import Measure, check_depth
 from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
@@ -65,7 +73,7 @@ class Scores:
         for row, engine in enumerate(self.engines):
             for column, query in enumerate(self.queries):
                 cells = ((engine, query, repeat, name) for repeat in self.repeats for name in names)
-                columns = (map(number_or_none, array[row, column].ravel().tolist()) for array in arrays)
+                columns = (map(convert_nan, array[row, column].ravel().tolist()) for array in arrays)
                 for cell, *numbers in zip(cells, *columns, strict=True):
                     yield Score(*cell, *numbers)
 
@@ -97,16 +105,16 @@ class Scores:
         return replace(self, measures=tuple(chosen), largest=largest, **arrays)
 
     def average_repeats(self) -> tuple[Floats, Floats, Floats]:
-        """Return the (engines, queries, measures) means over the repeats, as `mean_with_bounds` does."""
+        """Return the (engines, queries, measures) means over the repeats, as `compute_bounded_mean` does."""
         value, low, high = (np.moveaxis(array, 2, -1) for array in (self.value, self.low, self.high))
-        return mean_with_bounds(value, low, high)
+        return compute_bounded_mean(value, low, high)
 
     def average_queries(self) -> dict[str, dict[str, float | None]]:
         """Return the mean over the queries with a value, by measure and engine."""
         value, _, _ = self.average_repeats()
         return {
-            str(measure): dict(zip(self.engines, map(finite_or_none, means), strict=True))
-            for measure, means in zip(self.measures, nan_mean(value, axis=1).T, strict=True)
+            str(measure): dict(zip(self.engines, map(convert_non_finite, means), strict=True))
+            for measure, means in zip(self.measures, compute_nan_mean(value, axis=1).T, strict=True)
         }
 
     def bound_differences(self, a: Ints, b: Ints, measure: int) -> tuple[Floats, Floats]:
@@ -188,7 +196,7 @@ def score_columns(
         high,
         judged,
         arrays.coverage,
-        tuple(largest_value(measure, scale, results.depth) for measure in measures),
+        tuple(find_largest_value(measure, scale, results.depth) for measure in measures),
         values.IncompleteScores.from_arrays(arrays, unsure, scale) if np.any(unsure) else None,
     )
 
@@ -213,14 +221,14 @@ def _impute_and_bound(
     return value, low, high
 
 
-def nan_mean(array: Floats, axis: int) -> Floats:
+def compute_nan_mean(array: Floats, axis: int) -> Floats:
     """Return the mean along `axis` of the values that are not NaN; NaN where there is none."""
     defined = ~np.isnan(array)
     total: Floats = np.where(defined, array, 0.0).sum(axis)
     return divide(total, defined.sum(axis).astype(np.float64), np.nan)
 
 
-def mean_with_bounds(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+def compute_bounded_mean(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the mean of `value` along the last axis and its lowest and highest possible value.
 
     An entry with a value lies between its `low` and `high`. An entry with bounds alone may get a value
@@ -228,15 +236,19 @@ def mean_with_bounds(value: Floats, low: Floats, high: Floats) -> tuple[Floats, 
     neither is left out. NaN where no entry is left.
     """
     sure = ~np.isnan(value)
-    return nan_mean(value, axis=-1), _lowest_mean(low, sure), -_lowest_mean(-high, sure)
+    return (
+        compute_nan_mean(value, axis=-1),
+        _compute_lowest_mean(low, sure),
+        -_compute_lowest_mean(-high, sure),
+    )
 
 
-def _lowest_mean(low: Floats, sure: Bools) -> Floats:
+def _compute_lowest_mean(low: Floats, sure: Bools) -> Floats:
     """Return the lowest mean of the `sure` entries together with any number of the others."""
     others: Bools = ~sure & ~np.isnan(low)
     count = int(others.sum(-1).max(initial=0))
     if not count:
-        return nan_mean(low, axis=-1)
+        return compute_nan_mean(low, axis=-1)
     added = np.sort(np.where(others, low, np.inf), axis=-1)[..., :count].cumsum(-1)
     total = np.where(sure, low, 0.0).sum(-1)[..., None]
     sums = np.concatenate([total, total + added], axis=-1)
@@ -254,7 +266,7 @@ def _average_exact_bounds(wide: Floats, exact: Floats, topics: Ints, otherwise: 
     incomplete = topics >= 0
     ends = np.where(np.isnan(wide) | ~incomplete, wide, exact[:, topics])
     exactly = ~np.any(np.isnan(ends) & ~np.isnan(wide), axis=-1)
-    return np.where(exactly, nan_mean(ends, axis=-1), otherwise)
+    return np.where(exactly, compute_nan_mean(ends, axis=-1), otherwise)
 
 
 def _impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
@@ -313,7 +325,7 @@ def score_ideal_order(
     failed: Bools = np.logical_and.reduce(coverage.missing)
     unknown = failed[:, None] | (ungraded & np.greater(coverage.pooled, 0)[:, None])
     return {
-        str(measure): nan_mean(
+        str(measure): compute_nan_mean(
             np.where(unknown, np.nan, values.compute_values(measure, ideal, scale).reshape(shape)), axis=1
         )
         for measure in measures

@@ -15,9 +15,9 @@ import numpy as np
 
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.engine_summary import average_engines
-from judge.measure.formulas import finite_or_none
-from judge.measure.resampling import Interval, finite_interval
-from judge.measure.score import Scores, nan_mean
+from judge.measure.formulas import convert_non_finite
+from judge.measure.resampling import Interval, make_finite_interval
+from judge.measure.score import Scores, compute_nan_mean
 from judge.measure.simultaneous import compare_groups
 from judge.records import Query
 
@@ -95,7 +95,9 @@ def compare_segments(
             comparisons = compare_engines(part.select_measures(deciding), among, families=families)
             mirrored = len(values) == 2 and number == 1
             contrasts = (
-                () if mirrored or not comparisons else _contrast(in_column, ids, comparisons, contrasted)
+                ()
+                if mirrored or not comparisons
+                else _compare_segment(in_column, ids, comparisons, contrasted)
             )
             means = {
                 engine: {name: SegmentMean(mean.mean, mean.ci95, mean.n) for name, mean in by_measure.items()}
@@ -107,7 +109,7 @@ def compare_segments(
     return segments_by_column
 
 
-def _contrast(
+def _compare_segment(
     scores: Scores, ids: Collection[str], pairs: Collection[PairComparison], families: int
 ) -> Iterator[SegmentContrast]:
     """Yield the contrast of the queries `ids` with the other ones of `scores`, by its one measure."""
@@ -116,17 +118,17 @@ def _contrast(
     differences = np.stack([row[pair.a] - row[pair.b] for pair in pairs], axis=1)
     members = np.array([query in ids for query in scores.queries], bool)
     test = compare_groups(differences, members, families=families)
-    inside, outside = (nan_mean(differences[chosen], axis=0) for chosen in (members, ~members))
+    inside, outside = (compute_nan_mean(differences[chosen], axis=0) for chosen in (members, ~members))
     for index, pair in enumerate(pairs):
-        ends = finite_interval(test.low[index], test.high[index])
+        ends = make_finite_interval(test.low[index], test.high[index])
         yield SegmentContrast(
             a=pair.a,
             b=pair.b,
-            inside=finite_or_none(inside[index]),
-            outside=finite_or_none(outside[index]),
-            difference=finite_or_none(test.mean[index]),
+            inside=convert_non_finite(inside[index]),
+            outside=convert_non_finite(outside[index]),
+            difference=convert_non_finite(test.mean[index]),
             ci95=ends,
-            p_adjusted=finite_or_none(test.p[index]),
+            p_adjusted=convert_non_finite(test.p[index]),
             differs=ends is not None and (ends[0] > 0 or ends[1] < 0),
         )
 
@@ -140,7 +142,7 @@ def _group_queries(
     """
     members: dict[str, dict[str, set[str]]] = {_LANG: {}}
     for query in queries.values():
-        for column, value in _query_columns(query, added):
+        for column, value in _list_query_columns(query, added):
             members.setdefault(column, {}).setdefault(value, set()).add(query.id)
     if members.get(_DATASET_LANG) == members[_LANG]:
         del members[_DATASET_LANG]
@@ -151,7 +153,7 @@ def _group_queries(
     }
 
 
-def _query_columns(query: Query, added: SegmentColumns) -> Iterator[tuple[str, str]]:
+def _list_query_columns(query: Query, added: SegmentColumns) -> Iterator[tuple[str, str]]:
     yield _LANG, query.lang
     for column, by_query in added.items():
         if query.id in by_query:

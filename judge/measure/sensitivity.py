@@ -18,7 +18,7 @@ from judge.measure.columns import JudgmentColumns, ResultColumns
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import TIE, Bools, Floats
 from judge.measure.measures import Measure
-from judge.measure.score import Scores, nan_mean, score_columns
+from judge.measure.score import Scores, compute_nan_mean, score_columns
 from judge.records import Scale
 
 #: A smaller difference of means is not worth a warning.
@@ -51,7 +51,7 @@ def list_needed_measures(measures: Sequence[Measure], depth: int) -> tuple[Measu
     needed: list[Measure] = []
     for measure in filter(_is_pooled, measures):
         needed.append(replace(measure, own=True))
-        needed.append(Measure("P", measure.effective_cutoff(depth), rel=measure.rel))
+        needed.append(Measure("P", measure.choose_cutoff(depth), rel=measure.rel))
     return tuple(dict.fromkeys(needed))
 
 
@@ -100,9 +100,9 @@ def _make_check(
         own=str(measures[1]),
         better=names[0],
         worse=names[1],
-        pooled=_as_pair(pooled),
-        alone=_as_pair(alone),
-        relevant=_as_pair(relevant * measures[0].effective_cutoff(depth)),
+        pooled=_make_pair(pooled),
+        alone=_make_pair(alone),
+        relevant=_make_pair(relevant * measures[0].choose_cutoff(depth)),
         n=int(shared.sum()),
         significant=any(
             (pair.measure, pair.winner, pair.b) == (str(measures[0]), *names) for pair in comparisons
@@ -110,7 +110,7 @@ def _make_check(
     )
 
 
-def _as_pair(values: Floats) -> tuple[float, float]:
+def _make_pair(values: Floats) -> tuple[float, float]:
     return float(values[0]), float(values[1])
 
 
@@ -120,7 +120,7 @@ def _is_pooled(measure: Measure) -> bool:
 
 def _find_best(values: Floats) -> int | None:
     """Return the index of the engine with the highest mean over queries, the first by name among equals."""
-    means = nan_mean(values, axis=1)
+    means = compute_nan_mean(values, axis=1)
     return None if np.isnan(means).all() else int(np.nanargmax(means))
 
 

@@ -68,7 +68,7 @@ def compare_means(
     maxima: list[Floats] = []
     for draws in draw_queries(queries, count_resamples(differences, families), seed, measures * columns):
         mean, variance = sample.resample(draws)
-        squared = np.where(tested, _squared_t(mean, variance, sample.largest), 0.0)
+        squared = np.where(tested, _compute_squared_t(mean, variance, sample.largest), 0.0)
         maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
     largest = np.sqrt(np.concatenate(maxima)).T
     mean, se = (array.reshape(measures, columns) for array in (sample.mean, sample.se))
@@ -103,7 +103,7 @@ def compare_groups(differences: Floats, members: Bools, *, families: int = 1) ->
         len(differences), count_resamples(differences, families), SEED, differences.shape[1]
     ):
         (mean, variance), (rest, rest_variance) = (group.resample(draws) for group in groups)
-        squared = np.where(tested, _squared_t(mean - rest, variance + rest_variance, scale), 0.0)
+        squared = np.where(tested, _compute_squared_t(mean - rest, variance + rest_variance, scale), 0.0)
         maxima.append(squared.max(1, initial=0.0))
     largest = np.sqrt(np.concatenate(maxima))
     return _test_columns(inside.mean - outside.mean, se, tested, largest, families)
@@ -166,7 +166,7 @@ class _ResampledColumns:
         return mean, np.divide(variance, count - 1, out=variance, where=count > 1)
 
 
-def detectable_difference(sd: float, queries: int, critical: float) -> float:
+def compute_detectable_difference(sd: float, queries: int, critical: float) -> float:
     """Return the true mean difference that is detected with 80 % power on `queries` queries.
 
     (c + z(0.8))·sd/√n, with the normal quantile z; `sd` is that of the difference on a query.
@@ -174,7 +174,7 @@ def detectable_difference(sd: float, queries: int, critical: float) -> float:
     return (critical + _POWER_QUANTILE) * sd / math.sqrt(queries)
 
 
-def required_queries(sd: float, farthest: float, critical: float) -> int:
+def count_required_queries(sd: float, farthest: float, critical: float) -> int:
     """Return the number of queries that detect a true mean difference of `farthest` with 80 % power.
 
     `farthest` is the end of an interval that is farther from 0: a smaller true difference needs more.
@@ -195,7 +195,7 @@ def count_resamples(differences: Floats, families: int) -> int:
     return RESAMPLES if differences.size <= _LARGE_INPUT else _RESAMPLES_OF_LARGE_INPUT
 
 
-def _squared_t(mean: Floats, variance: Floats, scale: Floats) -> Floats:
+def _compute_squared_t(mean: Floats, variance: Floats, scale: Floats) -> Floats:
     """Return mean² / variance; without variance 0 where the mean is 0, else infinity."""
     square = np.square(mean)
     result = np.where(square <= _NO_VARIANCE * scale, 0.0, np.inf)

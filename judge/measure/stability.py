@@ -14,10 +14,10 @@ import numpy as np
 
 from judge.measure.agreement import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.arrays import NO_GRADE
-from judge.measure.formulas import Floats, Ints, divide_sums, finite_or_none
+from judge.measure.formulas import Floats, Ints, convert_non_finite, divide_sums
 from judge.measure.rank_correlation import tau
 from judge.measure.resampling import StatisticValue, estimate_statistic
-from judge.measure.score import Scores, nan_mean
+from judge.measure.score import Scores, compute_nan_mean
 from judge.messages import Message
 from judge.records import Judgment, Scale
 
@@ -185,7 +185,7 @@ def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scal
         grade_change_rate=_estimate_share(query, changing, possible),
         ever_flipped=_estimate_share(query, (flipping > 0).astype(np.float64), np.ones(len(grades))),
         alpha=_estimate_alpha(query, _count_grades(grades, scale.top + 1)),
-        fleiss_kappa=finite_or_none(fleiss_kappa(whole)) if scale.name == "binary" else None,
+        fleiss_kappa=convert_non_finite(fleiss_kappa(whole)) if scale.name == "binary" else None,
         margin=EQUIVALENCE_MARGIN,
         measures=dict(_compare_measures(scores)),
     )
@@ -256,7 +256,7 @@ def _compare_measures(scores: Scores) -> Iterator[tuple[str, MeasureStability]]:
             MeasureStability(
                 engines=engines,
                 largest_difference=max(ranges, default=None),
-                smallest_tau=_find_lowest_tau(nan_mean(value, axis=1)),
+                smallest_tau=_find_lowest_tau(compute_nan_mean(value, axis=1)),
                 variance=estimate_components(value[:, complete].transpose(1, 0, 2)),
                 tost_p=max(p_values, default=None),
                 equivalent=max(p_values) < ALPHA if p_values and not untested else None,
@@ -266,15 +266,15 @@ def _compare_measures(scores: Scores) -> Iterator[tuple[str, MeasureStability]]:
 
 def _summarise_engine(value: Floats) -> EngineStability:
     """Return the stability of one engine from its (queries, repeats) values."""
-    means = nan_mean(value, axis=0)
+    means = compute_nan_mean(value, axis=0)
     defined = means[~np.isnan(means)]
     p_values = [
-        compute_equivalence_p(_query_differences(one, two), EQUIVALENCE_MARGIN)
+        compute_equivalence_p(_compute_query_differences(one, two), EQUIVALENCE_MARGIN)
         for one, two in combinations(value.T, 2)
     ]
     known_p = [p for p in p_values if p is not None]
     return EngineStability(
-        means=tuple(map(finite_or_none, means)),
+        means=tuple(map(convert_non_finite, means)),
         mean=float(defined.mean()) if defined.size else None,
         sd=float(defined.std(ddof=1)) if defined.size > 1 else None,
         range=float(np.ptp(defined)) if defined.size > 1 else None,
@@ -283,7 +283,7 @@ def _summarise_engine(value: Floats) -> EngineStability:
     )
 
 
-def _query_differences(one: Floats, two: Floats) -> Floats:
+def _compute_query_differences(one: Floats, two: Floats) -> Floats:
     """Return values by query with the difference of the means of two repeats as their mean.
 
     Where both repeats have a value it is their difference. A query with a value in one repeat alone

@@ -52,7 +52,7 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
     if measure.name == "Judged":
         return compute_judged_shares(measure, lists)
     table = compute_gains(measure, scale)
-    cutoff = measure.effective_cutoff(lists.depth)
+    cutoff = measure.choose_cutoff(lists.depth)
     if measure.own:
         engines, topics, ranks = lists.grade.shape
         values = np.empty((engines, topics))
@@ -63,7 +63,7 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
         return values
     if not measure.pool_free:
         return _compute_pooled_values(measure, lists, table)
-    value = apply_formula(measure, lists.gains(table, 0.0, cutoff), float(table[-1]))
+    value = apply_formula(measure, lists.look_up_gains(table, 0.0, cutoff), float(table[-1]))
     return divide(value, _count_returned(lists), 0.0) if measure.name == "SetP" else value
 
 
@@ -81,11 +81,11 @@ def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
         return low.reshape(value.shape), high.reshape(value.shape)
     if not measure.pool_free:
         return _bound_pooled_values(measure, lists, table, value)
-    top, cutoff = float(table[-1]), measure.effective_cutoff(lists.depth)
+    top, cutoff = float(table[-1]), measure.choose_cutoff(lists.depth)
     if measure.granular:
-        return _bound_mean(lists.gains(table, 0.0, cutoff), lists.open[..., :cutoff])
+        return _bound_mean(lists.look_up_gains(table, 0.0, cutoff), lists.open[..., :cutoff])
     # A gain never lowers any other value that the pool does not divide.
-    high = apply_formula(measure, lists.gains(table, top, cutoff), top)
+    high = apply_formula(measure, lists.look_up_gains(table, top, cutoff), top)
     return value, divide(high, _count_returned(lists), 0.0) if measure.name == "SetP" else high
 
 
@@ -110,13 +110,13 @@ def find_always_defined(measure: Measure, lists: RankedLists, scale: Scale) -> B
     """Return, for each of (topics,), whether the measure is defined with any grades of unjudged snippets."""
     if measure.pool_free:
         return np.ones(lists.best.shape[0], bool)
-    defined: Bools = np.any(lists.pool_gains(compute_gains(measure, scale)) > 0, axis=-1)
+    defined: Bools = np.any(lists.look_up_pool_gains(compute_gains(measure, scale)) > 0, axis=-1)
     return defined
 
 
 def compute_judged_shares(measure: Measure, lists: RankedLists) -> Floats:
     """Return the (engines, topics) share of the snippets down to the cutoff that have a grade."""
-    cutoff = measure.effective_cutoff(lists.depth)
+    cutoff = measure.choose_cutoff(lists.depth)
     returned = (lists.origin >= 0)[..., :cutoff]
     graded = returned & (lists.grade[..., :cutoff] != NO_GRADE)
     return divide(graded.sum(-1).astype(np.float64), returned.sum(-1).astype(np.float64), np.nan)
@@ -124,18 +124,18 @@ def compute_judged_shares(measure: Measure, lists: RankedLists) -> Floats:
 
 def _isolate_lists(measure: Measure, lists: RankedLists) -> RankedLists:
     # AP divides by the relevant documents down to the cutoff, nDCG by an ideal order of the whole list.
-    return lists.isolate(measure.effective_cutoff(lists.depth) if measure.name == "AP" else lists.depth)
+    return lists.isolate(measure.choose_cutoff(lists.depth) if measure.name == "AP" else lists.depth)
 
 
 def _compute_pooled_values(measure: Measure, lists: RankedLists, table: Floats) -> Floats:
     """Return the (engines, topics) values of nDCG, AP and R."""
-    cutoff = measure.effective_cutoff(lists.depth)
-    pool = lists.pool_gains(table)
+    cutoff = measure.choose_cutoff(lists.depth)
+    pool = lists.look_up_pool_gains(table)
     if measure.name == "nDCG":
         divisor = dcg(-np.sort(-pool, axis=-1)[:, :cutoff])
     else:
         divisor = np.add.reduce(pool, axis=-1)
-    gained = apply_formula(measure, lists.gains(table, 0.0, cutoff))
+    gained = apply_formula(measure, lists.look_up_gains(table, 0.0, cutoff))
     return divide(gained, divisor, 0.0 if measure.own else np.nan)
 
 
@@ -149,7 +149,7 @@ def _bound_pooled_values(
     """
     low, high = value.copy(), value.copy()
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
-    view = _View.of(lists.select_topics(unsure), measure.effective_cutoff(lists.depth))
+    view = _View.from_lists(lists.select_topics(unsure), measure.choose_cutoff(lists.depth))
     steps = np.diff(table)
     levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
     low[:, unsure], high[:, unsure] = (
@@ -181,7 +181,7 @@ class _View:
     undecided: Bools
 
     @classmethod
-    def of(cls, lists: RankedLists, cutoff: int) -> _View:
+    def from_lists(cls, lists: RankedLists, cutoff: int) -> _View:
         undecided, rival = _find_rivals(lists)
         seen = np.where(lists.first, lists.grade, NO_GRADE)
         down_to = (..., slice(cutoff))
@@ -189,7 +189,7 @@ class _View:
             cutoff=cutoff,
             grade=seen[down_to],
             open=lists.open[down_to],
-            elsewhere=lists.best_of_documents()[down_to],
+            elsewhere=lists.find_document_grades()[down_to],
             rival=rival[down_to],
             best=lists.best,
             undecided=undecided,
@@ -316,7 +316,7 @@ class IncompleteScores:
         """
         lowest = np.full((one.size, self.lists.grade.shape[1]), np.nan)
         highest = lowest.copy()
-        for topics, grades in self._combinations(measure):
+        for topics, grades in self._list_combinations(measure):
             combinations = grades.shape[1]
             cells = combinations * self.lists.grade[:, 0].size
             for block in _split_blocks(topics, cells):
@@ -328,12 +328,12 @@ class IncompleteScores:
                     highest[np.ix_(pairs, block)] = difference.max(-1)
         return lowest, highest
 
-    def _combinations(self, measure: Measure) -> Iterator[tuple[Ints, Ints]]:
+    def _list_combinations(self, measure: Measure) -> Iterator[tuple[Ints, Ints]]:
         """Yield topics with the (unjudged pairs, combinations) grades that can influence `measure`."""
         lists, levels = self.lists, self.scale.top + 1
         seen = lists.unjudged
         if measure.pool_free and not measure.own:
-            seen = seen & (np.arange(seen.shape[-1]) < measure.effective_cutoff(lists.depth))
+            seen = seen & (np.arange(seen.shape[-1]) < measure.choose_cutoff(lists.depth))
         _, topic, _ = np.nonzero(seen)
         pair, first = np.unique(lists.missing[seen], return_index=True)
         topic = topic[first]

@@ -100,7 +100,7 @@ class Translator:
         names = [key.removeprefix("measure\x04") for key in keys if key.startswith("measure\x04")]
         return MessageIndex([key for key in keys if "\x04" not in key], names)
 
-    def plural(self, one: str, many: str, count: int, /, **values: Any) -> str:  # noqa: ANN401
+    def translate_plural(self, one: str, many: str, count: int, /, **values: Any) -> str:  # noqa: ANN401
         """Return the message for `count` things, which stands in it as `{count}`."""
         return self._catalogue.ngettext(one, many, count).format(count=count, **values)
 
@@ -185,19 +185,21 @@ ENGLISH = Translator("en", NullTranslations)
 CHINESE = Translator("zh", _read_chinese)
 
 
-def in_both(build: Callable[Concatenate[Translator, P], str], /, *args: P.args, **values: P.kwargs) -> Text:
+def build_text(
+    build: Callable[Concatenate[Translator, P], str], /, *args: P.args, **values: P.kwargs
+) -> Text:
     """Return the text that `build` makes with the messages of each language."""
     return Text(build(ENGLISH, *args, **values), build(CHINESE, *args, **values))
 
 
-def each_in_both(
+def build_texts(
     build: Callable[Concatenate[Translator, P], Iterable[str]], /, *args: P.args, **values: P.kwargs
 ) -> list[Text]:
     """Return the texts that `build` makes, one after the other, with the messages of each language."""
     return list(map(Text, build(ENGLISH, *args, **values), build(CHINESE, *args, **values)))
 
 
-def text(message: str, /, **values: Any) -> Text:  # noqa: ANN401
+def make_text(message: str, /, **values: Any) -> Text:  # noqa: ANN401
     """Return the message in both languages with the values in it; a Text stands in it in its language."""
     return Text(
         *(

@@ -13,7 +13,7 @@ import msgspec
 
 from judge.errors import CallError, NoResponse, RequestRejected, iterate_causes
 from judge.messages import Message
-from judge.models.error_mapping import ErrorResponse, shorten, transport_error
+from judge.models.error_mapping import ErrorResponse, make_transport_error, shorten
 from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt, Usage, is_complete_reply
 
@@ -61,8 +61,8 @@ def parse_response(
     text = redact(_decode(body), *secrets)
     answer = _parse_json(text)
     if status >= 300 or isinstance(answer, dict):
-        return ErrorResponse.of(status, answer or text, headers)
-    raise _no_api_response(status, text)
+        return ErrorResponse.from_response(status, answer or text, headers)
+    raise _make_no_api_error(status, text)
 
 
 def _parse_json(text: str) -> Any:  # noqa: ANN401 - any JSON
@@ -86,11 +86,11 @@ def _decode(body: bytes) -> str:
         return body.decode(errors="replace")
 
 
-def _no_api_response(status: int, text: str) -> NoResponse:
+def _make_no_api_error(status: int, text: str) -> NoResponse:
     """Return the error for a success whose body is no whole JSON object, with what the body is."""
     if not _PAGE.search(text[:_PAGE_START]):
         begin = shorten(mask(text[:1000])[:80]) or "nothing"
-        return transport_error(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")
+        return make_transport_error(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")
     title = _TITLE.search(text[:_PAGE_HEAD])
     titled = f" titled {shorten(mask(unescape(title[1])))[:_TITLE_LENGTH]!r}" if title else ""
     return NoResponse("transport", f"HTTP {status}, but an HTML page{titled}", is_page=True)
@@ -118,7 +118,7 @@ def read_completion(
     refusal = redact(str(message.get("refusal") or ""), *secrets)
     check_refusal(redact(finish_reason or "", *secrets), refusal, billed)
     return Completion(
-        text=redact(message_text(message.get("content")), *secrets),
+        text=redact(extract_message_text(message.get("content")), *secrets),
         model=redact(str(model or ""), *secrets),
         finish_reason=finish_reason if is_complete_reply(finish_reason) else "length",
         params=params,
@@ -164,10 +164,10 @@ def check_refusal(finish_reason: str | None, refusal: object, usage: Usage | Non
         raise RequestRejected("refusal", shorten(str(refusal)), billed=usage is None, usage=usage)
 
 
-def message_text(content: object) -> str:
+def extract_message_text(content: object) -> str:
     """Return the text of a message's content (a string, None, or a list of parts), without reasoning."""
     if isinstance(content, list):
-        return "".join(message_text(part) for part in content)
+        return "".join(extract_message_text(part) for part in content)
     if isinstance(content, Mapping):
         final = content.get("type", "text") not in REASONING
         return content["text"] if final and isinstance(content.get("text"), str) else ""
@@ -273,7 +273,7 @@ class LimitedBody:
         await self._stream.aclose()
 
 
-def body_error(error: BaseException, url: str) -> CallError | None:
+def make_body_error(error: BaseException, url: str) -> CallError | None:
     """Return the error for a call that `error` ended because of the body's size; None for other errors."""
     refused = next((cause for cause in iterate_causes(error) if isinstance(cause, BodyRefused)), None)
-    return None if refused is None else transport_error(f"{url}: {refused}")
+    return None if refused is None else make_transport_error(f"{url}: {refused}")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from judge.errors import SetupError
 from judge.models import chat_messages
-from judge.models.endpoint import DASHSCOPE_URL, Endpoint, proxy_for
+from judge.models.endpoint import DASHSCOPE_URL, Endpoint, find_proxy
 from judge.models.error_mapping import (
     ErrorResponse,
     classify,
-    connection_error,
-    encoding_error,
-    timeout_error,
+    make_connection_error,
+    make_encoding_error,
+    make_timeout_error,
 )
 from judge.models.negotiation import Negotiation, build_sampling_params
 from judge.records import Completion, Prompt, Sampling
@@ -58,7 +58,7 @@ class DashScope:
         sampling: Sampling,
         extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        url = endpoint.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
+        url = endpoint.choose_url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
         server = endpoint.open_server(url, "DASHSCOPE_API_KEY")
         params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking, **extra}
         self.name = f"dashscope:{model}"
@@ -72,7 +72,7 @@ class DashScope:
             max_connections=endpoint.concurrency, max_keepalive_connections=endpoint.concurrency
         )
         # A client with its own transport does not take a proxy from the environment.
-        transport = httpx.AsyncHTTPTransport(limits=limits, proxy=proxy_for(url))
+        transport = httpx.AsyncHTTPTransport(limits=limits, proxy=find_proxy(url))
         self._http = httpx.AsyncClient(
             base_url=url,
             timeout=endpoint.timeout,
@@ -93,7 +93,7 @@ class DashScope:
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
         params = self._negotiation.params
-        sent = params.with_format(prompt.schema)
+        sent = params.add_format(prompt.schema)
         answer = await self._post(prompt, sent)
         if isinstance(answer, ErrorResponse):
             raise self._negotiation.step_down(params, answer) or classify(answer, *self._server.secrets)
@@ -138,15 +138,15 @@ class DashScope:
                     sdk_module="aigc",
                 )
         except TimeoutError:
-            raise timeout_error(self._server.access.timeout) from None
+            raise make_timeout_error(self._server.access.timeout) from None
         except (APIConnectionError, chat_messages.BodyRefused) as error:
             cause = error.__cause__ or error
             never_sent = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
-            raise chat_messages.body_error(error, self.endpoint) or connection_error(
+            raise chat_messages.make_body_error(error, self.endpoint) or make_connection_error(
                 cause, self.endpoint, self._server.key, never_sent=never_sent
             ) from None
         except UnicodeEncodeError as error:
-            raise encoding_error(error) from None
+            raise make_encoding_error(error) from None
         return chat_messages.parse_response(
             response.status_code, response.content, response.headers, *self._server.secrets
         )

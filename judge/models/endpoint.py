@@ -12,7 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from judge.errors import SetupError
 from judge.messages import Message
-from judge.models.redaction import mask, redact_logs, secrets_in
+from judge.models.redaction import find_secrets, mask, redact_logs
 
 OPENAI_URL = "https://api.openai.com/v1"
 DASHSCOPE_URL = "https://dashscope.aliyuncs.com/api/v1"
@@ -36,9 +36,9 @@ class Endpoint:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Keys and tokens of the environment, which no file, log or message may hold."""
-        return secrets_in(self.environ)
+        return find_secrets(self.environ)
 
-    def url(self, *variables: str, default: str) -> str:
+    def choose_url(self, *variables: str, default: str) -> str:
         """Return the address to call: `base_url`, else the first of `variables` with a value, else `default`.
 
         Raises SetupError when it is no address, or holds a user, a password, a query or a fragment.
@@ -55,7 +55,7 @@ class Endpoint:
         if parts.username is not None or parts.query or parts.fragment:
             no_user = parts.username is None
             more = Message("a query or a fragment") if no_user else Message("a user or password")
-            public = public_part(url, *self.secrets)
+            public = redact_url(url, *self.secrets)
             raise SetupError(
                 "the address {address} contains {more}; keys come from the environment",
                 address=public,
@@ -63,7 +63,7 @@ class Endpoint:
             )
         return url.rstrip("/")
 
-    def header_value(self, variable: str) -> str:
+    def read_header_value(self, variable: str) -> str:
         """Return the value of `variable`, `""` without one; raise SetupError if no header can hold it."""
         value = self.environ.get(variable, "").strip()
         if not (value.isascii() and value.isprintable()):
@@ -73,13 +73,13 @@ class Endpoint:
             )
         return value
 
-    def key(self, variable: str, url: str) -> str:
+    def read_key(self, variable: str, url: str) -> str:
         """Return the key in `variable`; only a server on a private network may have none."""
-        key = self.header_value(variable)
+        key = self.read_header_value(variable)
         if not key and not is_private(url):
             raise SetupError(
                 "no key for {address}: set {variable}",
-                address=public_part(url, *self.secrets),
+                address=redact_url(url, *self.secrets),
                 variable=variable,
             )
         return key
@@ -89,10 +89,10 @@ class Endpoint:
 
         Raises SetupError when the key is missing.
         """
-        key = self.key(variable, url)
-        secrets = (key, *proxy_secrets(url))
+        key = self.read_key(variable, url)
+        secrets = (key, *find_proxy_secrets(url))
         redact_logs(*secrets)
-        return Server(self, url, public_part(url, *self.secrets), key, secrets)
+        return Server(self, url, redact_url(url, *self.secrets), key, secrets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Server:
 
     def move(self, url: str) -> Server:
         """Return the same server, with its key, at another address."""
-        return replace(self, url=url, public=public_part(url, *self.access.secrets))
+        return replace(self, url=url, public=redact_url(url, *self.access.secrets))
 
 
 def is_private(url: str) -> bool:
@@ -122,14 +122,14 @@ def is_private(url: str) -> bool:
         return "." not in host or host.endswith((".local", ".localhost", ".internal", ".lan"))
 
 
-def public_part(url: str, *secrets: str) -> str:
+def redact_url(url: str, *secrets: str) -> str:
     """Return `url` without user, password, query, `secrets` and texts shaped like a key."""
     parts = urlsplit(url)
     public = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
     return mask(public, *secrets)
 
 
-def proxy_for(url: str) -> str | None:
+def find_proxy(url: str) -> str | None:
     """Return the proxy of the environment or the system for `url`, None to connect directly.
 
     A server on this machine or a private network is always called directly, since a proxy would read the
@@ -146,7 +146,7 @@ def proxy_for(url: str) -> str | None:
         raise SetupError(
             "the proxy {address} cannot be used: name an HTTP proxy in HTTPS_PROXY, or add {host} to"
             " NO_PROXY",
-            address=public_part(address),
+            address=redact_url(address),
             host=parts.hostname,
         )
     return address or None
@@ -176,9 +176,9 @@ class Proxy:
         return cls(url, tunnel_headers=headers) if is_tunnel else cls(url, headers)
 
 
-def proxy_secrets(url: str) -> tuple[str, ...]:
+def find_proxy_secrets(url: str) -> tuple[str, ...]:
     """Return the password of the proxy for `url`, alone and with its user as it is sent."""
-    parts = urlsplit(proxy_for(url) or "")
+    parts = urlsplit(find_proxy(url) or "")
     if parts.password is None:
         return ()
     user, password = unquote(parts.username or ""), unquote(parts.password)
@@ -187,7 +187,7 @@ def proxy_secrets(url: str) -> tuple[str, ...]:
 
 def is_dashscope(url: str) -> bool:
     """Return whether `url` is one of Alibaba Cloud."""
-    return _in_domain(url, "aliyuncs.com")
+    return _is_in_domain(url, "aliyuncs.com")
 
 
 def build_thinking_params(url: str, thinking: bool) -> dict[str, Any]:
@@ -200,9 +200,9 @@ def build_thinking_params(url: str, thinking: bool) -> dict[str, Any]:
     """
     if is_dashscope(url):
         return {"enable_thinking": thinking}
-    if _in_domain(url, "deepseek.com"):
+    if _is_in_domain(url, "deepseek.com"):
         return {"thinking": {"type": "enabled" if thinking else "disabled"}}
-    if _in_domain(url, "ollama.com") or _in_domain(url, "openai.com") or urlsplit(url).port == 11434:
+    if _is_in_domain(url, "ollama.com") or _is_in_domain(url, "openai.com") or urlsplit(url).port == 11434:
         return {} if thinking else {"reasoning_effort": "none"}
     if is_private(url):
         return {"chat_template_kwargs": {"enable_thinking": thinking}}
@@ -219,5 +219,5 @@ def is_address(url: str) -> bool:
         return False
 
 
-def _in_domain(url: str, domain: str) -> bool:
+def _is_in_domain(url: str, domain: str) -> bool:
     return f".{urlsplit(url).hostname or ''}".endswith(f".{domain}")

@@ -23,7 +23,7 @@ from judge.errors import (
     iterate_causes,
 )
 from judge.messages import Message
-from judge.models.endpoint import is_dashscope, proxy_for, proxy_secrets, public_part
+from judge.models.endpoint import find_proxy, find_proxy_secrets, is_dashscope, redact_url
 from judge.models.redaction import mask
 
 #: Maximum number of characters of a message from a server.
@@ -56,14 +56,14 @@ class ErrorResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, status: int, body: object, headers: Mapping[str, str]) -> ErrorResponse:
+    def from_response(cls, status: int, body: object, headers: Mapping[str, str]) -> ErrorResponse:
         """Return the error of a response, in any of the forms that servers use.
 
         `body` is the parsed JSON, or the text if it is no JSON. A status inside the body counts when the
         response itself claims success.
         """
         body = body[0] if isinstance(body, list) and len(body) == 1 else body  # Gemini's form
-        whole = body if isinstance(body, Mapping) else {"message": _plain_text(body)}
+        whole = body if isinstance(body, Mapping) else {"message": _extract_plain_text(body)}
         error = whole.get("error") or whole
         if not isinstance(error, Mapping):
             error = {"message": str(error)}
@@ -75,7 +75,7 @@ class ErrorResponse:
             *re.findall(r'"quotaId": "([\w-]+)"', json.dumps(error.get("details"))),
         ]
         if status < 400:
-            status = next(filter(None, map(_error_status, (whole.get("status_code"), *codes))), status)
+            status = next(filter(None, map(_read_status, (whole.get("status_code"), *codes))), status)
         messages = (error.get(name) for name in ("message", "msg", "error_msg", "detail"))
         message = next(filter(None, messages), "")
         return cls(
@@ -272,22 +272,22 @@ def classify(response: ErrorResponse, *secrets: str, endpoint: str = "") -> Call
     return rule.make_error(response, *secrets)
 
 
-def transport_error(detail: str, *secrets: str) -> NoResponse:
+def make_transport_error(detail: str, *secrets: str) -> NoResponse:
     """Return the error for a response that did not arrive whole; the call may be billed."""
     return NoResponse("transport", shorten(mask(detail, *secrets)))
 
 
-def encoding_error(error: UnicodeEncodeError) -> RequestRejected:
+def make_encoding_error(error: UnicodeEncodeError) -> RequestRejected:
     """Return the error for a prompt that holds half of a surrogate pair."""
     return RequestRejected("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}")
 
 
-def timeout_error(seconds: float) -> TimedOut:
+def make_timeout_error(seconds: float) -> TimedOut:
     """Return the error for a call without a response within `seconds`; it may be billed."""
     return TimedOut("transport", f"no answer within {seconds:g} s", billed=True)
 
 
-def connection_error(
+def make_connection_error(
     error: BaseException, url: str, *secrets: str, never_sent: bool = False
 ) -> RetryableError:
     """Return the error for a call to `url` that `error` ended before an answer arrived.
@@ -297,13 +297,13 @@ def connection_error(
     *_, cause = iterate_causes(error)
     refused = isinstance(cause, ConnectionRefusedError | socket.gaierror)
     refused |= isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _HANDSHAKE_ERRORS
-    proxy = proxy_for(url)
-    secrets = (*secrets, *proxy_secrets(url))
-    where = public_part(url) + (f" through the proxy {public_part(proxy)}" if proxy else "")
+    proxy = find_proxy(url)
+    secrets = (*secrets, *find_proxy_secrets(url))
+    where = redact_url(url) + (f" through the proxy {redact_url(proxy)}" if proxy else "")
     if not (refused or never_sent) and isinstance(cause, TimeoutError):
         return TimedOut("transport", shorten(mask(f"{where}: the request timed out", *secrets)), billed=True)
     if not (refused or never_sent):
-        return transport_error(f"{where}: {type(error).__name__}: {error}", *secrets)
+        return make_transport_error(f"{where}: {type(error).__name__}: {error}", *secrets)
     detail = shorten(mask(f"{where}: {_describe_cause(cause)}", *secrets))
     return ConnectionFailed("transport", detail, lasting=_is_lasting(cause))
 
@@ -350,13 +350,13 @@ def shorten(text: str) -> str:
     return line if len(line) <= DETAIL_LENGTH else f"{line[: DETAIL_LENGTH - 1]}…"
 
 
-def _plain_text(body: object) -> str:
+def _extract_plain_text(body: object) -> str:
     text = body.decode(errors="replace") if isinstance(body, bytes) else str(body or "")
     # Only up to the next bracket, so that the time is linear in the length.
     return re.sub(r"<[^<>]*>", " ", text) if text.lstrip().startswith("<") else text
 
 
-def _error_status(value: object) -> int | None:
+def _read_status(value: object) -> int | None:
     number = _parse_number(str(value))
     return int(number) if number is not None and 400 <= number < 600 else None
 

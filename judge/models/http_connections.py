@@ -17,9 +17,9 @@ from urllib.parse import quote, urlsplit
 
 import httptools
 
-from judge.models.chat_messages import ACCEPTED, MAX_BYTES, BodyRefused, LimitedReader, body_error
-from judge.models.endpoint import NO_KEY, Server, proxy_for
-from judge.models.error_mapping import connection_error, encoding_error, timeout_error
+from judge.models.chat_messages import ACCEPTED, MAX_BYTES, BodyRefused, LimitedReader, make_body_error
+from judge.models.endpoint import NO_KEY, Server, find_proxy
+from judge.models.error_mapping import make_connection_error, make_encoding_error, make_timeout_error
 
 if TYPE_CHECKING:
     from judge.models.proxied import ProxiedConnections
@@ -59,7 +59,7 @@ class Http1Connections:
         parts = urlsplit(url)
         has_tls = parts.scheme == "https"
         self._host, self._port = parts.hostname or "", parts.port or (443 if has_tls else 80)
-        host = parts.netloc if parts.netloc.isascii() else f"{_idna(self._host)}:{self._port}"
+        host = parts.netloc if parts.netloc.isascii() else f"{_encode_host(self._host)}:{self._port}"
         fields = "".join(f"{name}: {value}\r\n" for name, value in {"Host": host, **headers}.items())
         self._head = f"POST {quote(parts.path, _IN_PATH)} HTTP/1.1\r\n{fields}Content-Length: ".encode()
         self._make_tls_context = make_tls_context if has_tls else None
@@ -215,7 +215,7 @@ class _Connection(asyncio.Protocol):
             self._response.set_result(HttpResponse(status, self._fields, content))
 
 
-def _idna(host: str) -> str:
+def _encode_host(host: str) -> str:
     try:
         return host.encode("idna").decode()
     except UnicodeError:
@@ -240,7 +240,7 @@ class HttpConnections:
         }
         self._server = server
         self._url = server.url + path
-        self._proxy = proxy_for(server.url)
+        self._proxy = find_proxy(server.url)
         self._connections: Http1Connections | ProxiedConnections | None = None
 
     async def post(self, body: str) -> HttpResponse:
@@ -252,14 +252,14 @@ class HttpConnections:
         try:
             return await connections.post(body.encode(), server.access.timeout)
         except TimeoutError:
-            raise timeout_error(server.access.timeout) from None
+            raise make_timeout_error(server.access.timeout) from None
         except (NotConnected, OSError, BodyRefused) as error:
             never_sent = isinstance(error, NotConnected)
-            raise body_error(error, server.public) or connection_error(
+            raise make_body_error(error, server.public) or make_connection_error(
                 error, server.public, server.key, never_sent=never_sent
             ) from None
         except UnicodeEncodeError as error:
-            raise encoding_error(error) from None
+            raise make_encoding_error(error) from None
 
     def _open(self) -> Http1Connections | ProxiedConnections:
         if self._proxy:
@@ -267,10 +267,10 @@ class HttpConnections:
 
             limit = self._server.access.concurrency
             self._connections = ProxiedConnections(
-                self._url, self._proxy, self._headers, limit, _tls_context()
+                self._url, self._proxy, self._headers, limit, _make_tls_context()
             )
         else:
-            self._connections = Http1Connections(self._url, self._headers, _tls_context)
+            self._connections = Http1Connections(self._url, self._headers, _make_tls_context)
         return self._connections
 
     async def aclose(self) -> None:
@@ -279,7 +279,7 @@ class HttpConnections:
             await self._connections.aclose()
 
 
-def _tls_context() -> ssl.SSLContext:
+def _make_tls_context() -> ssl.SSLContext:
     """Return the TLS settings that httpx uses, with the certificates of the system."""
     import httpx2
 

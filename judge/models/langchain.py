@@ -20,9 +20,9 @@ from judge.models.endpoint import (
     OPENAI_URL,
     Endpoint,
     build_thinking_params,
-    proxy_for,
-    proxy_secrets,
-    public_part,
+    find_proxy,
+    find_proxy_secrets,
+    redact_url,
 )
 from judge.models.negotiation import NEGOTIABLE, build_sampling_params
 from judge.models.redaction import redact_logs
@@ -93,7 +93,7 @@ class LangChainModel:
         model, sent = self._model, self._sent
         [outcome] = await asyncio.gather(self._invoke(model, build_messages(prompt)), return_exceptions=True)
         if isinstance(outcome, Exception):
-            response = _error_response(outcome)
+            response = _find_error_response(outcome)
             error = self._translate(outcome, response)
             raise self._drop_parameters(model, response, error) or error
         if isinstance(outcome, BaseException):
@@ -146,11 +146,11 @@ class LangChainModel:
         if response is not None:
             return error_mapping.classify(response, *self._secrets, endpoint=self.endpoint)
         if isinstance(error, UnicodeEncodeError):
-            return error_mapping.encoding_error(error)
+            return error_mapping.make_encoding_error(error)
         if isinstance(error, TimeoutError):
-            return error_mapping.timeout_error(self._timeout)
+            return error_mapping.make_timeout_error(self._timeout)
         # The connection broke, or the package cannot read the reply.
-        return error_mapping.connection_error(error, self.endpoint, *self._secrets)
+        return error_mapping.make_connection_error(error, self.endpoint, *self._secrets)
 
 
 def open_chat_model(spec: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
@@ -170,7 +170,9 @@ def open_chat_model(spec: str, endpoint: Endpoint, sampling: Sampling) -> LangCh
 def _open_openai(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
     from judge.models.openai_sdk import open_connections
 
-    server = endpoint.open_server(endpoint.url("OPENAI_BASE_URL", default=OPENAI_URL), "OPENAI_API_KEY")
+    server = endpoint.open_server(
+        endpoint.choose_url("OPENAI_BASE_URL", default=OPENAI_URL), "OPENAI_API_KEY"
+    )
     params = build_sampling_params(sampling)
     # ChatOpenAI always sends it under this name.
     params["max_completion_tokens"] = params.pop("max_tokens")
@@ -195,17 +197,17 @@ def _open_openai(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
 def _open_any(provider: str, name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
     params = build_sampling_params(sampling)
     key = endpoint.environ.get(f"{provider.upper()}_API_KEY")
-    url = endpoint.url(default="") if endpoint.base_url else ""
+    url = endpoint.choose_url(default="") if endpoint.base_url else ""
     optional = {"base_url": url, "api_key": key}
     options: dict[str, Any] = {option: value for option, value in optional.items() if value}
     options.update(params, max_retries=0, timeout=endpoint.timeout)
     model = init_chat_model(name, model_provider=provider, **options)
-    proxy_for(url)  # raises SetupError for one that cannot be used
+    find_proxy(url)  # raises SetupError for one that cannot be used
     setup = LangChainSetup(
-        public_part(url, *endpoint.secrets),
+        redact_url(url, *endpoint.secrets),
         params,
         endpoint.timeout,
-        secrets=(*filter(None, [key]), *proxy_secrets(url)),
+        secrets=(*filter(None, [key]), *find_proxy_secrets(url)),
     )
     return LangChainModel(model, f"{provider}:{name}", setup)
 
@@ -216,8 +218,8 @@ def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
         warnings.simplefilter("ignore", DeprecationWarning)
         from langchain_community.chat_models import ChatTongyi
 
-        url = endpoint.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
-        proxy_for(url)  # raises SetupError for one that cannot be used
+        url = endpoint.choose_url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
+        find_proxy(url)  # raises SetupError for one that cannot be used
         params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking}
         # Only these are sent. The class has its own default for top_p, which None removes.
         wire_params = {"top_p": None, **params, "base_address": url, "request_timeout": endpoint.timeout}
@@ -236,16 +238,16 @@ def _finish_reason(metadata: Mapping[str, Any]) -> object:
     return next((metadata[name] for name in names if metadata.get(name)), None)
 
 
-def _error_response(error: Exception) -> error_mapping.ErrorResponse | None:
+def _find_error_response(error: Exception) -> error_mapping.ErrorResponse | None:
     """Return the response of the server in `error`, None when there is none."""
     match = TONGYI_REFUSAL.search(str(error))
     if match:
         return error_mapping.ErrorResponse(int(match[1]), match[2], match[3])
     if error.args and isinstance(error.args[0], Mapping):
-        return error_mapping.ErrorResponse.of(200, error.args[0], {})
+        return error_mapping.ErrorResponse.from_response(200, error.args[0], {})
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
     if not isinstance(status, int) or status < 300:
         return None
     body = getattr(error, "body", None) or str(error)
-    return error_mapping.ErrorResponse.of(status, body, getattr(response, "headers", None) or {})
+    return error_mapping.ErrorResponse.from_response(status, body, getattr(response, "headers", None) or {})

@@ -59,7 +59,7 @@ def grade_overlap(query: str, text: str, lang: Lang) -> tuple[int, str]:
     grade = sum(share >= threshold for threshold in _THRESHOLDS)
     if grade > 1 and len(text_terms) < 2 * len(query_terms):
         grade = 1
-    return grade, _reason(matched, missing, lang)
+    return grade, _write_reason(matched, missing, lang)
 
 
 def extract_terms(text: str) -> dict[str, None]:
@@ -73,7 +73,7 @@ def extract_terms(text: str) -> dict[str, None]:
     return terms
 
 
-def _reason(matched: list[str], missing: list[str], lang: Lang) -> str:
+def _write_reason(matched: list[str], missing: list[str], lang: Lang) -> str:
     if lang == "zh":
         return f"只看词面重合：命中 {'、'.join(matched) or '无'}；缺少 {'、'.join(missing) or '无'}。"
     hits, misses = (", ".join(terms) or "nothing" for terms in (matched, missing))

@@ -38,7 +38,7 @@ class Concession:
     instead: str | None = None
 
 
-def _unsupported(parameter: str) -> Concession:
+def _make_concession(parameter: str) -> Concession:
     return Concession(
         parameter, rf"{UNSUPPORTED}.{{0,80}}\b{parameter}\b|\b{parameter}\b.{{0,80}}{UNSUPPORTED}"
     )
@@ -46,8 +46,8 @@ def _unsupported(parameter: str) -> Concession:
 
 CONCESSIONS = (
     Concession("max_tokens", r"max_completion_tokens", instead="max_completion_tokens"),
-    *map(_unsupported, ("temperature", "top_p", "seed")),
-    *map(_unsupported, ("enable_thinking", "thinking", "chat_template_kwargs", "reasoning_effort")),
+    *map(_make_concession, ("temperature", "top_p", "seed")),
+    *map(_make_concession, ("enable_thinking", "thinking", "chat_template_kwargs", "reasoning_effort")),
 )
 
 
@@ -58,7 +58,7 @@ class RequestParams:
     params: Mapping[str, Any]
     form: Form
 
-    def with_format(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+    def add_format(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters as sent: `params` and, unless `form` is text, a `response_format`."""
         return {**self.params, **build_response_format(self.form if schema else "text", schema)}
 

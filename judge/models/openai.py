@@ -39,7 +39,9 @@ class OpenAI:
         sampling: Sampling,
         extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        server = endpoint.open_server(endpoint.url("OPENAI_BASE_URL", default=OPENAI_URL), "OPENAI_API_KEY")
+        server = endpoint.open_server(
+            endpoint.choose_url("OPENAI_BASE_URL", default=OPENAI_URL), "OPENAI_API_KEY"
+        )
         thinking = build_thinking_params(server.url, sampling.thinking)
         params = {**build_sampling_params(sampling), **thinking, **extra}
         self.name = f"openai:{model}"
@@ -50,13 +52,15 @@ class OpenAI:
         self._negotiation = Negotiation(params, ("json_schema", "json_object", "text"))
         self._frames: dict[tuple[str, int], _RequestFrame] = {}
         optional = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
-        headers = {name: value for name, var in optional.items() if (value := endpoint.header_value(var))}
+        headers = {
+            name: value for name, var in optional.items() if (value := endpoint.read_header_value(var))
+        }
         self._connections = HttpConnections(server, "/chat/completions", headers)
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
         params = self._negotiation.params
-        frame = self._frame(params, prompt)
+        frame = self._make_frame(params, prompt)
         body = f"{frame.before}{_encode(prompt.user)}{frame.after}"
         response, secrets = await self._connections.post(body), self._server.secrets
         answer = parse_response(response.status, response.content, response.headers, *secrets)
@@ -75,12 +79,12 @@ class OpenAI:
         """Close the connections; the model cannot be used afterwards."""
         await self._connections.aclose()
 
-    def _frame(self, params: RequestParams, prompt: Prompt) -> _RequestFrame:
+    def _make_frame(self, params: RequestParams, prompt: Prompt) -> _RequestFrame:
         """Return the request without the user's message, encoded once for prompts with equal instructions."""
         key = prompt.system, id(prompt.schema)
         frame = self._frames.get(key)
         if frame is None or frame.params is not params or frame.schema is not prompt.schema:
-            sent = params.with_format(prompt.schema)
+            sent = params.add_format(prompt.schema)
             messages = build_messages(replace(prompt, user=_ANY_USER))
             body = _encode({"model": self._model, "messages": messages, **sent})
             before, _, after = body.partition(_encode(_ANY_USER))

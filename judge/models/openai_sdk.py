@@ -27,12 +27,12 @@ from judge.models.chat_messages import (
     BodyRefused,
     LimitedBody,
     as_mapping,
-    body_error,
     build_messages,
+    make_body_error,
     parse_response,
     read_chat_completion,
 )
-from judge.models.endpoint import NO_KEY, Server, is_dashscope, proxy_for
+from judge.models.endpoint import NO_KEY, Server, find_proxy, is_dashscope
 from judge.models.negotiation import Negotiation, RequestParams
 from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt
@@ -80,7 +80,7 @@ def open_connections(server: Server, max_bytes: int = MAX_BYTES) -> httpx2.Async
 
     most = server.access.concurrency
     limits = httpx2.Limits(max_connections=most, max_keepalive_connections=most, keepalive_expiry=30)
-    proxy = proxy_for(server.url)
+    proxy = find_proxy(server.url)
     return openai.DefaultAioHttpClient(
         limits=limits,
         timeout=server.access.timeout,
@@ -129,12 +129,12 @@ class OpenAIBatchApi:
     def make_line(self, custom_id: str, prompt: Prompt, params: RequestParams) -> bytes:
         """Return the line of a request; raise RequestRejected when it cannot be sent as UTF-8."""
         messages = build_messages(prompt)
-        body = {"model": self._model, "messages": messages, **params.with_format(prompt.schema)}
+        body = {"model": self._model, "messages": messages, **params.add_format(prompt.schema)}
         line = {"custom_id": custom_id, "method": "POST", "url": _PATH, "body": body}
         try:
             return json.dumps(line, ensure_ascii=False).encode() + b"\n"
         except UnicodeEncodeError as error:
-            raise error_mapping.encoding_error(error) from None
+            raise error_mapping.make_encoding_error(error) from None
 
     def read_reply(self, line: BatchLine, prompt: Prompt, params: RequestParams) -> Completion:
         """Return the completion in `line`; raise CallError as `Model.complete` does."""
@@ -142,7 +142,7 @@ class OpenAIBatchApi:
         if isinstance(answer, error_mapping.ErrorResponse):
             error = error_mapping.classify(answer, *self._server.secrets, endpoint=self._server.public)
             raise self._negotiation.step_down(params, answer) or error
-        return read_chat_completion(answer, params.with_format(prompt.schema), self._server.secrets)
+        return read_chat_completion(answer, params.add_format(prompt.schema), self._server.secrets)
 
     async def upload(self, name: str, lines: IO[bytes]) -> str:
         """Upload a file of requests and return its id."""
@@ -189,14 +189,14 @@ class OpenAIBatchApi:
     async def read_lines(self, batch: BatchStatus) -> AsyncIterator[BatchLine]:
         """Yield the lines of the files of replies and errors, in any order."""
         for file_id in batch.files:
-            with self._mapped_errors():
+            with self._map_errors():
                 content = self._client.files.with_streaming_response.content
                 async with content(file_id, timeout=_FILE_TIMEOUT) as response:
                     rest = b""
                     async for chunk in response.http_response.aiter_bytes():
                         *lines, rest = (rest + chunk).split(b"\n")
                         if len(rest) > MAX_BYTES:
-                            raise error_mapping.transport_error(
+                            raise error_mapping.make_transport_error(
                                 f"{self._server.public}: a line of replies is too long"
                             )
                         for line in lines:
@@ -211,7 +211,7 @@ class OpenAIBatchApi:
 
     async def _send(self, request: Awaitable[Any]) -> Mapping[str, Any]:
         """Return the JSON of the response to `request`; raise CallError."""
-        with self._mapped_errors():
+        with self._map_errors():
             response = (await request).http_response
         answer = parse_response(
             response.status_code, response.content, response.headers, *self._server.secrets
@@ -226,7 +226,7 @@ class OpenAIBatchApi:
         return AccountError("not_found", error.detail) if answer.status in (404, 405, 501) else error
 
     @contextmanager
-    def _mapped_errors(self) -> Iterator[None]:
+    def _map_errors(self) -> Iterator[None]:
         try:
             yield
         except openai.APIStatusError as error:
@@ -235,18 +235,18 @@ class OpenAIBatchApi:
             if isinstance(answer, error_mapping.ErrorResponse):  # always, by its status
                 raise self._classify(answer) from None
         except (TimeoutError, openai.APITimeoutError):
-            raise error_mapping.timeout_error(self._server.access.timeout) from None
+            raise error_mapping.make_timeout_error(self._server.access.timeout) from None
         except (openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
-            raise self._connection_error(error) from None
+            raise self._make_connection_error(error) from None
 
-    def _connection_error(self, error: Exception) -> CallError:
+    def _make_connection_error(self, error: Exception) -> CallError:
         # The SDK and its transport each wrap the error of aiohttp, which has the cause.
         cause: BaseException = error
         while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
             cause = cause.__cause__
         never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
         server = self._server
-        return body_error(error, server.public) or error_mapping.connection_error(
+        return make_body_error(error, server.public) or error_mapping.make_connection_error(
             cause, server.public, server.key, never_sent=never_sent
         )
 
@@ -257,7 +257,7 @@ class OpenAIBatchApi:
             detail = Message("it returned {object!r} instead of {kind!r}", object=mask(other)[:40], kind=kind)
             raise AccountError("not_found", detail)
         if not (isinstance(name, str) and name):
-            raise error_mapping.transport_error(
+            raise error_mapping.make_transport_error(
                 f"{self._server.public}: a file or a batch without an id", *self._server.secrets
             )
         return name

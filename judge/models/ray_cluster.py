@@ -56,7 +56,9 @@ class RayCluster:
             self._actors = [actor.remote(self._open_model) for _ in range(min(cpus, self._most))]
         except Exception as error:  # Ray raises this very class
             cluster = f"the Ray cluster at {self._address}" if self._address else "a new Ray cluster"
-            raise ConnectionFailed("transport", f"{cluster} ({_first_line(error)})", lasting=True) from error
+            raise ConnectionFailed(
+                "transport", f"{cluster} ({_describe_error(error)})", lasting=True
+            ) from error
         return [_RayWorker(each) for each in self._actors]
 
     def _connect(self) -> None:
@@ -96,8 +98,8 @@ class _RayWorker:
         try:
             return await getattr(self._actor, method).remote(*arguments)
         except RayError as error:
-            raise WorkerLost(_first_line(error)) from error
+            raise WorkerLost(_describe_error(error)) from error
 
 
-def _first_line(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return mask(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}")

@@ -34,7 +34,7 @@ def redact(text: str, *secrets: str) -> str:
     """
     if len(text) < MIN_SECRET_LENGTH:  # no spelling is shorter than its secret
         return text
-    pattern = _pattern(secrets)
+    pattern = _compile_pattern(secrets)
     return text if pattern is None or _is_free(text, secrets) else pattern.sub(_MASK, text)
 
 
@@ -48,7 +48,7 @@ def mask(text: str, *secrets: str) -> str:
     return re.sub(r"\b(?:(?:sk|rk|pk|ak|gsk|xai|hf)[-_]|AIza|LTAI)[\w*.-]{6,}", "***", text)
 
 
-def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
+def find_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of the variables in `environ` that hold secrets by their names."""
     return tuple(value.strip() for name, value in environ.items() if value and _NAMED.search(name))
 
@@ -61,17 +61,17 @@ def _is_free(text: str, secrets: tuple[str, ...]) -> bool:
     if _ESCAPE.search(text):
         return False
     folded = _fold(text)
-    return not any(literal in folded for literal in _literals(secrets))
+    return not any(literal in folded for literal in _list_literals(secrets))
 
 
 @lru_cache(maxsize=64)
-def _literals(secrets: tuple[str, ...]) -> tuple[str, ...]:
+def _list_literals(secrets: tuple[str, ...]) -> tuple[str, ...]:
     """Return the spellings of `secrets` without escapes, folded."""
     long = [secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH]
     return tuple(
         _fold(literal)
         for secret in long
-        for literal in (secret, secret.encode().hex(), *_base64_spellings(secret))
+        for literal in (secret, secret.encode().hex(), *_list_base64_spellings(secret))
     )
 
 
@@ -81,25 +81,25 @@ def _fold(text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
     """Return a pattern that finds any of `secrets`, None when none is long enough."""
     # The longest first, since a secret may begin with another one.
     ordered = sorted(
         {secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH}, key=len, reverse=True
     )
-    spellings = [spelling for secret in ordered for spelling in _spellings(secret)]
+    spellings = [spelling for secret in ordered for spelling in _list_spellings(secret)]
     return re.compile("|".join(spellings)) if spellings else None
 
 
-def _spellings(secret: str) -> Iterator[str]:
+def _list_spellings(secret: str) -> Iterator[str]:
     """Yield regular expressions for the spellings of `secret`."""
-    yield "".join(map(_character, secret))
+    yield "".join(map(_spell_character, secret))
     yield f"(?i:{secret.encode().hex()})"
-    for encoded in _base64_spellings(secret):
+    for encoded in _list_base64_spellings(secret):
         yield "".join(_BASE64.get(char, char) for char in encoded)
 
 
-def _base64_spellings(secret: str) -> Iterator[str]:
+def _list_base64_spellings(secret: str) -> Iterator[str]:
     """Yield `secret` in Base64 as it is inside a longer text, for each place where it may begin."""
     raw = secret.encode()
     for shift in range(3):
@@ -109,7 +109,7 @@ def _base64_spellings(secret: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=256)
-def _character(char: str) -> str:
+def _spell_character(char: str) -> str:
     """Return a regular expression for the spellings of one character."""
     percent = "".join(f"%{byte:02x}" for byte in char.encode())
     names = "|".join(name.removesuffix(";") for name, text in html.entities.html5.items() if text == char)
@@ -136,11 +136,11 @@ def redact_logs(*secrets: str) -> None:
     Libraries log whole answers and addresses at the level DEBUG. A record without a secret stays as it is.
     """
     if not _log_secrets:
-        logging.setLogRecordFactory(_redacting_factory(logging.getLogRecordFactory()))
+        logging.setLogRecordFactory(_make_redacting_factory(logging.getLogRecordFactory()))
     _log_secrets.update(dict.fromkeys(secrets))
 
 
-def _redacting_factory(factory: Any) -> Any:  # noqa: ANN401 - as logging has it
+def _make_redacting_factory(factory: Any) -> Any:  # noqa: ANN401 - as logging has it
     """Return a factory of log records that masks secrets in the records of `factory`."""
 
     def make_record(*args: Any, **options: Any) -> logging.LogRecord:  # noqa: ANN401

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from judge.errors import ParametersRejected, RequestRejected, SetupError
 from judge.models.chat_messages import as_mapping, parse_response
 from judge.models.endpoint import DASHSCOPE_URL, Endpoint
-from judge.models.error_mapping import ErrorResponse, classify, shorten, transport_error
+from judge.models.error_mapping import ErrorResponse, classify, make_transport_error, shorten
 from judge.models.http_connections import HttpConnections
 from judge.models.redaction import redact
 from judge.records import Completion, Prompt, Usage, parse_score
@@ -58,7 +58,7 @@ class Reranker:
 
     def __init__(self, service: str, model: str, endpoint: Endpoint) -> None:
         wire = SERVICES[service]
-        server = endpoint.open_server(endpoint.url(wire.address, default=wire.url), wire.key)
+        server = endpoint.open_server(endpoint.choose_url(wire.address, default=wire.url), wire.key)
         self.name = f"rerank:{service}:{model}"
         self.endpoint = server.public
         self._model = model
@@ -98,7 +98,7 @@ class Reranker:
         score = result.get("relevance_score", result.get("score"))
         if type(score) not in (int, float) or parse_score(str(score)) is None:
             body = redact(_encode(answer)[:200], *self._secrets)
-            raise transport_error(f"the response holds no relevance score: {body}")
+            raise make_transport_error(f"the response holds no relevance score: {body}")
         tokens = as_mapping(answer.get("usage")).get("total_tokens")
         request_id = answer.get("id") or answer.get("request_id")
         return Completion(

@@ -21,7 +21,7 @@ import numpy as np
 
 from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
-from judge.dataset.validation import short_hash
+from judge.dataset.validation import hash_parts
 from judge.errors import ASSESSOR_ERRORS
 from judge.measure.formulas import Floats
 from judge.measure.resampling import SEED
@@ -54,7 +54,7 @@ class CanaryGrades:
     judged: int
     unreadable: int
 
-    def answered(self, config: NightlyConfig) -> bool:
+    def is_available(self, config: NightlyConfig) -> bool:
         """Return whether the assessor is available: at most `max_missing` requests had no answer."""
         return self.requested - self.judged - self.unreadable <= config.max_missing * self.requested
 
@@ -153,7 +153,7 @@ def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> Gra
     moves = np.array([np.median(a) - np.median(b) for a, b in zip(now, then, strict=True)])
     up, down = int((moves >= 1).sum()), int((moves <= -1).sum())
     mean, baseline_mean = (float(np.mean([grades.mean() for grades in side])) for side in (now, then))
-    p_changed, p_shift = _permutation_p(now, then, max_flip_rate)
+    p_changed, p_shift = _compute_permutation_p(now, then, max_flip_rate)
     return GradeComparison(
         compared=len(shared),
         baseline_mean=baseline_mean,
@@ -192,7 +192,9 @@ def find_grade_drift(comparison: GradeComparison, config: NightlyConfig) -> Iter
             )
 
 
-def _permutation_p(now: Sequence[Floats], then: Sequence[Floats], flip_rate: float) -> tuple[float, float]:
+def _compute_permutation_p(
+    now: Sequence[Floats], then: Sequence[Floats], flip_rate: float
+) -> tuple[float, float]:
     """Return the p values of the sum of absolute changes over all pairs, and of the sum of changes."""
     rng = np.random.default_rng(SEED)
     observed = np.zeros(2)
@@ -221,10 +223,10 @@ def _shuffle_moves(
             [np.concatenate(pair) for pair, other in zip(nights, sizes, strict=True) if other == size]
         )
         mixed = rng.permuted(np.broadcast_to(grades, (_SHUFFLES, *grades.shape)), axis=-1)
-        yield _mean_change(grades, size[0]), _mean_change(mixed, size[0])
+        yield _compute_mean_change(grades, size[0]), _compute_mean_change(mixed, size[0])
 
 
-def _mean_change(grades: Floats, tonight: int) -> Floats:
+def _compute_mean_change(grades: Floats, tonight: int) -> Floats:
     """Return the mean of the first `tonight` grades on the last axis, less the mean of the rest."""
     change: Floats = grades[..., :tonight].mean(-1) - grades[..., tonight:].mean(-1)
     return change
@@ -241,7 +243,7 @@ def summarise_canaries(check: CanaryCheck) -> CanaryResults:
     names = [each.name for each in fields(GradeComparison)]
     compared = asdict(comparison) if comparison else {**dict.fromkeys(names), "compared": 0}
     return CanaryResults(
-        id=short_hash([part for pair in pairs for part in pair], 8),
+        id=hash_parts([part for pair in pairs for part in pair], 8),
         pairs=len(run.pool.pairs),
         repeats=run.summary.repeats,
         judged=canary_grades.judged,

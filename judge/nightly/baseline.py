@@ -19,7 +19,7 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError, StoreError, explain_os_error
-from judge.filesystem import file_name, make_folder, read_text
+from judge.filesystem import make_file_name, make_folder, read_text
 from judge.json_text import dump_json
 from judge.measure.measures import parse_measure
 from judge.messages import Message, NameList
@@ -110,7 +110,7 @@ def write_collection(folder: RunFolder, info: CollectionInfo) -> None:
     folder.write_json(COLLECTION_FILE, asdict(info))
 
 
-def canary_runs(night: Path) -> list[Path]:
+def list_canary_runs(night: Path) -> list[Path]:
     """Return the folders of a night's canary runs in order; more than one when the night was resumed.
 
     Raises InputError when one is a symbolic link.
@@ -121,9 +121,9 @@ def canary_runs(night: Path) -> list[Path]:
     return sorted(folders, key=lambda folder: (len(folder.name), folder.name))
 
 
-def finished_canary_runs(night: Path) -> list[Path]:
+def list_finished_canary_runs(night: Path) -> list[Path]:
     """Return the canary runs that ended: all but the last, and that one unless it was killed."""
-    return [run for run in canary_runs(night) if (run / "results.json").exists()]
+    return [run for run in list_canary_runs(night) if (run / "results.json").exists()]
 
 
 def load_canary_grades(folder: RunFolder) -> CanaryGrades:
@@ -141,13 +141,13 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     quarantined_store = _check_run(run, read_record_if_there(RunFolder(run)))
     loaded = saved_run.load_run(RunFolder(run))
     texts = _read_files(run)
-    canaries = finished_canary_runs(run)
+    canaries = list_finished_canary_runs(run)
     if canaries:  # the last one is of the assessor that ended the night
         texts |= {f"{CANARIES_FOLDER}/{file}": text for file, text in _read_files(canaries[-1]).items()}
     name = run.resolve().name
     content = hashlib.sha256(dump_json(texts).encode()).hexdigest()[:8]
     pointer = BaselinePointer(
-        id=f"{file_name(name)}-{content}",
+        id=f"{make_file_name(name)}-{content}",
         name=name,
         assessor=loaded.spec.assessor,
         queries=len(loaded.data.queries),
@@ -268,10 +268,10 @@ def load_baseline(nights: Path) -> Baseline | None:
 
 
 def _set_again(nights: Path) -> str:
-    return Message("set the baseline again: {command}", command=command_to_set(nights))
+    return Message("set the baseline again: {command}", command=format_set_command(nights))
 
 
-def command_to_set(nights: Path) -> str:
+def format_set_command(nights: Path) -> str:
     """Return the command that makes the latest complete night the baseline, with RUN where there is none."""
     rules = NightlyConfig(folder=str(nights))
     for path in sorted(nights.glob(f"*/{NIGHT_FILE}"), reverse=True):

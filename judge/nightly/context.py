@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 from judge import factory, run_identity
 from judge.characters import escape_controls
-from judge.config.environment import environment
+from judge.config.environment import copy_environment
 from judge.config.loader import ConfigSource, is_day, read_section
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
-from judge.dataset.validation import short_hash
+from judge.dataset.validation import hash_parts
 from judge.errors import InputError
-from judge.filesystem import locked, read_text
+from judge.filesystem import hold_lock, read_text
 from judge.measure.measures import Measure, parse_measures, resolve_measures
 from judge.messages import Message, NameList
-from judge.models.endpoint import public_part
+from judge.models.endpoint import redact_url
 from judge.nightly.baseline import Baseline, CollectionInfo, read_collection, write_collection
 from judge.nightly.decision import describe_differences
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
@@ -92,7 +92,7 @@ def load_context(toml: Path, day: str) -> NightContext:
         )
     folder = RunFolder(Path(rules.folder) / day)
     folder.check_no_link()
-    with ConfigSource(toml, "nightly", {"measures": "measures"}).error_context("measures"):
+    with ConfigSource(toml, "nightly", {"measures": "measures"}).add_error_context("measures"):
         measures = choose_test_measures(rules.measures, config)
     names = dict.fromkeys(map(str, (*factory.choose_measures(config), *measures)))
     dated = {
@@ -164,7 +164,7 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
     with suppress(OSError, UnicodeDecodeError):
         owner = escape_controls(read_text(owner_file)[:200])
     busy = Message("in use by {owner}; wait until it ends", owner=owner or "another process")
-    with locked(nights / ".lock", nights, busy, Message("cannot be the folder of nights")):
+    with hold_lock(nights / ".lock", nights, busy, Message("cannot be the folder of nights")):
         try:
             text = f"{command} (process {getpid()} on {socket.gethostname()})"
             # The name of a run can hold bytes that are not UTF-8.
@@ -194,7 +194,7 @@ def describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
     """Return the options that differ from those of the run in `folder`."""
     before = (folder.read_if_there("config.json") or {"identity": {}})["identity"]
     # The identity has the content of the prompts, the options have their paths.
-    return list(describe_differences(before, config.options(), free={"prompts", "examples"}))
+    return list(describe_differences(before, config.list_options(), free={"prompts", "examples"}))
 
 
 def collect_dataset(toml: Path, folder: RunFolder) -> tuple[Path, CollectionInfo]:
@@ -223,20 +223,20 @@ def read_engine_settings(config: CollectConfig) -> EngineSettings:
 
     engines = {
         source.name: EngineSource(
-            address=public_part(source.requests("", config.depth)[0].url, *source.secrets),
+            address=redact_url(source.make_requests("", config.depth)[0].url, *source.secrets),
             table={
-                part: short_hash([json.dumps(_without_secrets(value), sort_keys=True, default=str)], 16)
+                part: hash_parts([json.dumps(_drop_secrets(value), sort_keys=True, default=str)], 16)
                 for part, value in sorted(config.engine_tables.get(source.name, {}).items())
                 if not _SECRET.search(part)
             },
         )
-        for source in open_engines(config, environment())
+        for source in open_engines(config, copy_environment())
     }
     return EngineSettings(depth=config.depth, lang=config.lang, country=config.country, engines=engines)
 
 
-def _without_secrets(value: object) -> object:
+def _drop_secrets(value: object) -> object:
     """Return the value without the entries whose names are those of secrets."""
     if isinstance(value, Mapping):
-        return {key: _without_secrets(part) for key, part in value.items() if not _SECRET.search(str(key))}
-    return [_without_secrets(part) for part in value] if isinstance(value, list) else value
+        return {key: _drop_secrets(part) for key, part in value.items() if not _SECRET.search(str(key))}
+    return [_drop_secrets(part) for part in value] if isinstance(value, list) else value

@@ -77,11 +77,11 @@ class Decision:
 def decide(evidence: Evidence) -> Decision:
     """Return the status of a night with its own reasons first, then those of other statuses."""
     candidates: tuple[tuple[Status, Sequence[str]], ...] = (
-        ("assessor drift", _with_advice(evidence.assessor_changes, evidence)),
+        ("assessor drift", _add_advice(evidence.assessor_changes, evidence)),
         ("assessor drift", evidence.possible_drops),
         ("incomplete", evidence.missing),
         ("queries changed", evidence.query_changes),
-        ("engine settings changed", _with_advice(evidence.engine_setting_changes, evidence)),
+        ("engine settings changed", _add_advice(evidence.engine_setting_changes, evidence)),
         # An engine that is surely worse comes before another one that is unavailable.
         ("regression", [describe_drop(each) for each in evidence.outcomes if each.verdict == "regression"]),
         ("incomplete", [*evidence.unavailable.values(), *_describe_open(evidence), *evidence.dropped]),
@@ -99,7 +99,7 @@ def decide(evidence: Evidence) -> Decision:
     return Decision(status, tuple(reason for _, reason in reasons), finished, complete)
 
 
-def _with_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
+def _add_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
     """Return the reasons; the last one ends with the command that accepts the change."""
     if not reasons or not evidence.has_baseline:
         return reasons

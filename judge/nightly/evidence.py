@@ -187,7 +187,7 @@ def collect_remarks(
 
 def explain_unanswered_canaries(config: Config, check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
     """Return why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
-    if check is None or check.canary_grades.answered(rules):
+    if check is None or check.canary_grades.is_available(rules):
         return []
     incomplete = check.run.incomplete
     why = EditedMessage(

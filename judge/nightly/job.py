@@ -17,7 +17,7 @@ from judge import factory, pipeline
 from judge.api import rewrite_report
 from judge.assess.progress import ProgressListener
 from judge.characters import escape_controls
-from judge.config.environment import environment
+from judge.config.environment import copy_environment
 from judge.config.loader import NIGHTS_FOLDER, ConfigSource, is_day, read_section
 from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.config.run import Config
@@ -28,9 +28,9 @@ from judge.nightly.assessor_drift import CANARIES_FILE, CANARIES_PER_QUERY, Cana
 from judge.nightly.baseline import (
     CANARIES_FOLDER,
     BaselinePointer,
-    canary_runs,
-    command_to_set,
+    format_set_command,
     freeze_baseline,
+    list_canary_runs,
     list_served_models,
     load_baseline,
     load_canary_grades,
@@ -67,7 +67,7 @@ from judge.nightly.record import (
 )
 from judge.nightly.stores import add_costs, count_calls, make_call_cost, start_counting
 from judge.nightly.trend_page import write_trend_page
-from judge.runs.folder import RunFolder, reading_run
+from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_summary
 from judge.runs.run_result import RunResult
 from judge.store import store_files
@@ -97,10 +97,10 @@ def run_nightly(
     Raises InputError before anything is paid when an option, the dataset or `day` is wrong, or another
     process works on these nights; Interrupted after Ctrl-C; StoreError when the disk is full.
     """
-    context, environ = load_context(toml, day), environment()
+    context, environ = load_context(toml, day), copy_environment()
     folder, webhook = context.folder, context.rules.webhook
     if webhook:
-        with ConfigSource(toml).error_context():
+        with ConfigSource(toml).add_error_context():
             notifications.Webhook.from_options(webhook, environ)  # raises before anything is paid
     with lock_nights(context.nights, f"judge nightly --date {day}"):
         record = read_record_if_there(folder)
@@ -158,7 +158,7 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
             context=context,
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
-    stores.check_store(stores.shared_store(context))
+    stores.check_store(stores.find_shared_store(context))
     if not read_section(toml, "collect"):
         return context
     data, info = collect_dataset(toml, context.folder)
@@ -182,10 +182,10 @@ def run_night(
     config, rules = context.config, context.rules
     identity, missing = _check_dataset(context)
     # Records what an earlier start of this night spent, before its stores may go.
-    count_calls(context.folder, *_priced_configs(context))
+    count_calls(context.folder, *_list_priced_configs(context))
     baseline = context.baseline
     if baseline and (name := baseline.pointer.quarantined_store):
-        stores.promote_store(context.nights / name, stores.shared_store(context))
+        stores.promote_store(context.nights / name, stores.find_shared_store(context))
     assessor_setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
     check = None if missing else _judge_canaries(context, canary_progress)
     drifted = bool(assessor_setting_changes or (check and check.reasons))
@@ -202,10 +202,10 @@ def run_night(
         run = NightRun(result, read_engine_results(result.summary), store if drifted else None)
         missing = explain_incomplete(config, result, check)
     evidence = gather_evidence(context, run, missing, assessor_setting_changes, check)
-    cost_total = count_calls(context.folder, *_priced_configs(context))
+    cost_total = count_calls(context.folder, *_list_priced_configs(context))
     # The verdicts of an incomplete night are shared too: they were paid for.
     if run and not (drifted and missing):
-        own, shared = stores.own_store_path(context.nights, context.day), stores.shared_store(context)
+        own, shared = stores.name_own_store(context.nights, context.day), stores.find_shared_store(context)
         stores.end_store(own, shared, changed=bool(evidence.assessor_changes))
     record = _make_record(context, identity, run, evidence, check)
     record = replace(record, stopped=stopped, cost_total=cost_total)
@@ -223,13 +223,13 @@ def _check_dataset(context: NightContext) -> tuple[Mapping[str, Any], list[str]]
     return find_identity(context.config, pooled), check_texts(context, pooled)
 
 
-def _priced_configs(context: NightContext) -> tuple[Config, Config]:
+def _list_priced_configs(context: NightContext) -> tuple[Config, Config]:
     """Return the options of this night's run and of its canaries."""
     folder = context.folder.path / CANARIES_FOLDER
-    return context.config, _canary_config(context.config, folder, context.rules.canary_repeats or 1)
+    return context.config, _make_canary_config(context.config, folder, context.rules.canary_repeats or 1)
 
 
-def _canary_config(config: Config, folder: Path, repeats: int) -> Config:
+def _make_canary_config(config: Config, folder: Path, repeats: int) -> Config:
     """Return the options of a canary run in `folder`, with the assessor of `config`.
 
     It has a store of its own: stored verdicts must not answer for this night's assessor. Labels are those of
@@ -258,7 +258,7 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
     folder = RunFolder(_choose_canary_folder(context))
     folder.check_no_link()
     start_counting(context.folder, folder.path / _CANARY_STORE)
-    config = _canary_config(context.config, folder.path, repeats)
+    config = _make_canary_config(context.config, folder.path, repeats)
     if (folder.path / "config.json").exists():
         update_identity(folder, find_identity(config, factory.load_pooled_dataset(config)))
     return _check_canaries(context, pipeline.run(config, progress=progress))
@@ -267,12 +267,12 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
 def _choose_canary_folder(context: NightContext) -> Path:
     """Return the folder of this night's canaries: a new one where another assessor may judge the rest."""
     night = context.folder.path
-    past = canary_runs(night)
+    past = list_canary_runs(night)
     if not past:
         return night / CANARIES_FOLDER
     last = past[-1]
     finished = (last / "results.json").exists()
-    if not finished or not load_canary_grades(RunFolder(last)).answered(context.rules):
+    if not finished or not load_canary_grades(RunFolder(last)).is_available(context.rules):
         store_files.remove_store(
             last / _CANARY_STORE
         )  # another assessor may continue than the one that began
@@ -283,7 +283,7 @@ def _choose_canary_folder(context: NightContext) -> Path:
 def _has_unpaid_judgments(context: NightContext) -> bool:
     """Return whether some of the night's run is still to be judged."""
     own = stores.find_own_store(context)
-    store = own if own.exists() else stores.shared_store(context)
+    store = own if own.exists() else stores.find_shared_store(context)
     estimate = pipeline.estimate(replace(context.config, store=str(store)))
     return any(expected.calls for expected in estimate.assessors.values())
 
@@ -295,7 +295,7 @@ def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
     """
     baseline, rules = context.baseline, context.rules
     tonight = assessor_drift.collect_grades(run.judgments, run.summary.judgments)
-    earlier = [RunFolder(folder) for folder in canary_runs(run.folder.parent) if folder != run.folder]
+    earlier = [RunFolder(folder) for folder in list_canary_runs(run.folder.parent) if folder != run.folder]
     identity = RunFolder(run.folder).read("config.json")["identity"]
     past = [
         load_canary_grades(folder) for folder in earlier if folder.read("config.json")["identity"] == identity
@@ -369,7 +369,7 @@ def _make_record(
     )
 
 
-def nights_of(run: Path) -> Path:
+def find_nights_folder(run: Path) -> Path:
     """Return the folder of the nights of which `run` is one; the default one when it is none."""
     run = run.resolve()
     return run.parent if (run / NIGHT_FILE).exists() else Path(NIGHTS_FOLDER)
@@ -382,7 +382,7 @@ def set_baseline(run: Path, nights: Path) -> BaselinePointer:
     be the baseline (see `freeze_baseline`), or another process works on the nights.
     """
     with lock_nights(nights, f"judge baseline set {run}"):
-        with reading_run(run):
+        with translate_run_errors(run):
             pointer = freeze_baseline(run, nights)
         stores.remove_quarantined_stores(nights, pointer.quarantined_store)
         return pointer
@@ -393,6 +393,8 @@ def show_baseline(nights: Path) -> BaselinePointer:
     pointer = read_pointer(nights)
     if pointer is None:
         raise InputError(
-            "{folder}: has no baseline; to set one: {command}", folder=nights, command=command_to_set(nights)
+            "{folder}: has no baseline; to set one: {command}",
+            folder=nights,
+            command=format_set_command(nights),
         )
     return pointer

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from judge.messages import CHINESE, ENGLISH, Text, Translator, in_both, text
+from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, make_text
 from judge.nightly.decision import describe_drop
 from judge.nightly.record import (
     EXIT_CODES,
@@ -34,14 +34,14 @@ from judge.report.display_text import (
     truncate_with_ellipsis,
 )
 
-STATUS_TEXTS: Mapping[Status, Text] = {status: text(status) for status in EXIT_CODES}
+STATUS_TEXTS: Mapping[Status, Text] = {status: make_text(status) for status in EXIT_CODES}
 #: The letter and the text of each change from one night to the next.
 CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
-    "model": ("M", text("another model")),
-    "prompt": ("P", text("another prompt")),
-    "scale": ("S", text("another scale or depth")),
-    "baseline": ("B", text("new baseline and pool")),
-    "queries": ("Q", text("other queries")),
+    "model": ("M", make_text("another model")),
+    "prompt": ("P", make_text("another prompt")),
+    "scale": ("S", make_text("another scale or depth")),
+    "baseline": ("B", make_text("new baseline and pool")),
+    "queries": ("Q", make_text("other queries")),
 }
 #: The most characters of a stored sentence that are shown on the page, and of one in a message.
 SENTENCE_LENGTH = 300
@@ -53,9 +53,9 @@ _NAME = re.compile(f"{ISOLATE}(.*?){END}")
 _MARKUP = re.compile(r"[\\`*_\[\]<>&~#|]")
 
 
-def headline(nights: Sequence[NightRecord]) -> Text:
+def make_headline(nights: Sequence[NightRecord]) -> Text:
     """Return the status of the last night, for how long nights are fine, and the last alarm."""
-    return in_both(_write_headline, nights)
+    return build_text(_write_headline, nights)
 
 
 def _write_headline(t: Translator, nights: Sequence[NightRecord]) -> str:
@@ -98,7 +98,7 @@ def make_banner(night: NightRecord) -> tuple[BannerSentence, ...]:
     They are stored in night.json, so that a report that is drawn again has them.
     """
     return tuple(
-        BannerSentence(en=text.en, zh=text.zh) for text in (headline([night]), *describe_reasons(night))
+        BannerSentence(en=text.en, zh=text.zh) for text in (make_headline([night]), *describe_reasons(night))
     )
 
 
@@ -113,7 +113,7 @@ def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | No
     left_out = len(nights) - most
     if left_out <= 0:
         return None
-    return text(
+    return make_text(
         "Charts show the last {most:,} of {nights:,} nights, from {first.date} on; the table has all.",
         most=most,
         nights=len(nights),
@@ -124,16 +124,16 @@ def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | No
 def describe_trend(mean: str, kind: Kind, changes: Sequence[Sequence[Change]]) -> Text:
     """Return the description of the chart of a measure, whose mean is called `mean`."""
     if kind == "change":
-        description = text(
+        description = make_text(
             "{mean} depends on what all engines found, so nights cannot be compared directly: this is each"
             " night's difference from the frozen baseline, both on one pool.",
             mean=mean,
         )
     else:
-        description = text(
+        description = make_text(
             "Mean {mean} of each engine; this measure needs no pool, so nights compare.", mean=mean
         )
-    return text(
+    return make_text(
         "{description} All rows have the same span, so slopes compare.{letters}",
         description=description,
         letters=describe_letters(changes),
@@ -142,7 +142,7 @@ def describe_trend(mean: str, kind: Kind, changes: Sequence[Sequence[Change]]) -
 
 def describe_letters(changes: Sequence[Sequence[Change]]) -> Text:
     """Return the meaning of the letters of the changes that occur, empty without any."""
-    return in_both(_write_letters, {change for changed in changes for change in changed})
+    return build_text(_write_letters, {change for changed in changes for change in changed})
 
 
 def _write_letters(t: Translator, present: Collection[Change]) -> str:
@@ -166,16 +166,17 @@ class NightMessage:
 
 def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
     """Return the message about a night in the language of `t`."""
-    worst = [drops[0] for drops in regressions_by_engine(record)]
+    worst = [drops[0] for drops in group_regressions(record)]
     names = [
-        f"{isolate(drop.engine)} {drop.measure} {_signed(drop.change)}" for drop in worst[:_ENGINES_IN_TITLE]
+        f"{isolate(drop.engine)} {drop.measure} {_format_signed(drop.change)}"
+        for drop in worst[:_ENGINES_IN_TITLE]
     ]
     if len(worst) > _ENGINES_IN_TITLE:
         names.append(t("{count:,} more", count=len(worst) - _ENGINES_IN_TITLE))
     title = t("judge {date}: {status}", date=record.date, status=t(record.status))
     if names:
         title = t("{title}: {engines}", title=title, engines=t.list_names(names))
-    remarks = tuple(_on_one_line(t(remark)) for remark in record.remarks)
+    remarks = tuple(_join_lines(t(remark)) for remark in record.remarks)
     return NightMessage(title, tuple(_describe_night(record, t)), remarks)
 
 
@@ -208,10 +209,12 @@ def _escape(text: str) -> str:
     """Return the text as Markdown that shows it as it is: names in code spans, the rest escaped."""
     # The odd pieces are the names.
     pieces = enumerate(_NAME.split(text))
-    return "".join(_code_span(piece) if at % 2 else _MARKUP.sub(r"\\\g<0>", piece) for at, piece in pieces)
+    return "".join(
+        _format_code_span(piece) if at % 2 else _MARKUP.sub(r"\\\g<0>", piece) for at, piece in pieces
+    )
 
 
-def _code_span(name: str) -> str:
+def _format_code_span(name: str) -> str:
     """Return a code span: its fence is longer than any run of backticks in the name."""
     longest = max((len(run) for run in re.findall("`+", name)), default=0)
     fence = "`" * (longest + 1)
@@ -219,7 +222,7 @@ def _code_span(name: str) -> str:
     return f"{fence}{pad}{name}{pad}{fence}"
 
 
-def regressions_by_engine(record: NightRecord) -> list[list[RegressionOutcome]]:
+def group_regressions(record: NightRecord) -> list[list[RegressionOutcome]]:
     """Return the regressions of each engine, the largest drop first, and the engines in the same order."""
     by_engine: dict[str, list[RegressionOutcome]] = {}
     drops = record.select_outcomes("regression")
@@ -236,13 +239,15 @@ def describe_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str
     interval, p = "", outcome.p_holm
     # Where few queries differ, the interval is the whole range, which says nothing: -1 to 1, wider for DCG.
     if outcome.low is not None and outcome.high is not None and not outcome.high == -outcome.low >= 1:
-        interval = t("; 95 %: {low} to {high}", low=_signed(outcome.low), high=_signed(outcome.high))
+        interval = t(
+            "; 95 %: {low} to {high}", low=_format_signed(outcome.low), high=_format_signed(outcome.high)
+        )
     certainty = "" if p is None else t(", p (Holm) {p}", p=t("below 0.001") if p < 0.001 else f"{p:.3f}")
     return t(
         "{subject}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",
         subject=subject,
         measure=outcome.measure,
-        change=_signed(outcome.change),
+        change=_format_signed(outcome.change),
         before=format_number(outcome.baseline),
         after=format_number(outcome.tonight),
         interval=interval,
@@ -251,15 +256,15 @@ def describe_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str
     )
 
 
-def other_reasons(record: NightRecord, t: Translator = ENGLISH) -> Iterator[str]:
+def list_other_reasons(record: NightRecord, t: Translator = ENGLISH) -> Iterator[str]:
     """Yield the reasons of the night except its regressions, which come first and have lines of their own."""
     regressions = len(record.select_outcomes("regression"))
-    yield from map(_on_one_line, translate_reasons(record, t)[regressions:])
+    yield from map(_join_lines, translate_reasons(record, t)[regressions:])
 
 
 def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
     yield from (describe_outcome(outcome, t) for outcome in record.select_outcomes("regression"))
-    yield from other_reasons(record, t)
+    yield from list_other_reasons(record, t)
     yield from (describe_outcome(outcome, t) for outcome in record.select_outcomes("improvement"))
     if record.status == "fine":
         yield from _describe_fine_night(record, t)
@@ -283,7 +288,7 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
     yield t(
         "no drop was found from the baseline {baseline}: {comparisons} by {measures}",
         baseline=isolate(record.baseline.name if record.baseline else "None"),
-        comparisons=t.plural("{count:,} comparison", "{count:,} comparisons", len(record.outcomes)),
+        comparisons=t.translate_plural("{count:,} comparison", "{count:,} comparisons", len(record.outcomes)),
         measures=t.list_names(measures),
     )
     # Records of version 1 may lack the detectable drop.
@@ -304,7 +309,7 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
     engines: dict[str, list[str]] = {}
     for outcome in record.outcomes:
         if outcome.change is not None:
-            score = f"{outcome.measure} {format_number(outcome.tonight)} ({_signed(outcome.change)})"
+            score = f"{outcome.measure} {format_number(outcome.tonight)} ({_format_signed(outcome.change)})"
             engines.setdefault(outcome.engine, []).append(score)
     for engine, scores in engines.items():
         yield t(
@@ -313,7 +318,7 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
 
 
 def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
-    pairs = t.plural("{count:,} pair", "{count:,} pairs", canaries.pairs)
+    pairs = t.translate_plural("{count:,} pair", "{count:,} pairs", canaries.pairs)
     if not canaries.judged:
         return t("canaries: none of {pairs} could be graded", pairs=pairs)
     grade = format_number(canaries.mean_grade, ".2f")
@@ -329,7 +334,7 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
 def _describe_cost(cost: CallCost, t: Translator) -> str:
     """Return what this night itself paid: the verdicts of earlier nights cost nothing again."""
     number = cost.calls or 0
-    calls = t.plural("{count:,} call", "{count:,} calls", number)
+    calls = t.translate_plural("{count:,} call", "{count:,} calls", number)
     if cost.lost:
         calls = t(
             "{least:,} to {calls} ({cost.lost:,} of them were in flight when a process ended early and may"
@@ -349,9 +354,9 @@ def _describe_cost(cost: CallCost, t: Translator) -> str:
     return t("this night paid for {calls}, canaries included{price}", calls=calls, price=price)
 
 
-def _on_one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(truncate_with_ellipsis(text, _MESSAGE_SENTENCE_LENGTH).split())
 
 
-def _signed(value: float | None) -> str:
+def _format_signed(value: float | None) -> str:
     return format_number(value, "+.3f")

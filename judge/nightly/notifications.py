@@ -43,9 +43,9 @@ from judge.nightly.night_texts import (
     format_markdown,
     format_plain,
     format_terminal,
+    group_regressions,
+    list_other_reasons,
     make_message,
-    other_reasons,
-    regressions_by_engine,
 )
 from judge.nightly.record import EXIT_CODES, NightRecord, RegressionVerdict, record_to_json
 from judge.report.display_text import fit_on_line
@@ -87,7 +87,7 @@ def publish(
     files.write("junit.xml", [format_junit(record)])
     # A night that was never judged has no report.
     report = "" if record.coverage is None else "report.html"
-    link = job_url(environ) or (report and str(folder / report))
+    link = make_job_url(environ) or (report and str(folder / report))
     lines, commands = format_terminal(message, link, t), []
     if is_github_actions(environ):
         commands = format_annotations(record, t)
@@ -121,7 +121,7 @@ def _send(
         webhook = Webhook.from_options(options, environ)
     except InputError as error:
         return t("webhook: not sent: {error}", error=escape_controls(t(error.message)))
-    link = webhook.link.replace("{date}", record.date.isoformat()) or job_url(environ)
+    link = webhook.link.replace("{date}", record.date.isoformat()) or make_job_url(environ)
     text = "\n".join(
         (*_truncate_lines(map(format_plain, (message.title, *message.lines))), *filter(None, [link]))
     )
@@ -151,7 +151,7 @@ def format_junit(record: NightRecord) -> str:
     """Return the night as JUnit XML: a test case for the night, and one for each engine and measure."""
     suite = ET.Element("testsuite", name=f"judge nightly {record.date}")
     suite.set("timestamp", f"{record.date}T00:00:00")
-    status, why = record.status, "; ".join(map(format_plain, other_reasons(record))) or record.status
+    status, why = record.status, "; ".join(map(format_plain, list_other_reasons(record))) or record.status
     result = "error" if EXIT_CODES[status] == 3 else "skipped" if status == "no baseline" else None
     _add_case(suite, ("judge.nightly", "night"), result, status, why)
     for outcome in record.outcomes:
@@ -186,13 +186,16 @@ def format_annotations(record: NightRecord, t: Translator = ENGLISH) -> list[str
     """Return the workflow commands that show what is wrong with the night."""
     drops = [
         (t("regression"), t("; ").join(describe_outcome(row, t) for row in rows))
-        for rows in regressions_by_engine(record)
+        for rows in group_regressions(record)
     ]
-    others = [(t(record.status), reason) for reason in other_reasons(record, t)]
-    return [*_commands("error", drops), *_commands("error" if record.exit == 3 else "warning", others)]
+    others = [(t(record.status), reason) for reason in list_other_reasons(record, t)]
+    return [
+        *_format_commands("error", drops),
+        *_format_commands("error" if record.exit == 3 else "warning", others),
+    ]
 
 
-def _commands(level: str, sentences: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _format_commands(level: str, sentences: Sequence[tuple[str, str]]) -> Iterator[str]:
     for kind, text in sentences[:_ANNOTATIONS]:
         title = _escape_data(f"judge: {kind}").replace(":", "%3A").replace(",", "%2C")
         yield f"::{level} title={title}::{_escape_data(format_plain(text))}"
@@ -214,7 +217,7 @@ def append_step_summary(markdown: str, environ: Mapping[str, str]) -> list[str]:
     return []
 
 
-def job_url(environ: Mapping[str, str]) -> str:
+def make_job_url(environ: Mapping[str, str]) -> str:
     """Return the address of the job's page, empty outside of GitHub Actions."""
     names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
     server, repository, run = (environ.get(name, "") for name in names)
@@ -328,7 +331,7 @@ def _read_rejection(raw: bytes) -> str:
         return ""
 
 
-def _feishu(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:
+def _make_feishu_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:
     # <at user_id="all"> notifies all members, and there is no escape for it.
     body: dict[str, Any] = {"msg_type": "text", "content": {"text": text.replace("<", "＜")}}
     if webhook.secret:
@@ -337,7 +340,7 @@ def _feishu(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str,
     return webhook.url, body
 
 
-def _dingtalk(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:
+def _make_dingtalk_message(webhook: Webhook, text: str, _: NightRecord) -> tuple[str, dict[str, Any]]:
     url = webhook.url
     if webhook.secret:
         millis = int(time.time() * 1000)
@@ -353,7 +356,7 @@ def _sign(key: str, text: str) -> str:
 #: What makes the address to post to and the JSON body; a signature is of the current time.
 FORMATS: Mapping[str, Callable[[Webhook, str, NightRecord], tuple[str, dict[str, Any]]]] = {
     "json": lambda webhook, text, record: (webhook.url, {"text": text, "night": record_to_json(record)}),
-    "feishu": _feishu,
-    "dingtalk": _dingtalk,
+    "feishu": _make_feishu_message,
+    "dingtalk": _make_dingtalk_message,
     "slack": lambda webhook, text, _: (webhook.url, {"text": escape(text, quote=False)}),
 }

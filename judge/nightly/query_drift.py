@@ -30,7 +30,7 @@ _MAX_COMPARED, _CHUNK = 2_000, 200
 def measure_query_drift(tonight: JudgedRun, baseline: JudgedRun) -> QueryDrift:
     """Return how this night's queries differ from those of the baseline."""
     now, before = tonight.data.queries, baseline.data.queries
-    shared = len(shared_query_ids(now, before))
+    shared = len(find_shared_query_ids(now, before))
     coverage, uncovered = measure_coverage(
         [query.text for query in now.values()], [query.text for query in before.values()]
     )
@@ -44,7 +44,7 @@ def measure_query_drift(tonight: JudgedRun, baseline: JudgedRun) -> QueryDrift:
         gone=len(before) - shared,
         shared_share=shared / len(before) if before else 0.0,
         no_relevant=NoRelevantShares(
-            tonight=_no_relevant_share(tonight), baseline=_no_relevant_share(baseline)
+            tonight=_measure_no_relevant_share(tonight), baseline=_measure_no_relevant_share(baseline)
         ),
         distance=distance,
         distance_by_chance=by_chance,
@@ -84,7 +84,7 @@ def measure_coverage(tonight: Sequence[str], baseline: Sequence[str]) -> tuple[f
     return 1 - (1 - share_of_new) * len(new) / len(tonight), uncovered
 
 
-def shared_query_ids(tonight: Mapping[str, Query], baseline: Mapping[str, Query]) -> frozenset[str]:
+def find_shared_query_ids(tonight: Mapping[str, Query], baseline: Mapping[str, Query]) -> frozenset[str]:
     """Return the ids under which both ask the same text."""
     return frozenset(
         id_ for id_, query in tonight.items() if id_ in baseline and baseline[id_].text == query.text
@@ -126,7 +126,7 @@ def describe_coverage(drift: QueryDrift) -> Iterator[str]:
     )
 
 
-def _no_relevant_share(run: JudgedRun) -> float | None:
+def _measure_no_relevant_share(run: JudgedRun) -> float | None:
     """Return the share of queries without a snippet known to be relevant; None without queries."""
     least = run.spec.scale.relevant_from
     relevant = {
@@ -152,9 +152,9 @@ def measure_text_distance(
         return None, None, None
     rng = np.random.default_rng(SEED)
     side = np.repeat([0, 1], [len(one), len(other)])
-    distance = _divergence(grams, side[text_of_gram])
+    distance = _compute_divergence(grams, side[text_of_gram])
     by_chance = np.array(
-        [_divergence(grams, rng.permutation(side)[text_of_gram]) for _ in range(_RANDOM_SPLITS)]
+        [_compute_divergence(grams, rng.permutation(side)[text_of_gram]) for _ in range(_RANDOM_SPLITS)]
     )
     p = (1 + (by_chance >= distance - TIE).sum()) / (1 + _RANDOM_SPLITS)
     return distance, float(by_chance.mean()), float(p)
@@ -164,19 +164,21 @@ def _count_grams(texts: Sequence[str]) -> tuple[Ints, Ints]:
     """Return (grams,) the number of each character gram, and (grams,) the index of its text."""
     numbers: dict[str, int] = {}
     pairs = [
-        (numbers.setdefault(gram, len(numbers)), at) for at, text in enumerate(texts) for gram in _grams(text)
+        (numbers.setdefault(gram, len(numbers)), at)
+        for at, text in enumerate(texts)
+        for gram in _split_grams(text)
     ]
     table: Ints = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1]
 
 
-def _grams(text: str) -> Iterator[str]:
+def _split_grams(text: str) -> Iterator[str]:
     framed = f" {' '.join(text.casefold().split())} "
     for size in (2, 3):
         yield from (framed[at : at + size] for at in range(len(framed) - size + 1))
 
 
-def _divergence(grams: Ints, side: Ints) -> float:
+def _compute_divergence(grams: Ints, side: Ints) -> float:
     from scipy.special import rel_entr
 
     kinds = int(grams.max()) + 1

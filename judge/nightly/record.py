@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 from judge.errors import InputError
 from judge.messages import Message, Translator
 from judge.runs.folder import RunFolder
-from judge.runs.record_json import adapter
+from judge.runs.record_json import build_adapter
 
 NIGHT_FILE = "night.json"
 SCHEMA_VERSION: Final = 2
@@ -331,7 +331,7 @@ class NightRecord:
         """Return the outcomes with this verdict."""
         return [row for row in self.outcomes if row.verdict == verdict]
 
-    def outcome_of(self, engine: str, measure: str) -> RegressionOutcome | None:
+    def find_outcome(self, engine: str, measure: str) -> RegressionOutcome | None:
         """Return the outcome of an engine by a measure, None where there is none."""
         return next((row for row in self.outcomes if (row.engine, row.measure) == (engine, measure)), None)
 
@@ -341,9 +341,9 @@ class NightRecord:
         return frozenset(row.engine for row in self.select_outcomes("regression"))
 
 
-def json_schema() -> dict[str, Any]:
+def make_json_schema() -> dict[str, Any]:
     """Return the JSON schema of night.json."""
-    schema = adapter(NightRecord).json_schema(mode="serialization")
+    schema = build_adapter(NightRecord).json_schema(mode="serialization")
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, **schema, "title": f"{NIGHT_FILE}, version {SCHEMA_VERSION}"}
 
@@ -363,7 +363,7 @@ def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
 
 def record_to_json(record: object) -> dict[str, Any]:
     """Return a record of nights as JSON values."""
-    return dict(adapter(type(record)).dump_python(record, mode="json"))
+    return dict(build_adapter(type(record)).dump_python(record, mode="json"))
 
 
 def record_from_json(values: Mapping[str, Any], source: str) -> NightRecord:
@@ -380,7 +380,9 @@ def record_from_json(values: Mapping[str, Any], source: str) -> NightRecord:
             newest=SCHEMA_VERSION,
             advice=_RUN_AGAIN,
         )
-    return parse_record(NightRecord, _from_version_1(values) if version == 1 else values, source, _RUN_AGAIN)
+    return parse_record(
+        NightRecord, _convert_version_1(values) if version == 1 else values, source, _RUN_AGAIN
+    )
 
 
 def parse_record(kind: type[Record], values: object, source: str, advice: str = "") -> Record:
@@ -389,7 +391,7 @@ def parse_record(kind: type[Record], values: object, source: str, advice: str = 
     Raises InputError, which names `source` and the first wrong key, and ends with the `advice`.
     """
     try:
-        record: Record = adapter(kind).validate_python(values)
+        record: Record = build_adapter(kind).validate_python(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         # pydantic adds the wrong key of an object and "[key]"; the message of the error shows the key.
@@ -404,7 +406,7 @@ def parse_record(kind: type[Record], values: object, source: str, advice: str = 
     return record
 
 
-def _from_version_1(values: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_version_1(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a record of version 1 with the keys and status words of version 2."""
     current = {_KEYS_OF_VERSION_1.get(key, key): value for key, value in values.items()}
     current["schema"] = SCHEMA_VERSION

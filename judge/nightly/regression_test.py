@@ -23,7 +23,7 @@ from judge.measure.measures import Measure
 from judge.measure.resampling import RESAMPLES, Interval, compute_randomisation_p, holm
 from judge.measure.score import Scores, score_rankings
 from judge.messages import Message
-from judge.nightly.query_drift import shared_query_ids
+from judge.nightly.query_drift import find_shared_query_ids
 from judge.nightly.record import RegressionOutcome, RegressionVerdict
 from judge.runs.run_result import RunResult
 
@@ -43,7 +43,7 @@ def combine_with_baseline(
     tonight: JudgedRun, baseline: JudgedRun, measures: Sequence[Measure]
 ) -> CombinedRuns:
     """Return both runs on one pool and on the queries that both ask, to be scored by `measures`."""
-    ids = shared_query_ids(tonight.data.queries, baseline.data.queries)
+    ids = find_shared_query_ids(tonight.data.queries, baseline.data.queries)
 
     def restrict(run: JudgedRun) -> JudgedRun:
         queries = {id_: query for id_, query in run.data.queries.items() if id_ in ids}
@@ -60,7 +60,7 @@ def run_regression_test(
 
     Engines that are `unavailable` tonight are not tested.
     """
-    sides = _engine_sides(combined)
+    sides = _pair_engines(combined)
     if not sides:
         return ()
     both = combined.run
@@ -81,7 +81,7 @@ def describe_comparison(
 ) -> Iterator[str]:
     """Yield what made both runs comparable, and what the test could not find."""
     yield from combined.notes
-    if not _engine_sides(combined):
+    if not _pair_engines(combined):
         yield Message("no engine is in the baseline and in this night's dataset")
     before = {engine for run, engine in combined.names if run == _BASELINE}
     new = sorted({engine for _, engine in combined.names} - before)
@@ -91,7 +91,7 @@ def describe_comparison(
     yield from warn_of_hidden_drops(outcomes, config.min_drop)
 
 
-def _engine_sides(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
+def _pair_engines(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
     """Return the names of each engine of both runs among the combined ones: (at the baseline, tonight)."""
     names, engines = combined.names, set(combined.run.data.engines)
     both = sorted(engine for run, engine in names if run == _BASELINE and (_TONIGHT, engine) in names)
@@ -118,12 +118,12 @@ def decide_outcomes(
         p_value, adjusted = change.p, None if np.isnan(drop) else float(drop)
         if verdict == "improvement" and p_value is not None:
             p_value, adjusted = 1 - p_value, float(rise)
-        detectable = detectable_drop(change, level, config.min_drop) if test else None
+        detectable = compute_detectable_drop(change, level, config.min_drop) if test else None
         outcomes.append(replace(change, p=p_value, p_holm=adjusted, verdict=verdict, detectable=detectable))
     return tuple(outcomes)
 
 
-def detectable_drop(change: RegressionOutcome, level: float, min_drop: float) -> float | None:
+def compute_detectable_drop(change: RegressionOutcome, level: float, min_drop: float) -> float | None:
     """Return the smallest true drop that the one-sided test at `level` finds with a probability of 80 %.
 
     (t(1 - level) + t(.8)) sd / sqrt(n), both quantiles with n - 1 degrees of freedom (Cohen 1988), and at
@@ -181,7 +181,7 @@ def warn_of_hidden_drops(outcomes: Sequence[RegressionOutcome], min_drop: float)
             )
 
 
-def one_sided_p(p: float | None, change: float | None) -> float | None:
+def compute_one_sided_p(p: float | None, change: float | None) -> float | None:
     """Return the probability of a drop like `change`, from the two-sided `p`.
 
     Signs are flipped at random, so both directions are equally likely and the two-sided p is halved.
@@ -231,7 +231,7 @@ def _measure_change(engine: str, pair: PairComparison, values: Floats, resamples
         high=high,
         least=least,
         most=most,
-        p=one_sided_p(None if np.isnan(p) else float(p), pair.difference),
+        p=compute_one_sided_p(None if np.isnan(p) else float(p), pair.difference),
         sd=float(differences.std(ddof=1)) if len(differences) > 1 else None,
     )
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from judge.config.environment import environment
+from judge.config.environment import copy_environment
 from judge.config.loader import read_section
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
@@ -111,7 +111,7 @@ def read_needs(toml: Path) -> JobNeeds:
     collect = read_section(toml, "collect")
     webhook = (rules.webhook.url_env, rules.webhook.secret_env) if rules.webhook else ()
     variables = dict.fromkeys(
-        (*_model_variables(config), *_engine_variables(toml, collect), *filter(None, webhook))
+        (*_list_model_variables(config), *_list_engine_variables(toml, collect), *filter(None, webhook))
     )
     for name in variables:
         if not _VARIABLE.fullmatch(name):
@@ -122,10 +122,10 @@ def read_needs(toml: Path) -> JobNeeds:
     store = config.store or ""
     if store and nights in PurePosixPath(store).parents:
         store = ""
-    return JobNeeds(tuple(variables), tuple(sorted(_extras(config, collect))), str(nights), store)
+    return JobNeeds(tuple(variables), tuple(sorted(_list_extras(config, collect))), str(nights), store)
 
 
-def _model_variables(config: Config) -> Iterator[str]:
+def _list_model_variables(config: Config) -> Iterator[str]:
     """Yield the keys of the models, and the addresses that this environment sets."""
     for spec in filter(None, (config.model, *config.panel)):
         model, at, _ = spec.partition("@http")
@@ -135,13 +135,13 @@ def _model_variables(config: Config) -> Iterator[str]:
         provider = PROVIDERS[same] if same else find_provider(model)[0]
         if provider and provider.key:
             yield provider.key
-            if not at and not config.base_url and environment().get(provider.address):
+            if not at and not config.base_url and copy_environment().get(provider.address):
                 yield provider.address
         elif kind == "langchain":
             yield f"{inner.upper()}_API_KEY"
 
 
-def _engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str]:
+def _list_engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str]:
     if not collect:
         return
     from judge.collect.langchain_engine import KNOWN_CLASSES
@@ -162,7 +162,7 @@ def _engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str
             yield from filter(None, (known and known.key,))
 
 
-def _extras(config: Config, collect: Mapping[str, object]) -> set[str]:
+def _list_extras(config: Config, collect: Mapping[str, object]) -> set[str]:
     """Return the extras of the package that the models, the engines and the dataset need."""
     providers = (find_provider(spec)[0] for spec in (config.model, *config.panel))
     extras = {provider.extra for provider in providers if provider} - {""}

@@ -28,7 +28,7 @@ from judge.assess.question_plan import list_request_keys
 from judge.config.run import Config
 from judge.errors import InputError, StoreError
 from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
-from judge.nightly.baseline import finished_canary_runs, load_canary_grades
+from judge.nightly.baseline import list_finished_canary_runs, load_canary_grades
 from judge.nightly.context import NightContext
 from judge.nightly.decision import find_assessor_setting_changes
 from judge.nightly.record import (
@@ -38,10 +38,10 @@ from judge.nightly.record import (
     make_name_validator,
     parse_record,
 )
-from judge.pricing import Cost, total_cost
-from judge.pricing.prices import FREE_PRICE, Price, common_price
+from judge.pricing import Cost, sum_cost
+from judge.pricing.prices import FREE_PRICE, Price, find_common_price
 from judge.records import Call
-from judge.runs.folder import RunFolder, reading_run
+from judge.runs.folder import RunFolder, translate_run_errors
 from judge.store import ledger, store_files
 from judge.store.store import VerdictStore
 
@@ -53,7 +53,7 @@ _StorePath = Annotated[
 ]
 
 
-def own_store_path(nights: Path, day: str) -> Path:
+def name_own_store(nights: Path, day: str) -> Path:
     """Return the path of the night's own store, in the folder of the nights."""
     return nights / f"verdicts.{day}.sqlite"
 
@@ -65,9 +65,9 @@ def find_own_store(context: NightContext) -> Path:
     """
     config = context.folder.read_if_there("config.json")
     if config is None:
-        return own_store_path(context.nights, context.day)
+        return name_own_store(context.nights, context.day)
     # The folder may have been moved, so only the name counts.
-    with reading_run(context.folder.path):
+    with translate_run_errors(context.folder.path):
         store = config["options"]["store"]
     name = Path(store).name if isinstance(store, str) else ""
     if not STORE_OF_NIGHT.fullmatch(name):
@@ -93,7 +93,7 @@ def begin_store(store: Path, shared: Path) -> Path:
     return store
 
 
-def quarantined_store_path(nights: Path, day: str) -> Path:
+def name_quarantined_store(nights: Path, day: str) -> Path:
     """Return the path of the store for an assessor that had drifted when the night of `day` began."""
     return nights / f"verdicts{_QUARANTINED}{day}.sqlite"
 
@@ -106,10 +106,10 @@ def list_quarantined_stores(nights: Path) -> Iterator[tuple[Path, str]]:
             yield store, store.stem.rpartition(_QUARANTINED)[2]
 
 
-def remove_quarantined_stores(nights: Path, kept: str | None) -> None:
-    """Remove the stores of drifted assessors except the one named `kept`; raise StoreError."""
+def remove_quarantined_stores(nights: Path, keep: str | None) -> None:
+    """Remove the stores of drifted assessors except the one named `keep`; raise StoreError."""
     for store, _ in list(list_quarantined_stores(nights)):
-        if store.name != kept:
+        if store.name != keep:
             store_files.remove_store(store)
 
 
@@ -146,9 +146,9 @@ def promote_store(store: Path, shared: Path) -> None:
         )
 
 
-def shared_store(context: NightContext) -> Path:
+def find_shared_store(context: NightContext) -> Path:
     """Return the store that nights share."""
-    return run_identity.store_path(context.config, context.folder)
+    return run_identity.choose_store_path(context.config, context.folder)
 
 
 def choose_store(
@@ -160,11 +160,11 @@ def choose_store(
     """
     nights = context.nights
     if not drifted:
-        return begin_store(own_store_path(nights, context.day), shared_store(context))
+        return begin_store(name_own_store(nights, context.day), find_shared_store(context))
     for store, day in list_quarantined_stores(nights):
         if _has_same_assessor(context, RunFolder(nights / day), identity, check):
             return store
-    new = quarantined_store_path(nights, context.day)
+    new = name_quarantined_store(nights, context.day)
     store_files.remove_store(new)  # of an assessor that changed once more during this night
     return new
 
@@ -176,7 +176,7 @@ def _has_same_assessor(
     config = night.read_if_there("config.json")
     if config is None or find_assessor_setting_changes(identity, config["identity"]):
         return False
-    runs = finished_canary_runs(night.path)
+    runs = list_finished_canary_runs(night.path)
     if check is None or not runs:
         return check is None and not runs
     # This night's own store may be of the assessor of any canary run, another night's is of that of its last.
@@ -224,7 +224,7 @@ def count_calls(night: RunFolder, *configs: Config) -> CallCost:
             lost_count += new.lost
             counted[name] = new.last
             calls += new.calls
-    cost_total = add_costs([costs.cost_total, *_costs(calls, configs)])
+    cost_total = add_costs([costs.cost_total, *_compute_costs(calls, configs)])
     cost_total = replace(cost_total, lost=cost_total.lost + lost_count)
     _write_ledger(night, CostLedger(cost_total, counted))
     return cost_total
@@ -245,13 +245,13 @@ def _write_ledger(night: RunFolder, costs: CostLedger) -> None:
         night.write_json(_LEDGER_FILE, asdict(costs))
 
 
-def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list[CallCost]:
+def _compute_costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list[CallCost]:
     """Return the cost of the calls for each price: the members of a panel have their own."""
     if not calls:
         return []
     assessors = factory.build_assessors(configs[0])
     prices = [factory.look_up_price(configs[0], assessor.model) for assessor in assessors]
-    shared_price, price_of_key = common_price(prices), dict[str, Price | None]()
+    shared_price, price_of_key = find_common_price(prices), dict[str, Price | None]()
     if any(prices) and shared_price is None:
         for config in configs:
             pooled = factory.load_pooled_dataset(config).pool
@@ -260,7 +260,7 @@ def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list
     by_price = defaultdict[Price | None, list[Call]](list)
     for key, call in calls:
         by_price[price_of_key.get(key, shared_price)].append(call)
-    return [make_call_cost(total_cost(group, price)) for price, group in by_price.items()]
+    return [make_call_cost(sum_cost(group, price)) for price, group in by_price.items()]
 
 
 def make_call_cost(cost: Cost | None) -> CallCost:
@@ -271,7 +271,7 @@ def make_call_cost(cost: Cost | None) -> CallCost:
 
 def add_costs(costs: Iterable[CallCost]) -> CallCost:
     """Return the sum; an amount is unknown where one of its parts is."""
-    return reduce(_add_two_costs, costs, make_call_cost(total_cost([], FREE_PRICE)))
+    return reduce(_add_two_costs, costs, make_call_cost(sum_cost([], FREE_PRICE)))
 
 
 def _add_two_costs(one: CallCost, other: CallCost) -> CallCost:

@@ -134,10 +134,10 @@ def make_trend(
     nights = history.nights
     if not nights:
         raise InputError("no night can be read: {reasons}", reasons=join_messages(history.damaged))
-    kinds = trend_measures(nights)
+    kinds = list_trend_measures(nights)
     chosen = _check_name(measure, kinds, Message("measure")) if measure else next(iter(kinds), "")
     engines = (
-        (_check_name(engine, all_engines(nights), Message("engine")),) if engine else all_engines(nights)
+        (_check_name(engine, list_engines(nights), Message("engine")),) if engine else list_engines(nights)
     )
     kind = kinds.get(chosen, "mean")
     return Trend(
@@ -154,7 +154,7 @@ def make_trend(
             )
             for night, changed in zip(nights, find_changes(nights), strict=True)
         ),
-        engines={name: _engine_trend(nights, name, chosen, kind) for name in engines},
+        engines={name: _make_engine_trend(nights, name, chosen, kind) for name in engines},
         canaries=tuple(night.canaries.unchanged if night.canaries else None for night in nights),
         damaged=history.damaged,
         begun=history.begun,
@@ -172,8 +172,8 @@ def _check_name(name: str, names: Collection[str], what: str) -> str:
     return name
 
 
-def _engine_trend(nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind) -> EngineTrend:
-    values = series(nights, engine, measure, kind)
+def _make_engine_trend(nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind) -> EngineTrend:
+    values = list_values(nights, engine, measure, kind)
     # The grades of another assessor do not count as first, last, min or max.
     numbers = [
         value.value
@@ -186,16 +186,16 @@ def _engine_trend(nights: Sequence[NightRecord], engine: str, measure: str, kind
         last=numbers[-1] if numbers else None,
         min=min(numbers, default=None),
         max=max(numbers, default=None),
-        to_baseline=change_from_baseline(nights, engine, measure),
+        to_baseline=find_baseline_change(nights, engine, measure),
     )
 
 
-def all_engines(nights: Iterable[NightRecord]) -> tuple[str, ...]:
+def list_engines(nights: Iterable[NightRecord]) -> tuple[str, ...]:
     """Return the engines of all nights, by name."""
     return tuple(sorted({engine for night in nights for engine in night.engines}))
 
 
-def trend_measures(nights: Iterable[NightRecord]) -> dict[str, Kind]:
+def list_trend_measures(nights: Iterable[NightRecord]) -> dict[str, Kind]:
     """Return the measures that have a trend with its kind: means first, sDCG before others, then changes."""
     records = list(nights)
     means = {
@@ -210,36 +210,36 @@ def trend_measures(nights: Iterable[NightRecord]) -> dict[str, Kind]:
     return {**dict.fromkeys(ordered, "mean"), **dict.fromkeys(sorted(tested), "change")}
 
 
-def series(
+def list_values(
     nights: Iterable[NightRecord], engine: str, measure: str, kind: Kind
 ) -> tuple[TrendValue | None, ...]:
     """Return the engine's value on each night, None where it has none."""
-    value_of = _mean_of if kind == "mean" else _change_of
+    value_of = _find_mean if kind == "mean" else _find_change
     return tuple(value_of(night, engine, measure) for night in nights)
 
 
-def _mean_of(night: NightRecord, engine: str, measure: str) -> TrendValue | None:
+def _find_mean(night: NightRecord, engine: str, measure: str) -> TrendValue | None:
     mean = night.engines[engine].measures.get(measure) if engine in night.engines else None
     if mean is None or mean.mean is None or not mean.pool_free:
         return None
     return TrendValue(mean.mean, mean.ci95, mean.n)
 
 
-def _change_of(night: NightRecord, engine: str, measure: str) -> TrendValue | None:
-    outcome = night.outcome_of(engine, measure)
+def _find_change(night: NightRecord, engine: str, measure: str) -> TrendValue | None:
+    outcome = night.find_outcome(engine, measure)
     if outcome is None or outcome.change is None:
         return None
     low, high = outcome.low, outcome.high
     return TrendValue(outcome.change, None if low is None or high is None else (low, high), outcome.n)
 
 
-def change_from_baseline(nights: Sequence[NightRecord], engine: str, measure: str) -> TrendValue | None:
+def find_baseline_change(nights: Sequence[NightRecord], engine: str, measure: str) -> TrendValue | None:
     """Return the engine's last change from the baseline in force, None where none was measured."""
     in_force = nights[-1].baseline
     for night in reversed(nights):
         if (night.baseline and night.baseline.id) != (in_force and in_force.id):
             return None
-        if change := _change_of(night, engine, measure):
+        if change := _find_change(night, engine, measure):
             return change
     return None
 
@@ -248,14 +248,14 @@ def find_changes(nights: Iterable[NightRecord]) -> tuple[tuple[Change, ...], ...
     """Return what differs on each night from the last night that knew it: nothing on the first."""
     changes, last = [], dict[tuple[Change, str], object]()
     for night in nights:
-        facts = dict(_facts(night))
+        facts = dict(_list_facts(night))
         changed = (key[0] for key, value in facts.items() if key in last and last[key] != value)
         changes.append(tuple(dict.fromkeys(changed)))
         last |= facts
     return tuple(changes)
 
 
-def _facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object]]:
+def _list_facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object]]:
     """Yield the facts whose changes are shown; unknown ones are left out."""
     baseline, drift = night.baseline, night.query_drift
     # The name of an assessor holds its model and its scale, which is a fact of its own.

@@ -162,29 +162,32 @@ def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iter
 def _draw_row(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind, y: float) -> Markup:
     top = y + _TITLE
     last = next((value for value in reversed(row.values) if value), None)
-    number_text = format_value(last, number_format(kind, 3))
+    number_text = format_value(last, choose_number_format(kind, 3))
     ticks = [
-        (_y(top, axis.locate(tick)), axis.format_tick(tick, signed=kind == "change")) for tick in axis.ticks
+        (_compute_y(top, axis.locate(tick)), axis.format_tick(tick, signed=kind == "change"))
+        for tick in axis.ticks
     ]
     grid = [svg.draw_line(0, 1, height, height, "grid") for height, _ in ticks]
     if kind == "change":
-        zero = _y(top, axis.locate(0.0))
+        zero = _compute_y(top, axis.locate(0.0))
         grid.append(svg.draw_line(0, 1, zero, zero, "zero"))
     return svg.join_markup(
         (
             svg.make_tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
             svg.draw_text(number_text, "number", 1 - _RIGHT, y + 13, "end"),
             *(svg.draw_text(number, "tick", _LEFT - 0.015, height + 4, "end") for height, number in ticks),
-            svg.draw_inset(_LEFT, _WIDTH, *grid, *_draw_runs(list(_runs(timeline, row, axis, kind)), top)),
+            svg.draw_inset(
+                _LEFT, _WIDTH, *grid, *_draw_runs(list(_list_runs(timeline, row, axis, kind)), top)
+            ),
         )
     )
 
 
-def _y(top: float, up: float) -> float:
+def _compute_y(top: float, up: float) -> float:
     return top + _HEIGHT * (1 - up)
 
 
-def _runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Iterator[list[_Point]]:
+def _list_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Iterator[list[_Point]]:
     """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
     run: list[_Point] = []
     for at, (value, changed) in enumerate(zip(row.values, timeline.changes, strict=True)):
@@ -232,27 +235,33 @@ def _draw_lines(run: Sequence[_Point]) -> Iterator[Markup]:
     if intervals:
         upper = [(x, high) for x, _, high in intervals]
         lower = [(x, low) for x, low, _ in reversed(intervals)]
-        yield svg.make_tag("path", d=_path([*upper, *lower]) + "Z", class_="interval")
+        yield svg.make_tag("path", d=_format_path([*upper, *lower]) + "Z", class_="interval")
     levels = [(point.x, point.baseline) for point in run if point.baseline is not None]
     if len(levels) > 1:
         # The line is level until the night on which the baseline is another one.
         steps = [corner for (_, before), (x, up) in pairwise(levels) for corner in ((x, before), (x, up))]
-        yield svg.make_tag("path", d=_path([levels[0], *steps]), class_="base")
-    yield svg.make_tag("path", d=_path([(point.x, point.y) for point in run]), class_="trend")
+        yield svg.make_tag("path", d=_format_path([levels[0], *steps]), class_="base")
+    yield svg.make_tag("path", d=_format_path([(point.x, point.y) for point in run]), class_="trend")
 
 
-def _path(points: Sequence[tuple[float, float]]) -> str:
+def _format_path(points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(
         f"{svg.format_length(_UNITS * x)} {svg.format_length(_HEIGHT * (1 - up))}" for x, up in points
     )
 
 
 def _draw_point(point: _Point, top: float, *, alone: bool) -> Markup:
-    y = _y(top, point.y)
+    y = _compute_y(top, point.y)
     parts: list[str] = []
     if alone and point.interval:
         parts.append(
-            svg.draw_line(point.x, point.x, _y(top, point.interval[0]), _y(top, point.interval[1]), "whisker")
+            svg.draw_line(
+                point.x,
+                point.x,
+                _compute_y(top, point.interval[0]),
+                _compute_y(top, point.interval[1]),
+                "whisker",
+            )
         )
     parts.append(svg.draw_dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
     if point.alarm:
@@ -271,7 +280,7 @@ def _draw_dates(first: date, last: date, y: float) -> Iterator[Markup]:
         yield svg.draw_text(day.isoformat(), "tick", x, y, anchor)
 
 
-def number_format(kind: Kind, digits: int = 4) -> str:
+def choose_number_format(kind: Kind, digits: int = 4) -> str:
     """Return the format of a value: changes have a sign."""
     return f"{'+' if kind == 'change' else ''}.{digits}f"
 

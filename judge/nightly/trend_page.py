@@ -13,12 +13,12 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from judge.errors import InputError
-from judge.messages import Text, in_both, text
+from judge.messages import Text, build_text, make_text
 from judge.nightly import night_texts, trend
 from judge.nightly.night_texts import CHANGE_TEXTS, SENTENCE_LENGTH, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import History, Kind, TrendValue
-from judge.nightly.trend_drawing import Timeline, TrendRow, draw_rows, number_format
+from judge.nightly.trend_drawing import Timeline, TrendRow, choose_number_format, draw_rows
 from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import Chart, draw_name, draw_text, make_chart, make_tag
@@ -40,7 +40,7 @@ SCRIPTS = (
 
 #: The most nights that a picture shows.
 NIGHTS = 366
-_NIGHT = text("night")
+_NIGHT = make_text("night")
 _DOT = make_tag("circle", cx=9, cy=0, r=3, class_="dot")
 _HOLLOW = make_tag("circle", cx=9, cy=0, r=3, class_="dot hollow")
 _ALARM = make_tag("path", d="M3 -5H15L9 5Z", class_="alarm")
@@ -65,13 +65,15 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
 def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[str]:
     """Return the text of trend.html in pieces; `nights_folder` is relative to the page."""
     nights = history.nights
-    charts = [draw_measure(nights, measure, kind) for measure, kind in trend.trend_measures(nights).items()]
+    charts = [
+        draw_measure(nights, measure, kind) for measure, kind in trend.list_trend_measures(nights).items()
+    ]
     return render_page(
         "judge.nightly",
         "trend.html.jinja",
         _STYLE,
         SCRIPTS,
-        headline=night_texts.headline(nights),
+        headline=night_texts.make_headline(nights),
         reasons=night_texts.describe_reasons(nights[-1]) if nights else (),
         shown_nights=night_texts.describe_shown_nights(nights, NIGHTS),
         charts=[chart for chart in (*charts, draw_canaries(nights)) if chart],
@@ -86,7 +88,7 @@ def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[st
             text.en == text.zh for night in nights for text in night_texts.describe_reasons(night)
         ),
         damaged=[truncate_with_ellipsis(sentence, SENTENCE_LENGTH) for sentence in history.damaged],
-        unfinished=[in_both(night_texts.describe_unfinished, day) for day in history.begun],
+        unfinished=[build_text(night_texts.describe_unfinished, day) for day in history.begun],
     )
 
 
@@ -97,21 +99,22 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
     """Return the chart of every engine's trend by the measure, None when no night has a value."""
     timeline = Timeline(nights[-NIGHTS:])
     rows = [
-        _engine_row(timeline.nights, engine, measure, kind) for engine in trend.all_engines(timeline.nights)
+        _make_engine_row(timeline.nights, engine, measure, kind)
+        for engine in trend.list_engines(timeline.nights)
     ]
     rows = [row for row in rows if row.measured]
     if not rows:
         return None
     mean = svg.name_mean(measure)
-    title = text("{mean}, night by night", mean=mean)
+    title = make_text("{mean}, night by night", mean=mean)
     if kind == "change":
-        title = text("{mean}, change from the baseline", mean=mean)
+        title = make_text("{mean}, change from the baseline", mean=mean)
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
-    picture = draw_rows(_measure_keys(rows, kind), timeline, rows, kind, same_span=True)
-    form = number_format(kind)
+    picture = draw_rows(_make_keys(rows, kind), timeline, rows, kind, same_span=True)
+    form = choose_number_format(kind)
     head = (_NIGHT, *(Text(text, text) for row in rows for text in (row.engine, "95 %", "n")))
     table = tuple(
-        (night.date.isoformat(), *(cell for row in rows for cell in _cells(row.values[at], form)))
+        (night.date.isoformat(), *(cell for row in rows for cell in _format_cells(row.values[at], form)))
         for at, night in enumerate(timeline.nights)
     )
     desc = night_texts.describe_trend(mean, kind, timeline.changes)
@@ -124,14 +127,14 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     canaries = [night.canaries for night in timeline.nights]
     if not any(canaries):
         return None
-    title = text("The assessor: canaries")
-    desc = text(
+    title = make_text("The assessor: canaries")
+    desc = make_text(
         "The same pairs, graded again every night. When their grades change, the assessor has changed, not"
         " an engine. Top: the share with the same grade as in the baseline; bottom: the mean"
         " grade.{letters}",
         letters=night_texts.describe_letters(timeline.changes),
     )
-    labels = text("graded as in the baseline"), text("mean grade")
+    labels = make_text("graded as in the baseline"), make_text("mean grade")
     shares = [night.unchanged if night else None for night in canaries]
     grades = [night.mean_grade if night else None for night in canaries]
     alarms = [bool(night and night.drift) for night in canaries]
@@ -146,9 +149,9 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
         for label, figures in zip(labels, (shares, grades), strict=True)
     ]
     rows = [row for row in rows if row.measured]
-    keys = [(_DOT, text("a night")), (_ALARM, STATUS_TEXTS["assessor drift"])]
+    keys = [(_DOT, make_text("a night")), (_ALARM, STATUS_TEXTS["assessor drift"])]
     picture = draw_rows(keys, timeline, rows, "mean", same_span=False)
-    head = (_NIGHT, *labels, text("pairs"), text("drift"))
+    head = (_NIGHT, *labels, make_text("pairs"), make_text("drift"))
     table = tuple(
         (
             night.date.isoformat(),
@@ -162,32 +165,32 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     return make_chart("trend-canaries", title, desc, picture, head, table)
 
 
-def _engine_row(nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind) -> TrendRow:
-    outcomes = [night.outcome_of(engine, measure) for night in nights]
+def _make_engine_row(nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind) -> TrendRow:
+    outcomes = [night.find_outcome(engine, measure) for night in nights]
     return TrendRow(
         draw_name(engine, 18, "head", 0, 13),
         display_text.fit_on_line(engine),
-        trend.series(nights, engine, measure, kind),
+        trend.list_values(nights, engine, measure, kind),
         [outcome.baseline if outcome and kind == "mean" else None for outcome in outcomes],
         [bool(outcome and outcome.verdict == "regression") for outcome in outcomes],
     )
 
 
-def _measure_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Text]]:
+def _make_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Text]]:
     """Return the marks of the picture with their meaning."""
     keys = [
-        (_DOT, text("a night")),
-        (_INTERVAL, text("95 % interval")),
-        (_HOLLOW, text("not decided")),
+        (_DOT, make_text("a night")),
+        (_INTERVAL, make_text("95 % interval")),
+        (_HOLLOW, make_text("not decided")),
     ]
     if kind == "mean" and any(baseline is not None for row in rows for baseline in row.baselines):
-        keys.append((_BASE, text("baseline")))
+        keys.append((_BASE, make_text("baseline")))
     if any(alarm for row in rows for alarm in row.alarms):
         keys.append((_ALARM, STATUS_TEXTS["regression"]))
     return keys
 
 
-def _cells(value: TrendValue | None, form: str) -> tuple[str, str, str]:
+def _format_cells(value: TrendValue | None, form: str) -> tuple[str, str, str]:
     if value is None:
         return NOTHING, NOTHING, NOTHING
     return format_number(value.value, form), format_range(value.ci95, form), f"{value.n:,}"

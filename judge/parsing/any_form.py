@@ -151,7 +151,7 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
         raise ReplyParseError("missing_key", "the verdict lies too deep inside other objects")
     if any(_contradicts_itself(span.object, grade, scale) for span in objects.objects):
         raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
-    gaps = [answer[start:end] for start, end in objects.gaps(len(answer))]
+    gaps = [answer[start:end] for start, end in objects.list_gaps(len(answer))]
     between = gaps[echoes + 1 : -1]
     if (
         is_disowned(gaps[-1])

@@ -234,10 +234,12 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
 def _find_values(flat: str, scale: Scale) -> set[int | None]:
     flat = _CONFIDENCE.sub(" ", flat)
     labelled = {
-        each["value"] for form in _labelled_value_patterns(scale.name) for each in form.finditer(flat)
+        each["value"] for form in _compile_labelled_value_patterns(scale.name) for each in form.finditer(flat)
     }
     flat = _NO_VALUE.sub(" ", flat)
-    bare = {each["value"] for form in _bare_value_patterns(scale.name) for each in form.finditer(flat)}
+    bare = {
+        each["value"] for form in _compile_bare_value_patterns(scale.name) for each in form.finditer(flat)
+    }
     values = {find_value(_SPELLED.get(text, text), scale) for text in bare} - {None}
     values |= {find_value(text, scale) for text in labelled}
     if _UNCERTAIN.search(flat):
@@ -275,7 +277,7 @@ _UNCERTAIN = re.compile(
 
 
 @cache
-def _labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
+def _compile_labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a label with its value, of the scale's key with a few words, and of a box."""
     value = r"[-+]?[0-9][0-9./]*[分级]?" if scale_name == "graded" else (
         r"(?:not relevant|irrelevant|relevant|yes|no)(?![a-z])|不相关|相关|无关|[是否](?![\u4e00-\u9fff])"
@@ -305,7 +307,7 @@ def _labelled_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ..
 
 
 @cache
-def _bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
+def _compile_bare_value_patterns(scale_name: ScaleName) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a value without a label."""
     stop = rf"(?={_MARKS}(?:[.。!,;:)\]}}】|?→]|[-–—](?![0-9A-Za-z])|$))"
     if scale_name == "binary":

@@ -147,4 +147,4 @@ def _is_in_thinking(openers: list[re.Match[str]], closers: list[re.Match[str]], 
 
 def _find_marks(mark: re.Pattern[str], text: str, objects: Scan, end: int) -> list[re.Match[str]]:
     """Return the marks outside the objects, up to `end`."""
-    return [match for start, stop in objects.gaps(end) for match in mark.finditer(text, start, stop)]
+    return [match for start, stop in objects.list_gaps(end) for match in mark.finditer(text, start, stop)]

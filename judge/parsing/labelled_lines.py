@@ -119,7 +119,7 @@ def _join_headings(lines: list[str], scale: Scale) -> list[str]:
     """Return the lines with each label that stands alone joined with the line behind it."""
     joined: list[str] = []
     for line in lines:
-        if joined and _heading_pattern(scale.name).fullmatch(flatten(joined[-1])):
+        if joined and _compile_heading_pattern(scale.name).fullmatch(flatten(joined[-1])):
             joined[-1] = joined[-1].rstrip(" :：") + ": " + line
         else:
             joined.append(line)
@@ -127,7 +127,7 @@ def _join_headings(lines: list[str], scale: Scale) -> list[str]:
 
 
 @cache
-def _heading_pattern(scale_name: ScaleName) -> re.Pattern[str]:
+def _compile_heading_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     return re.compile(
         rf"[\[【]?(?:{LABEL_LEAD}{build_label_pattern(scale_name)})[\]】]?\s{{0,4}}:?", re.IGNORECASE
     )
@@ -135,7 +135,7 @@ def _heading_pattern(scale_name: ScaleName) -> re.Pattern[str]:
 
 def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
     """Return the value and the comment behind the label that begins a line, None when no label does."""
-    match = _label_pattern(scale.name).match(line)
+    match = _compile_label_pattern(scale.name).match(line)
     if match is None:
         return None
     value, *comment = _COMMENT.split(line[match.end() :], maxsplit=1)
@@ -143,7 +143,7 @@ def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
 
 
 @cache
-def _sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
+def _compile_sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     """Return the pattern of the places between sentences, or in front of a label within one.
 
     "No. 1" is a number, in one sentence.
@@ -155,7 +155,7 @@ def _sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
 
 
 @cache
-def _label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
+def _compile_label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     return re.compile(
         rf"[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale_name)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
         r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|\s[-–—]{1,2}\s|(?:is|为|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
@@ -176,7 +176,7 @@ def _parse_sentences(flat: str, scale: Scale) -> _Statement:
         direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
         return _Statement(direct, "", comment, comment.strip(_AROUND_REASON))
-    sentences = [part for part in _sentence_pattern(scale.name).split(flat) if part.strip(AROUND)]
+    sentences = [part for part in _compile_sentence_pattern(scale.name).split(flat) if part.strip(AROUND)]
     for index in dict.fromkeys((len(sentences) - 1, 0)) if sentences else ():
         lead = "".join(sentences[:index])
         stated = _find_statement(sentences[index].strip(), scale)

@@ -89,7 +89,7 @@ def is_damaged(answer: str, scan: Scan) -> bool:
     """Return True when an answer holds JSON, or remains of it, outside the objects that could be read."""
     if scan.broken is not None:
         return True
-    gaps = [drop_prose_braces(flatten(answer[start:end])) for start, end in scan.gaps(len(answer))]
+    gaps = [drop_prose_braces(flatten(answer[start:end])) for start, end in scan.list_gaps(len(answer))]
     if scan.objects:
         # A brace too many right at the object changes nothing.
         gaps[-1] = gaps[-1].lstrip("}] \r\n")
@@ -155,7 +155,7 @@ def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
 
 
 @cache
-def _bare_member_pattern(scale_name: ScaleName) -> re.Pattern[str]:
+def _compile_bare_member_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     """Return a pattern of the scale's key and its value, with quotes on both sides, one or none."""
     keys = "|".join(KEYS[scale_name])
     return re.compile(
@@ -173,7 +173,7 @@ def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> in
     grade = grades.pop()
     if grades or grade is None:
         raise ReplyParseError("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
-    for text in {member["value"] for member in _bare_member_pattern(scale.name).finditer(flat)}:
+    for text in {member["value"] for member in _compile_bare_member_pattern(scale.name).finditer(flat)}:
         value = find_value(text, scale)
         if value != grade and (value is not None or re.search("[0-9]", text)):
             raise ReplyParseError("ambiguous", "a key that lacks a quote states another value")

@@ -81,7 +81,7 @@ class Scan:
     objects: tuple[ObjectSpan, ...]
     broken: int | None
 
-    def gaps(self, size: int) -> list[tuple[int, int]]:
+    def list_gaps(self, size: int) -> list[tuple[int, int]]:
         """Return the stretches of a text of `size` characters before, between and after the objects."""
         edges = [0, *(edge for span in self.objects for edge in (span.start, span.end)), size]
         return list(zip(edges[::2], edges[1::2], strict=True))
@@ -137,7 +137,7 @@ def scan_objects(text: str) -> Scan:
             if aside := _PROSE_BRACES.match(reader.flat, brace) or _DOUBLED.match(reader.flat, brace):
                 position = aside.end()
                 continue
-            node, position = reader.members(brace + 1, 0)
+            node, position = reader.read_members(brace + 1, 0)
         except _SyntaxBroken:
             return Scan(tuple(spans), brace)
         spans.append(ObjectSpan(node, brace, position))
@@ -162,7 +162,7 @@ class _Reader:
         match = _SPACE.match(self.flat, position)
         return match.end() if match else position
 
-    def members(self, position: int, depth: int) -> tuple[JsonObject, int]:
+    def read_members(self, position: int, depth: int) -> tuple[JsonObject, int]:
         """Return the members of an object whose brace is already open."""
         pairs: list[tuple[str, Node]] = []
         while True:
@@ -173,17 +173,17 @@ class _Reader:
                 last = pairs[-1][1]
                 bare = isinstance(last, JsonText) and not last.quoted
                 return JsonObject(tuple(pairs), unended=bare), len(self.flat)
-            key, position = self._text(position)
+            key, position = self._read_text(position)
             position = self.skip(position)
             if not self.flat.startswith(":", position):
                 raise _SyntaxBroken
-            value, position = self._value(self.skip(position + 1), depth)
+            value, position = self._read_value(self.skip(position + 1), depth)
             pairs.append((key.value, value))
-            position, ended = self._delimiter(position, value, "}")
+            position, ended = self._read_delimiter(position, value, "}")
             if ended:
                 return JsonObject(tuple(pairs), unended=True), position
 
-    def _items(self, position: int, depth: int) -> tuple[list[Node], int]:
+    def _read_items(self, position: int, depth: int) -> tuple[list[Node], int]:
         items: list[Node] = []
         while True:
             position = self.skip(position)
@@ -191,13 +191,13 @@ class _Reader:
                 return items, position + 1
             if items and _END.match(self.flat, position):
                 return items, len(self.flat)
-            value, position = self._value(position, depth)
+            value, position = self._read_value(position, depth)
             items.append(value)
-            position, ended = self._delimiter(position, value, "]")
+            position, ended = self._read_delimiter(position, value, "]")
             if ended:
                 return items, position
 
-    def _delimiter(self, position: int, value: Node, closer: str) -> tuple[int, bool]:
+    def _read_delimiter(self, position: int, value: Node, closer: str) -> tuple[int, bool]:
         """Return the position past the comma or at the closer behind a value, and whether the text ended."""
         after = self.skip(position)
         if self.flat.startswith(",", after):
@@ -212,20 +212,20 @@ class _Reader:
             return len(self.flat), True
         raise _SyntaxBroken
 
-    def _value(self, position: int, depth: int) -> tuple[Node, int]:
+    def _read_value(self, position: int, depth: int) -> tuple[Node, int]:
         self.count()
         if depth > _MAX_DEPTH:
             raise _SyntaxBroken
         if self.flat.startswith("{", position):
-            return self.members(position + 1, depth + 1)
+            return self.read_members(position + 1, depth + 1)
         if self.flat.startswith("[", position):
-            return self._items(position + 1, depth + 1)
-        text, end = self._text(position)
+            return self._read_items(position + 1, depth + 1)
+        text, end = self._read_text(position)
         if not text.quoted and not text.value.isascii() and len(text.value) > _LONGEST_WORD:
             raise _SyntaxBroken
         return text, end
 
-    def _text(self, position: int) -> tuple[JsonText, int]:
+    def _read_text(self, position: int) -> tuple[JsonText, int]:
         if match := _STRING.match(self.flat, position):
             start, end = match.span(match.lastindex or 0)
             return JsonText(unescape(self.text[start:end]), quoted=True), match.end()

@@ -52,7 +52,7 @@ class RunCost(Cost):
     price: PriceUsed | None
 
 
-def total_cost(calls: Iterable[Call], price: Price | None) -> Cost:
+def sum_cost(calls: Iterable[Call], price: Price | None) -> Cost:
     """Return the cost of `calls`; `usd` is None without a price, or where no answer has a token count."""
     total = counted = uncounted = maybe_billed = 0
     prompt_tokens = cached_tokens = completion_tokens = 0
@@ -68,7 +68,7 @@ def total_cost(calls: Iterable[Call], price: Price | None) -> Cost:
         cached_tokens += usage.cached_tokens
         completion_tokens += usage.completion_tokens
         if price is not None:
-            costs.append(price.usd(usage, in_batch=call.in_batch))
+            costs.append(price.compute_usd(usage, in_batch=call.in_batch))
     return Cost(
         calls=total,
         prompt_tokens=prompt_tokens,

@@ -47,7 +47,7 @@ class Price:
     source: str = "--price"
     batch: float = BATCH_SHARE
 
-    def usd(self, usage: Usage, *, in_batch: bool = False) -> float:
+    def compute_usd(self, usage: Usage, *, in_batch: bool = False) -> float:
         """Return the cost of `usage` in US dollars."""
         # Some servers do not count cached tokens as part of the prompt.
         fresh = max(0, usage.prompt_tokens - usage.cached_tokens)
@@ -101,7 +101,7 @@ class PriceRow(BaseModel, frozen=True):
         )
 
 
-def common_price(prices: Iterable[Price | None]) -> Price | None:
+def find_common_price(prices: Iterable[Price | None]) -> Price | None:
     """Return the price if all `prices` are equal, else None."""
     distinct = set(prices)
     return distinct.pop() if len(distinct) == 1 else None

@@ -21,7 +21,7 @@ def describe_served_models(t: Translator, summary: Summary) -> str:
     if len(summary.served) < 2:
         return ""
     parts = [
-        t.plural(
+        t.translate_plural(
             "{name} ({count:,} judgment, mean grade {mean:.2f})",
             "{name} ({count:,} judgments, mean grade {mean:.2f})",
             grades.judgments,

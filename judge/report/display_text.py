@@ -178,19 +178,19 @@ NOTHING = "–"
 
 def count_queries(t: Translator, count: int) -> str:
     """Return `1 query`, `2 queries`."""
-    return t.plural("{count:,} query", "{count:,} queries", count)
+    return t.translate_plural("{count:,} query", "{count:,} queries", count)
 
 
 def count_calls(t: Translator, count: int) -> str:
     """Return `1 new call`, `2 new calls`: those that this command made."""
-    return t.plural("{count:,} new call", "{count:,} new calls", count)
+    return t.translate_plural("{count:,} new call", "{count:,} new calls", count)
 
 
 def count_pairs(t: Translator, summary: Summary) -> str:
     """Return the number of pairs: those to judge, unless people have graded some."""
     if summary.labels:
-        return t.plural("{count:,} pair", "{count:,} pairs", summary.pairs)
-    return t.plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs)
+        return t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs)
+    return t.translate_plural("{count:,} pair to judge", "{count:,} pairs to judge", summary.pairs)
 
 
 def format_interval(t: Translator, ends: Interval | None, form: str = ".4f") -> str:

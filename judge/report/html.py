@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
-from judge.messages import Text, each_in_both, in_both, text
+from judge.messages import Text, build_text, build_texts, make_text
 from judge.report import assessor_sentences, sentences, statements
 from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
@@ -97,14 +97,14 @@ def render_report(
         night_exit=extras.night_exit,
         night_banner=extras.night_banner,
         headline=_describe_answer(named_summary),
-        segments=each_in_both(sentences.describe_segment_differences, named_summary),
+        segments=build_texts(sentences.describe_segment_differences, named_summary),
         alarms=[
-            in_both(sentences.warn_flagged, named_summary),
-            in_both(assessor_sentences.warn_false_positives, summary),
+            build_text(sentences.warn_flagged, named_summary),
+            build_text(assessor_sentences.warn_false_positives, summary),
         ],
         differences=_describe_differences(named_summary),
         engines=statements.make_engines_table(named_summary),
-        warnings=[warning for warning in each_in_both(statements.warn, named_summary) if warning.en],
+        warnings=[warning for warning in build_texts(statements.warn, named_summary) if warning.en],
         facts=list(statements.list_facts(summary, extras)),
         charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(statements.list_pair_tables(named_summary)),
@@ -121,12 +121,12 @@ def render_report(
 def _describe_answer(summary: Summary) -> Text:
     """Return the answer in a sentence, or why there is nothing to compare."""
     if summary.deciding_measure:
-        return in_both(sentences.choose_headline, summary)
+        return build_text(sentences.choose_headline, summary)
     count = len(summary.engines)
     if count > 1:
-        return text("{count} engines, and no measure that can compare engines.", count=count)
-    return in_both(
-        lambda t: t.plural(
+        return make_text("{count} engines, and no measure that can compare engines.", count=count)
+    return build_text(
+        lambda t: t.translate_plural(
             "{count} engine: nothing to compare.", "{count} engines: nothing to compare.", count
         )
     )
@@ -139,7 +139,7 @@ def _describe_differences(summary: Summary) -> Sequence[Text]:
         return []
     best = summary.sort_engines(deciding)[0]
     rows = [row for row in summary.select_pairs(deciding) if best in (row.a, row.b)]
-    return [in_both(sentences.describe_difference, row) for row in rows[:_SENTENCES]]
+    return [build_text(sentences.describe_difference, row) for row in rows[:_SENTENCES]]
 
 
 def _describe_payload(run: str, summary: Summary, deciding: str) -> Markup:

@@ -15,7 +15,7 @@ from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.formulas import TIE
 from judge.measure.segments import SegmentContrast, SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners, OwnListReversal
-from judge.messages import Translator, text
+from judge.messages import Translator, make_text
 from judge.pricing import RunCost
 from judge.records import CONTENT_FILTER
 from judge.report.display_text import count_pairs, count_queries, format_interval
@@ -98,7 +98,9 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
         return t("No engine is best by {measure}{which}: none has a value on any query.", **values)
     reasons = list(_list_obstacles(t, pairs, best))
     if wins[best]:
-        reasons.append(t.plural("is ahead of {count} other", "is ahead of {count} others", wins[best]))
+        reasons.append(
+            t.translate_plural("is ahead of {count} other", "is ahead of {count} others", wins[best])
+        )
     values["reasons"] = t.join(reasons, "clauses")
     if second is not None and first - second <= TIE:
         return t(
@@ -109,10 +111,10 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
 
 #: What keeps the engine with the highest mean from being best, by what the comparison with others says.
 _OBSTACLES = {
-    "behind": text("is behind {names} on the queries where both have a value"),
-    "not separated": text("is not separated from {names} (the difference may be chance)"),
-    "undetermined": text("could lose to {names} by what is unjudged"),
-    "apart": text("shares no query with {names} on which both have a value"),
+    "behind": make_text("is behind {names} on the queries where both have a value"),
+    "not separated": make_text("is not separated from {names} (the difference may be chance)"),
+    "undetermined": make_text("could lose to {names} by what is unjudged"),
+    "apart": make_text("shares no query with {names} on which both have a value"),
 }
 
 
@@ -134,7 +136,7 @@ def _describe_changes(t: Translator, pairs: Sequence[PairComparison], measure: s
     undetermined = sum(pair.outcome == "undetermined" for pair in pairs)
     rest = ""
     if undetermined:
-        rest = t.plural(
+        rest = t.translate_plural(
             "; {count:,} comparison could be turned by what is unjudged",
             "; {count:,} comparisons could be turned by what is unjudged",
             undetermined,
@@ -293,7 +295,7 @@ def describe_flagged_effect(t: Translator, summary: Summary) -> str:
 
 
 def _count_flagged(t: Translator, count: int) -> str:
-    return t.plural("{count:,} flagged pair", "{count:,} flagged pairs", count)
+    return t.translate_plural("{count:,} flagged pair", "{count:,} flagged pairs", count)
 
 
 def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
@@ -309,7 +311,7 @@ def _describe_swaps(t: Translator, effect: FlaggedEffect) -> Iterator[str]:
         )
     more = len(effect.swapped) - _MOST_SWAPS
     if more > 0:
-        yield t.plural(
+        yield t.translate_plural(
             " {count:,} more pair of engines change places.",
             " {count:,} more pairs of engines change places.",
             more,
@@ -381,7 +383,7 @@ def describe_empty_snippets(t: Translator, summary: Summary) -> str:
     """Return how many results have no text, which are graded without a call; empty where all have one."""
     if not summary.empty_snippets:
         return ""
-    return t.plural(
+    return t.translate_plural(
         "{count:,} result shows no text at all: grade 0 without a call (flag empty_snippet)",
         "{count:,} results show no text at all: grade 0 without a call (flag empty_snippet)",
         summary.empty_snippets,
@@ -393,8 +395,8 @@ def describe_dataset(t: Translator, summary: Summary) -> str:
     return t(
         "{queries}, {engines}; {results}, {pairs} ({saved:.0%} fewer: equal results are one pair)",
         queries=count_queries(t, summary.queries),
-        engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
-        results=t.plural("{count:,} result", "{count:,} results", summary.results),
+        engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
+        results=t.translate_plural("{count:,} result", "{count:,} results", summary.results),
         pairs=count_pairs(t, summary),
         saved=summary.dedup_saving,
     )

@@ -13,7 +13,7 @@ from judge.measure.compare import PairComparison, describe_outcome
 from judge.measure.engine_summary import MeasureMean
 from judge.measure.ppi import CorrectedOutcome
 from judge.measure.segments import SegmentMean, SegmentResult
-from judge.messages import CHINESE, ENGLISH, Text, Translator, each_in_both, in_both, text
+from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
@@ -34,24 +34,24 @@ from judge.report.payload import ERRORS, PageData
 MAX_PAIRS = 60
 #: The titles of columns of what came back by field, and those that are shares.
 COUNT_COLUMNS = {
-    "answered": text("answered"),
-    "empty": text("empty"),
-    "errors": text("errors"),
-    "absent": text("not asked"),
-    "judged": text("judged"),
-    "duplicates": text("duplicates"),
-    "unique": text("unique"),
+    "answered": make_text("answered"),
+    "empty": make_text("empty"),
+    "errors": make_text("errors"),
+    "absent": make_text("not asked"),
+    "judged": make_text("judged"),
+    "duplicates": make_text("duplicates"),
+    "unique": make_text("unique"),
 }
 SHARE_COLUMNS = frozenset({"judged", "duplicates", "unique"})
 _PAIR_HEAD = (
-    text("pair"),
-    text("result"),
-    text("difference"),
-    text("95 % interval"),
-    text("won / tied / lost"),
-    text("p, adjusted"),
-    text("worst case"),
-    text("detectable"),
+    make_text("pair"),
+    make_text("result"),
+    make_text("difference"),
+    make_text("95 % interval"),
+    make_text("won / tied / lost"),
+    make_text("p, adjusted"),
+    make_text("worst case"),
+    make_text("detectable"),
 )
 
 
@@ -80,34 +80,36 @@ class ReportExtras:
 
 def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
     """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
-    yield Fact(text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))])
+    yield Fact(make_text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))])
     if extras.prompts:
-        yield Fact(text("prompt"), [repeat_in_both(", ".join(map(fit_on_line, extras.prompts)))])
-    scale = text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
-    yield Fact(text("scale"), [text("binary: relevant or not") if summary.scale == "binary" else scale])
-    yield Fact(text("depth and repeats"), [in_both(_describe_depth, summary)])
+        yield Fact(make_text("prompt"), [repeat_in_both(", ".join(map(fit_on_line, extras.prompts)))])
+    scale = make_text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
+    yield Fact(
+        make_text("scale"), [make_text("binary: relevant or not") if summary.scale == "binary" else scale]
+    )
+    yield Fact(make_text("depth and repeats"), [build_text(_describe_depth, summary)])
     names = [repeat_in_both(" · ".join(map(fit_on_line, extras.dataset)))] if extras.dataset else []
-    yield Fact(text("dataset"), [in_both(sentences.describe_dataset, summary), *names])
+    yield Fact(make_text("dataset"), [build_text(sentences.describe_dataset, summary), *names])
     if summary.stability:
         measure = summary.main_measure
-        repeats = each_in_both(assessor_sentences.describe_repeats, summary.stability, measure)
-        yield Fact(text("stability"), repeats)
+        repeats = build_texts(assessor_sentences.describe_repeats, summary.stability, measure)
+        yield Fact(make_text("stability"), repeats)
     for title, describe in (
-        (text("self-test"), assessor_sentences.describe_selftests),
-        (text("labels"), assessor_sentences.describe_labels),
-        (text("controls"), assessor_sentences.describe_controls),
-        (text("near-duplicates"), assessor_sentences.describe_near_duplicates),
+        (make_text("self-test"), assessor_sentences.describe_selftests),
+        (make_text("labels"), assessor_sentences.describe_labels),
+        (make_text("controls"), assessor_sentences.describe_controls),
+        (make_text("near-duplicates"), assessor_sentences.describe_near_duplicates),
     ):
-        if values := _escape(each_in_both(describe, summary)):
+        if values := _escape(build_texts(describe, summary)):
             yield Fact(title, values)
     if extras.agreement:
         warnings = _translate(extras.agreement.warnings)
-        yield Fact(text("agreement with people"), [*_describe_agreement(extras.agreement), *warnings])
+        yield Fact(make_text("agreement with people"), [*_describe_agreement(extras.agreement), *warnings])
     if extras.order:
         warnings = _translate(extras.order.warnings)
-        yield Fact(text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings])
+        yield Fact(make_text("order by labels on drawn pairs"), [*_describe_order(extras.order), *warnings])
     if summary.cost:
-        yield Fact(text("cost"), [in_both(_describe_cost, summary.cost)])
+        yield Fact(make_text("cost"), [build_text(_describe_cost, summary.cost)])
 
 
 def _translate(messages: Iterable[str]) -> list[Text]:
@@ -128,41 +130,41 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
     kappa, same = agreement.kappa_relevant, agreement.same_verdict
     source = fit_on_line(agreement.labels)
     if kappa.value is None or same.value is None:
-        why = in_both(assessor_sentences.explain_missing, kappa)
-        yield text("unknown ({source}): {why}", source=source, why=why)
+        why = build_text(assessor_sentences.explain_missing, kappa)
+        yield make_text("unknown ({source}): {why}", source=source, why=why)
         return
-    yield text(
+    yield make_text(
         "relevant or not: the same on {same:.1%} of {pairs:,} pairs ({source}), kappa"
         " {kappa:.3f}{interval}; 0 is chance, 1 is perfect",
         same=same.value,
         pairs=agreement.pairs,
         source=source,
         kappa=kappa.value,
-        interval=in_both(format_interval, kappa.ci95),
+        interval=build_text(format_interval, kappa.ci95),
     )
     if kappa.ci95 and agreement.queries < assessor_sentences.FEW_FOR_BCA:
-        yield in_both(assessor_sentences.warn_narrow_intervals)
+        yield build_text(assessor_sentences.warn_narrow_intervals)
 
 
 #: Names of the outcomes of an order by labels.
 OUTCOMES: Mapping[CorrectedOutcome, Text] = {
-    "confirmed": text("confirmed"),
-    "reversed": text("reversed"),
-    "decided": text("decided"),
-    "open": text("undecided"),
+    "confirmed": make_text("confirmed"),
+    "reversed": make_text("reversed"),
+    "decided": make_text("decided"),
+    "open": make_text("undecided"),
 }
 
 
 def _describe_order(order: PlannedComparison) -> Iterator[Text]:
     for row in order.comparisons:
-        yield text(
+        yield make_text(
             "{a} - {b} by {measure}: {difference}{interval} from {labels:,} labels; the assessor's"
             " order is {outcome}",
             a=isolate(row.a),
             b=isolate(row.b),
             measure=name_mean(order.measure),
             difference=format_number(row.difference, "+.4f"),
-            interval=in_both(format_interval, row.ci95),
+            interval=build_text(format_interval, row.ci95),
             labels=row.labelled,
             outcome=OUTCOMES[row.outcome],
         )
@@ -183,7 +185,7 @@ def describe_sample(page_data: PageData) -> Text | None:
     """Return a text that describes the sample on the page; None when the page holds every query."""
     if page_data.sample is None:
         return None
-    return text(
+    return make_text(
         "A sample: {shown:,} of {page_data.queries_in_all:,} queries ({page_data.pairs:,} of"
         " {page_data.pairs_in_all:,} pairs), because all of them would make this page too large. {worst:,}"
         " have the lowest mean, {disagreeing:,} have the largest disagreement between engines or repeats,"
@@ -282,12 +284,12 @@ def make_engines_table(summary: Summary) -> PageTable:
     """
     engines = summary.engines.values()
     columns = {key: name for key, name in COUNT_COLUMNS.items() if any(getattr(row, key) for row in engines)}
-    head = [text("engine"), *(repeat_in_both(name_mean(measure)) for measure in summary.measures)]
-    head += text("queries"), *columns.values()
+    head = [make_text("engine"), *(repeat_in_both(name_mean(measure)) for measure in summary.measures)]
+    head += make_text("queries"), *columns.values()
     timed = any(row.latency_ms for row in engines)
-    head += [text("ms, median"), text("tokens")] if timed else []
+    head += [make_text("ms, median"), make_text("tokens")] if timed else []
     scored = any(row.rerank_relevancy for row in engines)
-    head += [text("score mean"), text("score max")] if scored else []
+    head += [make_text("score mean"), make_text("score max")] if scored else []
     rows = []
     for engine in summary.sort_engines(summary.main_measure):
         row = summary.engines[engine]
@@ -304,7 +306,7 @@ def make_engines_table(summary: Summary) -> PageTable:
             cells.append(format_cell(relevancy.mean if relevancy else None, ".4f"))
             cells.append(format_cell(relevancy.max if relevancy else None, ".4f"))
         rows.append((engine, tuple(cells)))
-    caption = text("Engines: means with 95 % interval, and what came back")
+    caption = make_text("Engines: means with 95 % interval, and what came back")
     return PageTable(caption, tuple(head), tuple(rows))
 
 
@@ -322,16 +324,16 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
     deciding = summary.deciding_measure
     for measure in dict.fromkeys(row.measure for row in summary.comparisons):
         rows = summary.select_pairs(measure)
-        caption = text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
+        caption = make_text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
         if measure == deciding:
-            caption = text("Pairs by {measure}", measure=name_mean(measure))
+            caption = make_text("Pairs by {measure}", measure=name_mean(measure))
         first_rows = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:MAX_PAIRS])
         yield PageTable(caption, _PAIR_HEAD, first_rows, len(rows) - len(first_rows))
 
 
 def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
     return (
-        Cell(in_both(describe_outcome, row)),
+        Cell(build_text(describe_outcome, row)),
         format_cell(row.difference, "+.4f"),
         Cell(repeat_in_both(format_range(row.ci95, "+.4f"))),
         Cell(repeat_in_both(f"{row.wins:,} / {row.ties:,} / {row.losses:,}")),
@@ -345,10 +347,15 @@ def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of the engines' means in each segment for each column that divides the queries."""
     measure = summary.main_measure
     for column, values in summary.segments.items():
-        caption = text("By {column}: mean {measure}", column=column, measure=name_mean(measure))
+        caption = make_text("By {column}: mean {measure}", column=column, measure=name_mean(measure))
         order = summary.sort_engines(measure)
         rows = tuple((value, _list_segment_cells(part, order, measure)) for value, part in values.items())
-        head = (repeat_in_both(column), text("queries"), *map(repeat_in_both, order), text("separated"))
+        head = (
+            repeat_in_both(column),
+            make_text("queries"),
+            *map(repeat_in_both, order),
+            make_text("separated"),
+        )
         yield PageTable(caption, head, rows)
 
 
@@ -365,20 +372,23 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
     """Yield the section of each dimension."""
     order = summary.sort_engines(summary.main_measure)
     for name, dimension in summary.dimensions.items():
-        head = (text("engine"), *(in_both(Translator.name_measure, each) for each in dimension.measures))
+        head = (
+            make_text("engine"),
+            *(build_text(Translator.name_measure, each) for each in dimension.measures),
+        )
         rows = []
         for engine in (name for name in order if name in dimension.engines):
             means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
             rows.append((engine, tuple(map(_format_mean_and_queries, means))))
-        remarks = [in_both(Translator.__call__, remark) for remark in dimension.remarks]
-        caption = in_both(sentences.name_dimension, name)
+        remarks = [build_text(Translator.__call__, remark) for remark in dimension.remarks]
+        caption = build_text(sentences.name_dimension, name)
         table = PageTable(caption, head, tuple(rows) if dimension.measures else ())
-        notes = [(note, in_both(_fit_note, note)) for note in dimension.notes]
+        notes = [(note, build_text(_fit_note, note)) for note in dimension.notes]
         yield DimensionSection(table, remarks, notes)
         for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
             pairs = [pair for pair in dimension.pairs if pair.measure == measure]
             by_pair = tuple((f"{pair.a}, {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs)
-            head = (text("engines"), in_both(Translator.name_measure, measure))
+            head = (make_text("engines"), build_text(Translator.name_measure, measure))
             yield DimensionSection(PageTable(caption, head, by_pair))
 
 
@@ -389,6 +399,6 @@ def _fit_note(t: Translator, note: DimensionNote) -> str:
 def _list_segment_cells(part: SegmentResult, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
     means = [part.engines.get(engine, {}).get(measure) for engine in order]
     verdicts = [f"{row.a} > {row.b}" for row in part.comparisons if row.winner]
-    separated = Text(*(mark.join(verdicts) for mark in text("; "))) if verdicts else text("none")
+    separated = Text(*(mark.join(verdicts) for mark in make_text("; "))) if verdicts else make_text("none")
     cells = [_format_mean(mean) if mean else format_cell(None) for mean in means]
     return (format_cell(part.queries, ","), *cells, Cell(separated))

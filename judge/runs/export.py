@@ -19,11 +19,11 @@ from judge.cache import FileCache, hash_file, make_key
 from judge.dataset.expected import list_unreturned
 from judge.dataset.textfile import escape_cell, escape_column
 from judge.errors import InputError
-from judge.filesystem import file_name
+from judge.filesystem import make_file_name
 from judge.json_text import dump_json
 from judge.judgment_log import JudgmentLog, dump_judgments, group_by_query
-from judge.measure.agreement import median_grade
-from judge.measure.formulas import number_or_none
+from judge.measure.agreement import compute_median_grade
+from judge.measure.formulas import convert_nan
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
 from judge.runs import results_file
@@ -43,7 +43,7 @@ def write_judgments(folder: RunFolder, run: JudgedRun | RunResult) -> None:
     log = run.judgments
     folder.write("judgments.jsonl", log.read_lines() if isinstance(log, JudgmentLog) else dump_judgments(log))
     if run.members:
-        folder.write("members.jsonl", _members(run.members))
+        folder.write("members.jsonl", _format_members(run.members))
 
 
 def make_summary_key(folder: RunFolder, run: JudgedRun) -> str | None:
@@ -73,7 +73,7 @@ def write_tables(
     folder: RunFolder, result: RunResult, entries: Iterable[results_file.QueryEntry]
 ) -> list[Path]:
     """Write the scores, and the TREC files of the queries `entries`; return the paths."""
-    paths = [folder.write("scores.csv", _scores(result.scores))]
+    paths = [folder.write("scores.csv", _format_scores(result.scores))]
     labels = result.summary.labels
     unreturned = list_unreturned(result.data, result.pool) if labels and labels.unreturned else {}
     names = name_trec_files(result.data.engines)
@@ -120,19 +120,19 @@ def list_queries(result: RunResult) -> Iterator[results_file.QueryEntry]:
 
     def read_entries(query_id: str) -> results_file.JudgmentEntries:
         members = {name: read(query_id) for name, read in of_members.items()}
-        return results_file.judgment_entries(read_judgments(query_id), members, result.scale)
+        return results_file.make_judgment_entries(read_judgments(query_id), members, result.scale)
 
     means = _MeanScores(result.scores)
-    return results_file.query_entries(result.data, result.pool, read_entries, means, result.dimensions)
+    return results_file.make_query_entries(result.data, result.pool, read_entries, means, result.dimensions)
 
 
-def _members(members: PanelMembers) -> Iterator[str]:
+def _format_members(members: PanelMembers) -> Iterator[str]:
     """Yield the lines of the judgments of each member of a panel."""
     for name, judgments in members.items():
         yield from dump_judgments(judgments, f'{{"member": {dump_json(name)}, ')
 
 
-def _scores(scores: Scores) -> Iterator[str]:
+def _format_scores(scores: Scores) -> Iterator[str]:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(["engine", "query_id", "repeat", "measure", "value", "judged", "low", "high"])
@@ -159,7 +159,7 @@ class _MeanScores(results_file.ScoreTable):
     def __getitem__(self, key: tuple[str, str]) -> Mapping[str, float | None]:
         engine, query_id = key
         values = self._value[self._engines[engine], self._queries[query_id]].tolist()
-        return dict(zip(self._names, map(number_or_none, values), strict=True))
+        return dict(zip(self._names, map(convert_nan, values), strict=True))
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return ((engine, query) for engine in self._engines for query in self._queries)
@@ -181,7 +181,7 @@ def format_qrels(entry: results_file.QueryEntry, unreturned: Iterable[str] = ())
         for snippet in answer.snippets:
             grades = [each.grade for each in snippet.judgments if each.grade is not None]
             if grades and snippet.document is not None:
-                best[snippet.document] = max(best.get(snippet.document, 0), median_grade(grades))
+                best[snippet.document] = max(best.get(snippet.document, 0), compute_median_grade(grades))
     query_id = escape_column(entry.query_id)
     return "".join(
         f"{query_id} 0 {escape_column(document)} {grade}\n" for document, grade in sorted(best.items())
@@ -211,7 +211,7 @@ def name_trec_files(engines: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for engine in sorted(engines):
-        stem = file_name(escape_column(engine))[:120]
+        stem = make_file_name(escape_column(engine))[:120]
         name = f"run.{stem}.trec"
         if name.casefold() in taken:
             name = f"run.{stem}-{hashlib.sha256(engine.encode()).hexdigest()[:8]}.trec"

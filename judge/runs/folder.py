@@ -13,7 +13,7 @@ from typing import Any
 
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError, StoreError, explain_os_error
-from judge.filesystem import locked, open_text, remove_abandoned, write_file
+from judge.filesystem import hold_lock, open_text, remove_abandoned, write_file
 from judge.json_text import dump_json
 from judge.messages import Message, join_messages
 
@@ -34,7 +34,7 @@ _MISSHAPEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticErro
 
 
 @contextmanager
-def reading_run(path: Path) -> Iterator[None]:
+def translate_run_errors(path: Path) -> Iterator[None]:
     """Raise InputError when work with the files in folder `path` fails on a value that judge never writes.
 
     A folder may come from another person or have been edited. The records of its files have checked types,
@@ -90,17 +90,17 @@ class RunFolder:
         self.path = path
 
     @contextmanager
-    def locked(self, wait: float = 0) -> Iterator[None]:
+    def lock(self, wait: float = 0) -> Iterator[None]:
         """Lock the folder for this process; raise InputError if another has the lock after `wait` seconds."""
         busy = Message("another judge is working on this run; wait for it or name another --out")
-        with locked(self.path / ".lock", self.path, busy, Message("cannot be a run's folder"), wait):
+        with hold_lock(self.path / ".lock", self.path, busy, Message("cannot be a run's folder"), wait):
             remove_abandoned(self.path)
             yield
 
     def check_free(self) -> None:
         """Raise InputError when another process has locked the folder; create nothing."""
         if (self.path / ".lock").exists():
-            with self.locked():
+            with self.lock():
                 pass
 
     def check_no_link(self) -> None:
@@ -133,7 +133,7 @@ class RunFolder:
 
     def read(self, name: str) -> dict[str, Any]:
         """Return the JSON object in file `name`; raise InputError when there is none."""
-        return self.parse_object(str(self.path / name), "".join(line for _, line in self._lines(name)))
+        return self.parse_object(str(self.path / name), "".join(line for _, line in self._read_lines(name)))
 
     @property
     def takes_files(self) -> bool:
@@ -154,7 +154,7 @@ class RunFolder:
         """
         if chosen:
             return Path(chosen)
-        with reading_run(self.path):
+        with translate_run_errors(self.path):
             named = (self.read_if_there("config.json") or {}).get("options", {}).get("store")
             if not named or not Path(named).exists():
                 return self.own_store
@@ -171,15 +171,15 @@ class RunFolder:
         """Return the JSON object in file `name`, None when there is no such file."""
         return self.read(name) if (self.path / name).exists() else None
 
-    def lines(self, name: str) -> Iterator[dict[str, Any]]:
+    def read_lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the JSON objects of file `name`, one a line."""
-        for place, text in self.texts(name):
+        for place, text in self.read_texts(name):
             yield self.parse_object(place, text)
 
-    def texts(self, name: str) -> Iterator[tuple[str, str]]:
+    def read_texts(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield `path:line` and the text of each line of file `name`."""
         path = str(self.path / name)
-        for number, line in self._lines(name):
+        for number, line in self._read_lines(name):
             yield f"{path}:{number}", line
 
     def parse_object(self, place: str, text: str) -> dict[str, Any]:
@@ -195,13 +195,13 @@ class RunFolder:
             )
         return value
 
-    def _lines(self, name: str) -> Iterator[tuple[int, str]]:
+    def _read_lines(self, name: str) -> Iterator[tuple[int, str]]:
         path = self.path / name
         try:
             with open_text(path, newline="\n") as file:
                 yield from number_lines(file, path)
         except OSError as error:
-            raise self._no_run(path, error) from error
+            raise self._make_no_run_error(path, error) from error
         except UnicodeDecodeError as error:
             raise InputError(
                 "{file}: is not JSON: it is not UTF-8 ({error}); {advice}",
@@ -230,7 +230,7 @@ class RunFolder:
         """Write a JSON value as file `name`, indented, and return its path; see `write`."""
         return self.write(name, [dump_json(value, indent=2), "\n"])
 
-    def _no_run(self, path: Path, error: OSError) -> InputError:
+    def _make_no_run_error(self, path: Path, error: OSError) -> InputError:
         why = explain_os_error(error)
         if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):  # it is a link or no regular file
             return InputError("{file}: {error}; {advice}", file=path, error=why, advice=DAMAGED_FILE_ADVICE)

@@ -17,7 +17,7 @@ from judge.analysis.judged_run import JudgedRun
 from judge.analysis.pair_plan import PairPlan, check_plan
 from judge.dataset.labels import select_labellable
 from judge.dataset.textfile import escape_cell, protect_cell
-from judge.dataset.validation import short_hash
+from judge.dataset.validation import hash_parts
 from judge.errors import InputError
 from judge.json_text import dump_json
 from judge.records import Dataset, Pool, Snippet
@@ -31,7 +31,7 @@ _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 _LONGEST = 32_000
 
 
-def rows(
+def make_rows(
     data: Dataset,
     pool: Pool,
     query_ids: Sequence[str],
@@ -56,7 +56,7 @@ def rows(
         query = data.queries[query_id]
         about = (query_id, query.text, query.reference or "")
         for snippet in sorted(
-            snippets, key=lambda snippet: short_hash([str(seed), query_id, snippet.id], 16)
+            snippets, key=lambda snippet: hash_parts([str(seed), query_id, snippet.id], 16)
         ):
             yield (*about, snippet.id, snippet.title, snippet.date, snippet.text, "", "")
 
@@ -89,10 +89,10 @@ def write(
     # A date is not read back, so a spreadsheet may change how it is written.
     lines.writerows(
         [
-            escape_cell(_fit(text)) if name == "date" else fitting(text)
+            escape_cell(_fit(text)) if name == "date" else format_cell(text)
             for name, text in zip(COLUMNS, row, strict=True)
         ]
-        for row in rows(data, pool, query_ids, seed, keys)
+        for row in make_rows(data, pool, query_ids, seed, keys)
     )
     return folder.write(path.name, ["\ufeff", text.getvalue()])
 
@@ -128,7 +128,7 @@ def read_design(path: Path, run: JudgedRun) -> PairPlan:
     return plan
 
 
-def fitting(text: str) -> str:
+def format_cell(text: str) -> str:
     """Return `text` as a cell that spreadsheets open and save unchanged."""
     return protect_cell(_fit(text))
 

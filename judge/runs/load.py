@@ -34,7 +34,7 @@ from judge.records import (
     share_params,
 )
 from judge.runs import record_json
-from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
+from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, translate_run_errors
 from judge.runs.results_file import OtherLayout, QueryEntry, SnippetEntry, open_results, read_entries
 from judge.stored_records import (
     Documents,
@@ -89,7 +89,7 @@ def load_run(folder: RunFolder, *, in_memory: bool = True) -> JudgedRun:
     Without `in_memory` only columns stay in memory: texts, reasons and documents are read from the folder
     again whenever they are used.
     """
-    with reading_run(folder.path):
+    with translate_run_errors(folder.path):
         with suppress(OtherLayout):
             return _load(folder, *open_results(folder.path / "results.json"), in_memory=in_memory)
         results = folder.read("results.json")
@@ -153,7 +153,7 @@ def _load(
     )
     judgments = _load_judgments(folder, columns, in_memory=in_memory)
     dimensions = {name: DimensionResult(each, values[name]) for name, each in summary.dimensions.items()}
-    run = JudgedRun(data, pool, judgments, spec, _members(folder, summary), dimensions)
+    run = JudgedRun(data, pool, judgments, spec, _read_members(folder, summary), dimensions)
     _check_grades(folder, run, summary)
     return run
 
@@ -279,20 +279,22 @@ def _check_grades(folder: RunFolder, run: JudgedRun, summary: Summary) -> None:
         )
 
 
-def _members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgment, ...]]:
+def _read_members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgment, ...]]:
     """Return the judgments of each member of a panel; snippets without text are the same for all of them."""
     if summary.panel is None:
         return {}
     members: dict[str, list[Judgment]] = {member.name: [] for member in summary.panel.members}
-    for place, text in folder.texts("members.jsonl"):
+    for place, text in folder.read_texts("members.jsonl"):
         line = folder.parse_object(place, text)
-        members[line.pop("member")].append(_share_values(_judgment(line, place)))
+        members[line.pop("member")].append(_share_values(_read_judgment(line, place)))
     return {name: tuple(judgments) for name, judgments in members.items()}
 
 
 def _read_judgments(folder: RunFolder) -> Iterator[Judgment]:
-    for place, text in folder.texts("judgments.jsonl"):
-        yield record_json.decode_json(Judgment, text) or _judgment(folder.parse_object(place, text), place)
+    for place, text in folder.read_texts("judgments.jsonl"):
+        yield record_json.decode_json(Judgment, text) or _read_judgment(
+            folder.parse_object(place, text), place
+        )
 
 
 def _share_values(judgment: Judgment) -> Judgment:
@@ -304,7 +306,7 @@ def _share_values(judgment: Judgment) -> Judgment:
     return judgment
 
 
-def _judgment(line: dict[str, Any], place: str) -> Judgment:
+def _read_judgment(line: dict[str, Any], place: str) -> Judgment:
     """Return the judgment in a JSON object; raise InputError, which names `place`, where it is none."""
     try:
         usage, flags = line.pop("usage"), tuple(line.pop("flags"))

@@ -78,7 +78,7 @@ _PLAIN = (str, int, float, NoneType)
 _adapters: dict[Any, TypeAdapter[Any]] = {}
 
 
-def adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
+def build_adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
     """Return pydantic's validator and serialiser of a record type, which takes a while to build."""
     from pydantic import TypeAdapter
 
@@ -151,7 +151,7 @@ def from_json(kind: type[Record], value: object, place: str) -> Record:
     from pydantic import ValidationError
 
     try:
-        record: Record = adapter(kind).validate_python(value)
+        record: Record = build_adapter(kind).validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
@@ -227,13 +227,13 @@ def _upgrade_summary(value: dict[str, Any]) -> dict[str, Any]:
 def _rename_key(value: object, path: Sequence[str], old: str, new: str) -> None:
     """Rename the key in every object that the path leads to; other objects stay as they are."""
     if path:
-        for inner in _children(value, path[0]):
+        for inner in _list_children(value, path[0]):
             _rename_key(inner, path[1:], old, new)
     elif isinstance(value, dict) and old in value:
         value[new] = value.pop(old)
 
 
-def _children(value: object, key: str) -> Iterable[object]:
+def _list_children(value: object, key: str) -> Iterable[object]:
     if isinstance(value, dict):
         return value.values() if key == "*" else [value.get(key)]
     return value if isinstance(value, list) and key == "*" else ()

@@ -242,7 +242,7 @@ def read_entries(path: Path, indices: Container[int] = ALL_INDICES) -> Iterator[
         ) from error
 
 
-def judgment_entries(
+def make_judgment_entries(
     judgments: Iterable[Judgment], members: Mapping[str, Iterable[Judgment]], scale: Scale
 ) -> JudgmentEntries:
     """Return the judgments of each pair, one a repeat, with those of the members of a panel."""
@@ -287,7 +287,7 @@ def _name_verdict(judgment: Judgment, scale: Scale) -> Literal["yes", "no"] | No
     return "yes" if judgment.grade >= scale.relevant_from else "no"
 
 
-def query_entries(
+def make_query_entries(
     data: Dataset,
     pool: Pool,
     read_judgments: Callable[[str], JudgmentEntries],

@@ -56,7 +56,11 @@ class RunResult:
         rows = {
             engine: {
                 **{measure: mean.mean for measure, mean in row.measures.items()},
-                **{name: _cell(getattr(row, name)) for name in EngineResult.__slots__ if name != "measures"},
+                **{
+                    name: _summarise_cell(getattr(row, name))
+                    for name in EngineResult.__slots__
+                    if name != "measures"
+                },
             }
             for engine, row in self.summary.engines.items()
         }
@@ -132,7 +136,7 @@ class RunResult:
         return str(self.engines.to_html())
 
 
-def _cell(value: object) -> object:
+def _summarise_cell(value: object) -> object:
     """Return a cell of a table: the median of latencies, the mean of token counts, others unchanged."""
     if isinstance(value, Latency):
         return value.median

@@ -14,40 +14,40 @@ from typing import Any
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import SCHEMA_VERSION, Summary
-from judge.runs.record_json import adapter
+from judge.runs.record_json import build_adapter
 from judge.runs.results_file import Results
 
 _RECORDS: Mapping[str, type] = {"summary": Summary, "results": Results, "agreement": LabelAgreement}
 
 
-def json_schemas() -> dict[str, dict[str, Any]]:
+def make_json_schemas() -> dict[str, dict[str, Any]]:
     """Return the JSON schema of each file by its name without `.json`."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {
         name: {
             **head,
             "title": f"{name}.json, version {SCHEMA_VERSION}",
-            **_untitled(adapter(kind).json_schema()),
+            **_drop_titles(build_adapter(kind).json_schema()),
         }
         for name, kind in _RECORDS.items()
     }
 
 
-def _untitled(schema: Any) -> Any:  # noqa: ANN401  # any JSON value
+def _drop_titles(schema: Any) -> Any:  # noqa: ANN401  # any JSON value
     """Return the schema without the titles that repeat the names of the fields."""
     if isinstance(schema, dict):
         return {
-            key: _untitled(value)
+            key: _drop_titles(value)
             for key, value in schema.items()
             if not (key == "title" and isinstance(value, str))
         }
-    return [_untitled(value) for value in schema] if isinstance(schema, list) else schema
+    return [_drop_titles(value) for value in schema] if isinstance(schema, list) else schema
 
 
 def main(folder: Path) -> None:
     """Write the schema files into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, schema in json_schemas().items():
+    for name, schema in make_json_schemas().items():
         text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
 

@@ -20,12 +20,12 @@ SELFTEST_FOLDER = "selftests"
 _ODD = re.compile(r"[^A-Za-z0-9.]+")
 
 
-def results_folder(store: Path) -> RunFolder:
+def find_results_folder(store: Path) -> RunFolder:
     """Return the folder of the results that belong to the verdict store at `store`."""
     return RunFolder(store.parent / SELFTEST_FOLDER)
 
 
-def result_file_name(assessor: str, identity: str) -> str:
+def name_result_file(assessor: str, identity: str) -> str:
     """Return the name of the file with an assessor's result."""
     # Both can be from the files of another person: no separator leads to another folder.
     return f"{_ODD.sub('_', assessor)[:80]}-{_ODD.sub('_', identity)}.json"
@@ -36,9 +36,9 @@ def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, Sel
 
     Raises InputError when a stored result cannot be read.
     """
-    folder = results_folder(store)
+    folder = find_results_folder(store)
     return {
-        name: SelfTestEntry(each, _read_figures(folder.read_if_there(result_file_name(name, each))))
+        name: SelfTestEntry(each, _read_figures(folder.read_if_there(name_result_file(name, each))))
         for name, each in identities.items()
     }
 

@@ -43,7 +43,7 @@ class Probe:
     grade_min: int
     grade_max: int
 
-    def bounds(self, scale: Scale) -> tuple[int, int]:
+    def find_bounds(self, scale: Scale) -> tuple[int, int]:
         """Return the lowest and the highest sensible grade on `scale`; a partial answer may be yes or no."""
         if scale.name == "graded":
             return self.grade_min, self.grade_max
@@ -142,7 +142,7 @@ def compute_metrics(probes: Sequence[Probe], judgments: Iterable[Judgment], scal
 
 def _find_surprises(graded: Iterable[tuple[Probe, Judgment]], scale: Scale) -> Iterator[Surprise]:
     for probe, judgment in graded:
-        low, high = probe.bounds(scale)
+        low, high = probe.find_bounds(scale)
         if judgment.grade is not None and not low <= judgment.grade <= high:
             yield Surprise(**asdict(probe), grade=judgment.grade, reason=judgment.reason)
 

@@ -14,19 +14,19 @@ from typing import Any, get_args
 from judge import factory, run_identity
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.assess.prompts import Prompts, Template, answer_schema
+from judge.assess.prompts import Prompts, Template, make_answer_schema
 from judge.assess.question_plan import list_request_keys
 from judge.assess.runner import JudgingResult, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
-from judge.dataset.validation import short_hash
+from judge.dataset.validation import hash_parts
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
 from judge.json_text import dump_json
 from judge.pricing import Cost
 from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Lang, LangChoice, Pool, Scale, ScaleName
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import to_json
-from judge.selftest import SELFTEST_FOLDER, probes, result_file_name, results_folder
+from judge.selftest import SELFTEST_FOLDER, find_results_folder, name_result_file, probes
 from judge.selftest.probes import SelfTestMetrics, compute_metrics
 from judge.store.store import VerdictStore
 
@@ -44,7 +44,7 @@ PROMPT_NAMES = ("shipped", "plain")
 def make_plain_prompts(scale: Scale) -> Prompts:
     """Return prompts of `scale` without any defence against prompt injection."""
     templates = {lang: _make_template(lang, scale) for lang in get_args(Lang)}
-    return Prompts(scale, answer_schema(scale), templates)
+    return Prompts(scale, make_answer_schema(scale), templates)
 
 
 def _make_template(lang: Lang, scale: Scale) -> Template:
@@ -108,9 +108,9 @@ def run_selftest(
     Interrupted after Ctrl-C.
     """
     test = _prepare_test(config)
-    folder = results_folder(test.store)
+    folder = find_results_folder(test.store)
     shipped = test.assessors[0]
-    with folder.locked():
+    with folder.lock():
         panel = factory.build_panel(test.config, test.assessors, cancel_token or CancelToken())
         with VerdictStore(test.store) as store:
             judgings = asyncio.run(
@@ -119,7 +119,7 @@ def run_selftest(
         for judging in judgings:
             _check_judging(judging, test.config)
         result = _make_result(test, identify_assessor(shipped, test.config), judgings)
-        name = result_file_name(shipped.name, result.id)
+        name = name_result_file(shipped.name, result.id)
         path = folder.write_json(name, to_json(result))
     return SelfTest(path, result, judgings[-1].calls_made, _check_graded(judgings[0], test.config))
 
@@ -152,7 +152,9 @@ def _prepare_test(config: Config) -> _PreparedTest:
     pool = probes.build_probe_pool(probes.load_probes(), config.lang, config.max_chars)
     shipped = factory.build_assessor(config, model)
     undefended = Assessor(model, make_plain_prompts(config.grading), config.grading)
-    store = run_identity.store_path(config, RunFolder(Path(config.out or Path("runs") / SELFTEST_FOLDER)))
+    store = run_identity.choose_store_path(
+        config, RunFolder(Path(config.out or Path("runs") / SELFTEST_FOLDER))
+    )
     return _PreparedTest(config, pool, (shipped, undefended), store)
 
 
@@ -243,7 +245,7 @@ def identify_assessor(assessor: Assessor, config: Config) -> str:
         assessor.name,
         config.lang,
     ]
-    return short_hash(parts, 12)
+    return hash_parts(parts, 12)
 
 
 def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, str]:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from judge.errors import StoreError
 from judge.store import schema
-from judge.store.leases import LeaseHolder, expire_leases, timestamp
+from judge.store.leases import LeaseHolder, expire_leases, make_timestamp
 from judge.store.writer import GroupCommitWriter
 
 _REMOVE_EMPTY = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM batch_requests WHERE batch = id)"
@@ -64,7 +64,7 @@ class BatchTable:
             planned = [key for key in keys if self._try_to_free(connection, key)]
             connection.execute(_REMOVE_EMPTY)
             if planned:
-                row = (batch, self._holder.id, params, "", "", timestamp())
+                row = (batch, self._holder.id, params, "", "", make_timestamp())
                 connection.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", row)
                 rows = ((key, batch) for key in planned)
                 connection.executemany("INSERT INTO batch_requests VALUES (?, ?)", rows)
@@ -121,7 +121,7 @@ class BatchTable:
         """Return the batch of each of `keys` that is in one."""
         batches: dict[str, str] = {}
         for chunk in split_keys(keys):
-            with self._reading():
+            with self._translate_errors():
                 batches |= self.select(self._reader, chunk)
         return batches
 
@@ -138,7 +138,7 @@ class BatchTable:
             "SELECT id, params, file_id, server_id, changed_at,"
             " (SELECT count(*) FROM batch_requests WHERE batch = id) FROM batches WHERE id = ?"
         )
-        with self._reading():
+        with self._translate_errors():
             rows = self._reader.execute(statement, (batch,)).fetchall()
             for name, params, file_id, server_id, changed_at, requests in rows:
                 time = datetime.fromisoformat(changed_at)
@@ -148,11 +148,11 @@ class BatchTable:
     async def _update(self, assignment: str, value: str, batch: str) -> None:
         statement = f"UPDATE batches SET {assignment}, changed_at = ? WHERE id = ?"  # noqa: S608  # fixed names
         await self._writer.commit(
-            lambda connection: connection.execute(statement, (value, timestamp(), batch))
+            lambda connection: connection.execute(statement, (value, make_timestamp(), batch))
         )
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, TypeError, ValueError) as error:
@@ -160,7 +160,7 @@ class BatchTable:
                 "{file}: cannot be read: {error}{advice}",
                 file=self._path,
                 error=error,
-                advice=schema.advice(error),
+                advice=schema.choose_advice(error),
             ) from error
 
 

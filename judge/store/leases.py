@@ -76,10 +76,10 @@ class LeaseHolder:
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _MIN_AGE:
                     self.reap_if_dead(path.stem)
-        self._lock = FileLock(self._path(self.id), thread_local=False)
+        self._lock = FileLock(self._name_path(self.id), thread_local=False)
         self._lock.acquire(timeout=0)
 
-    def _path(self, holder_id: str) -> Path:
+    def _name_path(self, holder_id: str) -> Path:
         return self._folder / f"{holder_id}.lock"
 
     def reap_if_dead(self, holder_id: str) -> bool:
@@ -89,7 +89,7 @@ class LeaseHolder:
         """
         if not _ID.fullmatch(holder_id):
             return True
-        path = self._path(holder_id)
+        path = self._name_path(holder_id)
         if not path.is_symlink():
             lock = FileLock(path, thread_local=False)
             try:
@@ -103,7 +103,7 @@ class LeaseHolder:
     def close(self) -> None:
         """Give up the id; other processes may take its leases."""
         self._lock.release()
-        self._path(self.id).unlink(missing_ok=True)
+        self._name_path(self.id).unlink(missing_ok=True)
 
 
 def expire_leases(connection: sqlite3.Connection, holder: str) -> int:
@@ -114,12 +114,12 @@ def expire_leases(connection: sqlite3.Connection, holder: str) -> int:
     inserted = connection.execute(
         "INSERT INTO calls (key, outcome, maybe_billed, made_at)"
         " SELECT key, ?, 1, ? FROM claims WHERE owner = ? AND key NOT IN (SELECT key FROM batch_requests)",
-        (LOST, timestamp(), holder),
+        (LOST, make_timestamp(), holder),
     )
     connection.execute("DELETE FROM claims WHERE owner = ?", (holder,))
     return inserted.rowcount
 
 
-def timestamp() -> str:
+def make_timestamp() -> str:
     """Return the present second in UTC, as the tables hold it."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -40,7 +40,7 @@ def clear_leases(path: Path) -> int:
     """
     if not path.exists():
         return 0
-    with _transaction(path) as connection:
+    with _begin_transaction(path) as connection:
         connection.execute("DELETE FROM claims")
         (number,) = connection.execute("SELECT coalesce(max(id), 0) FROM calls").fetchone()
     return int(number)
@@ -51,7 +51,7 @@ def settle_new_calls(path: Path, number: int) -> NewCalls:
 
     Raises StoreError when the store can't be read.
     """
-    with _transaction(path) as connection:
+    with _begin_transaction(path) as connection:
         holders = connection.execute("SELECT DISTINCT owner FROM claims").fetchall()
         lost = sum(expire_leases(connection, holder) for (holder,) in holders)
         rows = connection.execute(
@@ -63,7 +63,7 @@ def settle_new_calls(path: Path, number: int) -> NewCalls:
 
 
 @contextmanager
-def _transaction(path: Path) -> Iterator[sqlite3.Connection]:
+def _begin_transaction(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         open_store(path, _WAIT).close()  # a store that was just created has no tables yet
         with closing(connect(path, _WAIT)) as connection:

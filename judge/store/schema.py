@@ -133,7 +133,7 @@ def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> N
 
     A trigger or a view would run SQL of the author of the file with every verdict.
     """
-    schema, expected = _list_objects(connection), _expected_objects(version)
+    schema, expected = _list_objects(connection), _list_expected_objects(version)
     for name in sorted({*schema, *expected}):
         if schema.get(name) != expected.get(name):
             kind = (schema.get(name) or expected[name])[0]
@@ -162,7 +162,7 @@ def _list_objects(connection: sqlite3.Connection) -> dict[str, tuple[str, str, s
 
 
 @cache
-def _expected_objects(version: int) -> dict[str, tuple[str, str, str]]:
+def _list_expected_objects(version: int) -> dict[str, tuple[str, str, str]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript("".join(_UPGRADES[:version]))
         return _list_objects(connection)
@@ -173,7 +173,7 @@ def is_locked(error: Exception) -> bool:
     return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
 
 
-def advice(error: Exception) -> str:
+def choose_advice(error: Exception) -> str:
     """Return what to do about `error`, where SQLite's message does not say it."""
     name = getattr(error, "sqlite_errorname", "")
     if is_locked(error):

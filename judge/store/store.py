@@ -36,7 +36,7 @@ from judge.store.leases import (
     LeaseHolder,
     expire_leases,
     lock_folder,
-    timestamp,
+    make_timestamp,
 )
 from judge.store.writer import GroupCommitWriter
 
@@ -130,7 +130,7 @@ class VerdictStore:
                     "{file}: cannot be used as a verdict store: {error}{advice}",
                     file=path,
                     error=explain_os_error(error) if isinstance(error, OSError) else error,
-                    advice=schema.advice(error),
+                    advice=schema.choose_advice(error),
                 ) from error
             self._stack = stack.pop_all()
 
@@ -169,11 +169,11 @@ class VerdictStore:
         statement = f"SELECT {CALL_COLUMNS} FROM calls WHERE key IN ({{}})"  # noqa: S608  # fixed names
         for chunk in split_keys(keys):
             rows = self._select(statement, chunk)
-            with self._reading():
+            with self._translate_errors():
                 calls = [read_call(*values) for values in rows]
             yield from calls
 
-    def usage_by_prompt(self, model: str) -> list[UsageHistory]:
+    def read_usage_by_prompt(self, model: str) -> list[UsageHistory]:
         """Return what the verdicts of `model` took, by prompt."""
         rows = self._select(
             "SELECT v.prompt_version, count(DISTINCT c.key), count(*),"
@@ -188,7 +188,7 @@ class VerdictStore:
             for version, verdicts, calls, counted, *tokens in rows
         ]
 
-    def calls_by_second(self, model: str) -> dict[datetime, int]:
+    def count_calls_by_second(self, model: str) -> dict[datetime, int]:
         """Return how many calls that led to verdicts of `model` were written in which second, in order.
 
         Requests in batches, which are written when the batch ended, are left out.
@@ -198,15 +198,15 @@ class VerdictStore:
             " WHERE v.model IN ({}) AND NOT c.in_batch GROUP BY c.made_at ORDER BY c.made_at",
             [model],
         )
-        with self._reading():
+        with self._translate_errors():
             return {datetime.fromisoformat(second): calls for second, calls in rows}
 
     def _select(self, statement: str, keys: Sequence[str]) -> list[Any]:
-        with self._reading():
+        with self._translate_errors():
             return self._reader.execute(statement.format(",".join("?" * len(keys))), keys).fetchall()
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, TypeError, ValueError) as error:
@@ -216,7 +216,7 @@ class VerdictStore:
                 "{file}: cannot be read: {error}{advice}",
                 file=self.path,
                 error=error,
-                advice=schema.advice(error),
+                advice=schema.choose_advice(error),
             ) from error
 
     async def acquire(self, keys: Sequence[str]) -> list[StoredAnswer | Lease | Busy]:
@@ -275,7 +275,7 @@ class VerdictStore:
         except UnicodeEncodeError:  # half a surrogate pair
             body = json.dumps(values, default=asdict)
         key_columns = (lease.key, info.model, info.prompt_version, info.repeat)
-        row = (*key_columns, verdict.grade, body, _checksum(lease.key, verdict.grade, body))
+        row = (*key_columns, verdict.grade, body, _compute_checksum(lease.key, verdict.grade, body))
         await self._writer.commit_row(self._save, (row, calls))
 
     def _save(
@@ -283,7 +283,7 @@ class VerdictStore:
         connection: sqlite3.Connection,
         verdicts: Sequence[tuple[tuple[str | int, ...], Sequence[Call]]],
     ) -> list[None]:
-        now = timestamp()
+        now = make_timestamp()
         rows = [(*row, now) for row, _ in verdicts]
         connection.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
         return self._release(connection, [(str(row[0]), calls) for row, calls in verdicts])
@@ -312,7 +312,7 @@ class VerdictStore:
 def _insert_calls(
     connection: sqlite3.Connection, calls_by_key: Sequence[tuple[str, Sequence[Call]]]
 ) -> list[None]:
-    now = timestamp()
+    now = make_timestamp()
     in_batch, rows = [], []
     for key, calls in calls_by_key:
         for call in calls:
@@ -346,7 +346,7 @@ _decode_verdict = msgspec.json.Decoder(StoredVerdict).decode
 
 def _read_verdict(key: str, grade: object, body: str, checksum: str) -> StoredVerdict | None:
     """Return the verdict of a row, None when it is damaged or not what a verdict has."""
-    if type(grade) is not int or checksum != _checksum(key, grade, body):
+    if type(grade) is not int or checksum != _compute_checksum(key, grade, body):
         return None
     text = f'{{"grade": {grade}, {body[1:]}'  # the body has all fields of a verdict but the grade
     try:
@@ -370,7 +370,7 @@ def _share_usage(usage: Usage | None) -> Usage | None:
     return usage
 
 
-def as_stored(params: Mapping[str, Any]) -> Mapping[str, Any]:
+def normalise_params(params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return `params` as JSON gives them back, so that a verdict reads the same before and after storing."""
     return _parse_params(_encode(dict(params)))
 
@@ -381,5 +381,5 @@ def _parse_params(params: str) -> Mapping[str, Any]:
     return json.loads(params)  # type: ignore[no-any-return]
 
 
-def _checksum(key: str, grade: int, body: str) -> str:
+def _compute_checksum(key: str, grade: int, body: str) -> str:
     return hashlib.sha256(f"{key}\n{grade}\n{body}".encode()).hexdigest()[:32]

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from judge.cache import cache_folder
+from judge.cache import name_cache_folder
 from judge.errors import StoreError, explain_os_error
 from judge.store.leases import lock_folder
 from judge.store.schema import connect, open_store
@@ -58,7 +58,7 @@ def copy_store(source: Path, target: Path) -> None:
     """
     part = target.with_name(f".{target.name}.part")
     remove_store(part)
-    _backup(source, part)
+    _back_up(source, part)
     part.replace(target)
 
 
@@ -70,11 +70,11 @@ def replace_store(source: Path, target: Path, backup: Path) -> None:
     """
     if not backup.exists():
         copy_store(target, backup)
-    _backup(source, target)
+    _back_up(source, target)
     remove_store(source)
 
 
-def _backup(source: Path, target: Path) -> None:
+def _back_up(source: Path, target: Path) -> None:
     """Make `target` hold what `source` does, in one transaction."""
     try:
         with closing(connect(target, _WAIT)) as connection:
@@ -92,7 +92,7 @@ def remove_store(path: Path) -> None:
     try:
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
-        for folder in (lock_folder(path), cache_folder(path)):
+        for folder in (lock_folder(path), name_cache_folder(path)):
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise StoreError(

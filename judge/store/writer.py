@@ -43,7 +43,7 @@ class GroupCommitWriter:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
         self._files = str(path), f"{path}-wal"
-        self._ids = _file_ids(self._files)
+        self._ids = _read_file_ids(self._files)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connection = connection
         #: The error of a write that is not awaited, or of this writer.
@@ -112,20 +112,22 @@ class GroupCommitWriter:
                 self._write_group([job for job in group if job is not None])
         finally:
             # When the thread ends, neither present callers nor later ones may wait for it.
-            self._failure = self._failure or self._error(Message("its writer has ended"))
+            self._failure = self._failure or self._make_error(Message("its writer has ended"))
             jobs = [self._jobs.get() for _ in range(self._jobs.qsize())]
             self._notify([(done, None) for *_, done in filter(None, jobs)], self._failure)
 
     def _write_group(self, group: list[_Job]) -> None:
         """Commit `group` and notify the caller of each write."""
         results: list[Any] = [None] * len(group)
-        failure: StoreError | None = self._locked or self._error(Message("its writer broke down"))
+        failure: StoreError | None = self._locked or self._make_error(Message("its writer broke down"))
         try:
             if group and self._locked is None:
                 results = self._commit(group)
             failure = self._locked
         except (sqlite3.Error, OSError, ValueError, TypeError, ArithmeticError) as error:
-            failure = self._error(Message("{error}{advice}", error=error, advice=schema.advice(error)))
+            failure = self._make_error(
+                Message("{error}{advice}", error=error, advice=schema.choose_advice(error))
+            )
             if schema.is_locked(error):
                 self._locked = self._failure = failure
                 self._connection.execute("PRAGMA busy_timeout=0")  # closing must not wait again
@@ -156,19 +158,19 @@ class GroupCommitWriter:
                 with suppress(sqlite3.Error):  # the disk that failed the write may fail this one, too
                     self._connection.execute("ROLLBACK")
         # SQLite goes on writing to a file without a name, and reports no error.
-        if _file_ids(self._files) != self._ids:
+        if _read_file_ids(self._files) != self._ids:
             raise FileNotFoundError(
                 Message("the file was deleted, moved or replaced while judge was using it")
             )
         return results
 
-    def _error(self, why: str) -> StoreError:
+    def _make_error(self, why: str) -> StoreError:
         return StoreError(
             "{file}: verdicts cannot be stored, so no more are paid for: {why}", file=self._path, why=why
         )
 
 
-def _file_ids(files: Sequence[str]) -> list[tuple[int, int]]:
+def _read_file_ids(files: Sequence[str]) -> list[tuple[int, int]]:
     """Return device and inode of the files that are there, of a database and of its log."""
     ids = []
     for file in files:

@@ -71,12 +71,12 @@ async def judge_rows(url: str, rows: Sequence[dict[str, str]], concurrency: int,
     timeout = aiohttp.ClientTimeout(total=60)
     headers = {"Authorization": "Bearer none", "Content-Type": "application/json"}
     async with aiohttp.ClientSession(connector=connector, timeout=timeout, headers=headers) as session:
-        await asyncio.gather(*(_work(session, url, left, journal) for _ in range(concurrency)))
+        await asyncio.gather(*(_send_requests(session, url, left, journal) for _ in range(concurrency)))
     journal.close()
     return time.perf_counter() - begin
 
 
-async def _work(
+async def _send_requests(
     session: aiohttp.ClientSession, url: str, rows: Iterator[dict[str, str]], journal: Journal
 ) -> None:
     for row in rows:

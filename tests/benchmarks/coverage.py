@@ -21,7 +21,7 @@ import pandas as pd
 
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import Floats, dcg, divide, sum_precision
-from tests.unit.measure.tables import tabled
+from tests.unit.measure.tables import tabulate_scores
 
 MEASURES = ("nDCG@10", "AP@10", "RR@10")
 #: Engines that differ on fewer queries than this share are copies of one another.
@@ -85,12 +85,12 @@ def count_decisions(population: Floats, engines: int, queries: int, draws: int) 
     rng = np.random.default_rng(13)
     covered = wrong = named = real = 0
     for values, truth in draw_tables(population, engines, queries, draws):
-        pairs = compare_engines(tabled(values))
+        pairs = compare_engines(tabulate_scores(values))
         covered += covers(pairs, truth)
         named += sum(pair.outcome == "better" for pair in pairs)
         real += sum(abs(one - two) > 1e-9 for one, two in combinations(truth, 2))
         exchanged = rng.permuted(values, axis=0)
-        wrong += any(pair.outcome == "better" for pair in compare_engines(tabled(exchanged)))
+        wrong += any(pair.outcome == "better" for pair in compare_engines(tabulate_scores(exchanged)))
     return covered / draws, wrong / draws, named / max(1, real)
 
 

@@ -110,17 +110,17 @@ _FILE = TypeAdapter(Results)
 def summarise(cell: Cell, measurements: Sequence[Measurement]) -> Figures:
     """Return the medians of the rounds."""
 
-    def middle(name: str) -> float:
+    def compute_median(name: str) -> float:
         return float(median(getattr(each, name) for each in measurements))
 
     return Figures(
-        eff=round(cell.ideal / middle("wall"), 4),
-        cpu_ms=round(1000 * middle("cpu") / cell.pairs, 4),
-        all_in_ms=round(1000 * middle("process_cpu") / cell.pairs, 4),
-        calls=round(middle("calls") / cell.pairs, 4),
-        tokens=round(middle("characters") / 4 / cell.pairs, 1),
-        peak_rss=round(middle("peak_rss"), 1),
-        import_s=round(middle("import_cpu"), 3),
+        eff=round(cell.ideal / compute_median("wall"), 4),
+        cpu_ms=round(1000 * compute_median("cpu") / cell.pairs, 4),
+        all_in_ms=round(1000 * compute_median("process_cpu") / cell.pairs, 4),
+        calls=round(compute_median("calls") / cell.pairs, 4),
+        tokens=round(compute_median("characters") / 4 / cell.pairs, 1),
+        peak_rss=round(compute_median("peak_rss"), 1),
+        import_s=round(compute_median("import_cpu"), 3),
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from judge.records import GRADED
-from tests.unit.measure.missing import DEPTH, Bias, Judged, bias, simulated
+from tests.unit.measure.missing import DEPTH, Bias, Judged, measure_bias, simulate_engines
 
 MEASURES = "nDCG@10 AP@10 P@5 RR@10"
 PARTS = 20
@@ -29,14 +29,14 @@ def read_trec(folder: Path, systems: int) -> Judged:
     lists = {}
     for path in files[:: max(1, len(files) // systems)][:systems]:
         ranked: dict[str, list[str]] = defaultdict(list)
-        for query, document in _results(path):
+        for query, document in _read_results(path):
             if query in topics and len(ranked[query]) < DEPTH and (query, document) in grades:
                 ranked[query].append(document)
         lists[path.name.removesuffix(".run.gz")] = dict(ranked)
-    return Judged.of(lists, grades, GRADED)
+    return Judged.from_lists(lists, grades, GRADED)
 
 
-def _results(path: Path) -> Iterator[tuple[str, str]]:
+def _read_results(path: Path) -> Iterator[tuple[str, str]]:
     """Yield query and document in the order of the ranks."""
     with gzip.open(path, "rt") as lines:
         rows = [line.split() for line in lines]
@@ -57,8 +57,8 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         data = read_trec(Path(sys.argv[1]), 5)
         print(", ".join(data.lists))
-        show("DL 2021", bias(data, MEASURES, PARTS, seed=1))
+        show("DL 2021", measure_bias(data, MEASURES, PARTS, seed=1))
     else:
         for seed in (1, 2):
-            data = simulated(150, (0.6, 0.8, 1.0, 1.2, 1.4), seed)
-            show(f"simulated {seed}", bias(data, MEASURES, PARTS, seed=seed))
+            data = simulate_engines(150, (0.6, 0.8, 1.0, 1.2, 1.4), seed)
+            show(f"simulated {seed}", measure_bias(data, MEASURES, PARTS, seed=seed))

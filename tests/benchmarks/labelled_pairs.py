@@ -52,7 +52,7 @@ class Population:
         """Return the number of queries."""
         return self.pooled.size
 
-    def by_query(self, values: Floats) -> Floats:
+    def sum_by_query(self, values: Floats) -> Floats:
         """Return the (queries,) differences of the two engines by `values` (pairs,)."""
         totals: Floats = np.bincount(self.query, self.weight * values, self.queries).astype(np.float64)
         return totals
@@ -143,7 +143,7 @@ def label_pairs(dataset: Population, count: int, seed: int) -> tuple[float, floa
 
 def label_queries(dataset: Population, count: int) -> tuple[float, float] | None:
     """Return the interval from labels on the whole pools of the first `count` queries, by PPI++."""
-    human, assessor = dataset.by_query(dataset.human), dataset.by_query(dataset.assessor)
+    human, assessor = dataset.sum_by_query(dataset.human), dataset.sum_by_query(dataset.assessor)
     sample = ppi.LabelledSample(("a", "b"), human[:count], assessor[:count], assessor[count:])
     return ppi.correct_mean(sample, 0.95).ci95
 
@@ -176,7 +176,7 @@ def compare_designs(
     pairs = {count: Tally() for count in labels}
     whole = {count: Tally() for count in _WHOLE if count <= queries}
     for population in datasets:
-        truth = float(population.by_query(population.human).mean())
+        truth = float(population.sum_by_query(population.human).mean())
         for _ in range(draws):
             dataset = population.resample(rng.integers(0, population.queries, queries))
             for count in labels:

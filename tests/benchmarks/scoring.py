@@ -30,7 +30,7 @@ ENGINES, QUERIES, DEPTH = 5, 1000, 10
 NAMES = {"ndcg_cut_10", "map_cut_10", "P_5", "recip_rank"}
 
 
-def dataset(unjudged: float) -> JudgedDataset:
+def make_dataset(unjudged: float) -> JudgedDataset:
     rng = random.Random(1)
     documents = [f"d{at}" for at in range(40)]
     returned = {
@@ -45,7 +45,7 @@ def dataset(unjudged: float) -> JudgedDataset:
     return JudgedDataset(returned, [grades], GRADED, DEPTH)
 
 
-def fastest(work: Callable[[], object], rounds: int = 5) -> float:
+def time_fastest(work: Callable[[], object], rounds: int = 5) -> float:
     """Milliseconds of the fastest round."""
     times = []
     for _ in range(rounds):
@@ -55,7 +55,7 @@ def fastest(work: Callable[[], object], rounds: int = 5) -> float:
     return 1000 * min(times)
 
 
-def theirs(rankings: list[Ranking], judgments: list[Judgment]) -> list[Any]:
+def evaluate_by_pytrec_eval(rankings: list[Ranking], judgments: list[Judgment]) -> list[Any]:
     """Every measure of every engine, the dictionaries that pytrec_eval asks for included."""
     qrels: dict[str, dict[str, int]] = {}
     for judgment in judgments:
@@ -69,22 +69,22 @@ def theirs(rankings: list[Ranking], judgments: list[Judgment]) -> list[Any]:
 
 
 def compare(unjudged: float) -> None:
-    here, measures = dataset(unjudged), parse_measures(DEFAULT_MEASURES)
-    rankings, documents, judgments = here.rankings(), here.documents(), here.judgments()
+    here, measures = make_dataset(unjudged), parse_measures(DEFAULT_MEASURES)
+    rankings, documents, judgments = here.make_rankings(), here.make_documents(), here.make_judgments()
     scores = score_rankings(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
     results = tabulate_results(rankings, documents, DEPTH)
     columns = tabulate_judgments(judgments, results)
     times = {
-        "records to columns": fastest(
+        "records to columns": time_fastest(
             lambda: tabulate_judgments(judgments, tabulate_results(rankings, documents, DEPTH))
         ),
-        "columns to arrays": fastest(lambda: build_arrays(results, columns, GRADED)),
-        "records to scores": fastest(
+        "columns to arrays": time_fastest(lambda: build_arrays(results, columns, GRADED)),
+        "records to scores": time_fastest(
             lambda: score_rankings(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
         ),
-        "scores to means": fastest(lambda: summarise_engines(scores, results)),
-        "scores to rows": fastest(lambda: list(scores.to_records())),
-        "pytrec_eval and its dicts": fastest(lambda: theirs(rankings, judgments)),
+        "scores to means": time_fastest(lambda: summarise_engines(scores, results)),
+        "scores to rows": time_fastest(lambda: list(scores.to_records())),
+        "pytrec_eval and its dicts": time_fastest(lambda: evaluate_by_pytrec_eval(rankings, judgments)),
     }
     print(
         f"{ENGINES} engines, {QUERIES} queries, {DEPTH} deep, {len(judgments)} pairs, {unjudged:.0%} unjudged"

@@ -22,13 +22,13 @@ from judge.measure.compare import compare_engines
 from judge.measure.formulas import Floats
 from judge.measure.resampling import RESAMPLES, compute_randomisation_p
 from judge.measure.simultaneous import compare_means, count_resamples
-from tests.unit.measure.tables import tabled
+from tests.unit.measure.tables import tabulate_scores
 
 ENGINES, MEASURES = 5, 5
 PAIRS = list(combinations(range(ENGINES), 2))
 
 
-def fastest(work: Callable[[], object], rounds: int = 5) -> float:
+def time_fastest(work: Callable[[], object], rounds: int = 5) -> float:
     """Seconds of the fastest round."""
     times = []
     for _ in range(rounds):
@@ -38,14 +38,14 @@ def fastest(work: Callable[[], object], rounds: int = 5) -> float:
     return min(times)
 
 
-def scores(queries: int, engines: int = ENGINES) -> Floats:
+def draw_scores(queries: int, engines: int = ENGINES) -> Floats:
     """(queries, engines) scores between 0 and 1: easy and hard queries, engines not quite alike."""
     rng = np.random.default_rng(1)
     difficulty = rng.normal(0.6, 0.2, (queries, 1))
     return np.clip(difficulty + rng.normal(np.linspace(0, 0.02, engines), 0.15, (queries, engines)), 0, 1)
 
 
-def scipy_test(a: Floats, b: Floats) -> None:
+def run_scipy_test(a: Floats, b: Floats) -> None:
     stats.permutation_test(
         (a, b),
         lambda x, y, axis: np.mean(x - y, axis=axis),
@@ -57,7 +57,7 @@ def scipy_test(a: Floats, b: Floats) -> None:
     )
 
 
-def scipy_critical_value(differences: Floats) -> float:
+def compute_scipy_critical_value(differences: Floats) -> float:
     """The upper 5 % point of the largest |t| of resampled rows, (queries, pairs)."""
     rng = np.random.default_rng(0)
     centred = differences - differences.mean(0)
@@ -71,19 +71,19 @@ def scipy_critical_value(differences: Floats) -> float:
 def report(
     title: str, ours: Callable[[], object], theirs: Sequence[Callable[[], object]], full: bool
 ) -> None:
-    seconds = fastest(ours)
+    seconds = time_fastest(ours)
     timed = theirs if full else theirs[:1]
-    scipys = sum(fastest(work, rounds=1) for work in timed) * len(theirs) / len(timed)
+    scipys = sum(time_fastest(work, rounds=1) for work in timed) * len(theirs) / len(timed)
     print(f"{title}, {RESAMPLES:,} resamples")
     print(f"  ours                        {seconds:8.2f} s")
     print(f"  scipy, {len(timed)} of {len(theirs)} timed".ljust(30) + f"{scipys:8.2f} s")
     print(f"  ours is faster              {scipys / seconds:8.0f} times")
 
 
-def tests(queries: int, full: bool) -> None:
-    columns = scores(queries).T
+def time_tests(queries: int, full: bool) -> None:
+    columns = draw_scores(queries).T
     differences = np.stack([columns[a] - columns[b] for a, b in PAIRS], axis=1)
-    theirs = [lambda a=a, b=b: scipy_test(columns[a], columns[b]) for a, b in PAIRS]
+    theirs = [lambda a=a, b=b: run_scipy_test(columns[a], columns[b]) for a, b in PAIRS]
     report(
         f"{len(PAIRS)} pairs, {queries:,} queries, p",
         lambda: compute_randomisation_p(differences),
@@ -92,28 +92,28 @@ def tests(queries: int, full: bool) -> None:
     )
 
 
-def intervals(queries: int, full: bool) -> None:
-    one = scores(queries)
+def time_intervals(queries: int, full: bool) -> None:
+    one = draw_scores(queries)
     differences = np.stack([one[:, a] - one[:, b] for a, b in PAIRS], axis=1)
     by_measure = np.stack([differences] * MEASURES, axis=1)
-    theirs = [lambda: scipy_critical_value(differences)] * MEASURES
+    theirs = [lambda: compute_scipy_critical_value(differences)] * MEASURES
     title = f"{len(PAIRS)} pairs by {MEASURES} measures, {queries:,} queries, simultaneous intervals"
     report(title, lambda: compare_means(by_measure), theirs, full)
 
 
-def comparison(queries: int, engines: int) -> None:
+def time_comparison(queries: int, engines: int) -> None:
     """Print the CPU seconds that the comparison of all engines by five measures takes."""
     names = [f"engine {number:02}" for number in range(engines)]
-    value = np.stack([scores(queries, engines).T] * MEASURES, axis=-1)[:, :, None]
-    table = tabled(value, measures="nDCG@10 AP@10 P@5 RR@10 sDCG@10", engines=names)
+    value = np.stack([draw_scores(queries, engines).T] * MEASURES, axis=-1)[:, :, None]
+    table = tabulate_scores(value, measures="nDCG@10 AP@10 P@5 RR@10 sDCG@10", engines=names)
     started = time.process_time()
     compare_engines(table)
     print(f"{engines} engines, {queries:,} queries: compared in {time.process_time() - started:.2f} s (CPU)")
 
 
-def stability(queries: int, engines: int, seeds: int = 12) -> None:
+def print_stability(queries: int, engines: int, seeds: int = 12) -> None:
     """Print how much the critical value, and the end of the widest interval, move between seeds."""
-    values = scores(queries, engines)
+    values = draw_scores(queries, engines)
     differences = np.stack([values[:, a] - values[:, b] for a, b in combinations(range(engines), 2)], axis=1)
     tests = [compare_means(differences[:, None], seed=seed)[0] for seed in range(seeds)]
     critical = np.array([test.critical for test in tests])
@@ -136,10 +136,10 @@ if __name__ == "__main__" and "--stability" in sys.argv[1:]:
         (2_000, 63),
         (10_000, 5),
     ):
-        stability(*size)
+        print_stability(*size)
 elif __name__ == "__main__":
     everything = "--full" in sys.argv[1:]
-    tests(10_000, everything)
-    intervals(1_000, everything)
-    comparison(10_000, 5)
-    comparison(2_000, 63)
+    time_tests(10_000, everything)
+    time_intervals(1_000, everything)
+    time_comparison(10_000, 5)
+    time_comparison(2_000, 63)

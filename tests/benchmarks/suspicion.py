@@ -23,7 +23,7 @@ def is_held_out(case: Mapping[str, str]) -> bool:
     return int(case["id"].rpartition("-")[2]) % 2 == 0
 
 
-def recall(cases: Iterable[Mapping[str, str]]) -> tuple[int, int]:
+def count_flagged(cases: Iterable[Mapping[str, str]]) -> tuple[int, int]:
     """How many of the cases are flagged, of how many."""
     result = [is_flagged(case) for case in cases]
     return sum(result), len(result)
@@ -33,8 +33,8 @@ def main() -> None:
     """Prints a line a type."""
     for kind in dict.fromkeys(case["type"] for case in hostile_text.read_cases()):
         cases = hostile_text.read_cases(kind)
-        seen = recall(case for case in cases if not is_held_out(case))
-        held_out = recall(case for case in cases if is_held_out(case))
+        seen = count_flagged(case for case in cases if not is_held_out(case))
+        held_out = count_flagged(case for case in cases if is_held_out(case))
         print(f"{kind:16} fitted {seen[0]}/{seen[1]}  held out {held_out[0]}/{held_out[1]}")
 
 

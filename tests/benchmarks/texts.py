@@ -25,7 +25,7 @@ LENGTH = 600
 REPLY = '{"reason": "The snippet names two signs of anaemia in a puppy and says what to do.", "grade": 2}'
 
 
-def fastest(work: Callable[[str], object], texts: Sequence[str], rounds: int = 7) -> float:
+def time_fastest(work: Callable[[str], object], texts: Sequence[str], rounds: int = 7) -> float:
     """Return the CPU microseconds that `work` takes for a text in the fastest round."""
     times = []
     for _ in range(rounds):
@@ -38,7 +38,7 @@ def fastest(work: Callable[[str], object], texts: Sequence[str], rounds: int = 7
 
 def make_texts(language: str) -> list[str]:
     """Return texts of `LENGTH` characters, made of the snippets of `judge demo` in a language."""
-    rankings = read_dataset(example.path(), lang="auto", max_chars=4000).rankings
+    rankings = read_dataset(example.find_dataset(), lang="auto", max_chars=4000).rankings
     snippets = [snippet.text for ranking in rankings for snippet in ranking.snippets]
     chosen = [text for text in snippets if detect_text_language(text) == language]
     return [(f"{one} {two} " * LENGTH)[:LENGTH] for one, two in pairwise(chosen)]
@@ -55,14 +55,14 @@ def main() -> None:
     """Print a line for each kind of text."""
     for language in ("zh", "en"):
         texts = make_texts(language)
-        ours = fastest(lambda text: clean_snippet(text, max_chars=4000, query="anaemia 贫血"), texts)
-        every = fastest(search_every_pattern, texts)
+        ours = time_fastest(lambda text: clean_snippet(text, max_chars=4000, query="anaemia 贫血"), texts)
+        every = time_fastest(search_every_pattern, texts)
         print(
             f"{language} snippet: cleaned in {ours:.1f} µs, every pattern {every:.1f} µs, ×{every / ours:.1f}"
         )
     replies = [REPLY] * 2_000
     ours, full, plain = (
-        fastest(work, replies)
+        time_fastest(work, replies)
         for work in (
             lambda text: parse_verdict(text, GRADED),
             lambda text: parse_any(text, GRADED),

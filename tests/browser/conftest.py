@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from judge import example
-from tests.support.browser import RecordedPage, chromium, make_file_url, open_page
-from tests.unit.report.incomplete_run import troubled
-from tests.unit.report.pages import ran, write_page
+from tests.support.browser import RecordedPage, make_file_url, open_page, start_chromium
+from tests.unit.report.incomplete_run import make_troubled_run
+from tests.unit.report.pages import run_lexical, write_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Return the browser of this folder; its event loop would be in the way of tests of other folders."""
-    with chromium() as started:
+    with start_chromium() as started:
         yield started
 
 
@@ -28,13 +28,13 @@ def browser() -> Iterator[Browser]:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of the shipped example."""
     folder = tmp_path_factory.mktemp("runs") / "demo"
-    return write_page(folder, ran(folder, example.path()))
+    return write_page(folder, run_lexical(folder, example.find_dataset()))
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run whose repeats differ, with failed pairs and suspicious snippets."""
-    return troubled(tmp_path_factory.mktemp("troubled"))
+    return make_troubled_run(tmp_path_factory.mktemp("troubled"))
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +44,7 @@ def report(folder: Path) -> Path:
 
 
 @pytest.fixture
-def watched(browser: Browser, report: Path) -> Iterator[RecordedPage]:
+def recorded_page(browser: Browser, report: Path) -> Iterator[RecordedPage]:
     """The page of that run, in English; whatever a test does there, it asks nobody and never complains."""
     viewport = {"width": 1280, "height": 900}
     with open_page(browser, make_file_url(report), locale="en-US", viewport=viewport) as result:

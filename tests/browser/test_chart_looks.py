@@ -13,8 +13,8 @@ import pytest
 from judge.measure.resampling import StatisticValue
 from judge.report.charts import Chart
 from tests.support.browser import find_violations, make_file_url, open_page
-from tests.unit.report.charted import agreement_with, charts_of
-from tests.unit.report.labelled import favouring, make_run
+from tests.unit.report.charted import draw_run_charts, make_agreement
+from tests.unit.report.labelled import make_favouring_run, make_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -30,13 +30,13 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>charts</ti
 :root:not(:lang(zh)) .zh, :root:lang(zh) .en {{ display: none }}</style><main>{charts}</main></html>"""
 
 
-def contrast(one: str, other: str) -> float:
+def compute_contrast(one: str, other: str) -> float:
     """WCAG's ratio of two colours."""
-    first, second = sorted((_luminance(one), _luminance(other)))
+    first, second = sorted((_compute_luminance(one), _compute_luminance(other)))
     return (second + 0.05) / (first + 0.05)
 
 
-def _luminance(colour: str) -> float:
+def _compute_luminance(colour: str) -> float:
     parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
@@ -53,12 +53,12 @@ def test_dark_is_the_same_whoever_asks_for_it() -> None:
 @pytest.mark.parametrize("theme", THEMES[:2], ids=["light", "dark"])
 def test_text_is_readable_and_grades_can_be_told_apart_in_grey(theme: dict[str, str]) -> None:
     for text in ("--text", "--muted", "--accent", "--unjudged"):
-        assert contrast(theme[text], theme["--background"]) >= 4.5, text
+        assert compute_contrast(theme[text], theme["--background"]) >= 4.5, text
     grades = [theme[f"--grade-{grade}"] for grade in range(4)]
     for grade, colour in enumerate(grades):
-        assert contrast(theme[f"--on-grade-{grade}"], colour) >= 4.5, grade
-    assert all(contrast(one, other) >= 1.6 for one, other in pairwise(grades))
-    brightness = [_luminance(colour) for colour in grades]
+        assert compute_contrast(theme[f"--on-grade-{grade}"], colour) >= 4.5, grade
+    assert all(compute_contrast(one, other) >= 1.6 for one, other in pairwise(grades))
+    brightness = [_compute_luminance(colour) for colour in grades]
     assert brightness in (sorted(brightness), sorted(brightness, reverse=True))
 
 
@@ -66,7 +66,7 @@ def test_every_class_that_is_drawn_with_has_a_look() -> None:
     """But for text in plain ink."""
     drawn = {
         kind
-        for chart in drawings()
+        for chart in draw_every_chart()
         for names in re.findall(r'class="([^"]+)"', chart.svg)
         for kind in names.split()
     }
@@ -74,30 +74,30 @@ def test_every_class_that_is_drawn_with_has_a_look() -> None:
     assert drawn - styled <= {"en", "zh", "number"}
 
 
-def drawings() -> tuple[Chart, ...]:
+def draw_every_chart() -> tuple[Chart, ...]:
     """Every chart, of a run with repeats, failures and labels."""
-    shown, _, text = favouring(12, "a search engine with a long name", "必应国际版第二号引擎")
+    shown, _, text = make_favouring_run(12, "a search engine with a long name", "必应国际版第二号引擎")
     missing = {key: None if at % 9 == 0 else grade for at, (key, grade) in enumerate(text.items())}
     run = make_run(shown, missing, text, measures="nDCG@3 AP@3 P@1 RR@3 sDCG@3")
     confusion = ((3, 1, 0, 0), (1, 2, 0, 0), (0, 1, 4, 1), (0, 0, 1, 1234))
-    agreement = agreement_with(confusion, StatisticValue(None, None, "a test"))
-    return charts_of(run, agreement)
+    agreement = make_agreement(confusion, StatisticValue(None, None, "a test"))
+    return draw_run_charts(run, agreement)
 
 
 def test_in_a_browser_nothing_sticks_out_and_nothing_is_loaded(browser: Browser, tmp_path: Path) -> None:
-    shown = drawings()
+    shown = draw_every_chart()
     assert [chart.id for chart in shown] == ["means", "pairs", "queries", "grades", "repeats", "agreement"]
     page = tmp_path / "charts.html"
     page.write_text(PAGE.format(css=CSS, charts="".join(chart.svg for chart in shown)), encoding="utf-8")
     for width, scheme in ((1440, "light"), (390, "dark")):
         view = {"width": width, "height": 900}
-        with open_page(browser, make_file_url(page), viewport=view, color_scheme=scheme) as watched:
+        with open_page(browser, make_file_url(page), viewport=view, color_scheme=scheme) as recorded_page:
             for lang in ("en", "zh-Hans"):
-                watched.page.evaluate("lang => { document.documentElement.lang = lang }", lang)
-                assert watched.page.evaluate(STICKS_OUT) == [], (width, lang)
-            assert find_violations(watched.page) == []
-            assert watched.page.evaluate("document.documentElement.scrollWidth") == width
-            assert (watched.requests, watched.console_errors) == ([], [])
+                recorded_page.page.evaluate("lang => { document.documentElement.lang = lang }", lang)
+                assert recorded_page.page.evaluate(STICKS_OUT) == [], (width, lang)
+            assert find_violations(recorded_page.page) == []
+            assert recorded_page.page.evaluate("document.documentElement.scrollWidth") == width
+            assert (recorded_page.requests, recorded_page.console_errors) == ([], [])
 
 
 #: Texts that are cut by the edge of their chart, or written over one another.

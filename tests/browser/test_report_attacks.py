@@ -13,7 +13,7 @@ import pytest
 
 from judge.report.display_text import escape_hidden, fit_on_line
 from tests.support.browser import make_file_url, open_page
-from tests.unit.report.pages import ran, read_object, render_results
+from tests.unit.report.pages import read_object, render_results, run_lexical
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -63,7 +63,7 @@ RESULTS = 2 * len(BASE)
 Entry = dict[str, Any]
 
 
-def attacks(*fields: str) -> list[str]:
+def list_attacks(*fields: str) -> list[str]:
     """Every hostile text: these fields of the cases, markup, addresses."""
     cases = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
     texts = [case[field] for case in cases for field in fields]
@@ -71,7 +71,7 @@ def attacks(*fields: str) -> list[str]:
     return list(dict.fromkeys(text[:3000] for text in (*texts, *MARKUP, *ADDRESSES) if text.strip()))
 
 
-def harmless(text: str) -> str:
+def make_harmless(text: str) -> str:
     """A text of the same shape, as long and as wide, that nobody could take for anything else."""
     return "".join(
         char if char.isspace() else "字" if east_asian_width(char) in "WF" else "x"
@@ -92,10 +92,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
         for engine in BASE
         for rank in (1, 2)
     ]  # fmt: skip
-    return read_object(ran(tmp_path_factory.mktemp("runs") / "base", rows), "results.json")
+    return read_object(run_lexical(tmp_path_factory.mktemp("runs") / "base", rows), "results.json")
 
 
-def filled(entry: Entry, number: int, text: str) -> Entry:
+def fill_entry(entry: Entry, number: int, text: str) -> Entry:
     """The entry with `text` wherever a dataset or a model has a say."""
     engines = {}
     for engine, answer in entry["engines"].items():
@@ -120,22 +120,22 @@ def filled(entry: Entry, number: int, text: str) -> Entry:
     }
 
 
-def filled_page(base: Mapping[str, Any], texts: Sequence[str]) -> str:
-    entries = [filled(base["queries"][0], number, text) for number, text in enumerate(texts)]
+def render_filled_page(base: Mapping[str, Any], texts: Sequence[str]) -> str:
+    entries = [fill_entry(base["queries"][0], number, text) for number, text in enumerate(texts)]
     return render_results({**base, "queries": entries}, "run " + texts[0])
 
 
-def renamed(value: Any, names: Mapping[str, str]) -> Any:
+def rename_engines(value: Any, names: Mapping[str, str]) -> Any:
     """The JSON value with engines called otherwise, as keys and as values."""
     if isinstance(value, dict):
-        return {names.get(key, key): renamed(each, names) for key, each in value.items()}
+        return {names.get(key, key): rename_engines(each, names) for key, each in value.items()}
     if isinstance(value, list):
-        return [renamed(each, names) for each in value]
+        return [rename_engines(each, names) for each in value]
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def renamed_page(base: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    return render_results(renamed(base, names))
+def render_renamed_page(base: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    return render_results(rename_engines(base, names))
 
 
 OPEN_ALL = """
@@ -155,7 +155,7 @@ ODD = """
 """
 
 
-def tags_and_texts(browser: Browser, path: Path) -> tuple[list[dict[str, int]], list[str]]:
+def read_tags_and_texts(browser: Browser, path: Path) -> tuple[list[dict[str, int]], list[str]]:
     """With each query open: how many elements of each kind there are, and what is to be read."""
     with open_page(browser, make_file_url(path), locale="en-US") as result:
         seen = result.page.evaluate(OPEN_ALL)
@@ -167,25 +167,25 @@ def tags_and_texts(browser: Browser, path: Path) -> tuple[list[dict[str, int]], 
     return [tags for tags, _ in seen], [text for _, text in seen]
 
 
-def together(text: str) -> str:
+def join_words(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
 def test_hostile_texts_make_the_same_elements_as_harmless_ones(
     browser: Browser, base: Mapping[str, Any], tmp_path: Path
 ) -> None:
-    texts = attacks("snippet", "query")
+    texts = list_attacks("snippet", "query")
     assert len(texts) > 100
     paths = [tmp_path / "hostile.html", tmp_path / "harmless.html"]
-    for path, shown in zip(paths, (texts, list(map(harmless, texts))), strict=True):
-        path.write_text(filled_page(base, shown), encoding="utf-8")
-    hostile, read = tags_and_texts(browser, paths[0])
-    expected, _ = tags_and_texts(browser, paths[1])
+    for path, shown in zip(paths, (texts, list(map(make_harmless, texts))), strict=True):
+        path.write_text(render_filled_page(base, shown), encoding="utf-8")
+    hostile, read = read_tags_and_texts(browser, paths[0])
+    expected, _ = read_tags_and_texts(browser, paths[1])
     for text, ours, theirs, line in zip(texts, hostile, expected, read, strict=True):
         assert ours == theirs, text
         # As query, known answer and column; and at each result as title, address, date, text, reason.
         times = 3 + RESULTS * 5 if len(text) < 90 else RESULTS
-        assert together(line).count(together(escape_hidden(text[:90]))) >= times, text
+        assert join_words(line).count(join_words(escape_hidden(text[:90]))) >= times, text
 
 
 def test_only_http_and_https_addresses_become_links(
@@ -193,7 +193,7 @@ def test_only_http_and_https_addresses_become_links(
 ) -> None:
     path = tmp_path / "links.html"
     good = "https://user:secret@www.例子.example:8080/?q=<b>#x"
-    path.write_text(filled_page(base, [*ADDRESSES, good]), encoding="utf-8")
+    path.write_text(render_filled_page(base, [*ADDRESSES, good]), encoding="utf-8")
     with open_page(browser, make_file_url(path), locale="en-US") as result:
         links = result.page.evaluate(
             "() => QUERIES.map((query) => (openQuery(query), document.querySelectorAll('article a').length))"
@@ -212,19 +212,19 @@ def test_only_http_and_https_addresses_become_links(
 def test_hostile_names_of_engines_make_the_same_elements_as_harmless_ones(
     browser: Browser, base: Mapping[str, Any], tmp_path: Path, fields: Sequence[str]
 ) -> None:
-    texts = attacks(*fields)
+    texts = list_attacks(*fields)
     for number in range(0, len(texts), len(BASE)):
         chosen = (texts[number:] + texts)[: len(BASE)]
         counts = []
-        for shown in (chosen, list(map(harmless, chosen))):
+        for shown in (chosen, list(map(make_harmless, chosen))):
             # In the order of their places: engines with equal means stand by name.
             names = {old: f"{old}{new}" for old, new in zip(BASE, shown, strict=True)}
             path = tmp_path / "engines.html"
-            path.write_text(renamed_page(base, names), encoding="utf-8")
-            tags, read = tags_and_texts(browser, path)
+            path.write_text(render_renamed_page(base, names), encoding="utf-8")
+            tags, read = read_tags_and_texts(browser, path)
             counts.append(tags)
             for each in names.values():
-                assert together(fit_on_line(each)) in together(read[0])
+                assert join_words(fit_on_line(each)) in join_words(read[0])
         assert counts[0] == counts[1], chosen
 
 
@@ -232,14 +232,14 @@ def test_a_hostile_address_of_the_page_itself_does_nothing(
     browser: Browser, base: Mapping[str, Any], tmp_path: Path
 ) -> None:
     path = tmp_path / "page.html"
-    path.write_text(filled_page(base, ["plain"]), encoding="utf-8")
+    path.write_text(render_filled_page(base, ["plain"]), encoding="utf-8")
 
-    def tags(page: Page) -> int:
+    def count_tags(page: Page) -> int:
         count: int = page.evaluate("document.querySelectorAll('*').length")
         return count
 
     with open_page(browser, make_file_url(path), locale="en-US") as result:
-        usual = tags(result.page)
+        usual = count_tags(result.page)
         for odd in (
             "q=<img src=x onerror=alert(1)>",
             "sort=constructor",
@@ -253,5 +253,5 @@ def test_a_hostile_address_of_the_page_itself_does_nothing(
         ):
             result.page.goto("about:blank")  # another fragment alone loads nothing
             result.page.goto(f"{make_file_url(path)}#{odd}")
-            assert tags(result.page) <= usual, odd
+            assert count_tags(result.page) <= usual, odd
             assert (result.requests, result.console_errors) == ([], []), odd

@@ -15,7 +15,7 @@ from tests.support.browser import RecordedPage, make_file_url, open_page, read_l
 from tests.support.cases import check_each
 from tests.support.factories import read_results
 from tests.unit.report.incomplete_run import SWAYING
-from tests.unit.report.pages import ran, write_page
+from tests.unit.report.pages import run_lexical, write_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Entry = Mapping[str, Any]
 
 
-def some(meets: Callable[[str, Entry, Entry], bool]) -> Callable[[Entry], bool]:
+def match_any(meets: Callable[[str, Entry, Entry], bool]) -> Callable[[Entry], bool]:
     """Whether any result of a query is like that: it is given engine, snippet and each judgment."""
     return lambda entry: any(
         meets(engine, snippet, judgment)
@@ -33,31 +33,34 @@ def some(meets: Callable[[str, Entry, Entry], bool]) -> Callable[[Entry], bool]:
     )
 
 
-def grades(snippet: Entry) -> list[int | None]:
+def list_grades(snippet: Entry) -> list[int | None]:
     return [judgment["grade"] for judgment in snippet["judgments"]]
 
 
-def spread(entry: Entry) -> float:
+def compute_spread(entry: Entry) -> float:
     scores = [answer["scores"]["nDCG@10"] for answer in entry["engines"].values()]
     known = [score for score in scores if score is not None]
     return max(known) - min(known) if known else 0.0
 
 
 FILTERS: list[tuple[dict[str, Any], Callable[[Entry], bool]]] = [
-    ({"verdict": "yes"}, some(lambda _, __, judgment: judgment["verdict"] == "yes")),
-    ({"verdict": "no"}, some(lambda _, __, judgment: judgment["verdict"] == "no")),
-    ({"verdict": "null"}, some(lambda _, __, judgment: judgment["verdict"] is None)),
-    ({"grade": "3"}, some(lambda _, __, judgment: judgment["grade"] == 3)),
-    ({"grade": "0", "engine": "Cyd"}, some(lambda who, _, judgment: who == "Cyd" and judgment["grade"] == 0)),
-    ({"failed": True}, some(lambda _, __, judgment: judgment["error"] is not None)),
-    ({"flagged": True}, some(lambda _, snippet, __: SWAYING in snippet["snippet"])),
+    ({"verdict": "yes"}, match_any(lambda _, __, judgment: judgment["verdict"] == "yes")),
+    ({"verdict": "no"}, match_any(lambda _, __, judgment: judgment["verdict"] == "no")),
+    ({"verdict": "null"}, match_any(lambda _, __, judgment: judgment["verdict"] is None)),
+    ({"grade": "3"}, match_any(lambda _, __, judgment: judgment["grade"] == 3)),
+    (
+        {"grade": "0", "engine": "Cyd"},
+        match_any(lambda name, _, judgment: name == "Cyd" and judgment["grade"] == 0),
+    ),
+    ({"failed": True}, match_any(lambda _, __, judgment: judgment["error"] is not None)),
+    ({"flagged": True}, match_any(lambda _, snippet, __: SWAYING in snippet["snippet"])),
     ({"flagged": True, "engine": "Cyd"}, lambda _: False),
-    ({"repeats": True}, some(lambda _, snippet, __: grades(snippet)[0] != grades(snippet)[1])),
-    ({"differ": True}, lambda entry: spread(entry) >= 0.1),
+    ({"repeats": True}, match_any(lambda _, snippet, __: list_grades(snippet)[0] != list_grades(snippet)[1])),
+    ({"differ": True}, lambda entry: compute_spread(entry) >= 0.1),
     ({"ql": "zh"}, lambda entry: entry["lang"] == "zh"),
     ({"c.device": "phone"}, lambda entry: entry["extra"]["device"] == "phone"),
     ({"find": "ＯＷＮ 7.1"}, lambda entry: "7.1" in json.dumps(entry["engines"])),
-    ({"find": "because of 3"}, some(lambda _, __, judgment: "because of 3" in judgment["reason"])),
+    ({"find": "because of 3"}, match_any(lambda _, __, judgment: "because of 3" in judgment["reason"])),
     ({"find": "www.site2.example/63"}, lambda entry: entry["query_id"] == "q63"),
     ({"find": "nowhere to be found"}, lambda _: False),
 ]  # fmt: skip
@@ -78,11 +81,11 @@ def ask(page: Page, requests: Mapping[str, Any]) -> None:
 
 @check_each(("filters", "meets"), FILTERS)
 def test_a_filter_finds_what_results_json_holds(
-    watched: RecordedPage, folder: Path, filters: dict[str, Any], meets: Callable[[Entry], bool]
+    recorded_page: RecordedPage, folder: Path, filters: dict[str, Any], meets: Callable[[Entry], bool]
 ) -> None:
     from playwright.sync_api import expect
 
-    page = watched.page
+    page = recorded_page.page
     ask(page, filters)
     wanted = [entry["query_id"] for entry in read_results(folder)["queries"] if meets(entry)]
     assert read_listed_queries(page) == wanted
@@ -116,7 +119,7 @@ def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) ->
 @pytest.mark.parametrize(
     ("order", "key"),
     [
-        ("spread", lambda entry: -spread(entry)),
+        ("spread", lambda entry: -compute_spread(entry)),
         (
             "lowest",
             lambda entry: sum(answer["scores"]["nDCG@10"] or 0 for answer in entry["engines"].values()),
@@ -124,18 +127,18 @@ def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) ->
     ],
 )
 def test_queries_are_sorted_by_what_is_to_be_seen_first(
-    watched: RecordedPage, folder: Path, order: str, key: Callable[[Entry], float]
+    recorded_page: RecordedPage, folder: Path, order: str, key: Callable[[Entry], float]
 ) -> None:
-    ask(watched.page, {"sort": order})
+    ask(recorded_page.page, {"sort": order})
     values = {entry["query_id"]: round(key(entry), 3) for entry in read_results(folder)["queries"]}
-    known = [values[each] for each in read_listed_queries(watched.page)]
+    known = [values[each] for each in read_listed_queries(recorded_page.page)]
     assert all(one <= other + 0.002 for one, other in pairwise(known))
 
 
-def test_lines_are_drawn_as_they_are_needed(watched: RecordedPage) -> None:
+def test_lines_are_drawn_as_they_are_needed(recorded_page: RecordedPage) -> None:
     from playwright.sync_api import expect
 
-    page = watched.page
+    page = recorded_page.page
     assert page.locator("li.query").count() == 60
     page.locator("button[data-more=later]").scroll_into_view_if_needed()
     expect(page.locator("li.query")).to_have_count(64)
@@ -143,7 +146,7 @@ def test_lines_are_drawn_as_they_are_needed(watched: RecordedPage) -> None:
 
 
 @pytest.fixture
-def chinese(browser: Browser, report: Path) -> Iterator[RecordedPage]:
+def chinese_page(browser: Browser, report: Path) -> Iterator[RecordedPage]:
     """The page in Chinese."""
     with open_page(browser, make_file_url(report), locale="zh-CN") as result:
         yield result
@@ -158,24 +161,24 @@ def chinese(browser: Browser, report: Path) -> Iterator[RecordedPage]:
     ],
 )  # fmt: skip
 def test_what_an_address_asks_for_and_is_not_there_is_ignored(
-    chinese: RecordedPage, report: Path, fragment: str
+    chinese_page: RecordedPage, report: Path, fragment: str
 ) -> None:
     from playwright.sync_api import expect
 
-    page = chinese.page
+    page = chinese_page.page
     page.goto("about:blank")  # another fragment alone loads nothing
     page.goto(f"{make_file_url(report)}#{fragment}")
     assert read_listed_queries(page) == [f"q{number}" for number in range(64)]
     expect(page.locator(".count")).to_have_text("共 64 条查询")
     assert page.locator("select").evaluate_all("all => all.map((each) => each.value).join('')") == ""
-    assert chinese.console_errors == []
+    assert chinese_page.console_errors == []
 
 
-def test_an_address_holds_an_engine_by_its_name(watched: RecordedPage) -> None:
+def test_an_address_holds_an_engine_by_its_name(recorded_page: RecordedPage) -> None:
     from playwright.sync_api import expect
 
-    ask(watched.page, {"engine": "Cyd", "grade": "0"})
-    expect(watched.page).to_have_url(re.compile("#engine=Cyd&grade=0$"))
+    ask(recorded_page.page, {"engine": "Cyd", "grade": "0"})
+    expect(recorded_page.page).to_have_url(re.compile("#engine=Cyd&grade=0$"))
 
 
 def test_a_query_that_is_not_there_is_named_with_nothing_hidden_and_in_no_command(
@@ -188,10 +191,10 @@ def test_a_query_that_is_not_there_is_named_with_nothing_hidden_and_in_no_comman
         assert "--query" not in text
 
 
-def test_it_prints_every_query_that_is_found(watched: RecordedPage) -> None:
+def test_it_prints_every_query_that_is_found(recorded_page: RecordedPage) -> None:
     from playwright.sync_api import expect
 
-    page = watched.page
+    page = recorded_page.page
     assert page.locator("li.query").count() == 60
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("li.query").count() == len(read_listed_queries(page)) == 64
@@ -211,7 +214,7 @@ def test_links_lead_where_the_engine_pointed_and_no_address_is_none(browser: Bro
         "Dot": "https://ex.example/路?a=b c",
     }
     rows = [{**shown, "engine": engine, "rank": 1, "url": url} for engine, url in addresses.items()]
-    path = write_page(tmp_path, ran(tmp_path / "run", rows))
+    path = write_page(tmp_path, run_lexical(tmp_path / "run", rows))
     with open_page(browser, f"{make_file_url(path)}#q=q", locale="en-US") as result:
         links = {
             engine: result.page.get_by_role("article", name=f"{engine}, rank 1").locator(".where")

@@ -13,7 +13,7 @@ from judge.nightly import notifications, trend_page
 from judge.nightly.night_texts import make_banner
 from tests.support.browser import find_violations, make_file_url, open_page
 from tests.unit.nightly import records
-from tests.unit.report.pages import ran
+from tests.unit.report.pages import run_lexical
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -24,18 +24,18 @@ Reported = Callable[[dict[str, Any] | None], Path]
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
+def make_report(tmp_path_factory: pytest.TempPathFactory) -> Reported:
     """Gives the report of a run, with this night's record beside it or none."""
     night = tmp_path_factory.mktemp("nights") / DAY
     rows = [{"query": "tea", "engine": engine, "snippet": "green tea"} for engine in records.ENGINES]
-    ran(night, rows)
+    run_lexical(night, rows)
 
     def write(record: dict[str, Any] | None) -> Path:
         (night / "night.json").unlink(missing_ok=True)
         if record:
-            night_record = records.parsed(record)
+            night_record = records.parse_record(record)
             banner = [{"en": sentence.en, "zh": sentence.zh} for sentence in make_banner(night_record)]
-            records.written(night.parent, [{**record, "banner": banner}])
+            records.write_nights(night.parent, [{**record, "banner": banner}])
             notifications.publish(night, night_record, {})
             trend_page.write_trend_page(night.parent)
         return api.rewrite_report(night)
@@ -43,20 +43,20 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
     return write
 
 
-def alarm() -> dict[str, Any]:
+def make_alarm() -> dict[str, Any]:
     """The record of a night on which bing became worse by one of two measures."""
-    record = records.night(DAY, records.ENGINES)
-    record["regression_test"]["rows"][0] = records.row("bing", "AP@10", 0.61, 0.51)
+    record = records.make_night(DAY, records.ENGINES)
+    record["regression_test"]["rows"][0] = records.make_row("bing", "AP@10", 0.61, 0.51)
     return record | {"status": "regression", "exit": 1, "reasons": [DROP]}
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
-    browser: Browser, reported: Reported, width: int, scheme: str
+    browser: Browser, make_report: Reported, width: int, scheme: str
 ) -> None:
     from playwright.sync_api import expect
 
-    path, size = reported(alarm()), {"width": width, "height": 900}
+    path, size = make_report(make_alarm()), {"width": width, "height": 900}
     with open_page(
         browser, make_file_url(path), locale="en-US", viewport=size, color_scheme=scheme
     ) as result:
@@ -74,11 +74,11 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
         expect(result.page).to_have_url(make_file_url(path.parent.parent / trend_page.PAGE_FILE))
 
 
-def test_sentences_are_text(browser: Browser, reported: Reported) -> None:
+def test_sentences_are_text(browser: Browser, make_report: Reported) -> None:
     from playwright.sync_api import expect
 
     hostile = [text for text in records.HOSTILE if "\ud800" not in text]
-    path = reported({**alarm(), "reasons": hostile, "regression_test": None})
+    path = make_report({**make_alarm(), "reasons": hostile, "regression_test": None})
     with open_page(browser, make_file_url(path), locale="en-US") as result:
         assert result.page.locator(".night li").count() == len(hostile)
         assert result.page.locator(".night :not(p, ul, li, span, bdi, a)").count() == 0
@@ -86,11 +86,11 @@ def test_sentences_are_text(browser: Browser, reported: Reported) -> None:
         assert (result.requests, result.console_errors) == ([], [])
 
 
-def test_a_fine_night_is_quiet_and_a_run_alone_says_nothing(browser: Browser, reported: Reported) -> None:
+def test_a_fine_night_is_quiet_and_a_run_alone_says_nothing(browser: Browser, make_report: Reported) -> None:
     from playwright.sync_api import expect
 
-    with open_page(browser, make_file_url(reported(records.night(DAY))), locale="en-US") as result:
+    with open_page(browser, make_file_url(make_report(records.make_night(DAY))), locale="en-US") as result:
         expect(result.page.locator(".night:not(.attention) p").first).to_have_text(
             f"{DAY}: fine.", use_inner_text=True
         )
-    assert 'class="night' not in reported(None).read_text(encoding="utf-8")
+    assert 'class="night' not in make_report(None).read_text(encoding="utf-8")

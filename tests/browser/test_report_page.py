@@ -11,7 +11,7 @@ import pytest
 
 from judge.report.payload import PageBudget
 from tests.support.browser import RecordedPage, find_violations, make_file_url, open_page, read_listed_queries
-from tests.unit.report.pages import ran, write_page
+from tests.unit.report.pages import run_lexical, write_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -44,13 +44,13 @@ def test_the_demo_opens_quietly_and_axe_finds_nothing_serious(
         assert (result.requests, result.console_errors) == ([], [])
 
 
-def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(watched: RecordedPage) -> None:
-    warnings = watched.page.locator(".warnings").inner_text()
+def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(recorded_page: RecordedPage) -> None:
+    warnings = recorded_page.page.locator(".warnings").inner_text()
     assert "16 of 768 judgments have no grade (coverage 97.9%): the reply" in warnings
     assert "with text that seems to address the grader" in warnings
-    assert "judged again" in watched.page.locator(".facts").inner_text()
-    watched.page.locator("button.open").nth(5).click()
-    assert find_violations(watched.page) == []
+    assert "judged again" in recorded_page.page.locator(".facts").inner_text()
+    recorded_page.page.locator("button.open").nth(5).click()
+    assert find_violations(recorded_page.page) == []
 
 
 def test_without_javascript_the_answer_and_the_charts_are_there(browser: Browser, demo: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_query_with_empty_lists_only_can_be_scrolled_by_keyboard(browser: Brow
     engines = ("Ada", "Bob", "Cyd")
     rows: list[Entry] = [{"query_id": "q", "query": "a", "engine": each, "snippet": "a"} for each in engines]
     rows.append({"query_id": "empty", "query": "b", "engines": {each: [] for each in engines}})
-    path = write_page(tmp_path, ran(tmp_path / "run", rows))
+    path = write_page(tmp_path, run_lexical(tmp_path / "run", rows))
     with open_page(
         browser, f"{make_file_url(path)}#q=empty", viewport={"width": 390, "height": 800}
     ) as result:
@@ -118,15 +118,15 @@ def test_a_page_that_many_engines_have_names_a_few_of_them(browser: Browser, tmp
         {"query_id": "q", "query": "words", "engine": f"e{place:02}", "rank": 1, "snippet": "words"}
         for place in range(12)
     ]
-    path = write_page(tmp_path, ran(tmp_path / "run", rows))
+    path = write_page(tmp_path, run_lexical(tmp_path / "run", rows))
     with open_page(browser, f"{make_file_url(path)}#q=q", locale="en-US") as result:
         links = result.page.get_by_role("article", name="e03, rank 1").locator(".duplicates")
         assert links.get_by_role("button").count() == 8
         assert links.inner_text().endswith("and 3 more")
 
 
-def test_a_result_shows_its_page_its_grade_and_why(watched: RecordedPage) -> None:
-    page = watched.page
+def test_a_result_shows_its_page_its_grade_and_why(recorded_page: RecordedPage) -> None:
+    page = recorded_page.page
     page.get_by_role("button", name="问题 3", exact=True).click()
     ada = page.get_by_role("article", name="Ada, rank 2")
     assert ada.locator(".chip").all_inner_texts()[:2] == ["1", "2"]
@@ -145,10 +145,10 @@ def test_a_result_shows_its_page_its_grade_and_why(watched: RecordedPage) -> Non
     assert page.get_by_role("article", name="Ada, rank 2").locator(".flag.suspicious").count() > 0
 
 
-def test_the_same_page_at_two_engines_is_linked(watched: RecordedPage) -> None:
+def test_the_same_page_at_two_engines_is_linked(recorded_page: RecordedPage) -> None:
     from playwright.sync_api import expect
 
-    page = watched.page
+    page = recorded_page.page
     page.get_by_role("button", name="question 0", exact=True).click()
     ada, bob = (page.get_by_role("article", name=name) for name in ("Ada, rank 1", "Bob, rank 3"))
     assert "same at Bob 3" in re.sub(r"\s+", " ", ada.inner_text())
@@ -162,10 +162,10 @@ def test_the_same_page_at_two_engines_is_linked(watched: RecordedPage) -> None:
     expect(ada).to_have_class("duplicate")
 
 
-def test_the_keyboard_goes_everywhere(watched: RecordedPage) -> None:
+def test_the_keyboard_goes_everywhere(recorded_page: RecordedPage) -> None:
     from playwright.sync_api import expect
 
-    page = watched.page
+    page = recorded_page.page
     press = page.keyboard.press
     opened_line = page.locator("li.opened button.open")
     press("j")
@@ -199,10 +199,10 @@ def test_the_keyboard_goes_everywhere(watched: RecordedPage) -> None:
     assert page.get_by_role("searchbox").input_value() == "jk/?"
 
 
-def test_single_keys_can_be_switched_off(watched: RecordedPage) -> None:
+def test_single_keys_can_be_switched_off(recorded_page: RecordedPage) -> None:
     from playwright.sync_api import expect
 
-    page = watched.page
+    page = recorded_page.page
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keys")
     expect(dialog).to_be_visible()
@@ -218,10 +218,10 @@ def test_single_keys_can_be_switched_off(watched: RecordedPage) -> None:
 # --- how it looks
 
 
-def test_language_and_shade_switch_and_stay_readable(watched: RecordedPage) -> None:
+def test_language_and_shade_switch_and_stay_readable(recorded_page: RecordedPage) -> None:
     from playwright.sync_api import expect
 
-    page = watched.page
+    page = recorded_page.page
     page.locator("button.open").first.click()
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_role("button", name="Dark").click()

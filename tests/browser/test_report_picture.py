@@ -22,7 +22,7 @@ PICTURE = ROOT / "tests" / "pictures" / "report.png"
 TEXT = PICTURE.with_suffix(".txt")
 
 
-def size(png: bytes) -> tuple[int, int]:
+def read_size(png: bytes) -> tuple[int, int]:
     """Width and height from a PNG's header (W3C PNG, IHDR)."""
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     width, height = struct.unpack(">II", png[16:24])
@@ -40,7 +40,7 @@ def test_the_picture_shows_the_demo_s_report(browser: Browser, demo: Path) -> No
     if os.environ.get("JUDGE_PICTURES") == "write":
         PICTURE.write_bytes(png)
         TEXT.write_text(lines, "utf-8")
-    assert size(PICTURE.read_bytes()) == size(png)
+    assert read_size(PICTURE.read_bytes()) == read_size(png)
     assert TEXT.read_text("utf-8") == lines, "the report has other texts now: make the picture anew"
     for readme in ("README.md", "README.zh-CN.md"):
         picture = re.search(r"!\[(.*?)\]\(tests/pictures/report\.png\)", (ROOT / readme).read_text("utf-8"))

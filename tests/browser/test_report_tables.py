@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.browser import make_file_url, open_page
-from tests.unit.report.pages import ran, write_page
+from tests.unit.report.pages import run_lexical, write_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator
@@ -38,17 +38,17 @@ def ask(**first: object) -> Iterator[dict[str, object]]:
         yield {"query_id": f"q{number}", "query": f"question number {number}", "engines": answers}
 
 
-def report_of(folder: Path, **first: object) -> Path:
+def write_report(folder: Path, **first: object) -> Path:
     """The report of a run over these rows."""
-    return write_page(folder, ran(folder / "run", ask(**first)))
+    return write_page(folder, run_lexical(folder / "run", ask(**first)))
 
 
 @pytest.fixture(scope="module")
-def timed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return report_of(tmp_path_factory.mktemp("timed"))
+def timed_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(tmp_path_factory.mktemp("timed"))
 
 
-def hidden(sheet: Locator) -> int:
+def measure_hidden(sheet: Locator) -> int:
     """How many pixels of a table are beyond its edge."""
     beyond: int = sheet.evaluate("(sheet) => sheet.scrollWidth - sheet.clientWidth")
     return beyond
@@ -56,35 +56,35 @@ def hidden(sheet: Locator) -> int:
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_at_1280_pixels_everything_about_an_engine_is_in_sight(
-    browser: Browser, timed: Path, locale: str
+    browser: Browser, timed_report: Path, locale: str
 ) -> None:
     from playwright.sync_api import expect
 
     with open_page(
-        browser, make_file_url(timed), locale=locale, viewport={"width": 1280, "height": 900}
+        browser, make_file_url(timed_report), locale=locale, viewport={"width": 1280, "height": 900}
     ) as result:
         sheet = result.page.get_by_role("region").filter(has=result.page.locator("table.engines"))
-        assert hidden(sheet) == 0
+        assert measure_hidden(sheet) == 0
         if locale == "en-US":
             expect(sheet.locator("thead th")).to_have_text(FULL, use_inner_text=True)
 
 
 def test_a_column_that_says_something_of_one_engine_is_there(browser: Browser, tmp_path: Path) -> None:
-    with open_page(browser, make_file_url(report_of(tmp_path, error="timeout")), locale="en-US") as result:
+    with open_page(browser, make_file_url(write_report(tmp_path, error="timeout")), locale="en-US") as result:
         heads = result.page.locator("table.engines thead th").all_inner_texts()
         assert heads == [*FULL[:8], "errors", *FULL[8:]]
 
 
 def test_on_a_telephone_names_stay_and_an_edge_shows_that_there_is_more(
-    browser: Browser, timed: Path
+    browser: Browser, timed_report: Path
 ) -> None:
-    with open_page(browser, make_file_url(timed), viewport={"width": 390, "height": 800}) as result:
+    with open_page(browser, make_file_url(timed_report), viewport={"width": 390, "height": 800}) as result:
         sheet = result.page.get_by_role("region").filter(has=result.page.locator("table.engines"))
         name = sheet.get_by_role("rowheader").first
         before = name.bounding_box()
         assert before is not None
         assert before["width"] < 390 / 2.5
-        assert hidden(sheet) > 0
+        assert measure_hidden(sheet) > 0
         # At its end the cover, which goes with the content, lies over the shade, which stays at the edge.
         assert sheet.evaluate("(sheet) => getComputedStyle(sheet).backgroundAttachment") == "local, scroll"
         assert sheet.evaluate(SCROLLED) > 0

@@ -9,7 +9,7 @@ import pytest
 
 from judge.nightly import trend_page
 from tests.support.browser import make_file_url, open_page
-from tests.unit.nightly.records import month, night, written
+from tests.unit.nightly.records import make_month, make_night, write_nights
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -29,7 +29,7 @@ CROSSED = """() => {
 @pytest.fixture(scope="module")
 def trend(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a month in which everything happened."""
-    return trend_page.write_trend_page(written(tmp_path_factory.mktemp("nights"), month()))
+    return trend_page.write_trend_page(write_nights(tmp_path_factory.mktemp("nights"), make_month()))
 
 
 @pytest.mark.parametrize(("width", "across"), [(1440, 2), (1280, 2), (390, 1)])
@@ -53,8 +53,10 @@ def test_what_the_lines_are_is_said_as_they_are_drawn(browser: Browser, trend: P
 
 
 def test_no_line_runs_over_weeks_without_a_night(browser: Browser, tmp_path: Path) -> None:
-    nights = [night(f"2026-{day}") for day in ("01-29", "01-30", "02-02", "02-03", "04-30", "05-01")]
-    with open_page(browser, make_file_url(trend_page.write_trend_page(written(tmp_path, nights)))) as result:
+    nights = [make_night(f"2026-{day}") for day in ("01-29", "01-30", "02-02", "02-03", "04-30", "05-01")]
+    with open_page(
+        browser, make_file_url(trend_page.write_trend_page(write_nights(tmp_path, nights)))
+    ) as result:
         sdcg = result.page.locator("svg.chart").first
         # Of each engine: a line to February over a weekend, and another one from April.
         assert (sdcg.locator("path.trend").count(), sdcg.locator("path.interval").count()) == (6, 6)
@@ -62,6 +64,8 @@ def test_no_line_runs_over_weeks_without_a_night(browser: Browser, tmp_path: Pat
 
 
 def test_nights_that_are_a_week_apart_are_joined(browser: Browser, tmp_path: Path) -> None:
-    nights = [night(f"2026-05-{day:02}") for day in (1, 8, 15, 29)]
-    with open_page(browser, make_file_url(trend_page.write_trend_page(written(tmp_path, nights)))) as result:
+    nights = [make_night(f"2026-05-{day:02}") for day in (1, 8, 15, 29)]
+    with open_page(
+        browser, make_file_url(trend_page.write_trend_page(write_nights(tmp_path, nights)))
+    ) as result:
         assert result.page.locator("svg.chart").first.locator("path.trend").count() == 3

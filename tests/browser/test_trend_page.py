@@ -14,7 +14,7 @@ from judge.errors import InputError
 from judge.nightly import trend_page
 from tests.browser.test_chart_looks import STICKS_OUT
 from tests.support.browser import RecordedPage, find_violations, make_file_url, open_page
-from tests.unit.nightly.records import drift, month, night, regression, written
+from tests.unit.nightly.records import make_drift, make_month, make_night, make_regression, write_nights
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -26,11 +26,11 @@ HOSTILE = '<img src=x onerror=alert(1)>"\u202e`'
 @pytest.fixture(scope="module")
 def trend(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a month in which everything happened."""
-    return trend_page.write_trend_page(written(tmp_path_factory.mktemp("nights"), month()))
+    return trend_page.write_trend_page(write_nights(tmp_path_factory.mktemp("nights"), make_month()))
 
 
 @pytest.fixture
-def watched(browser: Browser, trend: Path) -> Iterator[RecordedPage]:
+def recorded_page(browser: Browser, trend: Path) -> Iterator[RecordedPage]:
     """The page in English; whatever a test does there, it asks nobody and never complains."""
     with open_page(
         browser, make_file_url(trend), locale="en-US", viewport={"width": 1440, "height": 900}
@@ -57,10 +57,10 @@ def test_nothing_sticks_out_and_axe_finds_nothing_serious(
         assert (result.requests, result.console_errors) == ([], [])
 
 
-def test_it_says_how_the_last_night_went_and_lists_all_of_them(watched: RecordedPage) -> None:
+def test_it_says_how_the_last_night_went_and_lists_all_of_them(recorded_page: RecordedPage) -> None:
     from playwright.sync_api import expect
 
-    page = watched.page
+    page = recorded_page.page
     expect(page.locator("h1")).to_have_text(FINE, use_inner_text=True)
     titles = page.locator("figcaption h3").all_inner_texts()
     assert titles == [
@@ -77,8 +77,8 @@ def test_it_says_how_the_last_night_went_and_lists_all_of_them(watched: Recorded
     expect(drift.locator("td.why")).to_contain_text("another model")
 
 
-def test_charts_mark_alarms_changes_and_nights_that_are_missing(watched: RecordedPage) -> None:
-    sdcg, _, change, canaries = watched.page.locator("svg.chart").all()
+def test_charts_mark_alarms_changes_and_nights_that_are_missing(recorded_page: RecordedPage) -> None:
+    sdcg, _, change, canaries = recorded_page.page.locator("svg.chart").all()
     # Bing's six nights, and the key.
     assert sdcg.locator(".alarm").count() == change.locator(".alarm").count() == 7
     assert canaries.locator(".alarm").count() == 3
@@ -90,10 +90,10 @@ def test_charts_mark_alarms_changes_and_nights_that_are_missing(watched: Recorde
     assert (pointed.text_content() or "").startswith("2026-05-19 bing 0.5")
 
 
-def test_what_was_paid_is_what_the_night_paid(watched: RecordedPage) -> None:
+def test_what_was_paid_is_what_the_night_paid(recorded_page: RecordedPage) -> None:
     from playwright.sync_api import expect
 
-    table = watched.page.locator("table.nights")
+    table = recorded_page.page.locator("table.nights")
     expect(table.locator("thead th").last).to_have_text("paid, USD", use_inner_text=True)
     expect(table.locator("tbody tr").first.locator("td").last).to_have_text("0.0412", use_inner_text=True)
 
@@ -118,8 +118,8 @@ def test_on_a_telephone_a_night_is_a_block_and_nothing_is_cut(
 def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
-    bing = regression() | {"reasons": ["bing: AP@10 fell by 0.031", "bing: sDCG@10 fell by 0.022"]}
-    first = night(
+    bing = make_regression() | {"reasons": ["bing: AP@10 fell by 0.031", "bing: sDCG@10 fell by 0.022"]}
+    first = make_night(
         "2026-05-01",
         status="no baseline",
         reasons=["there is no baseline yet"],
@@ -129,7 +129,7 @@ def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path:
             {"en": "there is no baseline yet", "zh": "还没有基线"},
         ],
     )
-    path = trend_page.write_trend_page(written(tmp_path, [first, drift(), bing]))
+    path = trend_page.write_trend_page(write_nights(tmp_path, [first, make_drift(), bing]))
     with open_page(browser, make_file_url(path), locale="zh-CN") as result:
         expect(result.page.locator(".warnings")).to_contain_text(
             "bing：AP@10 下降 0.031，从 0.620 到 0.589，100 个查询"
@@ -146,7 +146,7 @@ def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path:
 def test_a_night_that_was_begun_and_not_finished_is_listed(browser: Browser, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
-    written(tmp_path, [night("2026-05-01"), night("2026-05-03")])
+    write_nights(tmp_path, [make_night("2026-05-01"), make_night("2026-05-03")])
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
     path = trend_page.write_trend_page(tmp_path)
     for locale, words in (("en-US", "was begun and not finished: "), ("zh-CN", "已开始但未完成：")):
@@ -156,10 +156,10 @@ def test_a_night_that_was_begun_and_not_finished_is_listed(browser: Browser, tmp
             assert result.page.locator("table.nights tbody tr").count() == 2
 
 
-def test_language_and_shade_switch(watched: RecordedPage) -> None:
+def test_language_and_shade_switch(recorded_page: RecordedPage) -> None:
     from playwright.sync_api import expect
 
-    page = watched.page
+    page = recorded_page.page
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_role("button", name="Dark").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
@@ -175,8 +175,8 @@ def test_language_and_shade_switch(watched: RecordedPage) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light
 
 
-def test_the_keyboard_reaches_links_switches_and_tables(watched: RecordedPage) -> None:
-    page = watched.page
+def test_the_keyboard_reaches_links_switches_and_tables(recorded_page: RecordedPage) -> None:
+    page = recorded_page.page
     seen = []
     for _ in range(14):
         page.keyboard.press("Tab")
@@ -216,10 +216,10 @@ def test_names_and_reasons_from_outside_are_text(browser: Browser, tmp_path: Pat
     from playwright.sync_api import expect
 
     nights = [
-        night(f"2026-05-0{day}", {HOSTILE: 0.5, "b" * 300: 0.6, "搜" * 80: 0.4}, reasons=[HOSTILE])
+        make_night(f"2026-05-0{day}", {HOSTILE: 0.5, "b" * 300: 0.6, "搜" * 80: 0.4}, reasons=[HOSTILE])
         for day in range(1, 4)
     ]
-    path = trend_page.write_trend_page(written(tmp_path, nights))
+    path = trend_page.write_trend_page(write_nights(tmp_path, nights))
     assert "\u202e" not in path.read_text(encoding="utf-8")
     for width in (1440, 390):
         view = {"width": width, "height": 900}
@@ -238,11 +238,13 @@ def test_a_year_of_many_engines_is_drawn_and_says_what_it_leaves_out(
 
     means = {f"engine {at:02}": 0.3 + at / 50 for at in range(14)}
     nights = [
-        night(f"{2025 + at // 12}-{at % 12 + 1:02}-{day:02}", means, assessor=f"openai:m{at // 3}/graded")
+        make_night(
+            f"{2025 + at // 12}-{at % 12 + 1:02}-{day:02}", means, assessor=f"openai:m{at // 3}/graded"
+        )
         for at in range(15)
         for day in range(1, 29)
     ]
-    path = trend_page.write_trend_page(written(tmp_path, nights))
+    path = trend_page.write_trend_page(write_nights(tmp_path, nights))
     assert path.stat().st_size < 4_000_000
     with open_page(
         browser, make_file_url(path), viewport={"width": 390, "height": 900}, locale="en-US"
@@ -260,10 +262,12 @@ def test_the_first_nights_make_a_page(browser: Browser, tmp_path: Path, count: i
     from playwright.sync_api import expect
 
     nights = [
-        night(f"2026-05-0{day}", status="no baseline", regression_test=None, baseline=None, query_drift=None)
+        make_night(
+            f"2026-05-0{day}", status="no baseline", regression_test=None, baseline=None, query_drift=None
+        )
         for day in range(1, count + 1)
     ]
-    path = trend_page.write_trend_page(written(tmp_path, nights))
+    path = trend_page.write_trend_page(write_nights(tmp_path, nights))
     with open_page(browser, make_file_url(path), locale="en-US") as result:
         expect(result.page.locator("h1")).to_have_text(f"2026-05-0{count}: no baseline.", use_inner_text=True)
         assert result.page.locator("svg.chart").count() == 3
@@ -274,7 +278,7 @@ def test_the_first_nights_make_a_page(browser: Browser, tmp_path: Path, count: i
 def test_a_regression_is_the_headline_and_a_damaged_night_is_named(browser: Browser, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
-    written(tmp_path, month()[:20])
+    write_nights(tmp_path, make_month()[:20])
     (tmp_path / "2026-05-03" / "night.json").write_text("{", encoding="utf-8")
     with open_page(browser, make_file_url(trend_page.write_trend_page(tmp_path)), locale="zh-CN") as result:
         expect(result.page.locator("h1")).to_have_text("2026-05-21：回归：bing。", use_inner_text=True)
@@ -283,7 +287,7 @@ def test_a_regression_is_the_headline_and_a_damaged_night_is_named(browser: Brow
 
 
 def test_a_page_of_damaged_nights_says_so_and_one_needs_a_folder(tmp_path: Path) -> None:
-    written(tmp_path, [night("2026-05-01") | {"schema": 9}])
+    write_nights(tmp_path, [make_night("2026-05-01") | {"schema": 9}])
     text = trend_page.write_trend_page(tmp_path).read_text(encoding="utf-8")
     assert "No night can be read." in text
     assert "schema is 9" in text
@@ -292,7 +296,7 @@ def test_a_page_of_damaged_nights_says_so_and_one_needs_a_folder(tmp_path: Path)
 
 
 def test_the_same_nights_give_the_same_bytes(trend: Path, tmp_path: Path) -> None:
-    again = trend_page.write_trend_page(written(tmp_path, month()[::-1]))
+    again = trend_page.write_trend_page(write_nights(tmp_path, make_month()[::-1]))
     assert again.read_bytes() == trend.read_bytes()
 
 

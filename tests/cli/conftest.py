@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run of the shipped example by the lexical floor."""
     out = tmp_path_factory.mktemp("demo") / "runs" / "demo"
-    result = command("demo", "--out", out)
+    result = run_judge("demo", "--out", out)
     assert result.returncode == 0, result.stderr
     return out

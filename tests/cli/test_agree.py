@@ -20,9 +20,9 @@ from judge.errors import InputError
 from judge.measure.ppi import count_reserve_queries, draw_queries_to_label
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
-from tests.support.command_line import command, make_words
+from tests.support.command_line import make_words, run_judge
 from tests.support.factories import (
-    fenced,
+    extract_fenced,
     list_rows,
     make_rows,
     read_judgments,
@@ -54,7 +54,7 @@ def make_unfair_rows(queries: int) -> list[dict[str, Any]]:
 
 def reply_in_favour_of_warmth(request: ChatRequest) -> Reply:
     """Reply with the grade that a snippet states, and one more for a warm tone."""
-    shown = fenced(request.prompt)
+    shown = extract_fenced(request.prompt)
     grade = int(read_stated_grade(shown)) + ("warm" in shown)
     return Reply(text=json.dumps({"reason": f"it says {grade}", "grade": grade}))
 
@@ -72,7 +72,7 @@ def unfair_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = folder / "runs" / "x"
     with LoopbackServer(reply_in_favour_of_warmth) as server:
         data = write_rows(folder / "d.jsonl", make_unfair_rows(120))
-        result = command(*make_words(data, server), "--out", out, "--depth", 3, "--measures", "nDCG@3 P@3")
+        result = run_judge(*make_words(data, server), "--out", out, "--depth", 3, "--measures", "nDCG@3 P@3")
     assert result.returncode == 0, result.stderr
     return out
 
@@ -83,7 +83,7 @@ def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plain")
     out = folder / "runs" / "x"
     with LoopbackServer(reply_with_grade) as server:
-        result = command(
+        result = run_judge(
             *make_words(write_rows(folder / "d.jsonl", make_rows(6, 2, 4)), server), "--out", out
         )
     assert result.returncode == 0, result.stderr
@@ -124,14 +124,14 @@ def read_agreement(run: Path) -> dict[str, Any]:
 
 def run_agree(*words: object) -> str:
     """Return what `judge agree` prints."""
-    result = command("agree", *words)
+    result = run_judge("agree", *words)
     assert (result.returncode, result.stderr) == (0, "")
     return result.stdout
 
 
 def run_refused(*words: object) -> str:
     """Return the message of `judge agree` for a refused command."""
-    result = command("agree", *words)
+    result = run_judge("agree", *words)
     assert (result.returncode, result.stdout) == (2, "")
     return result.stderr.removeprefix("judge: ").removesuffix("\n")
 
@@ -183,7 +183,7 @@ def test_a_table_by_hand(tmp_path: Path) -> None:
     ]
     run = tmp_path / "runs" / "x"
     with LoopbackServer(reply_with_grade) as server:
-        completed = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
+        completed = run_judge(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
     assert completed.returncode == 0, completed.stderr
     people = {"p0": 3, "p1": 3, "p2": 0, "p3": 2, "q0": 1, "q1": "?", "q2": 3, "q3": ""}
     shown = {
@@ -475,7 +475,7 @@ def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
     ]  # fmt: skip
     run = tmp_path / "runs" / "x"
     with LoopbackServer(reply_with_grade) as server:
-        completed = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
+        completed = run_judge(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
     assert completed.returncode == 0, completed.stderr
     path = tmp_path / "plan.csv"
     assert "cannot draw a plan of 11 queries: the run has 10 to label" in run_refused(
@@ -579,15 +579,15 @@ def test_the_order_of_rows_and_labels_never_changes_a_byte(
     graded_run: Path, tmp_path: Path, seed: int
 ) -> None:
     rng = random.Random(seed)
-    kept = rng.sample(read_judgments(graded_run), 60)
-    people = {each["snippet_id"]: rng.randrange(4) for each in kept}
-    before = write_labels(tmp_path / "labels.csv", kept, lambda each: people[each["snippet_id"]])
+    sample = rng.sample(read_judgments(graded_run), 60)
+    people = {each["snippet_id"]: rng.randrange(4) for each in sample}
+    before = write_labels(tmp_path / "labels.csv", sample, lambda each: people[each["snippet_id"]])
     judge.agree(graded_run, before)
     expected = (graded_run / "agreement.json").read_bytes()
     rows = make_worded_rows()
     run = judge_by_lexical_floor(tmp_path, "graded", rng.sample(rows, len(rows)))
     judge.agree(
-        run, write_labels(before, rng.sample(kept, len(kept)), lambda each: people[each["snippet_id"]])
+        run, write_labels(before, rng.sample(sample, len(sample)), lambda each: people[each["snippet_id"]])
     )
     assert (run / "agreement.json").read_bytes() == expected
 
@@ -601,7 +601,9 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
         for engine in ("bing", "baidu")
     ]  # fmt: skip
     with LoopbackServer(reply_with_grade) as server:
-        result = command(*make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", tmp_path / "x")
+        result = run_judge(
+            *make_words(write_rows(tmp_path / "d.jsonl", rows), server), "--out", tmp_path / "x"
+        )
     assert result.returncode == 0, result.stderr
     text = run_agree(tmp_path / "x", "--plan", 20, "--out", tmp_path / "plan.csv")
     more = count_reserve_queries(20, 60, 12)
@@ -832,7 +834,7 @@ def test_several_engines_are_compared_with_the_best_by_holm(tmp_path: Path) -> N
     )
     with LoopbackServer(reply_with_grade) as server:
         words = make_words(write_rows(tmp_path / "d.jsonl", rows), server)
-        assert command(*words, "--out", tmp_path / "run", "--depth", 3).returncode == 0
+        assert run_judge(*words, "--out", tmp_path / "run", "--depth", 3).returncode == 0
     outcomes = []
     for seed in range(3):
         plan = tmp_path / f"plan{seed}.csv"
@@ -880,16 +882,16 @@ def run_on_lists(
     )
     with LoopbackServer(reply) as server:
         to_ask = make_words(write_rows(folder / "d.jsonl", rows), server)
-        assert command(*to_ask, "--out", folder / "run", "--depth", 3, *words).returncode == 0
+        assert run_judge(*to_ask, "--out", folder / "run", "--depth", 3, *words).returncode == 0
     return folder / "run"
 
 
 def test_an_engine_with_the_lists_of_the_best_is_open_with_a_difference_of_0(tmp_path: Path) -> None:
-    def good(query: int, rank: int) -> str:
+    def make_good_text(query: int, rank: int) -> str:
         return f"text {query}.{rank} grade={3 * (query % 4 > 0)}"
 
     poor = {"poor": lambda query, rank: f"poor {query}.{rank} grade={3 * (query % 5 == 0)}"}
-    run = run_on_lists(tmp_path, {"best": good, "copy": good, **poor})
+    run = run_on_lists(tmp_path, {"best": make_good_text, "copy": make_good_text, **poor})
     plan = tmp_path / "plan.csv"
     run_agree(run, "--plan-pairs", 80, "--measure", "P@3", "--out", plan)
     labelled = write_plan_labels(plan, lambda row: read_stated_grade(row["snippet"]))
@@ -919,7 +921,9 @@ def test_labels_on_another_scale_have_the_unit_of_the_run(tmp_path: Path) -> Non
         "--scale",
         "binary",
         reply=lambda request: Reply(
-            text=json.dumps({"verdict": "yes" if read_stated_grade(fenced(request.prompt)) == "1" else "no"})
+            text=json.dumps(
+                {"verdict": "yes" if read_stated_grade(extract_fenced(request.prompt)) == "1" else "no"}
+            )
         ),
     )
     plan = tmp_path / "plan.csv"

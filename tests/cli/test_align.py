@@ -10,7 +10,7 @@ from unicodedata import east_asian_width
 import numpy as np
 import pytest
 
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import write_rows
 
 
@@ -29,14 +29,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for place, word in enumerate(words)
         for at, other in enumerate([word, *(words[(place + step) % 12] for step in (1, 2, 3))])
     ]
-    result = command("run", write_rows(folder / "d.jsonl", rows), "-m", "lexical", "--out", folder / "run")
+    result = run_judge("run", write_rows(folder / "d.jsonl", rows), "-m", "lexical", "--out", folder / "run")
     assert result.returncode == 0, result.stderr
     return folder / "run"
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "held-out queries"), ("zh", "未参与训练的查询")])
 def test_the_table_fits_a_terminal_and_the_files_hold_the_map(run: Path, language: str, word: str) -> None:
-    result = command("align", run, "--embeddings", "lsa", "--ui-lang", language)
+    result = run_judge("align", run, "--embeddings", "lsa", "--ui-lang", language)
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     table = next(at for at, line in enumerate(lines) if line.startswith(word))
@@ -50,7 +50,7 @@ def test_the_table_fits_a_terminal_and_the_files_hold_the_map(run: Path, languag
 
 
 def test_json_is_the_file(run: Path) -> None:
-    result = command("align", run, "--embeddings", "lsa", "--seed", "3", "--json")
+    result = run_judge("align", run, "--embeddings", "lsa", "--seed", "3", "--json")
     assert json.loads(result.stdout) == json.loads((run / "alignment.json").read_text())
     assert json.loads(result.stdout)["seed"] == 3
 
@@ -60,10 +60,10 @@ def test_too_few_queries_and_unknown_embeddings_are_refused(tmp_path: Path, run:
         {"query": "tea", "engine": "a", "snippet": text} for text in ("tea is a drink", "iron is a metal")
     ]
     data = write_rows(tmp_path / "d.jsonl", rows)
-    assert command("run", data, "-m", "lexical", "--out", tmp_path / "run").returncode == 0
-    result = command("align", tmp_path / "run", "--embeddings", "lsa")
+    assert run_judge("run", data, "-m", "lexical", "--out", tmp_path / "run").returncode == 0
+    result = run_judge("align", tmp_path / "run", "--embeddings", "lsa")
     assert (result.returncode, "an alignment needs 10" in result.stderr) == (2, True)
-    result = command("align", run, "--embeddings", "word2vec")
+    result = run_judge("align", run, "--embeddings", "word2vec")
     assert (result.returncode, "there are no embeddings 'word2vec'" in result.stderr) == (2, True)
 
 
@@ -71,6 +71,6 @@ def test_a_damaged_folder_is_refused(tmp_path: Path, run: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(run, copy)
     (copy / "config.json").write_text('{"options": [1]}')
-    result = command("align", copy, "--embeddings", "lsa")
+    result = run_judge("align", copy, "--embeddings", "lsa")
     assert result.returncode == 2
     assert f"{copy}: a file in it is damaged" in result.stderr

@@ -10,8 +10,8 @@ import pytest
 import scipy
 
 from judge.dimensions.answers import _correlate
-from tests.support.command_line import command, make_words
-from tests.support.factories import fenced, list_rows, read_summary, write_rows
+from tests.support.command_line import make_words, run_judge
+from tests.support.factories import extract_fenced, list_rows, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: The texts of the results of x and y; the reference is "right". z returns nothing.
@@ -23,7 +23,7 @@ TEXTS = {
 
 
 def reply_with_answer_or_grade(request: ChatRequest) -> Reply:
-    shown = fenced(request.prompt)
+    shown = extract_fenced(request.prompt)
     if "Answer the query from" in request.prompt:
         assert "Reference" not in request.prompt
         text = shown.partition(" | ")[2]
@@ -45,8 +45,8 @@ def test_answers_are_graded_by_the_reference(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
     with LoopbackServer(reply_with_answer_or_grade) as server:
         words = (*make_words(data, server), "--answers", "--min-coverage", 0.5)
-        assert "answers: at most 12 questions" in command("estimate", *words[1:]).stdout
-        run = command(*words, "--out", out)
+        assert "answers: at most 12 questions" in run_judge("estimate", *words[1:]).stdout
+        run = run_judge(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         # 7 pairs; 6 answers; 5 grades, one of them after a second request.
         assert len(server.requests) == 7 + 6 + 5 + 1

@@ -14,8 +14,8 @@ import pytest
 
 from tests.support.batch_server import BatchRules, BatchServer
 from tests.support.cases import check_each
-from tests.support.command_line import command, start_process
-from tests.support.factories import fenced, make_rows, read_summary, reply_with_grade, write_rows
+from tests.support.command_line import run_judge, start_process
+from tests.support.factories import extract_fenced, make_rows, read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, Reply
 
 PAIRS = 20
@@ -52,7 +52,7 @@ def assert_equal_to_realtime(folder: Path, server: BatchServer) -> None:
     """Raise AssertionError if the run in `folder` differs from a run in realtime."""
     server.rules = BatchRules()
     realtime = [word for word in make_batch_words(folder, server, out="realtime") if word != "--batch"]
-    result = command(*realtime)
+    result = run_judge(*realtime)
     assert result.returncode in (0, 3), result.stderr
     assert read_unpaid_results(folder / "one/run") == read_unpaid_results(folder / "realtime/run")
     one, other = (folder / name / "run/judgments.jsonl" for name in ("one", "realtime"))
@@ -66,7 +66,7 @@ def assert_submitted_once(server: BatchServer) -> None:
 
 def test_a_batch_gives_the_judgments_of_realtime_at_half_the_price(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade) as server:
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 0, result.stderr
         # The first pair shows in realtime that account, model and parameters are right.
         assert [len(batch) for batch in server.batches] == [PAIRS - 1]
@@ -84,7 +84,7 @@ def test_a_batch_of_the_native_api_goes_to_the_compatible_address(tmp_path: Path
         for name, batch in (("one", ["--batch"]), ("two", [])):
             row = ["run", tmp_path / "d.jsonl", "-m", "dashscope:fake", "--base-url", server.dashscope_url]
             write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 5))
-            result = command(*row, "--out", tmp_path / name / "run", *batch, DASHSCOPE_API_KEY="sk-x")
+            result = run_judge(*row, "--out", tmp_path / name / "run", *batch, DASHSCOPE_API_KEY="sk-x")
             assert result.returncode == 0, result.stderr
     assert [len(batch) for batch in server.batches] == [PAIRS - 1]
     assert read_unpaid_results(tmp_path / "one/run") == read_unpaid_results(tmp_path / "two/run")
@@ -92,15 +92,15 @@ def test_a_batch_of_the_native_api_goes_to_the_compatible_address(tmp_path: Path
 
 def test_the_same_command_again_submits_nothing(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade) as server:
-        assert command(*make_batch_words(tmp_path, server)).returncode == 0
+        assert run_judge(*make_batch_words(tmp_path, server)).returncode == 0
         steps = list(server.steps)
-        assert command(*make_batch_words(tmp_path, server)).returncode == 0
+        assert run_judge(*make_batch_words(tmp_path, server)).returncode == 0
         assert server.steps == steps
 
 
 def reply_with_faults(request: ChatRequest) -> Reply:
     """Reply with the stated grade, except for an unreadable, a filtered and a refused pair."""
-    shown = fenced(request.prompt)
+    shown = extract_fenced(request.prompt)
     if "0.0.2 " in shown:
         return (
             Reply(text="I cannot say.")
@@ -116,7 +116,7 @@ def reply_with_faults(request: ChatRequest) -> Reply:
 
 def test_failures_are_those_of_realtime(tmp_path: Path) -> None:
     with BatchServer(reply_with_faults) as server:
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 3
         assert (
             count_realtime_requests(server) == 1 + 2
@@ -132,7 +132,7 @@ def test_a_request_that_failed_in_a_batch_is_judged_in_realtime(tmp_path: Path) 
         return name in failed
 
     with BatchServer(reply_with_grade, BatchRules(is_failed=fail_three)) as server:
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 0, result.stderr
         assert count_realtime_requests(server) == 1 + 3
         assert_equal_to_realtime(tmp_path, server)
@@ -143,7 +143,7 @@ def test_a_request_that_failed_in_a_batch_is_judged_in_realtime(tmp_path: Path) 
 def test_a_request_without_a_line_may_be_billed(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade) as server:
         server.rules.is_missing = lambda name: name == server.batches[0][4]
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 0, result.stderr
         assert count_realtime_requests(server) == 2
     assert read_cost(tmp_path / "one/run")["maybe_billed"] == 1
@@ -153,7 +153,7 @@ def test_the_rest_of_an_expired_batch_is_submitted_again(tmp_path: Path) -> None
     ends = {1: "expired", 2: "expired"}
     rules = BatchRules(end_status=lambda number: ends.get(number, "completed"), processed=7)
     with BatchServer(reply_with_grade, rules) as server:
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 0, result.stderr
         assert [len(batch) for batch in server.batches] == [19, 12, 5]
         assert count_realtime_requests(server) == 1
@@ -164,12 +164,12 @@ def test_the_rest_of_an_expired_batch_is_submitted_again(tmp_path: Path) -> None
 @pytest.mark.parametrize("status", ["expired", "failed", "cancelled"])
 def test_a_batch_that_ends_without_replies_stops_the_run(status: str, tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(end_status=lambda number: status)) as server:
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 3
         assert f"ended as '{status}' with 19 of 19 requests not processed" in result.stderr
         assert "the same command submits these again" in result.stderr
         server.rules = BatchRules()
-        assert command(*make_batch_words(tmp_path, server)).returncode == 0
+        assert run_judge(*make_batch_words(tmp_path, server)).returncode == 0
         assert [len(batch) for batch in server.batches] == [19, 18]
         assert_equal_to_realtime(tmp_path, server)
 
@@ -178,7 +178,7 @@ def test_the_replies_of_a_cancelled_batch_are_kept(tmp_path: Path) -> None:
     with BatchServer(
         reply_with_grade, BatchRules(end_status=lambda number: "cancelled", processed=7)
     ) as server:
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 3
         assert "'cancelled' with 12 of 19 requests not processed" in result.stderr
         assert "8 of 20 judged" in result.stdout
@@ -186,7 +186,7 @@ def test_the_replies_of_a_cancelled_batch_are_kept(tmp_path: Path) -> None:
 
 def test_requests_that_all_fail_are_not_judged_in_realtime(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(is_failed=lambda name: True)) as server:
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 3
         assert "all 19 requests of the batch batch_" in result.stderr
         assert "HTTP 500 server_error: try again" in result.stderr
@@ -195,7 +195,7 @@ def test_requests_that_all_fail_are_not_judged_in_realtime(tmp_path: Path) -> No
 
 def test_a_server_without_a_batch_api_is_named(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(is_absent=True)) as server:
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
     assert result.returncode == 3
     assert f"{server.openai_url} has no Batch API (not_found: HTTP 404: Not Found" in result.stderr
     assert "omit --batch" in result.stderr
@@ -203,7 +203,7 @@ def test_a_server_without_a_batch_api_is_named(tmp_path: Path) -> None:
 
 def test_a_server_that_answers_an_upload_with_a_completion_has_no_batch_api(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade, BatchRules(uploaded="chat.completion")) as server:
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
     assert result.returncode == 3
     assert "returned 'chat.completion' instead of 'file'); omit --batch" in result.stderr
     assert server.batches == []
@@ -212,13 +212,13 @@ def test_a_server_that_answers_an_upload_with_a_completion_has_no_batch_api(tmp_
 def test_a_refused_batch_is_explained_and_submitted_again(tmp_path: Path) -> None:
     refusal = (400, {"code": "invalid_model", "message": "this one is not judged in batches"})
     with BatchServer(reply_with_grade, BatchRules(refusal=refusal)) as server:
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 3
         assert "refuses the batch" in result.stderr
         assert "this one is not judged in batches" in result.stderr
         assert "; 1 new call, " in result.stdout
         server.rules.refusal = None
-        assert command(*make_batch_words(tmp_path, server)).returncode == 0
+        assert run_judge(*make_batch_words(tmp_path, server)).returncode == 0
         assert_submitted_once(server)
 
 
@@ -234,7 +234,7 @@ def test_a_model_without_a_batch_api_is_named_before_anything_is_paid(
 ) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     for name in ("estimate", "run"):
-        result = command(name, data, "-m", model, "--batch", "--out", tmp_path / "runs/one", *more)
+        result = run_judge(name, data, "-m", model, "--batch", "--out", tmp_path / "runs/one", *more)
         assert result.returncode == 2
         assert says in " ".join(result.stderr.split())
     assert not (tmp_path / "runs").exists()
@@ -245,7 +245,7 @@ def test_a_creation_whose_answer_is_lost_is_found(tmp_path: Path) -> None:
     with BatchServer(
         reply_with_grade, on_step=lambda step: answers.pop() if step == "create" and answers else None
     ) as server:
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 0, result.stderr
         assert server.steps[:4] == ["upload", "create", "list", "retrieve"]
         assert_submitted_once(server)
@@ -261,7 +261,7 @@ def test_steps_that_fail_are_tried_again(tmp_path: Path) -> None:
         return Reply(status=503, text="busy")
 
     with BatchServer(reply_with_grade, on_step=fail_once) as server:
-        assert command(*make_batch_words(tmp_path, server)).returncode == 0
+        assert run_judge(*make_batch_words(tmp_path, server)).returncode == 0
         assert failed == ["before upload", "before retrieve", "before content"]
         assert_submitted_once(server)
 
@@ -271,11 +271,11 @@ def test_steps_that_fail_are_tried_again(tmp_path: Path) -> None:
 
 def test_max_calls_bound_a_batch(tmp_path: Path) -> None:
     with BatchServer(reply_with_grade) as server:
-        result = command(*make_batch_words(tmp_path, server, "--max-calls", "6"))
+        result = run_judge(*make_batch_words(tmp_path, server, "--max-calls", "6"))
         assert result.returncode == 3
         assert "does not cover the 14 requests that are left" in result.stderr
         assert [len(batch) for batch in server.batches] == [5]
-        assert command(*make_batch_words(tmp_path, server)).returncode == 0
+        assert run_judge(*make_batch_words(tmp_path, server)).returncode == 0
         assert_submitted_once(server)
 
 
@@ -286,7 +286,7 @@ def test_a_budget_is_kept_before_anything_is_submitted(
     # A reply may have 512 tokens, and half of $2 a million is charged for them.
     most = 512 * 1e-6
     with BatchServer(reply_with_grade) as server:
-        result = command(*make_batch_words(tmp_path, server, "--budget", str(budget)))
+        result = run_judge(*make_batch_words(tmp_path, server, "--budget", str(budget)))
         assert result.returncode == code
         assert ("does not cover the 18 requests that are left" in result.stderr) == (code == 3)
         assert 1 <= len(server.batches[0]) <= (budget - USD) / most
@@ -341,7 +341,7 @@ def assert_survives_kill(step: str, tmp_path: Path) -> None:
         process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL
         backdate(tmp_path)
-        result = command(*make_batch_words(tmp_path, server))
+        result = run_judge(*make_batch_words(tmp_path, server))
         assert result.returncode == 0, result.stderr
         assert_submitted_once(server)
         assert count_realtime_requests(server) == 1
@@ -358,14 +358,14 @@ def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_p
         assert "1 of 20 judged, $0.0002; 19 are in batches, which go on at the server" in stderr
         assert "interrupted; all judgments are saved; run the same command to continue" in stderr
         realtime = [word for word in make_batch_words(tmp_path, server) if word != "--batch"]
-        result = command(*realtime)
+        result = run_judge(*realtime)
         assert result.returncode == 3
         assert f"19 pairs are in a batch at {server.openai_url}; add --batch to collect it" in result.stderr
-        estimate = command("estimate", *make_batch_words(tmp_path, server)[1:])
+        estimate = run_judge("estimate", *make_batch_words(tmp_path, server)[1:])
         assert "1 known, 0 calls to pay" in estimate.stdout
         assert "19 of them are in batches at the server" in estimate.stdout
         server.rules = BatchRules()
-        assert command(*make_batch_words(tmp_path, server)).returncode == 0
+        assert run_judge(*make_batch_words(tmp_path, server)).returncode == 0
         assert_submitted_once(server)
         assert count_realtime_requests(server) == 1
         assert_equal_to_realtime(tmp_path, server)

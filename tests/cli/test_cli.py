@@ -15,9 +15,9 @@ import pytest
 from judge import example
 from judge.cli.main import main
 from judge.cli.show import find_query
-from judge.config.option_checks import options_of
+from judge.config.option_checks import list_options
 from judge.config.run import Config
-from tests.support.command_line import command, make_words
+from tests.support.command_line import make_words, run_judge
 from tests.support.factories import make_rows, read_results, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
 
@@ -42,7 +42,7 @@ def test_the_demo_judges_both_languages_and_separates_no_results_from_errors(dem
 
 
 def test_demo_again_prints_the_same_table(demo: Path) -> None:
-    first, second = command("demo", "--out", demo), command("demo", "--out", demo)
+    first, second = run_judge("demo", "--out", demo), run_judge("demo", "--out", demo)
     assert first.stdout == second.stdout
     assert "MAP@10" in first.stdout
     assert "The lexical model only counts overlapping terms" in first.stdout
@@ -50,7 +50,7 @@ def test_demo_again_prints_the_same_table(demo: Path) -> None:
 
 def test_score_measures_again_without_a_call_and_keeps_the_rest(demo: Path) -> None:
     before = read_results(demo)
-    result = command("score", demo, "--save", "--measures", "nDCG@5 AP(own)@5 SetP Judged@10")
+    result = run_judge("score", demo, "--save", "--measures", "nDCG@5 AP(own)@5 SetP Judged@10")
     assert result.returncode == 0, result.stderr
     after = read_results(demo)
     assert after["summary"]["measures"] == ["nDCG@5", "AP(own)@5", "SetP", "Judged@10"]
@@ -64,9 +64,9 @@ def test_score_measures_again_without_a_call_and_keeps_the_rest(demo: Path) -> N
 
 def test_score_prints_and_changes_no_file_unless_told_to(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "demo"
-    command("demo", "--out", out)
+    run_judge("demo", "--out", out)
     files = {path.name: path.read_bytes() for path in out.iterdir()}
-    result = command("score", out, "--measures", "P@1")
+    result = run_judge("score", out, "--measures", "P@1")
     assert result.returncode == 0, result.stderr
     assert "P@1" in result.stdout
     assert f"the files in {out} are unchanged; --save writes this to them" in result.stdout
@@ -76,14 +76,14 @@ def test_score_prints_and_changes_no_file_unless_told_to(tmp_path: Path) -> None
 @pytest.mark.parametrize("part", [0.0, 0.5])
 def test_judgments_that_are_cut_off_are_not_scored(tmp_path: Path, part: float) -> None:
     out = tmp_path / "runs" / "demo"
-    command("demo", "--out", out)
+    run_judge("demo", "--out", out)
     path = out / "judgments.jsonl"
     lines = path.read_text("utf-8").splitlines(keepends=True)
     rest = lines[: int(part * len(lines))]
     path.write_text("".join(rest), "utf-8")
     expected = read_results(out)["summary"]["grades"]
     for words in (("score", out), ("score", out, "--save"), ("score", out, "--measures", "P@1")):
-        result = command(*words)
+        result = run_judge(*words)
         assert result.returncode == 2
         assert result.stderr.count("\n") == 1
         assert f"{path}: holds {len(rest)} of {len(lines)} judgments" in result.stderr
@@ -95,29 +95,29 @@ def test_measures_are_taken_as_they_are_listed(tmp_path: Path) -> None:
     measures = "RBP(rel=1, p=0.8)@10, nDCG(own, dcg='exp-log2')@4;AP@10  p@5"
     names = ["RBP(rel=1,p=0.8)@10", "nDCG(own,dcg='exp-log2')@4", "AP@10", "P@5"]
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(3, 2, 3)), tmp_path / "runs" / "x"
-    result = command("run", data, "-m", "lexical", "--out", out, "--measures", measures)
+    result = run_judge("run", data, "-m", "lexical", "--out", out, "--measures", measures)
     assert result.returncode == 0, result.stderr
     assert read_results(out)["summary"]["measures"] == names
-    result = command("score", out, "--save", "--measures", measures.replace("AP@10", "AP@5"))
+    result = run_judge("score", out, "--save", "--measures", measures.replace("AP@10", "AP@5"))
     assert result.returncode == 0, result.stderr
     assert read_results(out)["summary"]["measures"] == [*names[:2], "AP@5", "P@5"]
-    result = command("compare", out, "--measures", "P@5, RBP(rel=1, p=0.8)@10")
+    result = run_judge("compare", out, "--measures", "P@5, RBP(rel=1, p=0.8)@10")
     assert result.returncode == 0, result.stderr
     assert "RBP(rel=1,p=0.8)@10" in result.stdout
 
 
 def test_scoring_again_with_the_run_s_own_measures_changes_no_byte(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "demo"
-    command("demo", "--out", out)
+    run_judge("demo", "--out", out)
     files = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix}
-    result = command("score", out, "--save")
+    result = run_judge("score", out, "--save")
     assert result.returncode == 0, result.stderr
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix} == files
 
 
 def test_show_prints_grades_and_reasons(demo: Path) -> None:
     query = read_results(demo)["queries"][0]
-    result = command("show", demo, "--query", query["query_id"])
+    result = run_judge("show", demo, "--query", query["query_id"])
     assert result.returncode == 0, result.stderr
     assert query["query"] in result.stdout
     for engine, answer in query["engines"].items():
@@ -125,16 +125,16 @@ def test_show_prints_grades_and_reasons(demo: Path) -> None:
         for snippet in answer["snippets"]:
             assert snippet["url"] in result.stdout
     assert "<em>" not in result.stdout
-    assert command("show", demo, "--query", "nope").returncode == 2
+    assert run_judge("show", demo, "--query", "nope").returncode == 2
 
 
 def test_show_reads_a_results_file_of_another_layout(demo: Path, tmp_path: Path) -> None:
     results = read_results(demo)
     query = "--query", results["queries"][1]["query_id"]
     write_results(tmp_path, json.dumps(results, indent=1))
-    result = command("show", tmp_path, *query)
+    result = run_judge("show", tmp_path, *query)
     assert result.returncode == 0, result.stderr
-    assert result.stdout == command("show", demo, *query).stdout
+    assert result.stdout == run_judge("show", demo, *query).stdout
 
 
 def test_show_holds_one_query_at_a_time(demo: Path, tmp_path: Path) -> None:
@@ -160,17 +160,17 @@ def write_results(folder: Path, text: str) -> None:
     [
         (["run"], "no dataset was named"),
         (["run", "absent.jsonl", "-m", "lexical"], "absent.jsonl: no such file"),
-        (["run", example.path()], "no model was named"),
-        (["run", example.path(), "-m", "gpt-9"], "openai:NAME"),
-        (["run", example.path(), "-m", "lexical", "--measures", "nDGC@10"], "did you mean nDCG"),
-        (["run", example.path(), "-m", "lexical", "--measures", "nDCG@50"], "--depth"),
-        (["run", example.path(), "-m", "lexical", "--scale", "stars"], "'binary'"),
-        (["run", example.path(), "-m", "lexical", "--lang", "fr"], "'zh'"),
-        (["run", example.path(), "-m", "lexical", "--repeats", 0], "repeats is 0"),
-        (["run", example.path(), "-m", "lexical", "--prompts", "nowhere"], "nowhere"),
-        (["run", example.path(), "-m", "lexical", "--price", "cheap"], "price is 'cheap'"),
-        (["run", example.path(), "-m", "lexical", "--config", "absent.toml"], "absent.toml"),
-        (["run", example.path(), example.path(), "-m", "lexical"], "a run has one"),
+        (["run", example.find_dataset()], "no model was named"),
+        (["run", example.find_dataset(), "-m", "gpt-9"], "openai:NAME"),
+        (["run", example.find_dataset(), "-m", "lexical", "--measures", "nDGC@10"], "did you mean nDCG"),
+        (["run", example.find_dataset(), "-m", "lexical", "--measures", "nDCG@50"], "--depth"),
+        (["run", example.find_dataset(), "-m", "lexical", "--scale", "stars"], "'binary'"),
+        (["run", example.find_dataset(), "-m", "lexical", "--lang", "fr"], "'zh'"),
+        (["run", example.find_dataset(), "-m", "lexical", "--repeats", 0], "repeats is 0"),
+        (["run", example.find_dataset(), "-m", "lexical", "--prompts", "nowhere"], "nowhere"),
+        (["run", example.find_dataset(), "-m", "lexical", "--price", "cheap"], "price is 'cheap'"),
+        (["run", example.find_dataset(), "-m", "lexical", "--config", "absent.toml"], "absent.toml"),
+        (["run", example.find_dataset(), example.find_dataset(), "-m", "lexical"], "a run has one"),
         (["run", "--run", "x.run", "-m", "lexical"], "--topics"),
         (["score", "absent"], "absent"),
         (["show", "absent", "--query", "q"], "absent"),
@@ -180,7 +180,7 @@ def test_wrong_usage_is_one_clear_line_and_exit_code_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[object], expected: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = command(*words)
+    result = run_judge(*words)
     assert result.returncode == 2
     assert expected in result.stderr
     assert result.stderr.count("\n") == 1
@@ -189,7 +189,9 @@ def test_wrong_usage_is_one_clear_line_and_exit_code_2(
 
 def test_a_missing_key_says_which_variable_to_set(tmp_path: Path) -> None:
     for model, variable in (("openai:m", "OPENAI_API_KEY"), ("dashscope:m", "DASHSCOPE_API_KEY")):
-        result = command("run", example.path(), "-m", model, "--out", tmp_path / "r", OPENAI_API_KEY="")
+        result = run_judge(
+            "run", example.find_dataset(), "-m", model, "--out", tmp_path / "r", OPENAI_API_KEY=""
+        )
         assert result.returncode == 2
         assert variable in result.stderr
 
@@ -198,7 +200,7 @@ def test_control_sequences_of_a_server_are_escaped(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 1))
     refusal = Reply(status=401, body=json.dumps({"error": {"message": "\x1b[2J\u202egone"}}))
     with LoopbackServer(lambda _: refusal) as server:
-        result = command(
+        result = run_judge(
             "run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "r"
         )
     assert result.returncode == 3
@@ -210,17 +212,17 @@ def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path)
     toml = tmp_path / "judge.toml"
     toml.write_text('model = "lexical"\nscale = "binary"\nmeasures = ["P@5"]\ndepth = 5\n')
     out = tmp_path / "runs" / "x"
-    result = command("run", example.path(), "--config", toml, "--depth", 6, "--out", out)
+    result = run_judge("run", example.find_dataset(), "--config", toml, "--depth", 6, "--out", out)
     assert result.returncode == 0, result.stderr
     config = json.loads((out / "config.json").read_text("utf-8"))
     assert (config["options"]["scale"], config["options"]["depth"]) == ("binary", 6)
     assert read_results(out)["summary"]["measures"] == ["P@5"]
     # Editors of Windows write a byte-order mark.
     toml.write_text('modle = "lexical"\n', "utf-8-sig")
-    assert "did you mean 'model'" in command("run", example.path(), "--config", toml).stderr
+    assert "did you mean 'model'" in run_judge("run", example.find_dataset(), "--config", toml).stderr
     toml.write_text('model = "lexical"\ndepth = "ten"\n')
     text = f"judge: {toml}: depth is 'ten'; it is a whole number\n"
-    assert command("run", example.path(), "--config", toml).stderr == text
+    assert run_judge("run", example.find_dataset(), "--config", toml).stderr == text
 
 
 def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(
@@ -229,7 +231,7 @@ def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(
     data = write_rows(tmp_path / "night.jsonl", make_rows(1, 1, 2))
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
-        assert command("run", data, "-m", "lexical").returncode == 0
+        assert run_judge("run", data, "-m", "lexical").returncode == 0
     (folder,) = [
         path
         for path in (tmp_path / "runs").iterdir()
@@ -242,13 +244,13 @@ def test_estimate_counts_what_is_still_to_be_paid(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 10))
     with LoopbackServer(reply_with_grade) as server:
         words = (data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "runs" / "x")
-        before = command("estimate", *words, "--price", "1,2")
+        before = run_judge("estimate", *words, "--price", "1,2")
         assert before.returncode == 0, before.stderr
         assert "20 calls to pay" in before.stdout
         assert "$" in before.stdout
         assert server.requests == []
-        command("run", *words, "--max-calls", 5)
-        assert "5 known, 15 calls to pay" in command("estimate", *words).stdout
+        run_judge("run", *words, "--max-calls", 5)
+        assert "5 known, 15 calls to pay" in run_judge("estimate", *words).stdout
 
 
 def test_custom_prompts_are_used(tmp_path: Path) -> None:
@@ -263,20 +265,20 @@ def test_custom_prompts_are_used(tmp_path: Path) -> None:
         )
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 1))
     with LoopbackServer(reply_with_grade) as server:
-        result = command(*make_words(data, server), "--prompts", folder,
+        result = run_judge(*make_words(data, server), "--prompts", folder,
                        "--out", tmp_path / "runs" / "x")  # fmt: skip
         assert result.returncode == 0, result.stderr
         assert "House rules apply." in server.requests[0].prompt
 
 
 def test_measures_are_listed_as_they_are_written() -> None:
-    output = command("measures").stdout
+    output = run_judge("measures").stdout
     for name in ("nDCG[(own, dcg='exp-log2')][@k]", "AP[(own, rel=1)][@k]", "SetP", "RBP", "Judged@k"):
         assert name in output
 
 
 def test_help_lists_every_command() -> None:
-    result = command("--help")
+    result = run_judge("--help")
     assert result.returncode == 0
     for name in ("demo", "run", "score", "show", "estimate", "measures"):
         assert name in result.stdout
@@ -294,7 +296,7 @@ def test_help_imports_no_library_that_takes_long() -> None:
 
 
 def test_help_groups_the_options_of_a_run() -> None:
-    lines = command("run", "--help").stdout.splitlines()
+    lines = run_judge("run", "--help").stdout.splitlines()
     groups = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
     assert groups == [
         *("Arguments:", "Assessor:", "Input:", "Measuring:", "Other dimensions:", "Calls and cost:"),
@@ -304,8 +306,8 @@ def test_help_groups_the_options_of_a_run() -> None:
 
 
 def test_help_shows_every_option_of_a_run_that_is_not_for_files_alone() -> None:
-    words = set(command("run", "--help").stdout.replace(",", " ").split())
-    for name, option in options_of(Config).items():
+    words = set(run_judge("run", "--help").stdout.replace(",", " ").split())
+    for name, option in list_options(Config).items():
         flags = {*(option.flags or (f"--{name.replace('_', '-')}",))}
         if option.place == "file":
             assert flags.isdisjoint(words)
@@ -350,7 +352,7 @@ def test_a_program_runs_a_command_with_streams_and_an_environment_of_its_own(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-5b1d9f")
     before, stdout, stderr = dict(os.environ), io.StringIO(), io.StringIO()
     streams = sys.stdout, sys.stderr
-    words = ["run", str(example.path()), "-m", "openai:m", "--out", str(tmp_path / "x")]
+    words = ["run", str(example.find_dataset()), "-m", "openai:m", "--out", str(tmp_path / "x")]
     assert main(words, stdout=stdout, stderr=stderr, environ={"HOME": "/"}) == 2
     assert (stdout.getvalue(), stderr.getvalue()) == (
         "",

@@ -15,20 +15,20 @@ from rich.console import Console
 
 from judge import api
 from judge.cli.render.comparison_tables import print_comparison
-from judge.collect.raw_log import raw_log_path, read_entries
+from judge.collect.raw_log import name_raw_log, read_entries
 from judge.messages import ENGLISH
-from tests.support.command_line import command, start_process, wait_for_requests
+from tests.support.command_line import run_judge, start_process, wait_for_requests
 from tests.support.factories import read_results as results_of
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
-from tests.unit.collect.engine_calls import CANARY, results, three, write_queries
+from tests.unit.collect.engine_calls import CANARY, make_results, return_three, write_queries
 
 QUERIES = [f"question {number}" for number in range(40)]
 
 
 def test_a_public_engine_is_asked_through_the_proxy(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea", "coffee")
-    with EngineServer(three) as proxy:
-        result = command(
+    with EngineServer(return_three) as proxy:
+        result = run_judge(
             *("collect", tmp_path / "queries.tsv", "--out", tmp_path / "data.jsonl", "--attempts", "1"),
             *("--engine", "searxng", "--base-url", "searxng=http://search.example", "--rate", "500"),
             http_proxy=proxy.url.replace("http://", "http://ann:word-of-the-proxy@"),
@@ -64,11 +64,11 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
     pages = {"brave": 3, "tavily": 2}
     write_queries(tmp_path, "茶 与 健康", "coffee <script>alert(1)</script>")
 
-    def page(request: SearchRequest) -> Page:
-        return Page(results(request.query, pages[request.engine]))
+    def make_page(request: SearchRequest) -> Page:
+        return Page(make_results(request.query, pages[request.engine]))
 
-    with EngineServer(page) as server:
-        result = command(
+    with EngineServer(make_page) as server:
+        result = run_judge(
             *make_collect_words(tmp_path, server, "brave", "tavily"), BRAVE_SEARCH_API_KEY=CANARY
         )
     assert result.returncode == 0, result.stderr
@@ -76,7 +76,7 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
     assert "collecting 4 answers" in result.stderr
     assert CANARY not in result.stdout + result.stderr
     out = tmp_path / "runs" / "first"
-    run = command("run", tmp_path / "data.jsonl", "-m", "lexical", "--out", out)
+    run = run_judge("run", tmp_path / "data.jsonl", "-m", "lexical", "--out", out)
     assert run.returncode == 0, run.stderr
     assert "ms median" in run.stdout
     printed = io.StringIO()
@@ -90,16 +90,18 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
     assert engines["brave"]["tokens"]["mean"] > engines["tavily"]["tokens"]["mean"] > 0
     files = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix}
     assert b"latency_ms" in files["results.json"]
-    assert command("score", out).returncode == 0
+    assert run_judge("score", out).returncode == 0
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix} == files
 
 
 def test_failed_requests_are_reported_with_the_next_command(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea", "coffee")
     refusal = Page(status=401, body=json.dumps({"error": f"Invalid API key {CANARY}"}))
-    with EngineServer(lambda request: refusal if request.engine == "exa" else three(request)) as server:
-        result = command(*make_collect_words(tmp_path, server, "exa", "searxng"), EXA_API_KEY=CANARY)
-        again = command(*make_collect_words(tmp_path, server, "searxng"))
+    with EngineServer(
+        lambda request: refusal if request.engine == "exa" else return_three(request)
+    ) as server:
+        result = run_judge(*make_collect_words(tmp_path, server, "exa", "searxng"), EXA_API_KEY=CANARY)
+        again = run_judge(*make_collect_words(tmp_path, server, "searxng"))
     assert result.returncode == 3, result.stderr
     assert "exa on 2 of 2 queries" in result.stderr
     assert "run the same command to request only these again" in result.stderr
@@ -113,21 +115,21 @@ def test_failed_requests_are_reported_with_the_next_command(tmp_path: Path) -> N
 
 def test_each_engine_has_a_line_with_its_result_and_errors(tmp_path: Path) -> None:
     pages = {
-        "found": Page(results("tea", 2)),
-        "bare": Page([("tea", "https://a.example", ""), *results("tea", 1)]),
+        "found": Page(make_results("tea", 2)),
+        "bare": Page([("tea", "https://a.example", ""), *make_results("tea", 1)]),
         "nothing": Page(),
         "odd": Page(status=400, body="odd"),
         "boom": Page(status=500, body="boom"),
     }
     write_queries(tmp_path, "found", "bare", "nothing", "odd", "boom", "boom ")
 
-    def page(request: SearchRequest) -> Page:
+    def make_page(request: SearchRequest) -> Page:
         if request.engine == "searxng":
             return pages[request.query.strip()]
         return pages["boom" if "boom" in request.query else "found"]
 
-    with EngineServer(page) as server:
-        result = command(*make_collect_words(tmp_path, server, "searxng", "tavily"))
+    with EngineServer(make_page) as server:
+        result = run_judge(*make_collect_words(tmp_path, server, "searxng", "tavily"))
     assert result.returncode == 3, result.stderr
     assert result.stdout.splitlines()[:2] == [
         "searxng: answered 3 of 6, 1 of them without results; 1 of 4 results has no text except its title"
@@ -146,15 +148,15 @@ def test_why_an_engine_failed_is_told_in_chinese_and_the_next_command_can_be_pas
         "nothing": Page(body=" "),
         "refused": Page(status=403, body="no"),
     }
-    told = []
+    failures = []
     for query, page in pages.items():
         write_queries(folder, query)
         with EngineServer(lambda _, page=page: page) as server:  # type: ignore[misc]  # of this query
             words = make_collect_words(folder, server, "searxng", "tavily")
-            result = command(*words, "--ui-lang", "zh", TAVILY_API_KEY=CANARY)
-        told.append([line.partition("失败 1 条：")[2] for line in result.stdout.splitlines()[:2]])
+            result = run_judge(*words, "--ui-lang", "zh", TAVILY_API_KEY=CANARY)
+        failures.append([line.partition("失败 1 条：")[2] for line in result.stdout.splitlines()[:2]])
         assert f"(judge run '{folder}/data.jsonl' -m MODEL)" in result.stdout
-    assert told == [
+    assert failures == [
         ["服务端出错：响应不是 JSON：<html>"] * 2,
         ["服务端出错：响应不是该引擎的格式：缺少 'results'"] * 2,
         ["服务端出错：响应为空"] * 2,
@@ -171,7 +173,7 @@ def test_a_retry_after_of_an_engine_is_obeyed_up_to_max_wait(
 ) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(status=429, body="slow down")) as server:
-        result = command(*make_collect_words(tmp_path, server, "searxng"), "--patience", patience)
+        result = run_judge(*make_collect_words(tmp_path, server, "searxng"), "--patience", patience)
     assert "failed on 1: rate_limit: HTTP 429: slow down" in result.stdout
     assert least <= len(server.searched) <= 2 * least  # whatever --attempts says, which is 1
 
@@ -186,7 +188,7 @@ def test_a_retry_after_of_an_engine_is_obeyed_up_to_max_wait(
 )
 def test_what_is_wrong_is_said_before_a_call(given: list[str], expected: str, tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    result = command("collect", *(str(tmp_path / word) if "." in word else word for word in given))
+    result = run_judge("collect", *(str(tmp_path / word) if "." in word else word for word in given))
     assert result.returncode == 2, result.stderr
     assert expected in result.stderr
     assert not list(tmp_path.glob("d.jsonl*"))
@@ -195,8 +197,8 @@ def test_what_is_wrong_is_said_before_a_call(given: list[str], expected: str, tm
 @pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_killed_collection_repeats_no_finished_request(kills: int, tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
-    journal = raw_log_path(tmp_path / "data.jsonl")
-    with EngineServer(lambda request: Page(results(request.query), delay=0.02)) as server:
+    journal = name_raw_log(tmp_path / "data.jsonl")
+    with EngineServer(lambda request: Page(make_results(request.query), delay=0.02)) as server:
         for kill in range(1, kills + 1):
             process = start_process(*make_collect_words(tmp_path, server, "searxng", "tavily", rate=100.0))
             wait_for_requests(lambda: len(server.searched), 12 * kill)
@@ -205,7 +207,7 @@ def test_a_killed_collection_repeats_no_finished_request(kills: int, tmp_path: P
             assert not (tmp_path / "data.jsonl").exists()
         known = {(each.engine, each.query_id) for each in read_entries(journal)}
         before = len(server.searched)
-        result = command(*make_collect_words(tmp_path, server, "searxng", "tavily"))
+        result = run_judge(*make_collect_words(tmp_path, server, "searxng", "tavily"))
     assert result.returncode == 0, result.stderr
     assert len(server.searched) - before == 80 - len(known)
     counts = Counter((each.engine, each.query_id) for each in read_entries(journal))
@@ -219,13 +221,13 @@ def test_ctrl_c_keeps_the_answers_and_names_the_next_command(tmp_path: Path) -> 
     calls = count()
     # The later answers take long, so that the signal comes before the last one on a slow machine, too.
     with EngineServer(
-        lambda request: Page(results(request.query), delay=0.05 if next(calls) < 10 else 2.0)
+        lambda request: Page(make_results(request.query), delay=0.05 if next(calls) < 10 else 2.0)
     ) as server:
         process = start_process(*make_collect_words(tmp_path, server, "searxng", rate=50.0))
         wait_for_requests(lambda: len(server.searched), 10)
         process.send_signal(signal.SIGINT)
         _, output = process.communicate(timeout=120)
-        kept = len(list(read_entries(raw_log_path(tmp_path / "data.jsonl"))))
+        entries = len(list(read_entries(name_raw_log(tmp_path / "data.jsonl"))))
         assert process.returncode == 130, output
         assert "all answers are saved" in output
-        assert kept == len(server.searched)
+        assert entries == len(server.searched)

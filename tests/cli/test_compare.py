@@ -19,7 +19,7 @@ from rich.console import Console
 
 from judge.cli.progress_display import ProgressBar
 from judge.records import RepeatProgress
-from tests.support.command_line import command, make_words
+from tests.support.command_line import make_words, run_judge
 from tests.support.factories import make_rows, read_results, read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -48,7 +48,7 @@ def make_graded_rows(seed: int, engines: Mapping[str, float], queries: int = 10)
     """Return rows with grades around the mean of each engine; some results are the same page."""
     chance = random.Random(seed)
 
-    def result(query: int, engine: str, rank: int) -> Row:
+    def make_result(query: int, engine: str, rank: int) -> Row:
         grade = sorted((0, round(chance.gauss(engines[engine], 1)), 3))[1]
         return {
             "query_id": f"q{query}",
@@ -61,7 +61,10 @@ def make_graded_rows(seed: int, engines: Mapping[str, float], queries: int = 10)
         }
 
     return [
-        result(query, engine, rank) for query in range(queries) for engine in engines for rank in range(1, 6)
+        make_result(query, engine, rank)
+        for query in range(queries)
+        for engine in engines
+        for rank in range(1, 6)
     ]
 
 
@@ -75,18 +78,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     with LoopbackServer(reply_with_grade) as server:
         for name, data, repeats in (("night1", night1, 3), ("night2", night2, 2)):
-            result = command(
+            result = run_judge(
                 *make_words(data, server), "--depth", 5, "--repeats", repeats, "--out", folder / name
             )
             assert result.returncode == 0, result.stderr
         other = ("run", night1, "-m", "openai:other", "--base-url", server.openai_url)
-        assert command(*other, "--depth", 5, "--out", folder / "other").returncode == 0
+        assert run_judge(*other, "--depth", 5, "--out", folder / "other").returncode == 0
     return folder
 
 
 def run_compare(*words: object) -> dict[str, Any]:
     """Return the output of `judge compare --json`."""
-    result = command("compare", *words, "--json")
+    result = run_judge("compare", *words, "--json")
     assert result.returncode == 0, result.stderr
     content: dict[str, Any] = json.loads(result.stdout)
     return content
@@ -94,7 +97,7 @@ def run_compare(*words: object) -> dict[str, Any]:
 
 def run_refused(*words: object) -> str:
     """Return the line of a refused command."""
-    result = command("compare", *words)
+    result = run_judge("compare", *words)
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
@@ -109,7 +112,7 @@ def test_the_wrong_winner_of_own_lists_is_explained(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "toy"
     with LoopbackServer(reply_with_grade) as server:
         words = make_words(write_rows(tmp_path / "toy.jsonl", make_toy_rows()), server)
-        completed = command(
+        completed = run_judge(
             *words, "--depth", 5, "--relevant-from", 1, "--measures", "nDCG@5 AP@5", "--out", out
         )
     assert completed.returncode == 0, completed.stderr
@@ -122,7 +125,7 @@ def test_the_wrong_winner_of_own_lists_is_explained(tmp_path: Path) -> None:
     assert within["relevant"] == pytest.approx([4.5, 1.0])
     map_of = {engine: row["measures"]["AP@5"]["mean"] for engine, row in result["engines"].items()}
     assert map_of == pytest.approx({"A": 0.822, "B": 0.200}, abs=5e-4)
-    for text in (completed.stdout, command("compare", out).stdout):
+    for text in (completed.stdout, run_judge("compare", out).stdout):
         (why,) = (line for line in text.splitlines() if "B would come first" in line)
         assert "(nDCG(own)@5: B 1.000, A 0.876)" in why
         assert "A shows 4.5 relevant results a query and B 1.0" in why
@@ -137,7 +140,7 @@ def test_by_relevance_own_lists_say_the_same(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "toy"
     with LoopbackServer(reply_with_grade) as server:
         words = make_words(write_rows(tmp_path / "toy.jsonl", make_toy_rows()), server)
-        result = command(*words, "--depth", 5, "--relevant-from", 1, "--measures", "AP@5", "--out", out)
+        result = run_judge(*words, "--depth", 5, "--relevant-from", 1, "--measures", "AP@5", "--out", out)
     assert result.returncode == 0, result.stderr
     within = read_summary(out)["own_list_reversal"]
     assert within["own"] == "AP(own)@5"
@@ -149,7 +152,7 @@ def test_by_relevance_own_lists_say_the_same(tmp_path: Path) -> None:
 
 
 def test_the_comparison_of_one_run_is_that_of_its_summary(runs: Path) -> None:
-    result = command("compare", runs / "night1")
+    result = run_judge("compare", runs / "night1")
     assert result.returncode == 0, result.stderr
     assert (
         "bing is best by nDCG@5: its leads over the 2 others are statistically significant." in result.stdout
@@ -176,7 +179,7 @@ def test_json_has_every_pair_by_every_measure_slices_and_stability(runs: Path) -
 
 
 def test_measures_and_pairs_are_chosen_by_name_and_number(runs: Path) -> None:
-    result = command("compare", runs / "night1", "--measures", "AP@5 p@5", "--pairs", 1)
+    result = run_judge("compare", runs / "night1", "--measures", "AP@5 p@5", "--pairs", 1)
     assert result.returncode == 0, result.stderr
     assert re.findall(r"^by (\S+) ", result.stdout, re.MULTILINE) == ["MAP@5", "P@5"]
     assert len(re.findall(r"^\w+ (?:>|=\?) \w+ ", result.stdout, re.MULTILINE)) == 2
@@ -200,7 +203,7 @@ def test_an_unknown_measure_or_pair_is_refused(runs: Path) -> None:
 def test_a_measure_that_the_runs_do_not_have_is_computed(runs: Path, tmp_path: Path) -> None:
     night1 = runs / "night1"
     names = read_summary(night1)["measures"]
-    printed = command("compare", night1, "--measures", "P@3")
+    printed = run_judge("compare", night1, "--measures", "P@3")
     assert re.findall(r"^by (\S+) .descriptive", printed.stdout, re.MULTILINE) == ["P@3"]
     result = run_compare(night1, "--measures", "P@3")
     assert result["measures"] == [*names, "P@3"]
@@ -208,7 +211,7 @@ def test_a_measure_that_the_runs_do_not_have_is_computed(runs: Path, tmp_path: P
     assert read_summary(night1)["measures"] == names
     copies = [Path(shutil.copytree(runs / name, tmp_path / name)) for name in ("night1", "night2")]
     for run, own in zip(copies, ("P@5", "RR@5"), strict=True):
-        assert command("score", run, "--save", "--measures", own).returncode == 0
+        assert run_judge("score", run, "--save", "--measures", own).returncode == 0
     refused = run_refused(*copies)
     assert "have no measure in common; choose from these: --measures 'P@5 RR@5 " in refused
     both = run_compare(*copies, "--measures", "P@3 RR@5")
@@ -235,7 +238,7 @@ def test_a_summary_of_an_earlier_version_is_made_anew_and_not_written(runs: Path
         row["p_holm"] = row.pop("p_adjusted")
     (old / "summary.json").write_text(json.dumps(result))
     assert run_compare(old) == read_summary(runs / "night1")
-    assert command("report", old).returncode == 0
+    assert run_judge("report", old).returncode == 0
     assert read_summary(old) == result
 
 
@@ -262,7 +265,7 @@ def test_two_runs_are_compared_on_one_pool(runs: Path) -> None:
     both = result["engines"]["bing (night1)"]["measures"]
     assert both["nDCG@5"]["mean"] < alone["nDCG@5"]["mean"]
     assert both["nDCG@5"]["n"] == 9
-    printed = command("compare", runs / "night1", runs / "night2").stdout
+    printed = run_judge("compare", runs / "night1", runs / "night2").stdout
     assert printed.startswith("\n".join(result["remarks"]))
 
 
@@ -291,7 +294,7 @@ def test_runs_with_other_options_are_refused_by_name(
     runs: Path, tmp_path: Path, options: tuple[object, ...], expected: str
 ) -> None:
     rows = write_rows(tmp_path / "d.jsonl", make_graded_rows(1, {"bing": 2}, queries=1))
-    assert command("run", rows, "-m", "lexical", *options, "--out", tmp_path / "mine").returncode == 0
+    assert run_judge("run", rows, "-m", "lexical", *options, "--out", tmp_path / "mine").returncode == 0
     message = run_refused(runs / "night1", tmp_path / "mine")
     assert "mine and night1 can't be compared" in message
     assert expected in message
@@ -304,7 +307,7 @@ def test_runs_of_other_queries_are_refused(runs: Path, tmp_path: Path) -> None:
     ):
         rows = [{**row, **change} for row in make_graded_rows(1, {"bing": 2}, queries=1)]
         data = write_rows(tmp_path / f"{name}.jsonl", rows)
-        assert command("run", data, "-m", "lexical", "--depth", 5, "--out", tmp_path / name).returncode == 0
+        assert run_judge("run", data, "-m", "lexical", "--depth", 5, "--out", tmp_path / name).returncode == 0
         assert line in run_refused(runs / "night1", tmp_path / name)
 
 
@@ -319,7 +322,7 @@ def test_a_run_is_not_compared_with_itself(runs: Path) -> None:
 def run_with_hash_seed(seed: int | None, *commands: Sequence[object]) -> str:
     """Run the commands, in a process with this hash seed unless it is None; return the last output."""
     if seed is None:
-        return [command(*words) for words in commands][-1].stdout
+        return [run_judge(*words) for words in commands][-1].stdout
     script = (
         "import io, json, sys\n"
         "from judge.cli.main import main\n"
@@ -378,13 +381,13 @@ def test_every_finished_repeat_has_a_line_also_from_the_store(tmp_path: Path) ->
             "--concurrency",
             1,
         )
-        result = command(*words)
+        result = run_judge(*words)
         assert result.returncode == 0, result.stderr
         assert len(server.requests) == 36
         # Grades 2 0 2 0 2 0 and 3 1 3 1 3 1 of the twelve pairs: six are 2 or more.
         expected = [f"repeat {n} of 3: 12 pairs judged; 50.0% of the judged are relevant" for n in (1, 2, 3)]
         assert list_repeat_lines(result.stderr) == expected
-        again = command(*words)
+        again = run_judge(*words)
         assert len(server.requests) == 36
         assert list_repeat_lines(again.stderr) == expected
 
@@ -395,7 +398,7 @@ def run_three_repeats(
     """Judge `data` three times, one request after the other, in a new run beside it."""
     words = make_words(data, server)
     out = data.parent / "runs" / "x"
-    return command(*words, "--repeats", 3, "--out", out, "--concurrency", 1, *options)
+    return run_judge(*words, "--repeats", 3, "--out", out, "--concurrency", 1, *options)
 
 
 def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) -> None:
@@ -428,7 +431,7 @@ def test_snippets_without_text_belong_to_every_repeat(tmp_path: Path) -> None:
     rows = [{"query": "q", "engine": "a", "snippet": snippet} for snippet in ("", "text grade=3")]
     with LoopbackServer(reply_with_grade) as server:
         words = make_words(write_rows(tmp_path / "d.jsonl", rows), server)
-        result = command(*words, "--repeats", 2, "--out", tmp_path / "runs" / "x")
+        result = run_judge(*words, "--repeats", 2, "--out", tmp_path / "runs" / "x")
     assert sorted(list_repeat_lines(result.stderr)) == [
         f"repeat {number} of 2: 2 pairs judged; 50.0% of the judged are relevant" for number in (1, 2)
     ]
@@ -447,7 +450,7 @@ def test_on_a_terminal_the_line_of_a_repeat_is_above_the_bar() -> None:
 
 def test_a_single_repeat_has_no_line(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
-    result = command("run", data, "-m", "lexical", "--out", tmp_path / "runs" / "x")
+    result = run_judge("run", data, "-m", "lexical", "--out", tmp_path / "runs" / "x")
     assert list_repeat_lines(result.stderr) == []
     assert "judged again" not in result.stdout
 
@@ -463,7 +466,7 @@ def test_repeats_that_never_succeeded_twice_say_so(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "x"
     with LoopbackServer(reject_repeats) as server:
         words = (*make_words(data, server), "--repeats", 2, "--out", out, "--attempts", 1, "--concurrency", 1)
-        result = command(*words)
+        result = run_judge(*words)
     assert result.returncode == 3
     assert "Traceback" not in result.stderr
     assert "stability is unknown: no pair was judged twice" in result.stdout

@@ -11,7 +11,7 @@ import pytest
 import judge
 from judge.dataset.pool import build_pool
 from judge.pair_selection import draw_mismatched_pairs
-from tests.support.command_line import command, make_words
+from tests.support.command_line import make_words, run_judge
 from tests.support.datasets import read_dataset
 from tests.support.factories import read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -38,7 +38,7 @@ def make_control_rows(good: int) -> list[dict[str, Any]]:
 def judge_rows(folder: Path, server: LoopbackServer, good: int, *words: object) -> dict[str, Any]:
     """Run judge over these rows and return the summary, with the output."""
     data = write_rows(folder / "d.jsonl", make_control_rows(good))
-    result = command(*make_words(data, server), "--out", folder / "run", *words)
+    result = run_judge(*make_words(data, server), "--out", folder / "run", *words)
     assert result.returncode == 0, result.stderr
     summary: dict[str, Any] = read_summary(folder / "run")
     return {**summary, "printed": result.stdout}
@@ -52,7 +52,7 @@ def test_controls_are_judged_beside_the_pool_and_change_no_score(tmp_path: Path)
         plain = judge_rows(tmp_path, server, 2)
         calls = len(server.requests)
         assert calls == 64
-        estimate = command(
+        estimate = run_judge(
             "estimate", *words[1:], "--controls", "--control-pairs", 30, "--out", tmp_path / "run"
         )
         assert "30 of the pairs are controls" in estimate.stdout
@@ -140,7 +140,7 @@ def test_the_interval_of_the_ideal_order_ends_at_the_largest_value(tmp_path: Pat
     with LoopbackServer(reply_with_grade) as server:
         words = (*make_words(data, server), "--out", tmp_path / "run", "--controls", "--control-pairs", 10)
         # Judged and a measure of a list alone compare no engines, and have no ideal order.
-        result = command(*words, "--measures", "nDCG@10 Judged@5 AP(own)@10 P@5 DCG@2")
+        result = run_judge(*words, "--measures", "nDCG@10 Judged@5 AP(own)@10 P@5 DCG@2")
     assert result.returncode == 0, result.stderr
     ideal = read_summary(tmp_path / "run")["controls"]["ideal"]
     assert list(ideal) == ["nDCG@10", "P@5", "DCG@2"]
@@ -151,7 +151,7 @@ def test_the_interval_of_the_ideal_order_ends_at_the_largest_value(tmp_path: Pat
 
 
 def test_one_query_has_no_mismatched_pair(tmp_path: Path) -> None:
-    result = command(
+    result = run_judge(
         "run",
         write_rows(tmp_path / "d.jsonl", make_control_rows(1)[:8]),
         "-m",
@@ -169,7 +169,7 @@ def test_a_run_whose_controls_are_not_all_judged_says_so(tmp_path: Path) -> None
         words = make_words(write_rows(tmp_path / "d.jsonl", make_control_rows(2)), server)
         judge_rows(tmp_path, server, 2)
         more = ("--controls", "--control-pairs", 10, "--max-calls", 4, "--out", tmp_path / "run")
-        result = command(*words, *more)
+        result = run_judge(*words, *more)
     assert result.returncode == 3
     assert "stopped before all pairs of --controls were judged: " in " ".join(result.stderr.split())
 
@@ -186,7 +186,7 @@ def test_the_ideal_of_a_partly_graded_pool_is_no_ceiling(tmp_path: Path) -> None
 
     with LoopbackServer(reply_without_one_query) as server:
         data = write_rows(tmp_path / "d.jsonl", make_control_rows(2))
-        result = command(
+        result = run_judge(
             *make_words(data, server), "--controls", "--control-pairs", 5, "--out", tmp_path / "run"
         )
     assert "control:ideal is not a ceiling" in " ".join(result.stdout.split())

@@ -14,9 +14,9 @@ from judge.models.decision_model import TOKENS, read_probabilities
 from judge.records import Judgment
 from judge.runs.record_json import to_json
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import (
-    fenced,
+    extract_fenced,
     list_rows,
     make_rows,
     read_judgments,
@@ -32,7 +32,7 @@ SHARES = {"0": 0.1, "1": 0.1, "2": 0.1, "3": 0.1, "The": 0.05}
 
 def reply_with_shares(request: ChatRequest) -> Reply:
     """Give the stated grade a share of 0.5, of which its full-width form has a part."""
-    stated = re.search(r"grade=(\d)", fenced(request.prompt))
+    stated = re.search(r"grade=(\d)", extract_fenced(request.prompt))
     assert stated
     return reply_with_token_shares(request, {**SHARES, stated[1]: 0.4, chr(0xFF10 + int(stated[1])): 0.1})
 
@@ -43,11 +43,11 @@ def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
     with LoopbackServer(reply_with_shares) as server:
         url = server.openai_url if form == "openai" else server.dashscope_url
         words = ("-m", f"decision:{form}:m", "--base-url", url, "--out", tmp_path / "run")
-        result = command("run", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
+        result = run_judge("run", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
         assert result.returncode == 0, result.stderr
         request = server.requests[0]
         calls = len(server.requests)
-        estimated = command("estimate", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
+        estimated = run_judge("estimate", data, *words, DASHSCOPE_API_KEY="key-of-a-test")
         assert (estimated.returncode, len(server.requests)) == (0, calls)
     body = request.body or {}
     sent = body.get("parameters", body)
@@ -64,7 +64,7 @@ def test_the_grade_is_the_most_probable_one(form: str, tmp_path: Path) -> None:
                 assert judgment["probabilities"] == pytest.approx(expected)
                 assert "a decision model gives no reason" in judgment["reason"]
     assert "There is no self-test of" not in result.stdout
-    assert command("score", tmp_path / "run", "--save").returncode == 0
+    assert run_judge("score", tmp_path / "run", "--save").returncode == 0
     again = read_results(tmp_path / "run")["queries"][0]["engines"]["engine0"]["snippets"][0]["judgments"][0]
     assert len(again["probabilities"]) == 4
 
@@ -73,7 +73,7 @@ def test_a_binary_verdict_is_yes_or_no(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     with LoopbackServer(lambda request: reply_with_token_shares(request, {" Yes": 0.6, "no": 0.2})) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--scale", "binary")
-        result = command("run", data, *words, "--out", tmp_path / "run")
+        result = run_judge("run", data, *words, "--out", tmp_path / "run")
         assert result.returncode == 0, result.stderr
         assert "Reply with yes or no alone." in server.requests[0].prompt
     lines = read_judgments(tmp_path / "run")
@@ -86,7 +86,7 @@ def test_expected_gains_are_means_over_the_possible_grades(tmp_path: Path) -> No
     data = write_rows(tmp_path / "d.jsonl", rows)
     with LoopbackServer(reply_with_shares) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
-        result = command("run", data, *words, "--measures", "nDCG@10 sDCG@10 P@5 AP@10", "--expected-gains")
+        result = run_judge("run", data, *words, "--measures", "nDCG@10 sDCG@10 P@5 AP@10", "--expected-gains")
     assert result.returncode == 0, result.stderr
     summary = read_summary(tmp_path / "run")
     means = {
@@ -116,7 +116,7 @@ def test_a_query_without_a_relevant_result_has_no_expected_ndcg(tmp_path: Path) 
     data = write_rows(tmp_path / "d.jsonl", rows)
     with LoopbackServer(reply_with_shares) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
-        result = command("run", data, *words, "--measures", "nDCG@10 P@5", "--expected-gains")
+        result = run_judge("run", data, *words, "--measures", "nDCG@10 P@5", "--expected-gains")
     assert result.returncode == 0, result.stderr
     summary = read_summary(tmp_path / "run")
     means = summary["dimensions"]["expected_gains"]["engines"]["a"]
@@ -138,7 +138,7 @@ def test_probabilities_of_another_person_are_probabilities_or_none(shares: str) 
 
 def test_certain_grades_have_the_gains_of_the_run_and_no_probability(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(3, 2, 4))
-    result = command("run", data, "-m", "lexical", "--out", tmp_path / "run", "--expected-gains")
+    result = run_judge("run", data, "-m", "lexical", "--out", tmp_path / "run", "--expected-gains")
     assert result.returncode == 0, result.stderr
     assert "no grade of this run has probabilities" in result.stdout
     qrels = (tmp_path / "run" / "qrels.txt").read_text().splitlines()
@@ -152,7 +152,7 @@ def test_certain_grades_have_the_gains_of_the_run_and_no_probability(tmp_path: P
             "--qrels",
             tmp_path / "labels.txt",
         )
-        result = command("run", data, *words, "--out", tmp_path / "labelled", "--expected-gains")
+        result = run_judge("run", data, *words, "--out", tmp_path / "labelled", "--expected-gains")
     assert result.returncode == 0, result.stderr
     summary = read_summary(tmp_path / "labelled")
     for engine, of_engine in summary["dimensions"]["expected_gains"]["engines"].items():
@@ -163,7 +163,7 @@ def test_certain_grades_have_the_gains_of_the_run_and_no_probability(tmp_path: P
 
 def test_a_model_without_reasons_cannot_think(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
-    result = command("run", data, "-m", "decision:openai:m", "--thinking")
+    result = run_judge("run", data, "-m", "decision:openai:m", "--thinking")
     assert result.returncode == 2
     assert "omit --thinking" in result.stderr
 
@@ -172,7 +172,7 @@ def test_a_server_without_log_probabilities_is_named_as_the_reason(tmp_path: Pat
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     with LoopbackServer(lambda _: Reply(text="2")) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
-        assert command("run", data, *words).returncode == 3
+        assert run_judge("run", data, *words).returncode == 3
     line = json.loads((tmp_path / "run" / "judgments.jsonl").read_text().splitlines()[0])
     assert line["detail"].startswith("the server returned no log-probabilities")
 
@@ -182,7 +182,7 @@ def test_another_token_is_an_error_and_no_grade(shares: dict[str, float], tmp_pa
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     with LoopbackServer(lambda request: reply_with_token_shares(request, shares)) as server:
         words = ("-m", "decision:openai:m", "--base-url", server.openai_url, "--out", tmp_path / "run")
-        result = command("run", data, *words)
+        result = run_judge("run", data, *words)
     assert result.returncode == 3
     lines = read_judgments(tmp_path / "run")
     assert [(line["grade"], line["error"]) for line in lines] == [(None, "bad_request")] * 2

@@ -10,8 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import command
-from tests.support.factories import PUPPY_VERDICTS, fenced, read_results, write_puppy_dataset, write_rows
+from tests.support.command_line import run_judge
+from tests.support.factories import (
+    PUPPY_VERDICTS,
+    extract_fenced,
+    read_results,
+    write_puppy_dataset,
+    write_rows,
+)
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 pytestmark = pytest.mark.skipif(find_spec("deepeval") is None, reason="the extra deepeval is missing")
@@ -26,7 +32,7 @@ def make_statement(verdict: str, reason: str = "摘要说明了贫血的症状�
 
 def reply_about_puppy_in_steps(request: ChatRequest) -> Reply:
     """Reply yes for snippets on anaemia, no for others, in DeepEval's format."""
-    return Reply(text=make_statement("yes" if "贫血" in fenced(request.prompt) else "no"))
+    return Reply(text=make_statement("yes" if "贫血" in extract_fenced(request.prompt) else "no"))
 
 
 def judge_puppy(
@@ -44,7 +50,7 @@ def judge_puppy(
         before = Path.cwd()
         os.chdir(home)
         try:
-            result = command(
+            result = run_judge(
                 "run", data, "-m", "openai:qwen2-72b", "--base-url", server.openai_url, "--assessor",
                 "deepeval", "--measures", "AP(own)@10 SetP", "--out", out, *more, HOME=str(home),
             )  # fmt: skip
@@ -86,7 +92,7 @@ def test_what_deepeval_would_drop_is_no_verdict_instead_of_a_zero(tmp_path: Path
     marks = ("牙龈", "围着你叫", "舌头", "眼结膜", "舔碗", "心跳")
 
     def answer(request: ChatRequest) -> Reply:
-        shown = fenced(request.prompt)
+        shown = extract_fenced(request.prompt)
         return Reply(text=next(UNREADABLE[n][0] for n, mark in enumerate(marks) if mark in shown))
 
     _, server, out = judge_puppy(tmp_path, answer)
@@ -103,7 +109,7 @@ def test_what_looks_like_deepeval_s_own_marks_is_text(tmp_path: Path) -> None:
         [{"query": "q", "snippet": f"贫血 [DEEPEVAL:IMAGE:{name}]"} for name in ("/etc/hostname", "x")],
     )
     with LoopbackServer(reply_about_puppy_in_steps) as server:
-        result = command(
+        result = run_judge(
             "run", data, "-m", "openai:m", "--base-url", server.openai_url, "--assessor", "deepeval",
             "--out", tmp_path / "runs" / "x",
         )  # fmt: skip
@@ -130,6 +136,6 @@ def test_errors_of_the_server_keep_their_names(tmp_path: Path) -> None:
 
 def test_grades_are_not_deepeval_s(tmp_path: Path) -> None:
     data = write_puppy_dataset(tmp_path / "d.jsonl")
-    result = command("run", data, "-m", "lexical", "--assessor", "deepeval", "--scale", "graded")
+    result = run_judge("run", data, "-m", "lexical", "--assessor", "deepeval", "--scale", "graded")
     assert result.returncode == 2
     assert "--scale binary" in result.stderr

@@ -11,8 +11,8 @@ import pytest
 import judge
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
-from tests.support.command_line import command, make_words
-from tests.support.factories import fenced, read_summary, write_rows
+from tests.support.command_line import make_words, run_judge
+from tests.support.factories import extract_fenced, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 TEXTS = {"a": ("pale gums", "pale gums", "fast pulse"), "b": ("pale gums", "hungry puppies")}
@@ -40,16 +40,16 @@ def write_dataset(folder: Path) -> Path:
 def test_diversity_is_in_every_place_and_is_kept(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("run", write_dataset(tmp_path), "-m", "lexical", "--out", out)
-    assert command(*words).returncode == 0
+    assert run_judge(*words).returncode == 0
     assert "dimensions" not in read_summary(out)
-    scored = command("score", out, "--diversity")
+    scored = run_judge("score", out, "--diversity")
     assert "diversity  sites@10" in scored.stdout
-    chinese = command("score", out, "--diversity", "--ui-lang", "zh")
+    chinese = run_judge("score", out, "--diversity", "--ui-lang", "zh")
     assert re.search("多样性 +站点数@10 .*近似重复@10 +相似度@10 +MMR nDCG@10", chinese.stdout)
     [of_b] = [line for line in scored.stdout.split("diversity  sites@10")[1].splitlines() if line[:2] == "b "]
     assert "0.0000 (3)" in of_b  # its sites are known in 2 queries
     assert "dimensions" not in read_summary(out)
-    run = command(*words, "--diversity")  # resumes in the same folder
+    run = run_judge(*words, "--diversity")  # resumes in the same folder
     assert run.returncode == 0, run.stderr
     assert "diversity  sites@10" in run.stdout
     summary = read_summary(out)
@@ -66,7 +66,7 @@ def test_diversity_is_in_every_place_and_is_kept(tmp_path: Path) -> None:
     assert "near-duplicates@10" in report
     assert "n = 3" in report
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
-    assert command("score", out, "--save").returncode == 0
+    assert run_judge("score", out, "--save").returncode == 0
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
     assert load_run(RunFolder(out)).dimensions["diversity"].values["a", "q1"]["sites@10"] == 2.0
     assert (
@@ -82,7 +82,9 @@ def reply_with_vectors(request: ChatRequest) -> Reply:
     if request.body and request.path.endswith("/embeddings"):
         rows = [{"index": at, "embedding": VECTORS[text]} for at, text in enumerate(request.body["input"])]
         return Reply(body=json.dumps({"data": rows, "model": "m", "usage": {"total_tokens": 1}}))
-    return Reply(text=json.dumps({"reason": "r", "grade": 0 if "too" in fenced(request.prompt) else 3}))
+    return Reply(
+        text=json.dumps({"reason": "r", "grade": 0 if "too" in extract_fenced(request.prompt) else 3})
+    )
 
 
 def test_similarity_and_mmr_by_embeddings_equal_a_worked_example(tmp_path: Path) -> None:
@@ -90,10 +92,10 @@ def test_similarity_and_mmr_by_embeddings_equal_a_worked_example(tmp_path: Path)
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "out"
     with LoopbackServer(reply_with_vectors) as server:
         words = (*make_words(data, server), "--diversity-embeddings", "openai:vectors")
-        estimate = command("estimate", *words[1:])
+        estimate = run_judge("estimate", *words[1:])
         assert "openai:vectors embeds up to 3 texts" in estimate.stdout + estimate.stderr
         for _ in range(2):
-            run = command(*words, "--out", out)
+            run = run_judge(*words, "--out", out)
             assert run.returncode == 0, run.stderr
         assert sum(request.path.endswith("/embeddings") for request in server.requests) == 1
     means = read_summary(out)["dimensions"]["diversity_embeddings"]["engines"]["a"]
@@ -110,7 +112,7 @@ def test_embeddings_of_another_provider_have_a_server_of_their_own(tmp_path: Pat
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "out"
     with LoopbackServer(reply_with_vectors) as server, LoopbackServer(reply_with_vectors) as other:
         words = (*make_words(data, server), "--diversity-embeddings", "dashscope:vectors", "--out", out)
-        run = command(*words, DASHSCOPE_BASE_URL=other.openai_url)
+        run = run_judge(*words, DASHSCOPE_BASE_URL=other.openai_url)
         assert run.returncode == 0, run.stderr
         assert [requests.path for requests in server.requests if "embeddings" in requests.path] == []
         assert [request.path for request in other.requests] == ["/v1/embeddings"]
@@ -129,7 +131,7 @@ def test_embeddings_without_a_key_end_the_run_before_a_call(tmp_path: Path) -> N
             "--out",
             tmp_path / "out",
         )
-        run = command(*words, DASHSCOPE_API_KEY="")
+        run = run_judge(*words, DASHSCOPE_API_KEY="")
         assert (run.returncode, "DASHSCOPE_API_KEY" in run.stderr) == (2, True)
         assert server.requests == []
 
@@ -137,21 +139,23 @@ def test_embeddings_without_a_key_end_the_run_before_a_call(tmp_path: Path) -> N
 def test_lsa_needs_no_server_and_two_texts(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("-m", "lexical", "--diversity-embeddings", "lsa")
-    assert command("run", write_dataset(tmp_path), *words, "--out", out).returncode == 0
+    assert run_judge("run", write_dataset(tmp_path), *words, "--out", out).returncode == 0
     engines = judge.score(out, embeddings="lsa").summary.dimensions["diversity_embeddings"].engines
     # The first list repeats a text.
     assert 1 / 3 <= (engines["a"]["similarity@10"].mean or 0) < 1
     lone = [{"query": "x", "engine": "a", "snippet": text} for text in ("ab", "cd")]
-    run = command("run", write_rows(tmp_path / "lone.jsonl", lone), *words, "--out", tmp_path / "lone")
+    run = run_judge("run", write_rows(tmp_path / "lone.jsonl", lone), *words, "--out", tmp_path / "lone")
     assert run.returncode == 0
     assert "2 texts have too few letters in common for lsa" in run.stdout
-    result = command("score", out, "--diversity-embeddings", "word2vec")
+    result = run_judge("score", out, "--diversity-embeddings", "word2vec")
     assert (result.returncode, "there are no embeddings 'word2vec'" in result.stderr) == (2, True)
 
 
 def test_a_run_of_failures_alone_has_no_table(tmp_path: Path) -> None:
     rows = [{"query_id": "q", "query": "x", "engine": "a", "error": "500"}]
     out = tmp_path / "out"
-    run = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "lexical", "--out", out, "--diversity")
+    run = run_judge(
+        "run", write_rows(tmp_path / "d.jsonl", rows), "-m", "lexical", "--out", out, "--diversity"
+    )
     assert run.returncode == 3
     assert "diversity" not in run.stdout

@@ -16,7 +16,7 @@ from judge.dataset.textfile import protect_cell, unescape_candidates
 from judge.errors import InputError
 from judge.json_text import dump_json
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 
 #: Names with a special meaning for a spreadsheet, a path, a column or a file system.
 ENGINES = (
@@ -66,9 +66,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     data = dataset / "data.jsonl"
     data.write_text("".join(dump_json(row) + "\n" for row in rows), encoding="utf-8")
-    result = command("run", data, "-m", "lexical", "--out", dataset / "runs" / "x")
+    result = run_judge("run", data, "-m", "lexical", "--out", dataset / "runs" / "x")
     assert result.returncode == 0, result.stderr
-    planned = command("agree", dataset / "runs" / "x", "--plan", len(QUERIES))
+    planned = run_judge("agree", dataset / "runs" / "x", "--plan", len(QUERIES))
     assert planned.returncode == 0, planned.stderr
     return dataset / "runs" / "x"
 
@@ -115,7 +115,7 @@ def test_labels_come_back_to_the_queries_they_were_planned_for(run: Path, tmp_pa
     place, filled = header.index("grade"), tmp_path / "filled.csv"
     with filled.open("w", encoding="utf-8-sig", newline="") as file:
         csv.writer(file).writerows([header, *([*row[:place], "1", *row[place + 1 :]] for row in rows)])
-    agreed = command("agree", run, "--qrels", filled, "--json")
+    agreed = run_judge("agree", run, "--qrels", filled, "--json")
     assert agreed.returncode == 0, agreed.stderr
     assert json.loads(agreed.stdout)["pairs"] == len(rows)
 
@@ -196,7 +196,7 @@ def test_a_name_that_is_no_file_name_is_refused_before_anything_is_paid(field: s
             judge.run([row], model="lexical", out=str(out))
     data = tmp_path / "data.jsonl"
     data.write_text(dump_json(row) + "\n", encoding="utf-8")
-    result = command("run", data, "-m", "lexical", "--out", out)
+    result = run_judge("run", data, "-m", "lexical", "--out", out)
     assert result.returncode == 2
     assert f"data.jsonl:1: field {field!r}" in result.stderr.replace("\n", " ")
     assert not out.exists()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.support.command_line import command, make_words
-from tests.support.factories import fenced, list_rows, read_summary, write_rows
+from tests.support.command_line import make_words, run_judge
+from tests.support.factories import extract_fenced, list_rows, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 TEXTS = {"q1": {"x": ("good", "stale"), "y": ("else", "stale")}, "q2": {"x": ("good", "good too")}}
@@ -14,7 +14,7 @@ TEXTS = {"q1": {"x": ("good", "stale"), "y": ("else", "stale")}, "q2": {"x": ("g
 
 def reply_with_class(request: ChatRequest) -> Reply:
     """Give a reason that is the text; sort reasons by their words, and none of the query with "hard"."""
-    shown = fenced(request.prompt)
+    shown = extract_fenced(request.prompt)
     if "Sort a grader's reasons" in request.prompt:
         names = ["outdated" if "stale" in line else "off_topic" for line in shown.split("\n")]
         return Reply(text=json.dumps({"classes": names[:-1] if "hard" in shown else names}))
@@ -26,8 +26,8 @@ def test_shares_counts_and_examples(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "out"
     with LoopbackServer(reply_with_class) as server:
         words = (*make_words(data, server), "--failures", "--min-coverage", 0.5)
-        assert "failures: at most 3 questions" in command("estimate", *words[1:]).stdout
-        run = command(*words, "--out", out)
+        assert "failures: at most 3 questions" in run_judge("estimate", *words[1:]).stdout
+        run = run_judge(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         assert len(server.requests) == 7 + 1 + 2  # 7 pairs; q1 once; q3 twice
     dimension = read_summary(out)["dimensions"]["failures"]
@@ -45,11 +45,11 @@ def test_results_that_people_labelled_are_said_to_have_no_reason(tmp_path: Path)
         tmp_path / "l.csv",
     )
     with LoopbackServer(reply_with_class) as server:
-        assert command(*make_words(data, server), "--out", tmp_path / "plain").returncode == 0
+        assert run_judge(*make_words(data, server), "--out", tmp_path / "plain").returncode == 0
         lines = (tmp_path / "plain" / "qrels.txt").read_text().splitlines()
         stale = next(line for line in lines if line.startswith("q1") and line.endswith(" 1"))
         labels.write_text(stale + "\n")
-        run = command(*make_words(data, server), "--failures", "--qrels", labels, "--out", out)
+        run = run_judge(*make_words(data, server), "--failures", "--qrels", labels, "--out", out)
     assert run.returncode == 0, run.stderr
     assert "1 of 2 pairs that are not relevant have no reason" in run.stdout
 
@@ -63,7 +63,7 @@ def test_after_questions_that_stop_the_next_dimensions_are_left_out(tmp_path: Pa
         return reply_with_class(request) if is_grade else Reply(text="no object")
 
     with LoopbackServer(answer) as server:
-        run = command(*make_words(data, server), "--points", "--failures", "--out", out)
+        run = run_judge(*make_words(data, server), "--points", "--failures", "--out", out)
     assert run.returncode == 3
     assert "not all questions of the dimensions are answered" in run.stderr
     dimensions = read_summary(out)["dimensions"]

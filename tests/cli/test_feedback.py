@@ -11,7 +11,7 @@ import judge
 from judge.dataset.labels import Label, read_feedback
 from judge.errors import InputError
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import read_summary, write_rows
 
 EVENTS = """query_id,document,feedback
@@ -86,7 +86,7 @@ def judge_with_feedback(folder: Path, *words: object) -> tuple[Path, CompletedPr
     ]
     out = folder / "out"
     data = write_rows(folder / "data.jsonl", rows)
-    run = command("run", data, "-m", "expected", "--out", out, *words)
+    run = run_judge("run", data, "-m", "expected", "--out", out, *words)
     assert run.returncode == 0, run.stderr
     return out, run
 
@@ -124,7 +124,7 @@ def test_feedback_is_beside_the_verdicts_and_is_no_label(tmp_path: Path, events:
     assert "100.0%, kappa 1.00; 1 more are about no result" in text
     dimension = judge.score(out, feedback=events).summary.dimensions["feedback"]
     assert dimension.find_mean("b", "with thumbs@10").mean == 1
-    result = command("run", tmp_path / "data.jsonl", "-m", "lexical", "--qrels", events)
+    result = run_judge("run", tmp_path / "data.jsonl", "-m", "lexical", "--qrels", events)
     assert result.returncode == 2
     assert "feedback of users is not a label; compare it with: judge score RUN --feedback" in result.stderr
 
@@ -143,7 +143,7 @@ def test_feedback_about_another_run_is_a_remark_by_kind(tmp_path: Path) -> None:
     path = tmp_path / "feedback.csv"
     path.write_text("query_id,document,feedback\nother,d1,up\nq,d9,up\nq,d1,click\n")
     out, run = judge_with_feedback(tmp_path, "--feedback", path)
-    printed = [run.stdout, command("score", out, "--feedback", path).stdout]
+    printed = [run.stdout, run_judge("score", out, "--feedback", path).stdout]
     for text in (" ".join(each.split()) for each in printed):
         assert f"feedback: thumbs: {path}:2: none of 2 labels is about this run" in text
         assert "feedback: clicks: 1 judged pairs of 1 queries have them" in text
@@ -152,5 +152,5 @@ def test_feedback_about_another_run_is_a_remark_by_kind(tmp_path: Path) -> None:
 def test_a_bad_file_ends_the_run_before_a_call(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data.jsonl", [{"query": "x", "engine": "a", "snippet": "x"}])
     words = ("run", data, "-m", "lexical", "--feedback", tmp_path / "none.csv", "--out", tmp_path / "out")
-    assert command(*words).returncode == 2
+    assert run_judge(*words).returncode == 2
     assert not (tmp_path / "verdicts.sqlite").exists()

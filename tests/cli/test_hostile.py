@@ -12,7 +12,7 @@ import pytest
 import judge
 from judge.records import Lang, ScaleName
 from tests.support import hostile_text
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import read_summary
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -127,7 +127,7 @@ def test_a_run_whose_order_rests_on_flagged_snippets_says_so_first(tmp_path: Pat
     ]
     data = tmp_path / "rows.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    result = command("run", data, "-m", "lexical", "--out", tmp_path / "run")
+    result = run_judge("run", data, "-m", "lexical", "--out", tmp_path / "run")
     assert result.stdout.startswith("Warning: the ranking depends on 12 flagged pairs")
     content = read_summary(tmp_path / "run")["flagged_sensitivity"]
     assert (content["order_changes"], content["swapped"]) == (True, [["loud", "fair"]])

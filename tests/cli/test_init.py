@@ -11,15 +11,15 @@ from judge.config.collect import CollectConfig
 from judge.config.loader import read_section
 from judge.config.nightly import NightlyConfig, WebhookOptions
 from judge.config.run import Config
-from judge.example import path as example
+from judge.example import find_dataset as example
 from judge.measure.measures import DEFAULT_MEASURES
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 
 
 def write_options(folder: Path, *words: str) -> str:
     """Return the file that `judge init` writes into `folder`."""
     file = folder / "judge.toml"
-    result = command("init", "--out", file, *words)
+    result = run_judge("init", "--out", file, *words)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines()[-1] == f"  judge run --config {file}"
     return file.read_text(encoding="utf-8")
@@ -34,15 +34,15 @@ def uncomment(text: str, *keys: str) -> str:
 def test_the_file_has_every_option_with_its_default(tmp_path: Path, language: str) -> None:
     text = write_options(tmp_path, "--ui-lang", language)
     file = tmp_path / "judge.toml"
-    defaults = Config(model="openai:NAME", data="results.jsonl").options()
-    assert Config.load(file).options() == defaults
+    defaults = Config(model="openai:NAME", data="results.jsonl").list_options()
+    assert Config.load(file).list_options() == defaults
 
     run = text.split("# [collect]")[0]
     keys = re.findall(r"^(?:# )?([a-z_]+) = ", run, re.MULTILINE)
-    assert sorted(keys) == sorted(Config.option_names())
+    assert sorted(keys) == sorted(Config.list_option_names())
     examples = re.findall(r"^# ([a-z_]+) = .*   # ", run, re.MULTILINE)
     file.write_text(uncomment(run, *(set(keys) - {*examples})), encoding="utf-8")
-    assert Config.load(file).options() == {**defaults, "measures": [*DEFAULT_MEASURES]}
+    assert Config.load(file).list_options() == {**defaults, "measures": [*DEFAULT_MEASURES]}
     assert "--" not in re.sub(r"^# --- .*", "", text, flags=re.MULTILINE)  # flags are keys in a file
 
 
@@ -74,7 +74,7 @@ def test_comments_have_the_language_of_messages(tmp_path: Path) -> None:
 def test_a_run_works_after_data_and_model_are_set(tmp_path: Path) -> None:
     text = write_options(tmp_path).replace("results.jsonl", str(example())).replace("openai:NAME", "lexical")
     (tmp_path / "judge.toml").write_text(text, encoding="utf-8")
-    result = command("run", "--config", tmp_path / "judge.toml", "--out", tmp_path / "run")
+    result = run_judge("run", "--config", tmp_path / "judge.toml", "--out", tmp_path / "run")
     assert (result.returncode, result.stderr.count("judge:")) == (0, 0)
     assert (tmp_path / "run" / "results.json").exists()
 
@@ -85,11 +85,11 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     link = tmp_path / "link.toml"
     link.symlink_to(tmp_path / "absent.toml")
     for path in (file, link, tmp_path):
-        result = command("init", "--out", path)
+        result = run_judge("init", "--out", path)
         assert (result.returncode, result.stdout) == (2, "")
         assert result.stderr == f"judge: {path} exists and is unchanged; remove it, or name another --out\n"
     assert file.read_text(encoding="utf-8") == "depth = 5\n"
     assert not (tmp_path / "absent.toml").exists()
-    result = command("init", "--out", tmp_path / "none" / "judge.toml")
+    result = run_judge("init", "--out", tmp_path / "none" / "judge.toml")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == f"judge: {tmp_path}/none/judge.toml: its folder does not exist; make it first\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import list_rows, read_judgments, read_summary, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
 
@@ -31,12 +31,12 @@ def test_the_prompts_of_a_run_show_examples_and_agreement_leaves_them_out(tmp_pa
     examples = write_rows(tmp_path / "e.jsonl", make_examples(3))
     with LoopbackServer(lambda _: Reply(text='{"reason": "r", "grade": 2}')) as server:
         words = (data, "-m", "openai:m", "--base-url", server.openai_url, "--examples", examples)
-        result = command("run", *words, "--out", run)
+        result = run_judge("run", *words, "--out", run)
         assert result.returncode == 0, result.stderr
         systems = {(request.body or {})["messages"][0]["content"] for request in server.requests}
-        assert command("run", *words, "--out", run).returncode == 0
+        assert run_judge("run", *words, "--out", run).returncode == 0
         write_rows(examples, make_examples(4))
-        changed = command("run", *words, "--out", run)
+        changed = run_judge("run", *words, "--out", run)
         assert (changed.returncode, len(server.requests)) == (2, 4)
         assert "the prompts changed" in changed.stderr
     (system,) = systems
@@ -49,11 +49,11 @@ def test_the_prompts_of_a_run_show_examples_and_agreement_leaves_them_out(tmp_pa
     assert (len(shown), len(labels)) == (1, 4)
     file = tmp_path / "labels.txt"
     file.write_text("\n".join(labels.values()), encoding="utf-8")
-    agreement = json.loads(command("agree", run, "--qrels", file, "--json").stdout)
+    agreement = json.loads(run_judge("agree", run, "--qrels", file, "--json").stdout)
     assert agreement["labelled_pairs"] == 3
     assert agreement["warnings"] == ["labelled pairs left out, because the prompts show them as examples: 1"]
     file.write_text(labels[shown[0]], encoding="utf-8")
-    refused = command("agree", run, "--qrels", file)
+    refused = run_judge("agree", run, "--qrels", file)
     assert (refused.returncode, "show every labelled pair" in refused.stderr) == (2, True)
 
 
@@ -62,7 +62,7 @@ def test_the_estimate_shows_the_cost_with_examples_and_without(tmp_path: Path) -
     files = {count: write_rows(tmp_path / f"{count}.jsonl", make_examples(count)) for count in (2, 40)}
 
     def estimate(*words: object) -> str:
-        result = command("estimate", data, *NO_SERVER, "--price", "100,0,10", *words)
+        result = run_judge("estimate", data, *NO_SERVER, "--price", "100,0,10", *words)
         assert result.returncode == 0, result.stderr
         return " ".join(result.stdout.split())
 
@@ -94,13 +94,13 @@ def test_examples_that_no_prompt_can_show_are_refused(
         write_rows(tmp_path / "d.jsonl", ROWS),
         write_rows(tmp_path / "e.jsonl", make_examples(3)),
     )
-    refused = command("run", data, *words, "--base-url", "http://127.0.0.1:9/v1", "--examples", examples)
+    refused = run_judge("run", data, *words, "--base-url", "http://127.0.0.1:9/v1", "--examples", examples)
     assert refused.returncode == 2
     assert message in " ".join(refused.stderr.split())
 
 
 def test_a_missing_file_of_examples_is_named(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", ROWS)
-    refused = command("run", data, *NO_SERVER, "--examples", "nothing.jsonl")
+    refused = run_judge("run", data, *NO_SERVER, "--examples", "nothing.jsonl")
     assert refused.returncode == 2
     assert "nothing.jsonl" in refused.stderr

@@ -12,10 +12,10 @@ from typer.main import get_command
 
 from judge.cli.main import app
 from judge.cli.options import translate_usage_error
-from judge.cli.terminal import apply_language_option, language_of_locale, ui_translator
+from judge.cli.terminal import apply_language_option, get_ui_translator, use_locale_language
 from judge.errors import InputError
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 
 
 @check_each(
@@ -39,9 +39,9 @@ from tests.support.command_line import command
     ],
 )
 def test_the_locale_decides_in_the_order_of_gettext(environ: dict[str, str], language: str) -> None:
-    with language_of_locale(environ):
-        assert ui_translator().language == language
-    assert ui_translator().language == "en"
+    with use_locale_language(environ):
+        assert get_ui_translator().language == language
+    assert get_ui_translator().language == "en"
 
 
 @check_each(
@@ -58,32 +58,32 @@ def test_the_locale_decides_in_the_order_of_gettext(environ: dict[str, str], lan
 def test_the_option_stands_anywhere_and_the_last_one_counts(
     arguments: str, language: str, others: str
 ) -> None:
-    with language_of_locale({}):
+    with use_locale_language({}):
         assert apply_language_option(arguments.split()) == others.split()
-        assert ui_translator().language == language
+        assert get_ui_translator().language == language
 
 
 def test_the_option_overrides_the_locale() -> None:
-    with language_of_locale({"LANG": "zh_CN.UTF-8"}):
+    with use_locale_language({"LANG": "zh_CN.UTF-8"}):
         apply_language_option(["--ui-lang", "en"])
-        assert ui_translator().language == "en"
+        assert get_ui_translator().language == "en"
 
 
 @pytest.mark.parametrize(
     ("arguments", "value"), [("--ui-lang fr demo", "'fr'"), ("demo --ui-lang", "''"), ("--ui-lang=", "''")]
 )
 def test_an_unknown_language_is_a_mistake_in_the_arguments(arguments: str, value: str) -> None:
-    with language_of_locale({}), pytest.raises(InputError, match=f"^--ui-lang is {value}; it is en or zh$"):
+    with use_locale_language({}), pytest.raises(InputError, match=f"^--ui-lang is {value}; it is en or zh$"):
         apply_language_option(arguments.split())
 
 
 def test_commands_take_the_option(tmp_path: Path) -> None:
-    result = command("--ui-lang", "xx", "measures")
+    result = run_judge("--ui-lang", "xx", "measures")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == "judge: --ui-lang is 'xx'; it is en or zh\n"
-    assert command("report", tmp_path / "none", "--ui-lang", "en").returncode == 2
+    assert run_judge("report", tmp_path / "none", "--ui-lang", "en").returncode == 2
     for words in ((), ("run",), ("baseline",), ("baseline", "set")):
-        assert "--ui-lang <en|zh>" in command(*words, "--help").stdout
+        assert "--ui-lang <en|zh>" in run_judge(*words, "--help").stdout
 
 
 def yield_commands(group: TyperGroup, *names: str) -> Iterator[tuple[str, ...]]:
@@ -104,7 +104,7 @@ def find_app_group() -> TyperGroup:
 
 @check_each("words", [*yield_commands(find_app_group())])
 def test_help_is_in_chinese_and_80_columns_wide(words: tuple[str, ...]) -> None:
-    result = command(*words, "--help", "--ui-lang", "zh")
+    result = run_judge(*words, "--help", "--ui-lang", "zh")
     assert (result.returncode, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert lines[0].startswith(f"用法：{' '.join(('judge', *words))} [OPTIONS]")
@@ -119,7 +119,7 @@ def test_help_is_in_chinese_and_80_columns_wide(words: tuple[str, ...]) -> None:
 
 
 def test_an_option_in_chinese_names_its_default_and_range() -> None:
-    lines = command("annotate", "--help", "--ui-lang", "zh").stdout.splitlines()
+    lines = run_judge("annotate", "--help", "--ui-lang", "zh").stdout.splitlines()
     assert "  run <path>  运行目录。  [必填]" in lines
     assert "  --who <text>       标注人的名称；每人使用单独的文件。  [默认值：me]" in lines
 
@@ -138,7 +138,7 @@ def test_an_option_in_chinese_names_its_default_and_range() -> None:
     ],
 )
 def test_an_error_of_the_arguments_is_in_chinese(arguments: str, line: str) -> None:
-    result = command(*arguments.split(), "--ui-lang", "zh")
+    result = run_judge(*arguments.split(), "--ui-lang", "zh")
     assert (result.returncode, result.stdout) == (2, "")
     lines = result.stderr.splitlines()
     assert lines[-1] == line or not line
@@ -147,7 +147,7 @@ def test_an_error_of_the_arguments_is_in_chinese(arguments: str, line: str) -> N
 
 
 def test_a_message_of_typer_that_has_no_translation_stays() -> None:
-    with language_of_locale({"LANG": "zh_CN.UTF-8"}):
+    with use_locale_language({"LANG": "zh_CN.UTF-8"}):
         assert translate_usage_error("Something new happened.") == "Something new happened."
         assert (
             translate_usage_error("Invalid value for '--x': Something new") == "'--x' 的值无效：Something new"
@@ -155,13 +155,13 @@ def test_a_message_of_typer_that_has_no_translation_stays() -> None:
 
 
 def test_an_error_of_the_arguments_is_in_english_as_typer_has_it() -> None:
-    assert command("rnu").stderr == (
+    assert run_judge("rnu").stderr == (
         "Usage: judge [OPTIONS] COMMAND [ARGS]...\nTry 'judge --help' for help.\n\n"
         "Error: No such command 'rnu'. Did you mean 'run'?\n"
     )
 
 
 def test_an_error_of_the_system_is_in_chinese(tmp_path: Path) -> None:
-    result = command("run", "--config", tmp_path / "none.toml", "--ui-lang", "zh")
+    result = run_judge("run", "--config", tmp_path / "none.toml", "--ui-lang", "zh")
     assert result.returncode == 2
     assert result.stderr == f"judge: {tmp_path}/none.toml：无法读取：文件或目录不存在\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
 
@@ -21,7 +21,7 @@ def write_dataset(folder: Path) -> Path:
 
 def run_with_last_line(folder: Path, url: str) -> tuple[int, str]:
     words = ("-m", "openai:fake", "--base-url", url, "--out", folder / "r" / "x")
-    result = command("run", write_dataset(folder), *words, *SHORT_WAIT)
+    result = run_judge("run", write_dataset(folder), *words, *SHORT_WAIT)
     return result.returncode, result.stderr.splitlines()[-1]
 
 
@@ -53,7 +53,7 @@ def run_without_grades(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["score", "compare"])
 def test_a_run_without_a_grade_is_one_line(name: str, run_without_grades: Path) -> None:
-    result = command(name, run_without_grades)
+    result = run_judge(name, run_without_grades)
     assert result.returncode == 0, result.stderr
     (line,) = result.stdout.splitlines()
     assert line.startswith("no pair is judged (0 of 6), so no engine has a value; ")
@@ -73,7 +73,7 @@ def test_a_run_without_a_grade_is_one_line(name: str, run_without_grades: Path) 
     ],
 )
 def test_an_option_is_named_as_it_is_typed(words: tuple[str, str], expected: str, tmp_path: Path) -> None:
-    result = command("run", write_dataset(tmp_path), "-m", "lexical", *words, "--out", tmp_path / "x")
+    result = run_judge("run", write_dataset(tmp_path), "-m", "lexical", *words, "--out", tmp_path / "x")
     assert result.returncode == 2
     (line,) = result.stderr.splitlines()
     assert expected in line
@@ -85,7 +85,7 @@ def test_dates_may_be_shown_by_either_option(tmp_path: Path) -> None:
         for day, name in enumerate("ab", start=1)
     ]
     data = write_rows(tmp_path / "d.jsonl", rows)
-    result = command("run", data, "-m", "lexical", "--as-of", "2026-02-01", "--out", tmp_path / "x")
+    result = run_judge("run", data, "-m", "lexical", "--as-of", "2026-02-01", "--out", tmp_path / "x")
     assert "which prompts show (--dates or --as-of): each is judged" in result.stdout + result.stderr
 
 
@@ -93,9 +93,9 @@ def test_dates_may_be_shown_by_either_option(tmp_path: Path) -> None:
 def test_an_estimate_needs_no_key_and_a_run_does(model: str, tmp_path: Path) -> None:
     words = (write_dataset(tmp_path), "-m", model, "--out", tmp_path / "x")
     environment = {"OPENAI_API_KEY": "", "DASHSCOPE_API_KEY": ""}
-    estimate = command("estimate", *words, **environment)
+    estimate = run_judge("estimate", *words, **environment)
     assert estimate.returncode == 0, estimate.stderr
     assert "placeholder" not in estimate.stdout + estimate.stderr
-    run = command("run", *words, **environment)
+    run = run_judge("run", *words, **environment)
     assert run.returncode == 2
     assert "no key for" in run.stderr

@@ -23,7 +23,7 @@ from tests.support.billing_server import (
     reply_with_reasons,
     yield_snippet_rows,
 )
-from tests.support.command_line import command, make_words
+from tests.support.command_line import make_words, run_judge
 from tests.support.factories import delay_reply, make_rows, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -79,12 +79,12 @@ def test_a_budget_needs_a_price_and_a_table_is_enough(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(PRICES)
     with LoopbackServer(reply_with_grade) as server:
         words = (*make_words(data, server), "--out", tmp_path / "r" / "x", "--budget", 1)
-        refused = command(*words)
+        refused = run_judge(*words)
         assert refused.returncode == 2
         assert "openai:fake at http://127.0.0.1" in refused.stderr
         assert not (tmp_path / "r").exists()
         assert server.requests == []
-        result = command(*words, "--prices", tmp_path / "mine.toml")
+        result = run_judge(*words, "--prices", tmp_path / "mine.toml")
     assert result.returncode == 0
     assert "$0.0007 at prices of 2026-11-01" in result.stdout
 
@@ -160,7 +160,7 @@ def test_a_budget_over_uneven_calls_is_overshot_by_less_than_the_calls_in_flight
 def test_a_limit_ends_the_command_with_what_to_do(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(3, 1, 10))
     with LoopbackServer(reply_with_grade) as server:
-        result = command(*make_words(data, server), "--max-calls", 7, "--out", tmp_path / "r" / "x")
+        result = run_judge(*make_words(data, server), "--max-calls", 7, "--out", tmp_path / "r" / "x")
         assert len(server.requests) == 7
     assert result.returncode == 3
     assert "23 of 30 unjudged: --max-calls 7 is used up; raise it and run again" in result.stderr

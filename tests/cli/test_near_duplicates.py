@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.support.command_line import command, make_words
+from tests.support.command_line import make_words, run_judge
 from tests.support.factories import read_judgments, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer
 
@@ -21,19 +21,19 @@ def test_a_near_duplicate_costs_no_call_and_names_the_judged_snippet(tmp_path: P
     out = tmp_path / "out"
     with LoopbackServer(reply_with_grade) as server:
         words = (*make_words(write_rows(tmp_path / "data.jsonl", rows), server), "--near-duplicates")
-        estimate = command("estimate", *words[1:])
+        estimate = run_judge("estimate", *words[1:])
         assert estimate.returncode == 0, estimate.stderr
         assert "1 of 3 pairs are near-duplicates" in estimate.stdout
         assert "2 judgments: 0 known, 2 calls to pay" in estimate.stdout
         # A near-duplicate may state other points: 1 query and 3 pairs.
-        assert "points: at most 4 questions" in command("estimate", *words[1:], "--points").stdout
-        run = command(*words, "--out", out, "--repeats", 2)
+        assert "points: at most 4 questions" in run_judge("estimate", *words[1:], "--points").stdout
+        run = run_judge(*words, "--out", out, "--repeats", 2)
         assert run.returncode == 0, run.stderr
         assert len(server.requests) == 4
         assert "1 of 3 pairs are near-duplicates: each takes the judgment" in run.stdout
         files = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
-        assert command(*words, "--out", out, "--repeats", 2).returncode == 0  # resumes
-        other = command(*words[:-1], "--out", out, "--repeats", 2)
+        assert run_judge(*words, "--out", out, "--repeats", 2).returncode == 0  # resumes
+        other = run_judge(*words[:-1], "--out", out, "--repeats", 2)
         assert other.returncode == 2
         assert "near_duplicates" in other.stderr
         assert len(server.requests) == 4
@@ -56,7 +56,7 @@ def test_a_near_duplicate_costs_no_call_and_names_the_judged_snippet(tmp_path: P
         for judgment in engine["snippets"][0]["judgments"]
     }
     assert ids == {None, taken[0]["judged_snippet_id"]}
-    shown = command("show", out, "--query", "q")
+    shown = run_judge("show", out, "--query", "q")
     assert shown.stdout.count(f"(judgment of snippet {taken[0]['judged_snippet_id']})") == 2
-    assert command("score", out, "--save").returncode == 0
+    assert run_judge("score", out, "--save").returncode == 0
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == files

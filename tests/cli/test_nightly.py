@@ -18,25 +18,32 @@ import pytest
 
 from judge.errors import InputError
 from judge.nightly import job
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import write_queries
-from tests.unit.nightly.projects import RULES, Judge, NightlyProject, freeze, nightly_project, reworded
+from tests.unit.nightly.projects import (
+    RULES,
+    Judge,
+    NightlyProject,
+    freeze,
+    make_nightly_project,
+    reword_snippets,
+)
 
 
 @pytest.fixture(scope="module")
 def server_project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
     """Return a project whose first night is the baseline, with a model on a real server."""
-    with nightly_project(tmp_path_factory.mktemp("nights"), RULES, wire=True) as here:
-        freeze(here)
-        yield here
+    with make_nightly_project(tmp_path_factory.mktemp("nights"), RULES, wire=True) as project:
+        freeze(project)
+        yield project
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
     """Return a project whose first night is the baseline."""
-    with nightly_project(tmp_path_factory.mktemp("nights"), RULES) as here:
-        first = here.night(here.dawn())
+    with make_nightly_project(tmp_path_factory.mktemp("nights"), RULES) as project:
+        first = project.run_night(project.begin_day())
         assert (first["status"], first["exit"], first["regression_test"], first["baseline"]) == (
             "no baseline",
             0,
@@ -44,8 +51,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject
             None,
         )
         assert "judge baseline set" in first["reasons"][0]
-        job.set_baseline(here.nights / "2026-05-01", here.nights)
-        yield here
+        job.set_baseline(project.nights / "2026-05-01", project.nights)
+        yield project
 
 
 @pytest.fixture(autouse=True)
@@ -59,8 +66,8 @@ def _sound_judge(project: NightlyProject) -> Iterator[None]:
 def test_a_night_like_the_baseline_is_fine_and_doing_it_again_costs_and_changes_nothing(
     project: NightlyProject,
 ) -> None:
-    day = project.dawn()
-    result = project.night(day)
+    day = project.begin_day()
+    result = project.run_night(day)
     assert (result["status"], result["exit"], result["reasons"]) == ("fine", 0, [])
     assert {(row["engine"], row["measure"]) for row in result["regression_test"]["rows"]} == {
         (engine, measure) for engine in ("amber", "birch", "cedar") for measure in ("AP@10", "sDCG@10")
@@ -69,18 +76,18 @@ def test_a_night_like_the_baseline_is_fine_and_doing_it_again_costs_and_changes_
     assert result["cost"]["calls"] >= 128
     before = {path: path.read_bytes() for path in (project.nights / day).glob("*.*")}
     calls = project.calls
-    assert project.night(day) == result
+    assert project.run_night(day) == result
     assert project.calls == calls
     assert {path: path.read_bytes() for path in (project.nights / day).glob("*.*")} == before
 
 
 def test_only_the_engine_that_became_worse_has_a_regression(project: NightlyProject) -> None:
-    result = project.night(project.dawn(worse=4.0))
+    result = project.run_night(project.begin_day(worse=4.0))
     assert (result["status"], result["exit"]) == ("regression", 1)
     blamed = {row["engine"] for row in result["regression_test"]["rows"] if row["verdict"] == "regression"}
     assert blamed == {"amber"}
     assert result["reasons"][0].startswith("amber: AP@10 fell by ")
-    again = command("nightly", project.toml, "--date", result["date"])
+    again = run_judge("nightly", project.toml, "--date", result["date"])
     assert again.returncode == 1
     assert "amber" in again.stdout
 
@@ -88,27 +95,27 @@ def test_only_the_engine_that_became_worse_has_a_regression(project: NightlyProj
 def test_a_swapped_judge_is_drift_and_its_verdicts_are_kept_apart(project: NightlyProject) -> None:
     project.judge.swapped = 0.4
     shared = project.nights / "verdicts.sqlite"
-    known = verdicts(shared)
-    day = project.dawn(worse=4.0)
-    result = project.night(day)
+    known = count_verdicts(shared)
+    day = project.begin_day(worse=4.0)
+    result = project.run_night(day)
     assert (result["status"], result["exit"]) == ("assessor drift", 3)
     assert (result["regression_test"]["ran"], result["regression_test"]["rows"]) == (False, [])
     assert "canaries have another grade" in result["reasons"][0]
-    assert verdicts(shared) == known
+    assert count_verdicts(shared) == known
     apart = project.nights / day / result["quarantined_store"]
     assert apart.parent.resolve() == project.nights
     # No verdict of the earlier model is among those of this one.
-    assert verdicts(apart) == result["judged"]
-    later = project.night(project.dawn())
+    assert count_verdicts(apart) == result["judged"]
+    later = project.run_night(project.begin_day())
     assert (project.nights / later["date"] / later["quarantined_store"]).resolve() == apart.resolve()
     project.judge.swapped = 0.0
-    back = project.night(project.dawn())
+    back = project.run_night(project.begin_day())
     assert (back["status"], back["quarantined_store"], apart.exists()) == ("fine", None, True)
 
 
 def test_a_judge_that_is_served_by_another_name_is_drift(project: NightlyProject) -> None:
     project.judge.served = "fake-2"
-    result = project.night(project.dawn())
+    result = project.run_night(project.begin_day())
     assert result["status"] == "assessor drift"
     assert "fake-2" in result["reasons"][0]
     assert result["served"] == ["fake-2"]
@@ -117,14 +124,14 @@ def test_a_judge_that_is_served_by_another_name_is_drift(project: NightlyProject
 @pytest.mark.slow
 def test_an_assessor_with_unreadable_replies_is_drift(project: NightlyProject) -> None:
     project.judge.mumbles = True
-    result = project.night(project.dawn())
+    result = project.run_night(project.begin_day())
     assert result["status"] == "assessor drift"
     assert "replies have no verdict" in result["reasons"][0]
 
 
 def test_another_judge_in_the_options_is_drift_that_says_how_to_go_on(project: NightlyProject) -> None:
     project.configure(RULES, "temperature = 0.7")
-    result = project.night(project.dawn())
+    result = project.run_night(project.begin_day())
     assert result["status"] == "assessor drift"
     assert "temperature was 0.0, now 0.7" in result["reasons"][0]
     assert "judge baseline set" in result["reasons"][0]
@@ -135,8 +142,8 @@ def test_an_engine_that_broke_is_incomplete_and_not_worse(project: NightlyProjec
         if row["query_id"] != "q0":
             row["engines"]["amber"] = {"error": "HTTP 503"}
 
-    day = project.dawn(edit=break_amber)
-    result = project.night(day)
+    day = project.begin_day(edit=break_amber)
+    result = project.run_night(day)
     assert (result["status"], result["exit"]) == ("incomplete", 3)
     assert result["reasons"][0].startswith(
         "amber: answered 8% of the queries, 100% at the baseline (11 errors"
@@ -145,7 +152,7 @@ def test_an_engine_that_broke_is_incomplete_and_not_worse(project: NightlyProjec
     assert verdicts_of == {"incomplete"}
     assert not any(row["verdict"] == "regression" for row in result["regression_test"]["rows"])
     calls = project.calls
-    assert (project.night(day), project.calls) == (result, calls)
+    assert (project.run_night(day), project.calls) == (result, calls)
 
 
 def test_the_exit_code_is_that_of_the_night_when_the_output_is_a_closed_pipe(
@@ -154,9 +161,9 @@ def test_the_exit_code_is_that_of_the_night_when_the_output_is_a_closed_pipe(
     day = "2026-05-01"
     ours, theirs = os.pipe()
     os.close(ours)
-    with subprocess.Popen(**{**nightly(server_project, day), "stdout": theirs}) as child:
+    with subprocess.Popen(**{**make_nightly_arguments(server_project, day), "stdout": theirs}) as child:
         os.close(theirs)
-        assert child.wait() == json.loads(server_project.file(day))["exit"] == 0
+        assert child.wait() == json.loads(server_project.read_file(day))["exit"] == 0
 
 
 def test_other_queries_are_not_compared(project: NightlyProject) -> None:
@@ -164,7 +171,7 @@ def test_other_queries_are_not_compared(project: NightlyProject) -> None:
         if row["query_id"] not in ("q0", "q1", "q2"):
             row["query"] += " in another way"
 
-    result = project.night(project.dawn(worse=4.0, edit=reword_query))
+    result = project.run_night(project.begin_day(worse=4.0, edit=reword_query))
     assert (result["status"], result["exit"]) == ("queries changed", 3)
     assert (result["query_drift"]["shared"], result["query_drift"]["new"], result["query_drift"]["gone"]) == (
         3,
@@ -178,41 +185,41 @@ def test_other_queries_are_not_compared(project: NightlyProject) -> None:
 
 def test_a_night_whose_model_is_unreachable_can_be_continued(project: NightlyProject) -> None:
     project.judge.down = True
-    day = project.dawn()
-    away = project.night(day)
+    day = project.begin_day()
+    away = project.run_night(day)
     assert (away["status"], away["exit"], away["coverage"]) == ("incomplete", 3, None)
     with pytest.raises(InputError, match=day):
         job.set_baseline(project.nights / day, project.nights)
     project.judge.down = False
-    assert project.night(day)["status"] == "fine"
+    assert project.run_night(day)["status"] == "fine"
 
 
 def test_the_baseline_outlasts_its_run_and_changes_only_by_command(
     project: NightlyProject, tmp_path: Path
 ) -> None:
     before = job.show_baseline(project.nights)
-    kept = tmp_path / "kept"
-    shutil.move(project.nights / "2026-05-01", kept)
+    moved_night = tmp_path / "kept"
+    shutil.move(project.nights / "2026-05-01", moved_night)
     try:
-        assert project.night(project.dawn())["status"] == "fine"
+        assert project.run_night(project.begin_day())["status"] == "fine"
     finally:
-        shutil.move(kept, project.nights / "2026-05-01")
+        shutil.move(moved_night, project.nights / "2026-05-01")
     assert job.show_baseline(project.nights) == before
 
 
 def test_bad_input_costs_nothing(project: NightlyProject) -> None:
-    day = project.dawn(edit=lambda row: row.pop("query"))
+    day = project.begin_day(edit=lambda row: row.pop("query"))
     calls = project.calls
     with pytest.raises(InputError, match="query"):
-        project.night(day)
+        project.run_night(day)
     with pytest.raises(InputError, match="2026-5-1"):
-        project.night("2026-5-1")
+        project.run_night("2026-5-1")
     project.configure({"min_drop": "much"})
     with pytest.raises(InputError, match=r"min_drop is 'much'"):
-        project.night(day)
+        project.run_night(day)
     project.configure({"measures": ["AP@10"]})
     with pytest.raises(InputError, match="does not depend on the pool"):
-        project.night(day)
+        project.run_night(day)
     assert project.calls == calls
     assert not (project.nights / day / "night.json").exists()
 
@@ -246,14 +253,14 @@ def test_a_night_collects_what_it_judges_once(project: NightlyProject, tmp_path:
 
 
 def test_a_second_process_gets_the_id_of_the_running_one(server_project: NightlyProject) -> None:
-    day = server_project.dawn()
+    day = server_project.begin_day()
     server_project.judge.delay = 0.3
-    with subprocess.Popen(**nightly(server_project, day)) as first:
+    with subprocess.Popen(**make_nightly_arguments(server_project, day)) as first:
         while not (server_project.nights / ".lock-owner").exists():
             assert first.poll() is None
             time.sleep(0.02)
         with pytest.raises(InputError, match=rf"judge nightly --date {day} \(process {first.pid} on "):
-            server_project.night(day)
+            server_project.run_night(day)
         assert first.poll() is None
         first.kill()
     server_project.judge.delay = 0.0
@@ -266,11 +273,11 @@ def test_a_second_process_gets_the_id_of_the_running_one(server_project: Nightly
 def test_a_night_that_is_killed_ends_as_one_night(
     server_project: NightlyProject, kills: tuple[int, ...]
 ) -> None:
-    day = server_project.dawn(edit=reworded)
+    day = server_project.begin_day(edit=reword_snippets)
     before = server_project.calls
     server_project.judge.delay = 0.1
     for requests in kills:
-        with subprocess.Popen(**nightly(server_project, day)) as child:
+        with subprocess.Popen(**make_nightly_arguments(server_project, day)) as child:
             deadline = time.monotonic() + 300
             while server_project.calls < before + requests:
                 assert child.poll() is None
@@ -279,9 +286,9 @@ def test_a_night_that_is_killed_ends_as_one_night(
             child.kill()
         assert not (server_project.nights / day / "night.json").exists()
     server_project.judge.delay = 0.0
-    result = command("nightly", server_project.toml, "--date", day)
+    result = run_judge("nightly", server_project.toml, "--date", day)
     assert result.returncode == 0, result.stderr
-    record = json.loads(server_project.file(day))
+    record = json.loads(server_project.read_file(day))
     assert record["status"] == "fine"
     assert record["canaries"]["judged"] == 128
     # A kill can lose the leases: at most twice the concurrency, which is 64.
@@ -295,16 +302,16 @@ def test_a_night_that_is_killed_ends_as_one_night(
     assert 0 <= paid["lost"] <= 128 * len(kills)
 
 
-def nightly(here: NightlyProject, day: str) -> dict[str, Any]:
+def make_nightly_arguments(project: NightlyProject, day: str) -> dict[str, Any]:
     """Return the arguments of a process that runs `judge nightly`."""
     return {
-        "args": [sys.executable, "-m", "judge", "nightly", str(here.toml), "--date", day],
+        "args": [sys.executable, "-m", "judge", "nightly", str(project.toml), "--date", day],
         "env": {**os.environ, "OPENAI_API_KEY": "sk-canary-5b1d9f"},
         "stdout": subprocess.DEVNULL,
         "stderr": subprocess.DEVNULL,
     }
 
 
-def verdicts(store: Path) -> int:
+def count_verdicts(store: Path) -> int:
     with closing(sqlite3.connect(store)) as connection:
         return int(connection.execute("SELECT count(*) FROM verdicts").fetchone()[0])

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_run import read_files
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import (
-    fenced,
+    extract_fenced,
     make_rows,
     read_judgments,
     read_results,
@@ -39,11 +39,11 @@ def test_each_member_s_verdicts_are_kept_and_the_median_counts(tmp_path: Path) -
     with LoopbackServer(reply_by_model) as server:
         words = ("run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url,
                  "--out", out)  # fmt: skip
-        completed = command(*words)
+        completed = run_judge(*words)
         assert completed.returncode == 0, completed.stderr
         assert len(server.requests) == 2 * 48
         first = read_files(out)
-        again = command(*words)
+        again = run_judge(*words)
         assert again.returncode == 0
         assert len(server.requests) == 2 * 48
     assert read_files(out) == first
@@ -73,18 +73,18 @@ def test_scoring_again_keeps_the_members(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(3, 2, 3)), tmp_path / "runs" / "two"
     with LoopbackServer(reply_by_model) as server:
         words = ("run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url)
-        assert command(*words, "--out", out).returncode == 0
+        assert run_judge(*words, "--out", out).returncode == 0
     first = read_files(out)
-    assert command("score", out, "--save").returncode == 0
+    assert run_judge("score", out, "--save").returncode == 0
     assert read_files(out) == first
-    shown = command("show", out, "--query", "q0").stdout
+    shown = run_judge("show", out, "--query", "q0").stdout
     assert "openai:kind/graded: " in shown
 
 
 def test_half_of_the_members_is_a_quorum_and_is_reported(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 4)), tmp_path / "runs" / "two"
     with LoopbackServer(reply_by_model) as server:
-        result = command(
+        result = run_judge(
             "run", data, "-m", "openai:plain", "-m", "openai:deaf", "--base-url", server.openai_url,
             "--out", out,
         )  # fmt: skip
@@ -104,7 +104,7 @@ def test_half_of_the_members_is_a_quorum_and_is_reported(tmp_path: Path) -> None
 def test_members_can_have_servers_of_their_own(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 3))
     with LoopbackServer(reply_with_grade) as one, LoopbackServer(reply_by_model) as other:
-        result = command(
+        result = run_judge(
             "run", data, "-m", f"openai:a@{one.openai_url}", "-m", f"openai:kind@{other.openai_url}",
             "--out", tmp_path / "runs" / "two",
         )  # fmt: skip
@@ -116,7 +116,7 @@ def test_one_model_at_two_servers_is_two_members(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 3)), tmp_path / "runs" / "two"
     with LoopbackServer(reply_with_grade) as one, LoopbackServer(reply_with_grade) as other:
         first, second = f"openai:m@{one.openai_url}", f"openai:m@{other.openai_url}"
-        result = command("run", data, "-m", first, "-m", second, "--out", out)
+        result = run_judge("run", data, "-m", first, "-m", second, "--out", out)
         assert result.returncode == 0, result.stderr
         assert (len(one.requests), len(other.requests)) == (6, 6)
         summary = read_results(out)["summary"]
@@ -124,7 +124,7 @@ def test_one_model_at_two_servers_is_two_members(tmp_path: Path) -> None:
         assert [member["name"] for member in summary["panel"]["members"]] == [
             f"openai:m/graded at {server.openai_url}" for server in (one, other)
         ]
-        again = command("run", data, "-m", "openai:m", "-m", first, "--base-url", one.openai_url)
+        again = run_judge("run", data, "-m", "openai:m", "-m", first, "--base-url", one.openai_url)
         assert again.returncode == 2
         assert "twice" in again.stderr
 
@@ -134,12 +134,12 @@ def test_an_unreachable_member_gives_no_verdict(tmp_path: Path) -> None:
     with LoopbackServer(reply_by_model) as server:
         models = [word for name in ("plain", "kind", "third") for word in ("-m", f"openai:{name}")]
         words = ("run", data, *models, "--base-url", server.openai_url, "--out", out, "--concurrency", 1)
-        result = command(*words, "--max-calls", 30)
+        result = run_judge(*words, "--max-calls", 30)
         assert result.returncode == 3
         assert "Traceback" not in result.stderr
         panel = read_results(out)["summary"]["panel"]
         assert panel["responded"] == ["openai:plain/graded", "openai:kind/graded"]
-        assert command(*words).returncode == 0
+        assert run_judge(*words).returncode == 0
         assert len(server.requests) == 3 * 24
 
 
@@ -149,14 +149,14 @@ def test_the_command_line_s_models_replace_a_file_s_panel(tmp_path: Path) -> Non
     data, out = write_rows(tmp_path / "d.jsonl", make_rows(1, 2, 2)), tmp_path / "runs" / "one"
     with LoopbackServer(reply_with_grade) as server:
         words = ("run", data, "--config", toml, "--base-url", server.openai_url, "--out", out)
-        assert command(*words, "-m", "openai:b").returncode == 0
+        assert run_judge(*words, "-m", "openai:b").returncode == 0
     assert read_results(out)["summary"]["assessor"] == "openai:b/graded"
 
 
 def test_a_key_in_a_member_s_address_is_refused(tmp_path: Path) -> None:
     data = write_puppy_dataset(tmp_path / "d.jsonl")
     out = tmp_path / "runs" / "one"
-    result = command(
+    result = run_judge(
         "run", data, "-m", "openai:a@http://127.0.0.1:9/v1?api_key=sk-canary-5b1d9f", "--out", out
     )
     assert result.returncode == 2
@@ -171,7 +171,7 @@ def test_another_model_in_the_replies_of_a_member_is_reported(tmp_path: Path) ->
         return Reply(text=reply_with_grade(request).text, model=f"m-{request.number % 2}")
 
     with LoopbackServer(reply_with_grade) as one, LoopbackServer(reply_with_two_models) as other:
-        result = command(
+        result = run_judge(
             "run", data, "-m", f"openai:a@{one.openai_url}", "-m", f"openai:b@{other.openai_url}",
             "--out", out, "--concurrency", 1,
         )  # fmt: skip
@@ -182,7 +182,7 @@ def test_another_model_in_the_replies_of_a_member_is_reported(tmp_path: Path) ->
 def test_a_limit_is_for_the_whole_panel(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(2, 1, 5))
     with LoopbackServer(reply_by_model) as server:
-        result = command(
+        result = run_judge(
             "run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url,
             "--out", tmp_path / "runs" / "two", "--max-calls", 13, "--concurrency", 1,
         )  # fmt: skip
@@ -196,7 +196,9 @@ def test_a_member_of_the_same_vendor_as_an_engine_is_reported(tmp_path: Path) ->
     ]
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "own"
     with LoopbackServer(reply_by_model) as server:
-        result = command("run", data, "-m", "openai:qwen-plus", "--base-url", server.openai_url, "--out", out)
+        result = run_judge(
+            "run", data, "-m", "openai:qwen-plus", "--base-url", server.openai_url, "--out", out
+        )
     assert "By their names openai:qwen-plus/graded and quark are both from Alibaba" in result.stdout
     assert read_results(out)["summary"]["self_preference"] == [
         {"assessor": "openai:qwen-plus/graded", "other": "quark", "vendor": "Alibaba"}
@@ -205,7 +207,7 @@ def test_a_member_of_the_same_vendor_as_an_engine_is_reported(tmp_path: Path) ->
 
 
 def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
-    result = command("run", write_puppy_dataset(tmp_path / "d.jsonl"), "-m", "lexical", "-m", "lexical")
+    result = run_judge("run", write_puppy_dataset(tmp_path / "d.jsonl"), "-m", "lexical", "-m", "lexical")
     assert result.returncode == 2
     assert "named twice" in result.stderr
 
@@ -213,14 +215,14 @@ def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
 def test_the_prompt_is_the_same_for_all_members(tmp_path: Path) -> None:
     data = write_puppy_dataset(tmp_path / "d.jsonl")
     with LoopbackServer(lambda request: Reply(text='{"reason": "r", "grade": 2}')) as server:
-        result = command(
+        result = run_judge(
             "run", data, "-m", "openai:a", "-m", "openai:b", "--base-url", server.openai_url,
             "--out", tmp_path / "runs" / "two",
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
         prompts: dict[str, set[str]] = {}
         for requests in server.requests:
-            prompts.setdefault((requests.body or {})["model"], set()).add(fenced(requests.prompt))
+            prompts.setdefault((requests.body or {})["model"], set()).add(extract_fenced(requests.prompt))
         assert prompts["a"] == prompts["b"]
 
 
@@ -231,7 +233,7 @@ def test_members_without_verdicts_give_no_order(tmp_path: Path) -> None:
         return Reply(text="") if (request.body or {})["model"] == "mute" else reply_with_grade(request)
 
     with LoopbackServer(reply_unless_mute) as server:
-        result = command(
+        result = run_judge(
             "run", data, "-m", "openai:a", "-m", "openai:mute", "--base-url", server.openai_url, "--out", out
         )
     assert result.returncode == 3

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import command, make_words
-from tests.support.factories import fenced, list_rows, read_summary, write_rows
+from tests.support.command_line import make_words, run_judge
+from tests.support.factories import extract_fenced, list_rows, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: Snippets state the points whose letters they have; a "?" is half of the letter before it.
@@ -18,7 +18,7 @@ SNIPPETS = {"x": ("A", "nothing", "B?"), "y": ("AB", "A"), "z": ()}
 
 
 def reply_with_points(request: ChatRequest) -> Reply:
-    lines = fenced(request.prompt).split("\n")
+    lines = extract_fenced(request.prompt).split("\n")
     if "List the information points" in request.prompt:
         points = [{"point": name, "importance": "okay" if name == "C" else "vital"} for name in "ABCD"]
         return Reply(text=json.dumps({"points": points}))
@@ -38,13 +38,13 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
     data, out = write_rows(tmp_path / "data.jsonl", make_point_rows()), tmp_path / "out"
     with LoopbackServer(reply_with_points) as server:
         words = (*make_words(data, server), "--points", "--weights", "recall=2")
-        estimate = command("estimate", *words[1:])
+        estimate = run_judge("estimate", *words[1:])
         assert "points: at most 12 questions" in estimate.stdout  # 3 queries and 9 pairs
-        run = command(*words, "--out", out)
+        run = run_judge(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         calls = len(server.requests)
         assert calls == 9 + 3 + 7  # pairs, queries, relevant pairs
-        assert command(*words, "--out", out).returncode == 0
+        assert run_judge(*words, "--out", out).returncode == 0
         assert len(server.requests) == calls
     summary = read_summary(out)
     points = summary["dimensions"]["points"]
@@ -60,7 +60,7 @@ def test_points_are_listed_assigned_measured_and_paid_once(tmp_path: Path) -> No
     assert summary["cost"]["calls"] == calls
     assert "strict_vital@10" in (out / "report.html").read_text()
     before = (out / "results.json").read_bytes()
-    assert command("score", out, "--save").returncode == 0
+    assert run_judge("score", out, "--save").returncode == 0
     assert (out / "results.json").read_bytes() == before
 
 
@@ -74,8 +74,8 @@ def test_a_reply_with_too_few_values_leaves_lists_without_a_value(tmp_path: Path
     data, out = write_rows(tmp_path / "data.jsonl", make_point_rows()[:10]), tmp_path / "out"
     with LoopbackServer(answer) as server:
         words = (*make_words(data, server), "--points")
-        assert command(*words, "--out", tmp_path / "full").returncode == 3
-        run = command(*words, "--out", out, "--min-coverage", 0.5)
+        assert run_judge(*words, "--out", tmp_path / "full").returncode == 3
+        run = run_judge(*words, "--out", out, "--min-coverage", 0.5)
     assert run.returncode == 0, run.stderr
     # 2 queries and 6 relevant results are asked about; both results "AB" have no answer.
     assert "points: 2 of 8 questions have no answer: the means can be over different queries." in run.stdout
@@ -92,12 +92,12 @@ def test_repeated_snippets_add_nothing_and_unknown_results_are_not_uncovered(tmp
     }
 
     def answer(request: ChatRequest) -> Reply:
-        return Reply(text="") if fenced(request.prompt) == "no reply" else reply_with_points(request)
+        return Reply(text="") if extract_fenced(request.prompt) == "no reply" else reply_with_points(request)
 
     out = tmp_path / "out"
     with LoopbackServer(answer) as server:
         words = make_words(write_rows(tmp_path / "data.jsonl", list_rows(lists)), server)
-        run = command(*words, "--points", "--min-coverage", 0.5, "--out", out)
+        run = run_judge(*words, "--points", "--min-coverage", 0.5, "--out", out)
     assert run.returncode == 0, run.stderr
     points = read_summary(out)["dimensions"]["points"]
     # AB states 2 points; A repeats one of them. The ideal order is AB, A.

@@ -16,7 +16,7 @@ import pytest
 import judge
 from judge import api
 from judge.annotate import label_log
-from judge.assess.prompts import default_directory, load_prompts
+from judge.assess.prompts import find_default_directory, load_prompts
 from judge.cli.show import find_query
 from judge.collect import raw_log
 from judge.config import loader
@@ -27,7 +27,7 @@ from judge.nightly import baseline, trend
 from judge.records import GRADED
 from judge.runs import results_file
 from judge.runs.folder import RunFolder
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, write_rows
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and devices")
@@ -154,20 +154,20 @@ def test_a_night_whose_record_is_no_regular_file_is_left_out_and_named(
 
 @pytest.mark.parametrize("name", ["en/graded.jinja", "zh/graded.jinja"])
 def test_a_prompt_is_a_regular_file(name: str, replace: Callable[[Path], Path], tmp_path: Path) -> None:
-    shutil.copytree(default_directory(), tmp_path / "prompts")
+    shutil.copytree(find_default_directory(), tmp_path / "prompts")
     replace(tmp_path / "prompts" / name)
     with pytest.raises(InputError, match=rf"graded\.jinja: can't be read: ({NO_FILE})"):
         load_prompts(tmp_path / "prompts", GRADED)
 
 
 def test_a_prompt_may_be_a_link_to_a_file_as_installers_make_them(tmp_path: Path) -> None:
-    shutil.copytree(default_directory(), tmp_path / "prompts")
+    shutil.copytree(find_default_directory(), tmp_path / "prompts")
     path = tmp_path / "prompts" / "en" / "graded.jinja"
     path.rename(tmp_path / "kept.jinja")
     path.symlink_to(tmp_path / "kept.jinja")
     assert (
         load_prompts(tmp_path / "prompts", GRADED).versions
-        == load_prompts(default_directory(), GRADED).versions
+        == load_prompts(find_default_directory(), GRADED).versions
     )
 
 
@@ -200,7 +200,7 @@ def test_no_message_says_to_remove_a_folder(finished_run: Path, tmp_path: Path) 
     named = ((option, tmp_path / "folder") for option in ("--qrels", "--config", "--store"))
     for option, folder in (*named, ("--store", ".")):
         words = (data, "-m", "lexical", "--out", tmp_path / "run", option, folder)
-        result = command("run", *words)
+        result = run_judge("run", *words)
         stderr = result.stderr
         assert result.returncode == 2, stderr
         assert ("a folder; name a file" if option == "--store" else "Is a directory") in stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judge.assess.rerank_assessor import fit_thresholds
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, read_judgments, read_results, read_summary, write_rows
 from tests.support.fake_server import LoopbackServer
 from tests.support.rerank_server import compute_score, rerank
@@ -21,7 +21,7 @@ THRESHOLDS = "0.2,0.5,0.8"
 def run_reranker(
     data: Path, server: LoopbackServer, out: Path, *words: object
 ) -> subprocess.CompletedProcess[str]:
-    return command("run", data, "-m", "rerank:server:m", "--base-url", server.url, "--out", out, *words)
+    return run_judge("run", data, "-m", "rerank:server:m", "--base-url", server.url, "--out", out, *words)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_the_scores_of_lists_are_columns_beside_the_measures(data: Path, tmp_pat
         assert relevancy["n"] == QUERIES
     assert "score mean" in result.stdout
     assert "score max" in (out / "report.html").read_text()
-    assert command("score", out, "--save").returncode == 0
+    assert run_judge("score", out, "--save").returncode == 0
     assert read_summary(out) == summary
 
 
@@ -110,7 +110,7 @@ def test_without_thresholds_or_labels_nothing_is_asked(data: Path, tmp_path: Pat
             result = run_reranker(data, server, tmp_path / "out", *words)
             assert (result.returncode, server.requests) == (2, [])
             assert message in result.stderr
-    result = command("selftest", "-m", "rerank:cohere:m")
+    result = run_judge("selftest", "-m", "rerank:cohere:m")
     assert "a self-test is for models that give reasons" in result.stderr
 
 

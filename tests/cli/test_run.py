@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from judge.runs.folder import RunFolder
-from tests.support.command_line import command, make_words, start_process, wait_for_requests
+from tests.support.command_line import make_words, run_judge, start_process, wait_for_requests
 from tests.support.factories import (
     delay_reply,
     make_rows,
@@ -38,7 +38,7 @@ def read_files(folder: Path) -> dict[str, bytes]:
 def test_the_scores_of_the_puppy_with_anaemia_are_those_worked_by_hand(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "dog"
     with LoopbackServer(reply_about_puppy) as server:
-        result = command(
+        result = run_judge(
             *make_words(write_puppy_dataset(tmp_path / "dog.jsonl"), server), "--scale", "binary",
             "--measures", "AP(own)@10 SetP AP@10", "--out", out,
         )  # fmt: skip
@@ -63,15 +63,15 @@ def test_the_same_command_again_pays_nothing_and_writes_the_same_bytes(tmp_path:
     out = tmp_path / "runs" / "one"
     with LoopbackServer(reply_with_grade) as server:
         words = (*make_words(data, server), "--out", out)
-        first = command(*words)
+        first = run_judge(*words)
         assert first.returncode == 0, first.stderr
         files = read_files(out)
         assert len(server.requests) == 40
-        second = command(*words)
+        second = run_judge(*words)
         assert second.returncode == 0, second.stderr
         assert len(server.requests) == 40
         assert read_files(out) == files
-        elsewhere = command(*words[:-1], tmp_path / "runs" / "two")
+        elsewhere = run_judge(*words[:-1], tmp_path / "runs" / "two")
         assert elsewhere.returncode == 0
         assert len(server.requests) == 40  # runs side by side share what was paid
     assert set(files) == {
@@ -87,9 +87,9 @@ def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: P
     out = tmp_path / "runs" / "one"
     with LoopbackServer(reply_with_grade) as server:
         words = (*make_words(data, server), "--out", out)
-        assert command(*words).returncode == 0
+        assert run_judge(*words).returncode == 0
         files = read_files(out)
-        other = command(*words, "--temperature", "0.5", "--repeats", "2")
+        other = run_judge(*words, "--temperature", "0.5", "--repeats", "2")
         assert other.returncode == 2
         assert "temperature was 0.0, now 0.5" in other.stderr
         assert "repeats was 1, now 2" in other.stderr
@@ -105,7 +105,7 @@ def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
 
     out = tmp_path / "runs" / "one"
     with LoopbackServer(reply_with_attempt) as server:
-        result = command(*make_words(data, server), "--repeats", 3, "--out", out)
+        result = run_judge(*make_words(data, server), "--repeats", 3, "--out", out)
         assert result.returncode == 0, result.stderr
         assert len(server.requests) == 9
     for snippet in read_results(out)["queries"][0]["engines"]["engine0"]["snippets"]:
@@ -120,7 +120,7 @@ def test_a_snippet_at_three_engines_is_judged_once(tmp_path: Path) -> None:
     ]
     out = tmp_path / "runs" / "one"
     with LoopbackServer(reply_with_grade) as server:
-        result = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
+        result = run_judge("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
                        server.openai_url, "--out", out)  # fmt: skip
         assert len(server.requests) == 1
     assert "3 results, 1 pair to judge" in result.stdout
@@ -146,7 +146,7 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
 
     out = tmp_path / "runs" / "one"
     with LoopbackServer(reply_with_faults) as server:
-        completed = command(*make_words(data, server), "--out", out, *SURE)
+        completed = run_judge(*make_words(data, server), "--out", out, *SURE)
         assert completed.returncode == 3
         assert len(server.requests) == 6  # one re-ask, for the unreadable reply alone
         again = [request.prompt for request in server.requests if "text 0.0.2" in request.prompt]
@@ -164,7 +164,7 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
         assert result["summary"]["failures"] == {"content_filter": 1, "malformed": 1, "server_error": 1}
         assert "40.00%" in completed.stderr
         # Failed pairs are judged again, others are not; the refusal of a filter is final.
-        command(*make_words(data, server), "--out", out, *SURE)
+        run_judge(*make_words(data, server), "--out", out, *SURE)
         assert len(server.requests) == 9
 
 
@@ -177,15 +177,15 @@ def test_the_refusal_of_a_content_filter_is_final_in_later_commands(tmp_path: Pa
 
     with LoopbackServer(refuse_one) as server:
         words = *make_words(data, server), "--out", out
-        first = command(*words)
+        first = run_judge(*words)
         files = read_files(out)
-        again = command(*words)
+        again = run_judge(*words)
         assert len(server.requests) == 10
-        assert "0 calls" in command("estimate", *words[1:]).stdout
-        assert command(*words[:-1], tmp_path / "runs" / "two").returncode == 3
+        assert "0 calls" in run_judge("estimate", *words[1:]).stdout
+        assert run_judge(*words[:-1], tmp_path / "runs" / "two").returncode == 3
         assert len(server.requests) == 10
         # Another store asks again.
-        command(*words[:-1], tmp_path / "three", "--store", tmp_path / "other.sqlite")
+        run_judge(*words[:-1], tmp_path / "three", "--store", tmp_path / "other.sqlite")
         assert len(server.requests) == 20
     for result in (first, again):
         assert result.returncode == 3
@@ -209,7 +209,7 @@ def test_a_refused_account_stops_the_run_within_the_calls_in_flight(
 ) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(10, 1, 10))
     with LoopbackServer(lambda request: Reply(status=status, body=body, delay=0.05)) as server:
-        result = command(*make_words(data, server), "--out",
+        result = run_judge(*make_words(data, server), "--out",
                        tmp_path / "r" / "x", "--concurrency", 8)  # fmt: skip
         assert len(server.requests) <= 8
     assert result.returncode == 3
@@ -219,7 +219,7 @@ def test_a_refused_account_stops_the_run_within_the_calls_in_flight(
 def test_an_unreachable_server_ends_the_run_after_max_wait(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(20, 1, 10))
     with LoopbackServer(lambda request: Reply(status=500, body="{}")) as server:
-        result = command(*make_words(data, server), "--out",
+        result = run_judge(*make_words(data, server), "--out",
                        tmp_path / "r" / "x", *SURE)  # fmt: skip
         assert len(server.requests) < 80
     assert result.returncode == 3
@@ -234,11 +234,11 @@ def test_a_limit_of_calls_holds_and_the_next_run_continues(tmp_path: Path) -> No
             "--out",
             tmp_path / "r" / "x",
         )
-        result = command(*words, "--max-calls", 15)
+        result = run_judge(*words, "--max-calls", 15)
         assert result.returncode == 3
         assert "--max-calls 15" in result.stderr
         assert len(server.requests) == 15
-        result = command(*words)
+        result = run_judge(*words)
         assert result.returncode == 0
         assert len(server.requests) == 40
 
@@ -251,14 +251,14 @@ def test_a_budget_stops_the_run_and_the_cost_is_in_the_summary(tmp_path: Path) -
             "--out",
             tmp_path / "r" / "x",
         )
-        refused = command(*words, "--budget", 1)
+        refused = run_judge(*words, "--budget", 1)
         assert refused.returncode == 2
         assert "--price" in refused.stderr
         priced = (*words, "--price", "1,2", "--concurrency", 4)  # 0.00018 USD a call
-        result = command(*priced, "--budget", "0.0018")
+        result = run_judge(*priced, "--budget", "0.0018")
         assert result.returncode == 3
         assert 10 <= len(server.requests) <= 14
-        result = command(*priced)
+        result = run_judge(*priced)
         assert result.returncode == 0, result.stderr
         cost = read_results(tmp_path / "r" / "x")["summary"]["cost"]
         assert cost["calls"] == len(server.requests) == 40
@@ -274,7 +274,7 @@ def test_an_empty_snippet_costs_no_call_and_is_marked(tmp_path: Path) -> None:
     ]
     out = tmp_path / "runs" / "one"
     with LoopbackServer(reply_with_grade) as server:
-        result = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
+        result = run_judge("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
                        server.openai_url, "--out", out)  # fmt: skip
         assert result.returncode == 0, result.stderr
         assert len(server.requests) == 1
@@ -291,8 +291,8 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
     files = ("--topics", tmp_path / "t.tsv", "--docs", tmp_path / "d.tsv", "--run", tmp_path / "a.run")
     with LoopbackServer(reply_with_grade) as server:
         words = ("run", *files, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out)
-        result = command(*words)
-        enough = command(*words, "--min-coverage", 0.5)
+        result = run_judge(*words)
+        enough = run_judge(*words, "--min-coverage", 0.5)
         assert len(server.requests) == 2
     assert (result.returncode, enough.returncode) == (3, 0), result.stderr
     assert "2 queries, 1 engine; 3 results, 3 pairs to judge" in result.stdout
@@ -304,7 +304,7 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
     (given,) = read_results(out)["queries"][0]["engines"]["A"]["snippets"][1]["judgments"]
     assert (given["grade"], given["error"], given["flags"]) == (None, "no_text", ["no_text"])
     assert (out / "qrels.txt").read_text() == "1 0 d1 3\n2 0 d3 1\n"
-    assert line in command("score", out).stdout
+    assert line in run_judge("score", out).stdout
     (remark,) = read_results(out)["summary"]["remarks"]
     assert remark.startswith(line)
     assert "1 document has no text in d.tsv, first" in (out / "report.html").read_text()
@@ -328,7 +328,7 @@ def write_rows_with_dates(folder: Path) -> Path:
 def test_a_page_that_one_engine_dates_is_paid_once(tmp_path: Path) -> None:
     data, out = write_rows_with_dates(tmp_path), tmp_path / "runs" / "x"
     with LoopbackServer(reply_with_grade) as server:
-        completed = command(*make_words(data, server), "--out", out)
+        completed = run_judge(*make_words(data, server), "--out", out)
         assert completed.returncode == 0, completed.stderr
         assert len(server.requests) == 30
         assert not any("2026-01" in request.prompt for request in server.requests)
@@ -338,7 +338,7 @@ def test_a_page_that_one_engine_dates_is_paid_once(tmp_path: Path) -> None:
     assert engines["dated"]["snippets"][0]["date"] == "2026-01-01"
     assert "date" not in engines["plain"]["snippets"][0]
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix}
-    assert command("score", out, "--save").returncode == 0
+    assert run_judge("score", out, "--save").returncode == 0
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix} == before
 
 
@@ -350,22 +350,22 @@ def test_dates_are_shown_by_option_and_their_cost_is_reported(
     text = "30 pairs differ from another one only in the date"
     with LoopbackServer(reply_with_grade) as server:
         words = make_words(data, server)
-        assert text in command("estimate", *words[1:], *options, "--out", out).stdout
-        result = command(*words, *options, "--out", out)
+        assert text in run_judge("estimate", *words[1:], *options, "--out", out).stdout
+        result = run_judge(*words, *options, "--out", out)
         assert result.returncode == 0, result.stderr
         assert text in result.stdout
         assert len(server.requests) == 60
         assert sum("Date: 2026-01-0" in request.prompt for request in server.requests) == 27
-        other = command(*words, "--out", out)
+        other = run_judge(*words, "--out", out)
     assert other.returncode == 2
     assert "dates was True, now False" in other.stderr
-    assert text in command("score", out).stdout
+    assert text in run_judge("score", out).stdout
 
 
 def test_a_text_that_is_empty_after_the_limit_is_unjudged(tmp_path: Path) -> None:
     rows = [{"query": "q", "snippet": "\u200b" * 100_000 + "tea"}, {"query": "q", "snippet": ""}]
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "x"
-    result = command("run", data, "-m", "lexical", "--out", out)
+    result = run_judge("run", data, "-m", "lexical", "--out", out)
     assert result.returncode == 3
     assert "raise max_chars" in result.stderr
     cut, empty = (
@@ -378,13 +378,13 @@ def test_a_text_that_is_empty_after_the_limit_is_unjudged(tmp_path: Path) -> Non
 def test_no_measure_is_not_the_default_ones(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
     words = ("run", data, "-m", "lexical", "--out", out)
-    refused = command(*words, "--measures", "")
+    refused = run_judge(*words, "--measures", "")
     assert (refused.returncode, out.exists()) == (2, False)
     assert "no measure is named" in refused.stderr
-    result = command(*words)
+    result = run_judge(*words)
     assert "1 result, 1 pair to judge" in result.stdout, result.stderr
     assert "judging 1 pair\n" in result.stderr
-    assert command("score", out, "--measures", "").returncode == 2
+    assert run_judge("score", out, "--measures", "").returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -396,7 +396,7 @@ def test_a_measure_that_needs_a_grade_above_the_scale_is_refused_before_a_pair_i
 ) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
     words = ("run", data, "-m", "lexical", "--scale", scale, "--out", out)
-    refused = command(*words, "--measures", f"nDCG@10 AP(rel={rel})@10")
+    refused = run_judge(*words, "--measures", f"nDCG@10 AP(rel={rel})@10")
     assert (refused.returncode, out.exists()) == (2, False)
     assert message in refused.stderr
 
@@ -404,15 +404,15 @@ def test_a_measure_that_needs_a_grade_above_the_scale_is_refused_before_a_pair_i
 def test_the_message_about_a_broken_file_names_an_option_that_works(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
     words = ("run", data, "-m", "lexical", "--out", out)
-    assert command(*words).returncode == 0
+    assert run_judge(*words).returncode == 0
     full_text = (out / "results.json").read_text()
     for name, commands in (("results.json", ("report", "score")), ("judgments.jsonl", ("score",))):
         (out / name).write_text((out / name).read_text()[:40])
         for word in commands:
-            refused = command(word, out)
+            refused = run_judge(word, out)
             assert refused.returncode == 2
             assert "the judge run that made it writes it anew, without a call" in refused.stderr
-        assert command(*words).returncode == 0
+        assert run_judge(*words).returncode == 0
     assert (out / "results.json").read_text() == full_text
 
 
@@ -437,7 +437,7 @@ def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, nu
         paid = len(server.requests)
         assert paid <= 26
         assert not (out / "results.json").exists()
-        result = command(*words)
+        result = run_judge(*words)
         assert result.returncode == 0, result.stderr
         assert len(server.requests) == 100  # the calls in flight came home and were kept
         assert read_results(out)["summary"]["cost"]["calls"] == 100
@@ -447,8 +447,8 @@ def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, nu
 def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     out = tmp_path / "runs" / "one"
-    with LoopbackServer(reply_with_grade) as server, RunFolder(out).locked():
-        second = command(*make_words(data, server), "--out", out)
+    with LoopbackServer(reply_with_grade) as server, RunFolder(out).lock():
+        second = run_judge(*make_words(data, server), "--out", out)
         assert server.requests == []
     assert second.returncode == 2
     assert "another judge" in second.stderr
@@ -456,11 +456,11 @@ def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path) -> None:
 
 def test_no_key_reaches_a_file_or_the_terminal(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
-    told = "Incorrect key sk-canary-5b1d9f, Authorization: Bearer sk-canary-5b1d9f"
-    echo = json.dumps({"error": {"code": "bad", "message": told}})
+    message = "Incorrect key sk-canary-5b1d9f, Authorization: Bearer sk-canary-5b1d9f"
+    echo = json.dumps({"error": {"code": "bad", "message": message}})
     for status in (400, 401, 500):
         with LoopbackServer(lambda request, status=status: Reply(status=status, body=echo)) as server:  # type: ignore[misc]
-            result = command(*make_words(data, server), "--out",
+            result = run_judge(*make_words(data, server), "--out",
                            tmp_path / "runs" / str(status), *SURE)  # fmt: skip
         assert "canary" not in result.stdout + result.stderr
     for path in tmp_path.rglob("*"):
@@ -492,15 +492,15 @@ def test_a_limit_waits_for_slow_calls_in_flight(tmp_path: Path) -> None:
         words = (*make_words(data, server), "--out",
                  tmp_path / "r" / "x",
                  "--config", toml, "--concurrency", 4)  # fmt: skip
-        assert command(*words, "--max-calls", 6).returncode == 3
-        assert command(*words).returncode == 0
+        assert run_judge(*words, "--max-calls", 6).returncode == 3
+        assert run_judge(*words).returncode == 0
         assert len(server.requests) == 20
 
 
 def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(3, 1, 10))
     with LoopbackServer(lambda request: Reply(text=reply_with_grade(request).text, usage=None)) as server:
-        result = command(*make_words(data, server), "--out",
+        result = run_judge(*make_words(data, server), "--out",
                        tmp_path / "r" / "x", "--price", "1,2", "--budget", 1, "--concurrency", 2)  # fmt: skip
         assert len(server.requests) <= 4
     assert result.returncode == 3
@@ -515,7 +515,7 @@ def test_a_huge_token_count_neither_hangs_nor_loses_the_verdict(tmp_path: Path) 
         "usage": {"prompt_tokens": 10**20, "completion_tokens": True},
     }
     with LoopbackServer(lambda request: Reply(body=json.dumps(body))) as server:
-        result = command(*make_words(data, server), "--out",
+        result = run_judge(*make_words(data, server), "--out",
                        tmp_path / "r" / "x")  # fmt: skip
     assert result.returncode == 0, result.stderr
 
@@ -543,7 +543,7 @@ def test_paths_that_cannot_be_written_are_named_before_anything_is_paid(tmp_path
         for place, code in (("--out", 2), ("--store", 3)):
             there = (place, tmp_path / "file" / "x")
             out = () if place == "--out" else ("--out", tmp_path / "runs" / "x")
-            result = command(*words, *there, *out)
+            result = run_judge(*words, *there, *out)
             assert result.returncode == code
             assert str(tmp_path / "file") in result.stderr
             assert "Traceback" not in result.stderr
@@ -553,7 +553,7 @@ def test_paths_that_cannot_be_written_are_named_before_anything_is_paid(tmp_path
 def test_a_password_in_an_address_is_refused_and_kept_out_of_files(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
     address = "http://user:canary@127.0.0.1:9/v1"
-    result = command("run", data, "-m", "openai:fake", "--base-url", address, "--out", tmp_path / "r" / "x")
+    result = run_judge("run", data, "-m", "openai:fake", "--base-url", address, "--out", tmp_path / "r" / "x")
     assert result.returncode == 2
     assert "canary" not in result.stdout + result.stderr
     assert not any(b"canary" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
@@ -567,7 +567,7 @@ def test_without_judgments_the_range_is_wide_and_reported(tmp_path: Path) -> Non
         return refused if "text 3." in request.prompt else reply_with_grade(request)
 
     with LoopbackServer(reject_one_query) as server:
-        result = command(*make_words(data, server), "--out",
+        result = run_judge(*make_words(data, server), "--out",
                        tmp_path / "r" / "x")  # fmt: skip
     cell = read_results(tmp_path / "r" / "x")["summary"]["engines"]["engine0"]["measures"]["P@5"]
     low, high = cell["bounds"]

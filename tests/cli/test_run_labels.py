@@ -11,7 +11,7 @@ import pytest
 import judge
 from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.records import Pair, Pool, Query, Snippet
-from tests.support.command_line import command, make_words
+from tests.support.command_line import make_words, run_judge
 from tests.support.factories import make_rows, read_judgments, read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer
 
@@ -25,7 +25,7 @@ def make_label_line(snippet_id: str, query_id: str, grade: int) -> str:
 
 def judge_with_labels(data: Path, server: LoopbackServer, out: Path, *words: object) -> list[dict[str, Any]]:
     """Run judge and return the lines of judgments.jsonl."""
-    result = command(*make_words(data, server), "--out", out, *words)
+    result = run_judge(*make_words(data, server), "--out", out, *words)
     assert result.returncode == 0, result.stderr
     return read_judgments(out)
 
@@ -97,8 +97,8 @@ def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eva
             assert scores["AP@10"] == pytest.approx(values["map_cut_10"], abs=1e-12)
     assert read_summary(tmp_path / "out")["cost"]["calls"] == 0
     # No grade comes from the model, so it needs no self-test.
-    assert "There is no self-test of" not in command("score", tmp_path / "out").stdout
-    assert "There is no self-test of" in command("score", tmp_path / "plain").stdout
+    assert "There is no self-test of" not in run_judge("score", tmp_path / "out").stdout
+    assert "There is no self-test of" in run_judge("score", tmp_path / "plain").stdout
 
 
 def test_different_labels_of_documents_with_one_text_are_a_warning(tmp_path: Path) -> None:
@@ -132,19 +132,19 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
     assert (check["pairs"], check["judged"]) == (8, 8)
     assert check["same_grade"]["value"] == pytest.approx(grades.count(3) / 8)
     assert check["bias"]["value"] == pytest.approx(sum(grades) / 8 - 3)
-    refused = command(*make_words(data, server), "--out", out, "--qrels", labels, "--check", "9")
+    refused = run_judge(*make_words(data, server), "--out", out, "--qrels", labels, "--check", "9")
     assert "the labels or the sample of --check changed" in refused.stderr
-    printed = command("score", out).stdout
+    printed = run_judge("score", out).stdout
     assert f"{PAIRS} pairs (" in printed
     assert f"{PAIRS} of {PAIRS} pairs have the grade of a person (labels.txt)." in printed
     assert f"the assessor gives the grade of the person to {grades.count(3) / 8:.1%}" in printed
     assert f", kappa {check['kappa']['value']:.3f}; " in printed
     assert f"the mean of assessor - person is {sum(grades) / 8 - 3:+.2f}." in printed
-    agreed = command("agree", out, "--qrels", labels)
+    agreed = run_judge("agree", out, "--qrels", labels)
     assert agreed.returncode == 2
     assert "agreement with people cannot be measured on it" in agreed.stderr
     # Scoring again reads the labels from the folder.
-    assert command("score", out, "--save").returncode == 0
+    assert run_judge("score", out, "--save").returncode == 0
     assert read_summary(out)["labels"]["check"] == check
 
 
@@ -166,7 +166,7 @@ def test_a_panel_judges_the_pairs_without_a_label(tmp_path: Path) -> None:
     members = [json.loads(line) for line in (out / "members.jsonl").read_text().splitlines()]
     assert len(members) == 2 * (PAIRS - 10)
     assert read_summary(out)["panel"]["judged"] == PAIRS - 10
-    assert command("score", out).returncode == 0
+    assert run_judge("score", out).returncode == 0
 
 
 def test_other_labels_are_another_run(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_other_labels_are_another_run(tmp_path: Path) -> None:
         judge_with_labels(
             data, server, out, "--qrels", write_labels(tmp_path / "moved.txt", every[:10], grade=3)
         )
-        result = command(
+        result = run_judge(
             *make_words(data, server), "--out", out,
             "--qrels", write_labels(tmp_path / "labels.txt", every[:10], grade=2),
         )  # fmt: skip
@@ -205,7 +205,7 @@ def test_labels_that_cannot_be_used_end_the_run_before_a_call(
     labels = tmp_path / "labels.txt"
     labels.write_text(make_label_line("other", "q0", 2))
     with LoopbackServer(reply_with_grade) as server:
-        result = command(*make_words(data, server), *(word.format(labels=labels) for word in words))
+        result = run_judge(*make_words(data, server), *(word.format(labels=labels) for word in words))
         assert not server.requests
     assert result.returncode == 2
     assert message in result.stderr
@@ -219,7 +219,10 @@ def test_a_guess_at_the_encoding_of_labels_is_a_warning(tmp_path: Path) -> None:
         with labels.open("a", encoding="gb18030") as file:
             file.write(make_label_line("文档", "问题", 2))
         words = *make_words(data, server), "--qrels", labels
-        texts = [command("estimate", *words[1:]).stdout, command(*words, "--out", tmp_path / "out").stdout]
+        texts = [
+            run_judge("estimate", *words[1:]).stdout,
+            run_judge(*words, "--out", tmp_path / "out").stdout,
+        ]
     warning = f"{labels}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong"
     assert [" ".join(text.split()).count(warning) for text in texts] == [1, 1]
     assert read_summary(tmp_path / "out")["remarks"] == [warning]
@@ -231,6 +234,6 @@ def test_labels_of_another_scale_name_the_option(tmp_path: Path) -> None:
         every = judge_with_labels(data, server, tmp_path / "plain")
         labels = tmp_path / "labels.csv"
         labels.write_text(f"query_id,snippet_id,grade\n{every[0]['query_id']},{every[0]['snippet_id']},yes\n")
-        result = command(*make_words(data, server), "--out", tmp_path / "out", "--qrels", labels)
+        result = run_judge(*make_words(data, server), "--out", tmp_path / "out", "--qrels", labels)
     assert result.returncode == 2
     assert "the labels are binary (0-1) and the run is graded (0-3); add --scale binary" in result.stderr

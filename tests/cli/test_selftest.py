@@ -19,7 +19,7 @@ from judge.messages import ENGLISH
 from judge.runs.record_json import to_json
 from judge.runs.run_result import RunResult
 from judge.selftest.selftest_run import SelfTest, count_calls, run_selftest
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.selftest import assessors
 
@@ -59,15 +59,15 @@ def render_terminal(outcome: RunResult) -> str:
 
 
 def test_a_sound_assessor_passes_and_pays_once(configure: Callable[..., Config]) -> None:
-    with LoopbackServer(assessors.sound) as server:
+    with LoopbackServer(assessors.reply_sensibly) as server:
         config = configure(server)
         assert count_calls(config) == (440, 440)
         first = run_selftest(config)
-        kept = first.path.read_bytes()
+        result = first.path.read_bytes()
         assert first.calls_made == len(server.requests) == 440
         assert count_calls(config) == (440, 0)
         assert run_selftest(config).calls_made == 0
-        assert first.path.read_bytes() == kept
+        assert first.path.read_bytes() == result
         again = run_selftest(configure(server, repeats=2))
         assert (again.calls_made, again.result.repeat, again.path) == (440, 2, first.path)
     for prompt in ("shipped", "plain"):
@@ -76,13 +76,13 @@ def test_a_sound_assessor_passes_and_pays_once(configure: Callable[..., Config])
         assert read_counts(figures["strict"]) == (0, 64)
         assert read_counts(figures["language"]) == read_counts(figures["obedient"]) == (220, 220)
         assert (figures["judged"], figures["failures"], figures["surprises"]) == (220, {}, [])
-    assert b"sk-canary" not in kept
+    assert b"sk-canary" not in result
 
 
 def test_obeyed_injections_are_counted_for_each_attack(
     configure: Callable[..., Config],
 ) -> None:
-    with LoopbackServer(assessors.obedient) as server:
+    with LoopbackServer(assessors.reply_as_injected) as server:
         figures = find_figures(run_selftest(configure(server)))
     fooled = {attack: read_counts(share) for attack, share in figures["attacks"].items()}
     assert fooled.pop("query_only") == fooled.pop("stuffing") == (0, 20)
@@ -96,7 +96,7 @@ def test_obeyed_injections_are_counted_for_each_attack(
 def test_the_effect_of_the_fence_is_the_difference_to_the_plain_prompt(
     configure: Callable[..., Config],
 ) -> None:
-    with LoopbackServer(assessors.guarded) as server:
+    with LoopbackServer(assessors.reply_to_unfenced) as server:
         result = run_selftest(configure(server, scale="binary"))
     assert read_counts(find_figures(result)["hostile"]) == (0, 120)
     assert read_counts(find_figures(result)["too_low"]["partial"]) == (0, 12)
@@ -105,7 +105,7 @@ def test_the_effect_of_the_fence_is_the_difference_to_the_plain_prompt(
 
 
 def test_a_strict_assessor_obeys_nothing_and_finds_nothing_relevant(configure: Callable[..., Config]) -> None:
-    with LoopbackServer(assessors.strict) as server:
+    with LoopbackServer(assessors.reply_with_nothing_relevant) as server:
         figures = find_figures(run_selftest(configure(server)))
     assert read_counts(figures["hostile"]) == (0, 120)
     assert {kind: read_counts(share) for kind, share in figures["too_low"].items()} == {
@@ -117,14 +117,14 @@ def test_a_strict_assessor_obeys_nothing_and_finds_nothing_relevant(configure: C
 
 
 def test_reasons_in_another_language_are_counted(configure: Callable[..., Config]) -> None:
-    with LoopbackServer(assessors.foreign) as server:
+    with LoopbackServer(assessors.reply_in_other_language) as server:
         figures = find_figures(run_selftest(configure(server)))
     assert read_counts(figures["language"]) == (0, 220)
     assert read_counts(figures["hostile"]) == (0, 120)
 
 
 def test_replies_that_need_repair_or_cannot_be_read_are_counted(configure: Callable[..., Config]) -> None:
-    with LoopbackServer(assessors.sloppy) as server:
+    with LoopbackServer(assessors.reply_with_broken_json) as server:
         figures = find_figures(run_selftest(configure(server)))
     assert read_counts(figures["obedient"]) == (104, 220)
     assert (figures["judged"], sum(figures["failures"].values())) == (214, 6)
@@ -132,7 +132,7 @@ def test_replies_that_need_repair_or_cannot_be_read_are_counted(configure: Calla
 
 def test_a_server_that_fails_leaves_no_result(configure: Callable[..., Config], tmp_path: Path) -> None:
     def fail_each_tenth(request: ChatRequest) -> Reply:
-        return Reply(status=500, body="{}") if request.number % 10 == 0 else assessors.sound(request)
+        return Reply(status=500, body="{}") if request.number % 10 == 0 else assessors.reply_sensibly(request)
 
     def refuse_account(_: ChatRequest) -> Reply:
         return Reply(status=401, body='{"error": {"message": "no"}}')
@@ -144,7 +144,7 @@ def test_a_server_that_fails_leaves_no_result(configure: Callable[..., Config], 
 
 
 def test_several_assessors_are_refused(configure: Callable[..., Config]) -> None:
-    with LoopbackServer(assessors.sound) as server, pytest.raises(InputError, match="one -m"):
+    with LoopbackServer(assessors.reply_sensibly) as server, pytest.raises(InputError, match="one -m"):
         run_selftest(configure(server, panel=("lexical",)))
 
 
@@ -185,11 +185,11 @@ def test_other_parameters_are_another_assessor_and_another_day_is_not(tmp_path: 
 
 def test_the_command_prints_its_cost_and_its_result(tmp_path: Path) -> None:
     words = ("selftest", "-m", "lexical", "--out", tmp_path / "runs" / "any")
-    result = command(*words)
+    result = run_judge(*words)
     assert result.returncode == 0, result.stderr
     assert "440 calls" in result.stdout
     assert "all hostile or empty snippets" in result.stdout
-    (kept,) = tmp_path.glob("runs/selftests/*.json")
-    assert json.loads(kept.read_text(encoding="utf-8"))["assessor"] == "lexical/graded"
-    assert "440 of them known already" in command(*words).stdout
-    assert command("selftest", "-m", "nobody", "--out", tmp_path / "x").returncode == 2
+    (result_file,) = tmp_path.glob("runs/selftests/*.json")
+    assert json.loads(result_file.read_text(encoding="utf-8"))["assessor"] == "lexical/graded"
+    assert "440 of them known already" in run_judge(*words).stdout
+    assert run_judge("selftest", "-m", "nobody", "--out", tmp_path / "x").returncode == 2

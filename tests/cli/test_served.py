@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from tests.support.command_line import command, make_words
+from tests.support.command_line import make_words, run_judge
 from tests.support.factories import (
-    fenced,
+    extract_fenced,
     make_rows,
     read_judgments,
     read_summary,
@@ -20,7 +20,7 @@ from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 def make_answer_with_model(name: Callable[[str], str]) -> Callable[[ChatRequest], Reply]:
     """Return an answer with the stated grade, under the model name that `name` returns for a snippet."""
-    return lambda request: replace(reply_with_grade(request), model=name(fenced(request.prompt)))
+    return lambda request: replace(reply_with_grade(request), model=name(extract_fenced(request.prompt)))
 
 
 def name_swapped_model(shown: str) -> str:
@@ -31,7 +31,7 @@ def name_swapped_model(shown: str) -> str:
 def test_a_model_name_that_changes_in_a_run_is_reported_first_and_splits_it(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "data.jsonl", make_rows(4, 2, 3)), tmp_path / "run"
     with LoopbackServer(make_answer_with_model(name_swapped_model)) as server:
-        completed = command(*make_words(data, server), "--out", out)
+        completed = run_judge(*make_words(data, server), "--out", out)
     assert completed.returncode == 0, completed.stderr
     output = next(line for line in completed.stdout.splitlines() if "models answered" in line)
     assert completed.stdout.splitlines().index(output) < 4
@@ -57,7 +57,7 @@ def test_a_model_name_that_changes_in_a_run_is_reported_first_and_splits_it(tmp_
 def test_one_model_name_has_no_remark_and_an_earlier_run_has_none(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "data.jsonl", make_rows(2, 2, 2)), tmp_path / "run"
     with LoopbackServer(reply_with_grade) as server:
-        result = command(*make_words(data, server), "--out", out)
+        result = run_judge(*make_words(data, server), "--out", out)
     assert "models answered" not in result.stdout
     assert list(read_summary(out)["served"]) == ["fake"]
     assert "served model" not in read_summary(out)["segments"]
@@ -65,7 +65,7 @@ def test_one_model_name_has_no_remark_and_an_earlier_run_has_none(tmp_path: Path
     for each in before:
         del each["served_model"]
     write_rows(out / "judgments.jsonl", before)
-    assert command("score", out, "--save").returncode == 0
+    assert run_judge("score", out, "--save").returncode == 0
     assert read_summary(out)["served"] == {}
 
 
@@ -74,9 +74,9 @@ def test_verdicts_of_another_night_keep_the_name_they_were_given_then(tmp_path: 
     some, all_ = write_rows(tmp_path / "some.jsonl", rows[:8]), write_rows(tmp_path / "all.jsonl", rows)
     tonight = ["monday"]
     with LoopbackServer(make_answer_with_model(lambda shown: tonight[-1])) as server:
-        assert command(*make_words(some, server), "--out", tmp_path / "one").returncode == 0
+        assert run_judge(*make_words(some, server), "--out", tmp_path / "one").returncode == 0
         tonight.append("tuesday")
-        completed = command(*make_words(all_, server), "--out", tmp_path / "two")
+        completed = run_judge(*make_words(all_, server), "--out", tmp_path / "two")
     assert "2 models answered: monday (8 judgments" in completed.stdout
     result = read_summary(tmp_path / "two")
     assert {name: row["judgments"] for name, row in result["served"].items()} == {"monday": 8, "tuesday": 4}

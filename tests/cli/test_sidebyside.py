@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from judge import api
-from tests.support.command_line import command
-from tests.support.factories import fenced, list_rows, read_summary, write_rows
+from tests.support.command_line import run_judge
+from tests.support.factories import extract_fenced, list_rows, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
 #: The results of x and y: x is better on 5 queries, y on one; one pair of lists is equal, one undecided.
@@ -27,7 +27,7 @@ LISTS = (
 def reply_with_preference(request: ChatRequest) -> Reply:
     """Prefer the list with the word "good"; else the list that is shown first."""
     assert "result lists, A or B" in request.prompt
-    lines = fenced(request.prompt).split("\n")
+    lines = extract_fenced(request.prompt).split("\n")
     good = [line[0] for line in lines if "good" in line]
     better = good[0] if good else "A"
     return Reply(text=json.dumps({"reason": f"{better} is\x1b[2K good", "better": better}))
@@ -40,7 +40,8 @@ def run(tmp_path: Path) -> Path:
     rows.append({"query_id": "q9", "query": "what q9", "engine": "y", "rank": 1, "snippet": "good"})
     out = tmp_path / "runs" / "one"
     assert (
-        command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "lexical", "--out", out).returncode == 0
+        run_judge("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "lexical", "--out", out).returncode
+        == 0
     )
     return out
 
@@ -53,13 +54,13 @@ def server() -> Iterator[LoopbackServer]:
 
 def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server: LoopbackServer) -> None:
     words = ("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
-    first = command(*words)
+    first = run_judge(*words)
     assert first.returncode == 0, first.stderr
     assert len(server.requests) == 14
     assert "at most 14 questions, about" in first.stdout
     assert "comparisons of lists: 14 questions" in first.stderr
     before = (run / "summary.json").read_text()
-    again = command(*words)
+    again = run_judge(*words)
     estimate, result = first.stdout.split("\n", 1)
     assert (
         again.stdout
@@ -104,7 +105,7 @@ def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: Loo
         ("x", "x", *model): "engine 'x' is named twice",
         ("x", "y"): "sidebyside asks a language model, and lexical gives no texts",
     }.items():
-        result = command("sidebyside", run, *words)
+        result = run_judge("sidebyside", run, *words)
         assert result.returncode == 2
         assert message in result.stderr
     assert not server.requests
@@ -113,10 +114,10 @@ def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: Loo
 def test_a_limit_ends_with_code_3_and_the_same_command_goes_on(run: Path, server: LoopbackServer) -> None:
     words = ("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
     before = (run / "summary.json").read_bytes()
-    stopped = command(*words, "--max-calls", 5)
+    stopped = run_judge(*words, "--max-calls", 5)
     assert stopped.returncode == 3
     assert (run / "summary.json").read_bytes() == before
-    assert command(*words).returncode == 0
+    assert run_judge(*words).returncode == 0
     assert len(server.requests) == 14
 
 
@@ -124,7 +125,7 @@ def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: Loopb
     before = (run / "summary.json").read_bytes()
     words = ("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url")
     with LoopbackServer(lambda _: Reply(status=500)) as failing:
-        failed = command(*words, failing.openai_url, "--attempts", 1, "--max-wait", 3)
+        failed = run_judge(*words, failing.openai_url, "--attempts", 1, "--max-wait", 3)
     assert failed.returncode == 3
     assert "14 of 14 questions have no answer (14 of 14 failed with" in failed.stderr
     assert (run / "summary.json").read_bytes() == before
@@ -133,20 +134,20 @@ def test_too_few_answers_end_with_code_3_and_the_reason(run: Path, server: Loopb
         return Reply(text="") if "what q1" in request.prompt else reply_with_preference(request)
 
     with LoopbackServer(answer) as half:
-        result = command(*words, half.openai_url, "--min-coverage", 0.5)
+        result = run_judge(*words, half.openai_url, "--min-coverage", 0.5)
     assert result.returncode == 0, result.stderr
     assert "sidebyside: 2 of 14 questions have no answer (2 of 2 failed with" in result.stdout
-    assert command(*words, server.openai_url).returncode == 0
+    assert run_judge(*words, server.openai_url).returncode == 0
 
 
 def test_a_run_in_the_same_folder_keeps_the_comparison_of_the_same_grades(
     run: Path, server: LoopbackServer
 ) -> None:
-    result = command("sidebyside", run, "y", "x", "-m", "openai:fake", "--base-url", server.openai_url)
+    result = run_judge("sidebyside", run, "y", "x", "-m", "openai:fake", "--base-url", server.openai_url)
     assert "sidebyside: The questions took 14 calls and " in result.stdout
     before = (run / "results.json").read_text()
     again = ("run", run.parents[1] / "d.jsonl", "-m", "lexical", "--out", run)
-    resumed = command(*again, "--sites")
+    resumed = run_judge(*again, "--sites")
     assert resumed.returncode == 0, resumed.stderr
     assert "The questions took 14 calls" in resumed.stdout
     assert read_summary(run)["cost"]["calls"] == 16 + 14
@@ -154,7 +155,7 @@ def test_a_run_in_the_same_folder_keeps_the_comparison_of_the_same_grades(
     assert list(dimensions) == ["sidebyside: x, y", "sites"]
     grades = json.loads(before)["summary"]["grades"]
     (run / "results.json").write_text(before.replace(grades, 16 * "0"))
-    assert command(*again, "--sites").returncode == 0
+    assert run_judge(*again, "--sites").returncode == 0
     assert list(read_summary(run)["dimensions"]) == ["sites"]
 
 
@@ -163,7 +164,7 @@ def test_a_model_in_the_file_of_options_is_used_before_that_of_the_run(
 ) -> None:
     options = tmp_path / "judge.toml"
     options.write_text(f'model = "openai:fake"\nbase_url = "{server.openai_url}"\n')
-    result = command("sidebyside", run, "x", "y", "--config", options)
+    result = run_judge("sidebyside", run, "x", "y", "--config", options)
     assert result.returncode == 0, result.stderr
     assert len(server.requests) == 14
 
@@ -181,15 +182,15 @@ def test_a_folder_of_another_person_chooses_no_server_and_no_new_store(
     }.items():
         changed = {**config["options"], **dict(options), "store": str(store)}
         (run / "config.json").write_text(json.dumps({**config, "options": changed}))
-        result = command("sidebyside", run, "x", "y")
+        result = run_judge("sidebyside", run, "x", "y")
         assert result.returncode == 2, result
         assert message in result.stderr
     assert not server.requests
     (run / "config.json").write_text(json.dumps({**config, "options": {**changed, "model": "openai:fake"}}))
-    result = command("sidebyside", run, "x", "y", "--base-url", server.openai_url)
+    result = run_judge("sidebyside", run, "x", "y", "--base-url", server.openai_url)
     assert result.returncode == 0, result.stderr
     assert not store.parent.exists()
     (run / "config.json").write_text(json.dumps({**config, "options": []}))
-    result = command("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
+    result = run_judge("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1

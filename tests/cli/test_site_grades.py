@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import command, make_words
+from tests.support.command_line import make_words, run_judge
 from tests.support.factories import read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -56,14 +56,14 @@ def test_grades_are_averaged_by_list_and_paid_for_once(tmp_path: Path) -> None:
     store = ("--store", tmp_path / "verdicts.sqlite", "--site-grades", "--min-coverage", 0.5)
     with LoopbackServer(reply_with_site_grade) as server:
         words = (*make_words(data, server), *store)
-        assert "site_grades: at most 4 questions" in command("estimate", *words[1:]).stdout
-        run = command(*words, "--out", out)
+        assert "site_grades: at most 4 questions" in run_judge("estimate", *words[1:]).stdout
+        run = run_judge(*words, "--out", out)
         assert run.returncode == 0, run.stderr
         assert len(server.requests) == 5 + 3 + 2  # 5 pairs; 3 sites once, the strange one twice
         other = write_rows(
             tmp_path / "other.jsonl", make_site_rows({"q1": ["cdc.gov", "bad.example"]}, "other")
         )
-        assert command(*make_words(other, server), *store, "--out", tmp_path / "second").returncode == 0
+        assert run_judge(*make_words(other, server), *store, "--out", tmp_path / "second").returncode == 0
         assert len(server.requests) == 10 + 2  # the pairs: other results of a site are no other question
     means = read_summary(out)["dimensions"]["site_grades"]["engines"]["e"]
     # The quality of the sites is 2.5, 4.5 and 1; q3 has no answer.
@@ -92,7 +92,7 @@ def test_a_result_without_a_url_keeps_its_rank_and_a_site_has_one_question_in_bo
     with LoopbackServer(reply_with_site_grade) as server:
         for name, of_run in (("en", english), ("zh", chinese)):
             data = write_rows(tmp_path / f"{name}.jsonl", of_run)
-            run = command(*make_words(data, server), *store, "--out", tmp_path / name)
+            run = run_judge(*make_words(data, server), *store, "--out", tmp_path / name)
             assert run.returncode == 0, run.stderr
         assert sum("Grade a web site" in request.prompt for request in server.requests) == 1
         assert len(server.requests) == 2 + 1 + 2  # the pairs of each run, and the one site

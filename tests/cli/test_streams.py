@@ -111,7 +111,7 @@ def test_a_full_disk_behind_the_output_is_one_line_and_code_3(
 
 @needs_full
 def test_a_run_is_complete_when_its_output_cannot_be_written(tmp_path: Path) -> None:
-    words = ("run", example.path(), "-m", "lexical", "--out", tmp_path / "runs" / "x")
+    words = ("run", example.find_dataset(), "-m", "lexical", "--out", tmp_path / "runs" / "x")
     print_encoded = tmp_path / "printed"
     with FULL.open("wb") as full, print_encoded.open("w") as file:
         assert run_on_streams(*words, stdout=full.fileno())[0] == 3

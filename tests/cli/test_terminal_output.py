@@ -16,7 +16,7 @@ import pytest
 from judge.cli.render import Screen
 from judge.cli.terminal import _Printed
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, write_rows
 
 #: A title, a clear screen, a link, a C1 sequence, and commands of three runners.
@@ -39,7 +39,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for number in range(2):
         data = write_rows(folder / f"data{number}.jsonl", make_rows(6, 3, 3))
         run = folder / "runs" / f"r{number}"
-        assert command("run", data, "-m", "lexical", "--out", run).returncode == 0
+        assert run_judge("run", data, "-m", "lexical", "--out", run).returncode == 0
         runs.append(run)
     return runs
 
@@ -92,7 +92,7 @@ def test_control_sequences_of_a_received_run_are_escaped(
 ) -> None:
     run = poison_run(runs[0], tmp_path / "run", names)
     filled = {"RUN": run, "OTHER": runs[1], "LABELS": runs[1] / "qrels.txt"}
-    result = command(*(filled.get(word, word) for word in words), FORCE_COLOR="1", GITHUB_ACTIONS="true")
+    result = run_judge(*(filled.get(word, word) for word in words), FORCE_COLOR="1", GITHUB_ACTIONS="true")
     assert result.returncode in (0, 2, 3), result.stderr
     assert [each[0] for each in OBEYED.finditer(result.stdout + result.stderr)] == []
     if "--json" in words and result.returncode == 0:
@@ -101,7 +101,7 @@ def test_control_sequences_of_a_received_run_are_escaped(
 
 def test_a_verdict_that_judge_never_writes_is_refused_with_escapes(runs: list[Path], tmp_path: Path) -> None:
     run = poison_run(runs[0], tmp_path / "run", ("results.json", "judgments.jsonl"))
-    result = command("show", run, "--query", "q0")
+    result = run_judge("show", run, "--query", "q0")
     assert result.returncode == 2
     assert (
         ".verdict' is 'yes" in result.stderr

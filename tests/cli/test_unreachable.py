@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, read_summary, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -30,7 +30,7 @@ def run_with_short_wait(
     config = folder / "judge.toml"
     config.write_text("patience = 2\n", encoding="utf-8")
     options = ("-m", "openai:fake", "--base-url", url, "--config", config, "--out", folder / "r" / "x")
-    return command("run", data, *options, *words, **environment)
+    return run_judge("run", data, *options, *words, **environment)
 
 
 def read_last_line(result: subprocess.CompletedProcess[str]) -> str:
@@ -105,11 +105,11 @@ def test_the_error_of_most_pairs_is_reported_and_stored(tmp_path: Path) -> None:
     folder = tmp_path / "r" / "x"
     lines = (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["detail"] for line in lines} == {words}
-    shown = command("show", folder, "--query", "q0").stdout
+    shown = run_judge("show", folder, "--query", "q0").stdout
     assert f"failed: bad_request (the server took the request for malformed)  {words}" in shown
-    chinese = command("show", folder, "--query", "q0", "--ui-lang", "zh").stdout
+    chinese = run_judge("show", folder, "--query", "q0", "--ui-lang", "zh").stdout
     assert f"bad_request（服务端认为请求有误）  {words}" in chinese
-    output = json.loads(command("show", folder, "--query", "q0", "--json").stdout)
+    output = json.loads(run_judge("show", folder, "--query", "q0", "--json").stdout)
     entry = output["engines"]["engine0"]["snippets"][0]["judgments"][0]
     assert (entry["error"], entry["grade"]) == ("bad_request", None)
 

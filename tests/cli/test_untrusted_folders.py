@@ -21,7 +21,7 @@ from judge.annotate import label_log
 from judge.cache import FileCache, hash_file
 from judge.collect.raw_log import RawLog
 from judge.errors import InputError, JudgeError, StoreError
-from judge.filesystem import LineLog, file_name, open_for_append, write_file
+from judge.filesystem import LineLog, make_file_name, open_for_append, write_file
 from judge.nightly import job, stores
 from judge.nightly.baseline import read_pointer
 from judge.runs.export import name_trec_files
@@ -32,8 +32,8 @@ from judge.store.store import VerdictStore
 from tests.support.cases import check_each
 from tests.support.factories import make_rows, write_rows
 from tests.support.fake_engines import EngineServer
-from tests.unit.collect.engine_calls import collected, three, write_queries
-from tests.unit.nightly.projects import RULES, freeze, nightly_project
+from tests.unit.collect.engine_calls import collect_results, return_three, write_queries
+from tests.unit.nightly.projects import RULES, freeze, make_nightly_project
 
 TEXT = "do not touch\n"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links need a privilege on Windows")
@@ -123,7 +123,7 @@ def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path: Path) ->
         path.touch()
     os.utime(old, (0, 0))
     os.utime(other, (0, 0))
-    with RunFolder(tmp_path).locked():
+    with RunFolder(tmp_path).lock():
         assert (old.exists(), new.exists(), other.exists()) == (False, True, True)
 
 
@@ -217,11 +217,11 @@ def test_the_id_of_a_self_test_leads_to_no_other_folder(tmp_path: Path) -> None:
 
 
 def test_collecting_writes_through_no_link(tmp_path: Path) -> None:
-    with EngineServer(three) as server:
+    with EngineServer(return_three) as server:
         first = tmp_path / "first"
         first.mkdir()
         write_queries(first, "tea")
-        collected(first, server, "brave")
+        collect_results(first, server, "brave")
         names = [each for each in list_files(first) if each.name != "queries.jsonl"]
         assert any(each.name.endswith(".raw.jsonl") for each in names)
         for number, name in enumerate([*names, *(each.with_name(f".{each.name}.part") for each in names)]):
@@ -232,22 +232,22 @@ def test_collecting_writes_through_no_link(tmp_path: Path) -> None:
             if not (folder / name).exists():
                 plant_link(folder / name, victim)
             with suppress(JudgeError):
-                collected(folder, server, "brave")
+                collect_results(folder, server, "brave")
             assert victim.read_text(encoding="utf-8") == TEXT, name
 
 
 def test_a_night_writes_through_no_link(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         (tmp_path / folder).mkdir()
-    with nightly_project(tmp_path / "first", RULES, queries=4) as here:
+    with make_nightly_project(tmp_path / "first", RULES, queries=4) as here:
         freeze(here)
-        here.night(here.dawn())
+        here.run_night(here.begin_day())
         names = list_files(here.nights)
     assert {"night.json", "paid.json", "junit.xml", "baseline.json", "trend.html"} <= {
         each.name for each in names
     }
     victims = {}
-    with nightly_project(tmp_path / "second", RULES, queries=4) as here:
+    with make_nightly_project(tmp_path / "second", RULES, queries=4) as here:
         for number, name in enumerate(names):
             for path in (here.nights / name.with_name(f".{name.name}.part"), here.nights / name):
                 # Files that are renamed into place; the tests below refuse locks and stores one by one.
@@ -257,7 +257,7 @@ def test_a_night_writes_through_no_link(tmp_path: Path) -> None:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     plant_link(path, victim)
         freeze(here)
-        here.night(here.dawn())
+        here.run_night(here.begin_day())
     assert len(victims) > len(names)
     assert {
         path: victim for path, victim in victims.items() if victim.read_text(encoding="utf-8") != TEXT
@@ -270,8 +270,8 @@ def test_a_night_writes_through_no_link(tmp_path: Path) -> None:
 def test_a_night_follows_no_link_for_locks_stores_and_folders(name: str, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    with nightly_project(tmp_path, RULES, queries=4) as here:
-        day = here.dawn()
+    with make_nightly_project(tmp_path, RULES, queries=4) as here:
+        day = here.begin_day()
         path = here.nights / name
         path.parent.mkdir(parents=True)
         is_folder = not path.suffix and path.name != ".lock"
@@ -291,7 +291,7 @@ def test_a_night_follows_no_link_for_locks_stores_and_folders(name: str, tmp_pat
     ],
 )
 def test_a_baseline_outside_of_its_folder_is_refused(text: str, tmp_path: Path) -> None:
-    with nightly_project(tmp_path, RULES, queries=4) as here:
+    with make_nightly_project(tmp_path, RULES, queries=4) as here:
         freeze(here)
         path = here.nights / "baseline" / "baseline.json"
         output = json.loads(path.read_text(encoding="utf-8")) | json.loads(text)
@@ -330,19 +330,19 @@ def edit_json(path: Path, changes: Mapping[str, object]) -> None:
 def test_a_cost_ledger_names_no_store_elsewhere(store: str, tmp_path: Path) -> None:
     before = fill_other_folder(tmp_path / "elsewhere")
     store = store.format(tmp_path=tmp_path)
-    with nightly_project(tmp_path, RULES, queries=4) as here:
+    with make_nightly_project(tmp_path, RULES, queries=4) as here:
         day = freeze(here)
         (here.nights / day / "night.json").unlink()
         edit_json(here.nights / day / "paid.json", {"counted": {store: 0}})
         (here.nights / day / "canaries-9").symlink_to(tmp_path / "elsewhere")
         with pytest.raises(InputError, match=r"paid\.json: counted: '.* is not a name|canaries-9: is a symb"):
-            here.night(day)
+            here.run_night(day)
     assert before == read_files(tmp_path / "elsewhere")
 
 
 def test_a_night_names_no_quarantined_store_elsewhere(tmp_path: Path) -> None:
     before = fill_other_folder(tmp_path / "elsewhere")
-    with nightly_project(tmp_path, RULES, queries=4) as here:
+    with make_nightly_project(tmp_path, RULES, queries=4) as here:
         day = freeze(here)
         changes = {"status": "assessor drift", "quarantined_store": "../../elsewhere/verdicts.sqlite"}
         edit_json(here.nights / day / "night.json", changes)
@@ -356,19 +356,19 @@ def test_a_night_that_is_resumed_reads_no_store_elsewhere(store: object, tmp_pat
     before = fill_other_folder(tmp_path / "elsewhere")
     if isinstance(store, str):
         store = str(tmp_path / store)
-    with nightly_project(tmp_path, RULES, queries=4) as here:
+    with make_nightly_project(tmp_path, RULES, queries=4) as here:
         day = freeze(here)
         (here.nights / day / "night.json").unlink()
         edit_json(here.nights / day / "config.json", {"options": {"store": store}})
         with pytest.raises(
             InputError, match=r"config\.json: 'options\.store' is .*, not the store of a night"
         ):
-            here.night(day)
+            here.run_night(day)
     assert before == read_files(tmp_path / "elsewhere")
 
 
 def test_canaries_and_a_baseline_are_read_through_no_link(tmp_path: Path) -> None:
-    with nightly_project(tmp_path, RULES, queries=4) as here:
+    with make_nightly_project(tmp_path, RULES, queries=4) as here:
         day = freeze(here)
         elsewhere = tmp_path / "elsewhere"
         canaries = here.nights / day / "canaries"
@@ -377,13 +377,13 @@ def test_canaries_and_a_baseline_are_read_through_no_link(tmp_path: Path) -> Non
         before = read_files(elsewhere)
         (here.nights / day / "night.json").unlink()
         with pytest.raises(InputError, match=r"canaries: is a symbolic link"):
-            here.night(day)
+            here.run_night(day)
         assert before == read_files(elsewhere)
         baseline = here.nights / "baseline"
         baseline.rename(tmp_path / "frozen")
         baseline.symlink_to(tmp_path / "frozen")
         with pytest.raises(InputError, match=r"baseline: is a symbolic link"):
-            here.night(here.dawn())
+            here.run_night(here.begin_day())
 
 
 def test_a_store_of_no_day_is_no_drifted_store(tmp_path: Path) -> None:
@@ -492,4 +492,4 @@ def test_names_of_files_hold_no_character_that_windows_refuses(engine: str) -> N
 
 def test_engines_whose_names_differ_in_such_a_character_have_two_files() -> None:
     assert len(set(name_trec_files(["a:b", "a_b"]).values())) == 2
-    assert file_name("a:b") == "a_b"
+    assert make_file_name("a:b") == "a_b"

@@ -30,7 +30,7 @@ from judge.cli.main import build_commands
 from judge.config.run import Config
 from judge.errors import InputError, Interrupted, JudgeError
 from judge.runs import load
-from judge.runs.folder import RunFolder, reading_run
+from judge.runs.folder import RunFolder, translate_run_errors
 from tests.fault_injection.table import Figure, make_parser, print_figures
 from tests.support.factories import make_rows, write_rows
 from tests.unit.nightly import records
@@ -68,7 +68,7 @@ def make_folder(folder: Path) -> None:
     for day in (_DAY, "2026-05-02"):
         night = folder / "nights" / day
         night.mkdir(parents=True)
-        (night / "night.json").write_text(json.dumps(records.night(day)), "utf-8")
+        (night / "night.json").write_text(json.dumps(records.make_night(day)), "utf-8")
 
 
 def list_commands(run: Path) -> dict[str, Sequence[str]]:
@@ -192,11 +192,11 @@ def start_annotating(run: Path) -> Result:
     def start() -> None:
         loaded = load.load_run(RunFolder(run))
         keys = session.draw_pairs_to_label(loaded.pool)
-        with reading_run(run):
+        with translate_run_errors(run):
             today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
         with label_log.open_labels(run, "me") as own:
             ordered = session.order_pairs(loaded.pool, keys, own.who)
-            AnnotationSession(run, loaded, ordered, own, today).state()
+            AnnotationSession(run, loaded, ordered, own, today).describe_state()
 
     errors = io.StringIO()
     with redirect_stderr(errors):

@@ -82,7 +82,7 @@ def trace_run(wire: str, libraries: tuple[str, ...] = ()) -> ConnectionReport:
             timeout=180,
             check=False,
             cwd=root,
-            env=_environment(root),
+            env=_make_environment(root),
         )
         addresses = parse_addresses(trace.read_text(encoding="utf-8", errors="replace"))
         return ConnectionReport(
@@ -98,7 +98,7 @@ def _make_arguments(root: Path, wire: str, url: str) -> tuple[str, ...]:
     return (str(data), f"{wire}:fake", url, str(root / "runs" / "x"))
 
 
-def _environment(root: Path) -> dict[str, str]:
+def _make_environment(root: Path) -> dict[str, str]:
     # No opt-outs: the run itself has to turn telemetry off. The keys would let the libraries send it.
     environment = {
         name: value for name, value in os.environ.items() if not re.search("OPT_OUT|TRACING|TELEMETRY", name)

@@ -205,7 +205,7 @@ def _run_child(
 def start_judge(setup: RunSetup, prepare: Callable[[], None] | None = None) -> Child:
     """Start the run of `setup` in a child that writes the pairs whose verdicts are durable."""
 
-    def task(descriptor: int) -> int:
+    def run_task(descriptor: int) -> int:
         try:
             outcome = pipeline.run(setup.config, progress=AcknowledgementWriter(descriptor))
         except JudgeError as error:
@@ -215,16 +215,16 @@ def start_judge(setup: RunSetup, prepare: Callable[[], None] | None = None) -> C
             print(f"judge: {outcome.incomplete}", file=sys.stderr)
         return 3 if outcome.incomplete else 0
 
-    return Child(task, prepare)
+    return Child(run_task, prepare)
 
 
 def start_command(setup: RunSetup, *words: str, prepare: Callable[[], None] | None = None) -> Child:
     """Start the command line `judge` in a child, by default with the words of `setup`."""
 
-    def task(_: int) -> int:
+    def run_task(_: int) -> int:
         return main.main(words or setup.words)
 
-    return Child(task, prepare)
+    return Child(run_task, prepare)
 
 
 class StoreContent(NamedTuple):

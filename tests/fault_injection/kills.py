@@ -97,7 +97,7 @@ class KilledRun:
         assert killing.start_judge(self._setup).wait() == 0
         killing.check_files(self._setup.out, self._reference)
         result, tally = killing.read_store(self._setup.store), self._tally
-        requests = self._provider.requests(self._before)
+        requests = self._provider.list_requests(self._before)
         counts = Counter(request.pair for request in requests)
         tally.paid_again += len(requests) - PAIRS
         tally.leases += self._leases
@@ -128,19 +128,19 @@ def list_moments(
 
 def detect_changes(path: Path, times: int) -> Callable[[], bool]:
     """Return a function that says whether the file at `path` changed so many times since its first call."""
-    state, left = _state(path), times
+    state, left = _read_state(path), times
 
-    def due() -> bool:
+    def is_due() -> bool:
         nonlocal state, left
-        current = _state(path)
+        current = _read_state(path)
         left -= current != state
         state = current
         return left <= 0
 
-    return due
+    return is_due
 
 
-def _state(path: Path) -> tuple[int, int] | None:
+def _read_state(path: Path) -> tuple[int, int] | None:
     try:
         result = path.stat()
     except FileNotFoundError:
@@ -151,11 +151,11 @@ def _state(path: Path) -> tuple[int, int] | None:
 def start_rescore(setup: RunSetup) -> Child:
     """Start `judge score --save` in a child."""
 
-    def task(_: int) -> int:
+    def run_task(_: int) -> int:
         finished_run.rescore(setup.out, save=True)
         return 0
 
-    return Child(task)
+    return Child(run_task)
 
 
 def kill_until_finished(

@@ -52,10 +52,10 @@ def main() -> int:
 
 
 def _run(out: Path, data: Path, url: str, **options: object) -> RunResult:
-    return pipeline.run(_config(out, data, url, **options))
+    return pipeline.run(_make_config(out, data, url, **options))
 
 
-def _config(out: Path, data: Path, url: str, **options: object) -> Config:
+def _make_config(out: Path, data: Path, url: str, **options: object) -> Config:
     shared: dict[str, Any] = {"model": "openai:fake", "measures": ("P@5",), "price": _PRICE, "out": str(out)}
     return Config.load(data=str(data), base_url=url, **{**shared, **options})
 
@@ -71,7 +71,7 @@ def measure_estimates(folder: Path, pairs: int) -> Iterator[Figure]:
     with LoopbackServer(billing, record=False) as server:
         for data, basis in zip(datasets, ("rule of thumb", "earlier calls"), strict=True):
             out = folder / "runs" / data.stem
-            config = _config(out, data, server.openai_url, depth=pairs, concurrency=8)
+            config = _make_config(out, data, server.openai_url, depth=pairs, concurrency=8)
             [guess] = pipeline.estimate(config).assessors.values()
             watch = _Stopwatch()
             spent = to_json(pipeline.run(config, progress=watch).summary)["cost"]

@@ -34,7 +34,7 @@ from judge.nightly.regression_test import decide_outcomes
 from tests.fault_injection import table
 from tests.fault_injection.table import Figure
 from tests.unit.nightly import simulated
-from tests.unit.nightly.projects import Judge, NightlyProject, nightly_project
+from tests.unit.nightly.projects import Judge, NightlyProject, make_nightly_project
 
 NIGHTS = 30
 DROP = 0.03
@@ -63,8 +63,8 @@ def make_outcomes(
     before: simulated.Night, now: simulated.Night, worse: float
 ) -> tuple[RegressionOutcome, ...]:
     """Return the outcomes of the regression test if the first engine is `worse` tonight."""
-    sides = simulated.measured(before, now, np.array([worse, 0.0, 0.0]))
-    return decide_outcomes(tuple(simulated.changes(*sides)), (), RULES)
+    sides = simulated.measure_nights(before, now, np.array([worse, 0.0, 0.0]))
+    return decide_outcomes(tuple(simulated.list_changes(*sides)), (), RULES)
 
 
 def list_regressions(result: tuple[RegressionOutcome, ...]) -> set[str]:
@@ -78,28 +78,28 @@ def find_drift(tonight: Grades, before: Grades) -> tuple[str, ...]:
     return tuple(find_grade_drift(compared, RULES)) if compared else ()
 
 
-def quiet_month(rng: np.random.Generator, queries: int, tally: Tally) -> None:
+def simulate_quiet_month(rng: np.random.Generator, queries: int, tally: Tally) -> None:
     """Simulate thirty nights without an event against one baseline, and add them to `tally`."""
-    baseline = now = simulated.first(rng, queries)
-    judge = simulated.grader(rng)
-    before = judge.grades(rng, RULES.canary_repeats)
+    baseline = now = simulated.draw_first_night(rng, queries)
+    judge = simulated.make_grader(rng)
+    before = judge.draw_grades(rng, RULES.canary_repeats)
     for _ in range(NIGHTS):
-        now = simulated.following(rng, now)
+        now = simulated.draw_next_night(rng, now)
         is_alarm = bool(list_regressions(make_outcomes(baseline, now, 0.0)))
-        changed = bool(find_drift(judge.grades(rng, RULES.canary_repeats), before))
+        changed = bool(find_drift(judge.draw_grades(rng, RULES.canary_repeats), before))
         tally.quiet += 1
         tally.regression_alarms += is_alarm
         tally.canaries += changed
         tally.alarms += is_alarm or changed
-    tally.turnover = simulated.turnover(baseline, simulated.following(rng, baseline))
+    tally.turnover = simulated.measure_turnover(baseline, simulated.draw_next_night(rng, baseline))
 
 
 def drop_night(rng: np.random.Generator, queries: int, worse: float, tally: Tally) -> None:
     """Simulate nights until the first engine gets worse at a random night, and add that to `tally`."""
-    baseline = now = simulated.first(rng, queries)
+    baseline = now = simulated.draw_first_night(rng, queries)
     night = int(rng.integers(1, NIGHTS + 1))
     for _ in range(night):
-        now = simulated.following(rng, now)
+        now = simulated.draw_next_night(rng, now)
     regressions = list_regressions(make_outcomes(baseline, now, worse))
     tally.drops += 1
     tally.caught += simulated.ENGINES[0] in regressions
@@ -110,9 +110,9 @@ def drop_night(rng: np.random.Generator, queries: int, worse: float, tally: Tall
 
 def swap(rng: np.random.Generator, share: float, tally: Tally) -> bool:
     """Swap the assessor, add the result to `tally` and return whether the rules find assessor drift."""
-    judge = simulated.grader(rng)
-    before = judge.grades(rng, RULES.canary_repeats)
-    reasons = find_drift(judge.swapped(rng, share).grades(rng, RULES.canary_repeats), before)
+    judge = simulated.make_grader(rng)
+    before = judge.draw_grades(rng, RULES.canary_repeats)
+    reasons = find_drift(judge.swap_grades(rng, share).draw_grades(rng, RULES.canary_repeats), before)
     is_drift = decide(Evidence(has_baseline=True, assessor_changes=reasons)).status == "assessor drift"
     tally.swaps += is_drift
     return is_drift
@@ -122,8 +122,8 @@ def simulate(months: int, drops: int, queries: int, seed: int) -> list[Figure]:
     """Simulate nights and return the figures."""
     rng, tally = np.random.default_rng(seed), Tally()
     for _ in range(months):
-        quiet_month(rng, queries, tally)
-    worse = simulated.worsened(rng, DROP)
+        simulate_quiet_month(rng, queries, tally)
+    worse = simulated.find_noise(rng, DROP)
     for _ in range(drops):
         drop_night(rng, queries, worse, tally)
     for share in SWAPS:
@@ -134,12 +134,12 @@ def simulate(months: int, drops: int, queries: int, seed: int) -> list[Figure]:
     return [
         Figure("results that change a night", f"{tally.turnover:.1%}", "10-20 %", 0.1 < tally.turnover < 0.2),
         Figure("nights without an event", tally.quiet),
-        Figure("  alarms of the regression test", _share(tally.regression_alarms, tally.quiet)),
-        Figure("  alarms of the canaries", _share(tally.canaries, tally.quiet)),
-        Figure("  alarms", _share(tally.alarms, tally.quiet), "<= 2 %", tally.alarms <= 0.02 * tally.quiet),
+        Figure("  alarms of the regression test", _format(tally.regression_alarms, tally.quiet)),
+        Figure("  alarms of the canaries", _format(tally.canaries, tally.quiet)),
+        Figure("  alarms", _format(tally.alarms, tally.quiet), "<= 2 %", tally.alarms <= 0.02 * tally.quiet),
         Figure(f"nights with a drop of {DROP} MAP", tally.drops),
-        Figure("  caught that night", _share(tally.caught, tally.drops), ">= 90 %", tally.caught >= least),
-        Figure("  without an alarm for another engine", _share(tally.caught_alone, tally.drops)),
+        Figure("  caught that night", _format(tally.caught, tally.drops), ">= 90 %", tally.caught >= least),
+        Figure("  without an alarm for another engine", _format(tally.caught_alone, tally.drops)),
         Figure("  caught in the first ten nights", f"{share_early:.1%}"),
         Figure("assessor swaps found", f"{tally.swaps}/{len(SWAPS)}", "all", tally.swaps == len(SWAPS)),
         *(
@@ -149,7 +149,7 @@ def simulate(months: int, drops: int, queries: int, seed: int) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _share(some: int, all_: int) -> str:
+def _format(some: int, all_: int) -> str:
     return f"{some / all_:.2%}" if all_ else "-"
 
 
@@ -171,7 +171,7 @@ def run_month(folder: Path, queries: int, seed: int) -> Iterator[tuple[int, str,
     """Run thirty nights with `judge nightly`; yield the number, the event and the record of each."""
     swapped = 0.0
     # A night of another assessor becomes the baseline, so all of its pairs are judged.
-    with nightly_project(folder, {"judge_on_drift": "all"}, queries, seed, wire=True) as project:
+    with make_nightly_project(folder, {"judge_on_drift": "all"}, queries, seed, wire=True) as project:
         for number in range(1, NIGHTS + 1):
             event, _ = EVENTS.get(number, ("quiet", "fine"))
             yield number, event, run_night(project, event)
@@ -186,13 +186,15 @@ def run_night(project: NightlyProject, event: str) -> dict[str, Any]:
     if event in ("swap", "moved"):
         project.judge.swapped = 0.35 if event == "swap" else BASELINE_SWAP
     project.judge.served = "fake-2026-05" if event == "renamed" else "fake"
-    day = project.dawn(worse=2.0 if event == "drop" else 0.0, edit=_outage if event == "outage" else None)
+    day = project.begin_day(
+        worse=2.0 if event == "drop" else 0.0, edit=_add_outage if event == "outage" else None
+    )
     if event == "killed":
         project.judge.delay = 0.05
         for calls in (30, 120, 60):
             kill(project, day, project.calls + calls)
         project.judge.delay = 0.0
-    return project.night(day)
+    return project.run_night(day)
 
 
 def kill(project: NightlyProject, day: str, calls: int) -> None:
@@ -207,7 +209,7 @@ def kill(project: NightlyProject, day: str, calls: int) -> None:
         child.kill()
 
 
-def _outage(row: dict[str, Any]) -> None:
+def _add_outage(row: dict[str, Any]) -> None:
     row["engines"]["birch"] = {"error": "HTTP 503"}
 
 

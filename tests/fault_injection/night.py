@@ -88,7 +88,7 @@ def run_with_kills(setup: RunSetup, provider: Provider, pairs: int, kills: int) 
     assert child.wait(1800) == 0, child.output
     lines = (setup.out / "judgments.jsonl").read_text().splitlines()
     rows = {(row["query_id"], row["snippet_id"]): row for row in map(json.loads, lines)}
-    return RunOutput(rows, killing.read_cost(setup.out), provider.requests(), in_flight)
+    return RunOutput(rows, killing.read_cost(setup.out), provider.list_requests(), in_flight)
 
 
 def is_same_judgment(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -28,7 +28,7 @@ from tests.fault_injection.servers import (
     measure_recovery,
 )
 from tests.fault_injection.table import Figure, make_parser, print_figures
-from tests.support.command_line import command, run_process
+from tests.support.command_line import run_judge, run_process
 from tests.support.factories import make_rows, read_results, reply_with_grade, write_rows
 from tests.support.fake_server import LoopbackServer, Reply
 
@@ -178,7 +178,7 @@ def measure_account_error(name: str, wire: str, folder: Path) -> list[Figure]:
         url = server.dashscope_url if wire == "dashscope" else server.openai_url
         started = time.monotonic()
         words = ("run", data, "-m", f"{wire}:fake", "--base-url", url, "--out", folder / "r" / "x")
-        completed = command(*words, DASHSCOPE_API_KEY="sk-canary-5b1d9f")
+        completed = run_judge(*words, DASHSCOPE_API_KEY="sk-canary-5b1d9f")
         seconds, requests = time.monotonic() - started, len(server.requests)
     advised = completed.returncode == 3 and "check" in completed.stderr
     return [

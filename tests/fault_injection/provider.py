@@ -37,7 +37,7 @@ class Provider:
     url: str
     log: Path
 
-    def requests(self, since: int = 0) -> list[Request]:
+    def list_requests(self, since: int = 0) -> list[Request]:
         """Return the requests after the first `since`, in order of arrival."""
         with self.log.open() as file:
             file.seek(since * _LINE)

@@ -18,7 +18,7 @@ from typing import Any
 RAY_SETTINGS = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 
 
-def _node_options() -> dict[str, object]:
+def _make_node_options() -> dict[str, object]:
     """Return the options of a node; with fixed ports, Ray waits less for the processes of the node."""
     names = (
         "metrics_agent_port",
@@ -48,9 +48,9 @@ def _start_nodes(attempts: int = 3) -> tuple[Any, Any]:
 
     cluster = Cluster()
     try:
-        cluster.add_node(num_cpus=0, include_dashboard=False, **_node_options())
-        cluster.add_node(num_cpus=1, **_node_options())
-        return cluster, cluster.add_node(num_cpus=1, **_node_options())
+        cluster.add_node(num_cpus=0, include_dashboard=False, **_make_node_options())
+        cluster.add_node(num_cpus=1, **_make_node_options())
+        return cluster, cluster.add_node(num_cpus=1, **_make_node_options())
     except Exception:  # Ray raises this very class where the processes of a node take more than 15 s to start
         cluster.shutdown()
         if attempts == 1:

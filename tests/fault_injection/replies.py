@@ -24,7 +24,7 @@ from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED
 from tests.fault_injection.table import Figure, make_parser, print_figures
-from tests.unit.parsing.reply_fuzz import make, outcome
+from tests.unit.parsing.reply_fuzz import classify_outcome, make
 
 #: The share of recoverable replies that must be read, and the seconds of CPU that one may take.
 LEAST_READ, SLOWEST = 0.75, 0.1
@@ -57,7 +57,7 @@ class Tally:
 def compile_patterns() -> None:
     """Parse some replies, once a process, because the first ones compile the patterns."""
     for number in range(200):
-        outcome(make(f"first:{number}"))
+        classify_outcome(make(f"first:{number}"))
 
 
 def count_outcomes(seed: str, numbers: range) -> Tally:
@@ -69,7 +69,7 @@ def count_outcomes(seed: str, numbers: range) -> Tally:
         case = make(f"{seed}:{number}")
         # CPU time, because wall time depends on the load of the machine.
         started = time.thread_time()
-        result = outcome(case)
+        result = classify_outcome(case)
         slowest = max(slowest, time.thread_time() - started)
         counts[result] += 1
         counts[f"recoverable {result}"] += case.recoverable

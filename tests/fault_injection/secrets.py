@@ -90,7 +90,7 @@ for line in sys.stdin:
 """
 
 
-def _error(status: int, code: str, **headers: str) -> Callable[[ChatRequest], Reply]:
+def _make_error(status: int, code: str, **headers: str) -> Callable[[ChatRequest], Reply]:
     """Return an error that contains the key, in the formats of all wires at once."""
 
     def answer(request: ChatRequest) -> Reply:
@@ -102,7 +102,7 @@ def _error(status: int, code: str, **headers: str) -> Callable[[ChatRequest], Re
     return answer
 
 
-def _key(request: ChatRequest) -> str:
+def _read_key(request: ChatRequest) -> str:
     return request.headers.get("Authorization", "").removeprefix("Bearer ")
 
 
@@ -111,19 +111,19 @@ def _answer_with_headers(request: ChatRequest) -> Reply:
 
 
 def _answer_with_key_first(request: ChatRequest) -> Reply:
-    return Reply(body=f"{_key(request)} {'x' * 100}")
+    return Reply(body=f"{_read_key(request)} {'x' * 100}")
 
 
 def _answer_with_key(request: ChatRequest) -> Reply:
     """Reply as a model whose prompt contains the key."""
-    key = _key(request)
+    key = _read_key(request)
     encoded = [base64.b64encode(b"x" * shift + key.encode()) for shift in range(3)]
     reason = " ".join(text.decode() for text in (*list_encodings(key), *encoded))
     return Reply(text=json.dumps({"reason": f"Authorization: {key} {reason}", "grade": 2}), model=key)
 
 
 def _refuse_with_key(request: ChatRequest) -> Reply:
-    key = _key(request)
+    key = _read_key(request)
     return Reply(
         message={"role": "assistant", "content": None, "refusal": f"I must not tell {key}"}, model=key
     )
@@ -132,7 +132,7 @@ def _refuse_with_key(request: ChatRequest) -> Reply:
 def _make_page_with_key(encode: Callable[[str], str]) -> Callable[[ChatRequest], Reply]:
     """Return a gateway's page that contains the key, encoded."""
     return lambda request: Reply(
-        status=502, body=f"<html>{encode(f'Authorization: Bearer {_key(request)}')}</html>"
+        status=502, body=f"<html>{encode(f'Authorization: Bearer {_read_key(request)}')}</html>"
     )
 
 
@@ -142,13 +142,13 @@ Faults = Mapping[str, Callable[[ChatRequest], Reply]]
 #: Faults of a call; those of `ACCOUNT` end the run.
 FAULTS: Faults = {
     "fine": reply_with_grade,
-    "rate limit": _error(429, "rate_limit_exceeded", **{"retry-after": "0"}),
-    "server error": _error(500, "server_error"),
-    "bad request": _error(400, "invalid_request_error"),
-    "filter": _error(400, "data_inspection_failed"),
-    "error as success": _error(200, "InternalError"),
+    "rate limit": _make_error(429, "rate_limit_exceeded", **{"retry-after": "0"}),
+    "server error": _make_error(500, "server_error"),
+    "bad request": _make_error(400, "invalid_request_error"),
+    "filter": _make_error(400, "data_inspection_failed"),
+    "error as success": _make_error(200, "InternalError"),
     "no JSON": _answer_with_headers,
-    "redirect": _error(302, "moved", location="http://127.0.0.1:9/"),
+    "redirect": _make_error(302, "moved", location="http://127.0.0.1:9/"),
     "reset": lambda request: Reply(reset=True),
     "cut": lambda requests: Reply(text="{}", cut=True),
     "timeout": lambda sent_requests: Reply(text="{}", delay=1.5),
@@ -164,10 +164,10 @@ FAULTS: Faults = {
     "no answer": lambda received: Reply(text=None),
 }
 ACCOUNT: Faults = {
-    "unknown key": _error(401, "invalid_api_key"),
-    "forbidden": _error(403, "access_denied"),
-    "no quota": _error(429, "insufficient_quota"),
-    "unknown model": _error(404, "model_not_found"),
+    "unknown key": _make_error(401, "invalid_api_key"),
+    "forbidden": _make_error(403, "access_denied"),
+    "no quota": _make_error(429, "insufficient_quota"),
+    "unknown model": _make_error(404, "model_not_found"),
 }
 ALL_FAULTS: Faults = {**FAULTS, **ACCOUNT}
 
@@ -251,7 +251,7 @@ def start_fork_server(home: Path, *, debug: bool) -> Iterator[Runner]:
         stdout=subprocess.PIPE,
         text=True,
         cwd=home,
-        env=_environment(home, debug=debug),
+        env=_make_environment(home, debug=debug),
     ) as process:
         assert process.stdin
         assert process.stdout
@@ -308,18 +308,18 @@ def search_run(
             if in_path:
                 url = url.replace("/v1", f"/{CANARY}/v1")
             arguments = (str(data), f"{wire}:fake", url, str(root / "runs" / "x"), str(config))
-            words = (str(script), *arguments) if python else _command(*arguments)
-            run_command(words, root, _environment(root, debug=debug))
+            words = (str(script), *arguments) if python else _make_command(*arguments)
+            run_command(words, root, _make_environment(root, debug=debug))
         written = list(read_files(root))
         leaks += [place for path, content in written for place in search_for_key(path, content)]
         return LeakReport(tuple(dict.fromkeys(leaks)), sum(len(content) for _, content in written), any(sent))
 
 
-def _command(data: str, model: str, url: str, out: str, config: str) -> tuple[str, ...]:
+def _make_command(data: str, model: str, url: str, out: str, config: str) -> tuple[str, ...]:
     return ("judge", "run", data, "-m", model, "--base-url", url, "--out", out, "--config", config)
 
 
-def _environment(root: Path, *, debug: bool) -> dict[str, str]:
+def _make_environment(root: Path, *, debug: bool) -> dict[str, str]:
     ours = {"HOME": str(root / "home"), "TMPDIR": str(root / "tmp"), "PYTHONPATH": str(Path.cwd())}
     keys = {"OPENAI_API_KEY": CANARY, "DASHSCOPE_API_KEY": CANARY}
     return {**os.environ, **ours, **keys, **(DEBUG_SETTINGS if debug else {})}

@@ -61,7 +61,7 @@ def send_signal_while_judging(setup: RunSetup, provider: Provider, rng: random.R
     tally.codes.add(child.wait(SHUTDOWN_TIMEOUT + 20))
     tally.slowest = max(tally.slowest, time.monotonic() - sent)
     tally.without_message += "all judgments are saved" not in child.output
-    requests = provider.requests(before)
+    requests = provider.list_requests(before)
     tally.late_calls += sum(request.at > sent + tally.max_delay for request in requests)
     tally.latest_call = max(tally.latest_call, *(request.at - sent for request in requests))
     content = killing.read_store(setup.store)

@@ -26,12 +26,12 @@ def test_a_full_or_read_only_disk_and_edited_rows_are_noticed_and_every_commit_i
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one_and_no_half(tmp_path: Path) -> None:
-    def half() -> Iterator[str]:
+    def yield_half() -> Iterator[str]:
         yield "half"
         raise OSError(28, "No space left on device")
 
     folder = RunFolder(tmp_path)
     folder.write("scores.csv", ["old"])
     with pytest.raises(StoreError, match=r"scores\.csv: cannot be written: No space left"):
-        folder.write("scores.csv", half())
+        folder.write("scores.csv", yield_half())
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"scores.csv": "old"}

@@ -15,7 +15,7 @@ from tests.fault_injection.overload import (
     run_scenario,
 )
 from tests.fault_injection.servers import Capacity
-from tests.support.command_line import command, make_words
+from tests.support.command_line import make_words, run_judge
 from tests.support.factories import make_rows, read_results, reply_with_grade, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -55,8 +55,8 @@ def test_a_format_that_a_server_refuses_is_paid_for_once_and_in_the_ledger(tmp_p
     data = write_rows(tmp_path / "d.jsonl", make_rows(4, 1, 10))
     with LoopbackServer(reject_json_schema) as server:
         words = (*make_words(data, server), "--out", tmp_path / "r" / "x")
-        assert command(*words, "--max-calls", 1).returncode == 3
+        assert run_judge(*words, "--max-calls", 1).returncode == 3
         assert len(server.requests) == 1
-        assert command(*words).returncode == 0
+        assert run_judge(*words).returncode == 0
         assert len(server.requests) == 1 + 1 + 40
     assert read_results(tmp_path / "r" / "x")["summary"]["cost"]["calls"] == 42

@@ -30,7 +30,7 @@ KEY = "sk-canary-5b1d9f"
 
 
 @contextmanager
-def ray_nodes() -> Iterator[subprocess.Popen[str]]:
+def start_ray_nodes() -> Iterator[subprocess.Popen[str]]:
     """Run the cluster of `ray_nodes` in a process of its own."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.fault_injection.ray_nodes"],
@@ -41,7 +41,7 @@ def ray_nodes() -> Iterator[subprocess.Popen[str]]:
 
 def test_a_killed_node_costs_neither_a_pair_nor_a_second_payment_for_an_answer(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data.jsonl", make_rows(QUERIES, ENGINES, RESULTS))
-    with LoopbackServer(delay_reply(reply_with_grade, 0.2)) as server, ray_nodes() as nodes:
+    with LoopbackServer(delay_reply(reply_with_grade, 0.2)) as server, start_ray_nodes() as nodes:
         assert nodes.stdin
         assert nodes.stdout
         words = (*make_words(data, server), "--concurrency", 8)

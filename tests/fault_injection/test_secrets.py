@@ -18,7 +18,7 @@ from tests.fault_injection.secrets import (
     search_run,
 )
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 
 SLOW = pytest.mark.slow
 
@@ -96,6 +96,6 @@ def test_a_key_would_be_found(text: str) -> None:
     ],
 )
 def test_a_key_in_an_address_is_not_printed(words: tuple[str, ...], tmp_path: Path) -> None:
-    completed = command("run", tmp_path / "none.jsonl", *words, "--out", tmp_path / "x")
+    completed = run_judge("run", tmp_path / "none.jsonl", *words, "--out", tmp_path / "x")
     assert completed.returncode == 2
     assert CANARY not in completed.stdout + completed.stderr

@@ -86,14 +86,14 @@ class BatchServer(LoopbackServer):
         )
         self.steps.append(step)
         if self.rules.is_absent:
-            return _error(404, {"message": "Not Found"})
+            return _make_error(404, {"message": "Not Found"})
         body = await request.content.read()  # files are larger than aiohttp's limit of 1 MB
         instead = self._on_step(f"before {step}")
         if instead is None:
             response = self._respond(step, path, request, body)
             instead = self._on_step(step)
         if instead is not None:
-            return _error(instead.status, {"message": instead.text, "code": "server_error"})
+            return _make_error(instead.status, {"message": instead.text, "code": "server_error"})
         return response
 
     def _respond(self, step: str, path: str, request: web.BaseRequest, body: bytes) -> web.Response:
@@ -109,7 +109,7 @@ class BatchServer(LoopbackServer):
                 return web.Response(body=self._files[path.split("/")[1]])
         name = path.split("/")[1]
         if name not in self._batches:
-            return _error(404, {"message": f"No batch found with id '{name}'."})
+            return _make_error(404, {"message": f"No batch found with id '{name}'."})
         self._batches[name].polls += 1
         return web.json_response(self._show(name))
 
@@ -125,7 +125,7 @@ class BatchServer(LoopbackServer):
     def _create(self, body: dict[str, Any]) -> web.Response:
         assert (body["endpoint"], body["completion_window"]) == ("/v1/chat/completions", "24h")
         if self.rules.refusal is not None:
-            return _error(*self.rules.refusal)
+            return _make_error(*self.rules.refusal)
         lines = list(map(json.loads, self._files[body["input_file_id"]].splitlines()))
         ids = [line["custom_id"] for line in lines]
         assert len(set(ids)) == len(ids) <= self.rules.requests
@@ -188,5 +188,5 @@ class BatchServer(LoopbackServer):
         return name
 
 
-def _error(status: int, error: dict[str, Any]) -> web.Response:
+def _make_error(status: int, error: dict[str, Any]) -> web.Response:
     return web.json_response({"error": error}, status=status)

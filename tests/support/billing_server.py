@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from judge.example import path as example
+from judge.example import find_dataset as example
 from judge.records import Usage
 from tests.support.factories import reply_with_grade
 from tests.support.fake_server import ChatRequest, Reply

@@ -35,7 +35,7 @@ _MISSING = "no chromium: apt-get install chromium-headless-shell fonts-noto-cjk"
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def start_chromium() -> Iterator[Browser]:
     """Start a headless browser; without one, skip the test, or fail where JUDGE_BROWSER says so."""
     from playwright.sync_api import expect, sync_playwright
 

@@ -18,7 +18,7 @@ from tests.support.fake_server import LoopbackServer
 _KEYS = {"OPENAI_API_KEY": "sk-canary-5b1d9f"}
 
 
-def command(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_judge(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command line in this process; return its exit code and its output.
 
     A test uses `run_process` where it tests the process itself: signals, pipes, locks, the start.
@@ -29,10 +29,10 @@ def command(*words: object, **environment: str) -> subprocess.CompletedProcess[s
     # Playwright's event loop may run in this thread; the command needs a thread without one.
     with ThreadPoolExecutor(1) as thread:
         code = thread.submit(main, arguments, stdout=stdout, stderr=stderr, environ=environ).result()
-    return subprocess.CompletedProcess(["judge", *arguments], code, _text(stdout), _text(stderr))
+    return subprocess.CompletedProcess(["judge", *arguments], code, _read_text(stdout), _read_text(stderr))
 
 
-def _text(stream: io.TextIOWrapper) -> str:
+def _read_text(stream: io.TextIOWrapper) -> str:
     stream.seek(0)
     return stream.read()
 

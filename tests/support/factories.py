@@ -42,13 +42,13 @@ def write_puppy_dataset(path: Path) -> Path:
 
 def reply_about_puppy(request: ChatRequest) -> Reply:
     """Reply yes for snippets on anaemia, no for others, with a reason in Chinese."""
-    snippet = fenced(request.prompt)
+    snippet = extract_fenced(request.prompt)
     verdict = "yes" if "贫血" in snippet else "no"
     reason = "摘要说明了贫血的症状。" if verdict == "yes" else "摘要讲的是饥饿，不是贫血。"
     return Reply(text=json.dumps({"reason": reason, "verdict": verdict}, ensure_ascii=False))
 
 
-def fenced(prompt: str) -> str:
+def extract_fenced(prompt: str) -> str:
     """Return the text between the fence lines of a prompt."""
     match = re.search(r"\n<<<(\w{16,})\n(.*)\n\1>>>", prompt, re.DOTALL)
     assert match, prompt
@@ -83,7 +83,7 @@ def list_rows(lists: Mapping[str, Mapping[str, Iterable[str]]]) -> list[dict[str
 
 def reply_with_grade(request: ChatRequest) -> Reply:
     """Reply with the grade that a snippet of `make_rows` states."""
-    match = re.search(r"grade=(\d)", fenced(request.prompt))
+    match = re.search(r"grade=(\d)", extract_fenced(request.prompt))
     assert match
     return Reply(text=json.dumps({"reason": f"it says {match[1]}", "grade": int(match[1])}))
 

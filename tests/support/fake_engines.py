@@ -64,7 +64,7 @@ class EngineServer(ThreadedServer):
         self._answer = answer
         self._attempts: Counter[tuple[str, str]] = Counter()
 
-    def of(self, engine: str) -> list[SearchRequest]:
+    def select_requests(self, engine: str) -> list[SearchRequest]:
         """Return the requests to one engine."""
         return [each for each in self.searched if each.engine == engine]
 
@@ -124,30 +124,30 @@ def render_page(engine: str, results: Sequence[Result]) -> dict[str, Any]:
     return envelope([{names.get(key, key): value for key, value in row.items()} for row in rows])
 
 
-def _searxng(rows: Rows) -> dict[str, Any]:
+def _make_searxng_answer(rows: Rows) -> dict[str, Any]:
     result = [{**row, "engines": ["loopback"], "category": "general"} for row in rows]
     return {"query": "q", "number_of_results": 0, "results": result, "unresponsive_engines": []}
 
 
-def _brave(rows: Rows) -> dict[str, Any]:
+def _make_brave_answer(rows: Rows) -> dict[str, Any]:
     result = {"web": {"type": "search", "results": rows}} if rows else {}
     return {"type": "search", "query": {"original": "q"}, **result}
 
 
-def _bing(rows: Rows) -> dict[str, Any]:
+def _make_bing_answer(rows: Rows) -> dict[str, Any]:
     return {"_type": "SearchResponse", "queryContext": {}, **({"webPages": {"value": rows}} if rows else {})}
 
 
-def _serpapi(rows: Rows) -> dict[str, Any]:
+def _make_serpapi_answer(rows: Rows) -> dict[str, Any]:
     none = {"error": "Google hasn't returned any results for this query."}
     return {"search_metadata": {"status": "Success"}, **({"organic_results": rows} if rows else none)}
 
 
-def _exa(rows: Rows) -> dict[str, Any]:
+def _make_exa_answer(rows: Rows) -> dict[str, Any]:
     return {"requestId": "r", "results": [{**row, "highlights": [row["highlights"]]} for row in rows]}
 
 
-def _bocha(rows: Rows) -> dict[str, Any]:
+def _make_bocha_answer(rows: Rows) -> dict[str, Any]:
     return {"code": 200, "log_id": "l", "msg": None, "data": {"webPages": {"value": rows}}}
 
 
@@ -155,21 +155,21 @@ def _bocha(rows: Rows) -> dict[str, Any]:
 _WIRES: Mapping[str, tuple[Mapping[str, str], Callable[[Rows], dict[str, Any]]]] = {
     "searxng": (
         {"snippet": "content", "date": "publishedDate"},
-        _searxng,
+        _make_searxng_answer,
     ),
-    "brave": ({"snippet": "description", "date": "page_age"}, _brave),
-    "bing": ({"title": "name", "date": "datePublished"}, _bing),
+    "brave": ({"snippet": "description", "date": "page_age"}, _make_brave_answer),
+    "bing": ({"title": "name", "date": "datePublished"}, _make_bing_answer),
     "serper": ({"url": "link"}, lambda rows: {"searchParameters": {"q": "q"}, "organic": rows}),
-    "serpapi": ({"url": "link"}, _serpapi),
+    "serpapi": ({"url": "link"}, _make_serpapi_answer),
     "tavily": (
         {"snippet": "content", "date": "published_date"},
         lambda rows: {"query": "q", "results": rows},
     ),
-    "exa": ({"snippet": "highlights", "date": "publishedDate"}, _exa),
+    "exa": ({"snippet": "highlights", "date": "publishedDate"}, _make_exa_answer),
     "aliyun-iqs": (
         {"url": "link", "date": "publishedTime"},
         lambda rows: {"requestId": "r", "pageItems": rows},
     ),
-    "bocha": ({"title": "name", "date": "datePublished"}, _bocha),
+    "bocha": ({"title": "name", "date": "datePublished"}, _make_bocha_answer),
     "mine": ({"title": "name", "url": "href", "snippet": "text"}, lambda rows: {"data": {"items": rows}}),
 }

@@ -111,7 +111,7 @@ class LoopbackServer(ThreadedServer):
     def record_request(self, path: str, headers: Mapping[str, str], raw: bytes) -> ChatRequest:
         """Count a request and return it."""
         body = _parse(raw)
-        prompt = "\n\n".join(_texts(body))
+        prompt = "\n\n".join(_list_texts(body))
         self._arrivals += 1
         self._attempts[prompt] += 1
         chat_request = ChatRequest(path, dict(headers), body, prompt, self._arrivals, self._attempts[prompt])
@@ -128,7 +128,7 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
     return body if isinstance(body, dict) else None
 
 
-def _texts(body: dict[str, Any] | None) -> Iterator[str]:
+def _list_texts(body: dict[str, Any] | None) -> Iterator[str]:
     body = body or {}
     source = body.get("input", body)
     if not isinstance(source, dict):  # the texts of embeddings
@@ -179,35 +179,39 @@ def reply_with_token_shares(request: ChatRequest, shares: Mapping[str, float]) -
 def render(reply: Reply, request: ChatRequest) -> str:
     """Return the body of a response in the wire of its request."""
     if not request.path.startswith("/api/v1/services/"):
-        return json.dumps(_openai(reply, request))
-    return json.dumps(_dashscope(reply, request))
+        return json.dumps(_make_openai_body(reply, request))
+    return json.dumps(_make_dashscope_body(reply, request))
 
 
-def _choices(reply: Reply) -> list[Any]:
+def _make_choices(reply: Reply) -> list[Any]:
     message = reply.message or {"role": "assistant", "content": reply.text}
     if "choices" in message:
         return list(message["choices"])
     return [{"index": 0, "message": message, "finish_reason": reply.finish_reason}]
 
 
-def _openai(reply: Reply, request: ChatRequest) -> dict[str, Any]:
+def _make_openai_body(reply: Reply, request: ChatRequest) -> dict[str, Any]:
     model = reply.model or (request.body or {}).get("model", "")
     answer = {"id": f"chat-{request.number}", "object": "chat.completion", "created": 0, "model": model}
-    return {**answer, "choices": _choices(reply), **_usage(reply.usage, "prompt_tokens", "completion_tokens")}
+    return {
+        **answer,
+        "choices": _make_choices(reply),
+        **_make_usage(reply.usage, "prompt_tokens", "completion_tokens"),
+    }
 
 
-def _dashscope(reply: Reply, request: ChatRequest) -> dict[str, Any]:
+def _make_dashscope_body(reply: Reply, request: ChatRequest) -> dict[str, Any]:
     parameters = (request.body or {}).get("parameters", {})
     if parameters.get("result_format") == "message" or "multimodal" in request.path:
-        output: dict[str, Any] = {"choices": _choices(reply)}
+        output: dict[str, Any] = {"choices": _make_choices(reply)}
     else:
         output = {"text": reply.text, "finish_reason": reply.finish_reason}
     served = {} if reply.model is None else {"model": reply.model}
-    usage = _usage(reply.usage, "input_tokens", "output_tokens")
+    usage = _make_usage(reply.usage, "input_tokens", "output_tokens")
     return {"output": output, "request_id": f"request-{request.number}", **served, **usage}
 
 
-def _usage(usage: Usage | None, prompt_name: str, completion_name: str) -> dict[str, Any]:
+def _make_usage(usage: Usage | None, prompt_name: str, completion_name: str) -> dict[str, Any]:
     if usage is None:
         return {}
     tokens = {

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def low_end(ends: Sequence[float | None] | None) -> Any:
+def get_low_end(ends: Sequence[float | None] | None) -> Any:
     """Return the lower end of the interval, None where there is no interval."""
     return ends and ends[0]
 
 
-def high_end(ends: Sequence[float | None] | None) -> Any:
+def get_high_end(ends: Sequence[float | None] | None) -> Any:
     """Return the upper end of the interval, None where there is no interval."""
     return ends and ends[1]

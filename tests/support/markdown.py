@@ -67,7 +67,7 @@ class Document:
             for match in _FENCE.finditer(self.text)
         ]
 
-    def code(self, language: str) -> list[str]:
+    def list_code(self, language: str) -> list[str]:
         """Return the texts of the blocks of `language`."""
         return [block.text for block in self.blocks if block.language == language]
 

@@ -14,27 +14,27 @@ MOST = 9.0
 NOISE = 0.05
 
 
-def growth(step: Callable[[T], object], make: Callable[[int], T], most: int) -> float:
+def measure_growth(step: Callable[[T], object], make: Callable[[int], T], most: int) -> float:
     """Return how many times as long `step` takes for `make(most)` as for `make(most // 4)`.
 
     It is 1 where the larger input takes less than `NOISE` seconds.
     """
-    large = _seconds(step, make(most))
+    large = _measure_seconds(step, make(most))
     if large < NOISE:
         return 1.0
     # The longest of few small ones and the shortest of few large ones: a pause of the machine is no growth.
     for _ in range(3):
-        small = max(_seconds(step, make(most // 4)) for _ in range(2))
+        small = max(_measure_seconds(step, make(most // 4)) for _ in range(2))
         if large / small <= MOST:
             break
-        large = min(large, _seconds(step, make(most)))
+        large = min(large, _measure_seconds(step, make(most)))
     else:
         # Memory beyond a cache of the processor costs more once; quadratic growth continues.
-        return min(large / small, (_seconds(step, make(2 * most)) / large) ** 2)
+        return min(large / small, (_measure_seconds(step, make(2 * most)) / large) ** 2)
     return large / small
 
 
-def _seconds(step: Callable[[T], object], value: T) -> float:
+def _measure_seconds(step: Callable[[T], object], value: T) -> float:
     """Return the CPU seconds that `step` takes for `value`."""
     started = time.process_time()
     step(value)

@@ -81,10 +81,10 @@ def test_means_have_names_that_trackers_take(tmp_path: Path) -> None:
 def test_it_runs_inside_a_running_event_loop(tmp_path: Path) -> None:
     import pandas as pd
 
-    async def notebook_cell() -> judge.RunResult:
+    async def run_notebook_cell() -> judge.RunResult:
         return judge.run(pd.DataFrame(ROWS), model="lexical", out=str(tmp_path / "runs" / "x"))
 
-    outcome = asyncio.run(notebook_cell())
+    outcome = asyncio.run(run_notebook_cell())
     assert outcome.engines.loc["a", "RR@10"] == 1.0
 
 

@@ -129,7 +129,7 @@ ALLOWED["__init__"] = {"api", "config", "errors", "records", "runs"}
 ALLOWED["__main__"] = {"cli", "config"}
 
 
-def imports(path: Path) -> set[str]:
+def list_imports(path: Path) -> set[str]:
     """Return the packages of `judge` that a module imports, at its top or inside functions."""
     packages = set()
     for node in ast.walk(parse_module(path)):
@@ -144,7 +144,7 @@ def imports(path: Path) -> set[str]:
 @check_each("path", MODULES)
 def test_imports_go_one_way(path: Path) -> None:
     package = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    assert imports(path) - {package, "messages"} <= ALLOWED[package]
+    assert list_imports(path) - {package, "messages"} <= ALLOWED[package]
 
 
 def test_commands_on_finished_runs_import_nothing_that_asks_a_model() -> None:
@@ -168,7 +168,7 @@ def test_integrations_are_not_imported_and_only_config_reads_the_environment() -
     for path in MODULES:
         text = path.read_text(encoding="utf-8")
         if "integrations" not in path.parts:
-            assert "integrations" not in imports(path), path
+            assert "integrations" not in list_imports(path), path
         if path != PACKAGE / "config/environment.py":
             assert "os.environ" not in text, path
             assert "getenv" not in text, path
@@ -189,7 +189,7 @@ UNSAFE_CALLS = {"yaml.load", "yaml.load_all", "yaml.full_load", "yaml.unsafe_loa
 UNSAFE_SWITCHES = {"shell", "allow_pickle"}
 
 
-def unsafe(node: ast.AST) -> Iterator[str]:
+def find_unsafe(node: ast.AST) -> Iterator[str]:
     """What is unsafe about one piece of a program."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names if alias.name.split(".")[0] in UNSAFE_MODULES)
@@ -210,7 +210,7 @@ def unsafe(node: ast.AST) -> Iterator[str]:
 
 def test_nothing_unpickles_or_evaluates() -> None:
     for path in MODULES:
-        assert [each for node in ast.walk(parse_module(path)) for each in unsafe(node)] == [], path
+        assert [each for node in ast.walk(parse_module(path)) for each in find_unsafe(node)] == [], path
 
 
 @check_each(
@@ -231,12 +231,12 @@ def test_nothing_unpickles_or_evaluates() -> None:
     ],
 )
 def test_what_is_unsafe_would_be_seen(line: str) -> None:
-    assert [each for node in ast.walk(ast.parse(line)) for each in unsafe(node)]
+    assert [each for node in ast.walk(ast.parse(line)) for each in find_unsafe(node)]
 
 
 def test_what_only_looks_unsafe_is_let_be() -> None:
     safe = "re.compile(x); json.loads(x); yaml.safe_load(x); frame.eval; run(x, shell=False)"
-    assert [each for node in ast.walk(ast.parse(safe)) for each in unsafe(node)] == []
+    assert [each for node in ast.walk(ast.parse(safe)) for each in find_unsafe(node)] == []
 
 
 def test_only_the_store_has_sql() -> None:

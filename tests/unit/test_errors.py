@@ -71,7 +71,7 @@ def test_a_read_only_folder_is_named_with_a_remedy(number: int) -> None:
     assert refused.startswith(
         f"run: cannot be a run's folder: {os.strerror(number)}; make the folder writable"
     )
-    assert schema.advice(error) == "; name another file with --store"
+    assert schema.choose_advice(error) == "; name another file with --store"
 
 
 def test_another_error_of_a_folder_has_no_such_remedy() -> None:

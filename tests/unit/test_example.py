@@ -10,7 +10,7 @@ from judge import example
 from tests.support.cases import check_each
 
 QUERIES: list[dict[str, Any]] = [
-    json.loads(line) for line in example.path().read_text(encoding="utf-8").splitlines()
+    json.loads(line) for line in example.find_dataset().read_text(encoding="utf-8").splitlines()
 ]
 RESULTS: list[tuple[str, str, dict[str, str]]] = [
     (query["query_id"], engine, result)

@@ -11,7 +11,7 @@ from judge.judgment_log import JudgmentLog, dump_judgments, group_by_query, stor
 from judge.records import Judgment, Usage
 
 
-def judgment(number: int, **values: object) -> Judgment:
+def make_judgment(number: int, **values: object) -> Judgment:
     fields = {
         "query_id": f"q{number % 3}",
         "snippet_id": f"s{number}",
@@ -31,7 +31,7 @@ def judgment(number: int, **values: object) -> Judgment:
 
 
 #: More than one block of lines.
-MANY = [judgment(number) for number in range(3000)]
+MANY = [make_judgment(number) for number in range(3000)]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_two_readers_do_not_disturb_each_other(tmp_path: Path) -> None:
 
 
 def test_the_judgments_of_a_query_and_those_without_a_grade_are_read_alone(tmp_path: Path) -> None:
-    failed = judgment(3000, grade=None, error="refusal", detail="no")
+    failed = make_judgment(3000, grade=None, error="refusal", detail="no")
     log = store_judgments([*MANY, failed], tmp_path)
     assert list(log.read_failures()) == [failed]
     assert log.graded == 3000

@@ -23,7 +23,7 @@ ENGLISH = ("A phone that Apple sells.", "A song by a band.", "Based on chance (�
 SILENT = ("", "15 / 128 — 5999", "★★★★☆ 4.5")
 
 
-def lang_of(query: str, snippets: Iterable[str], lang: LangChoice = "auto") -> Lang:
+def detect_lang(query: str, snippets: Iterable[str], lang: LangChoice = "auto") -> Lang:
     """The language in which a query over these snippets is judged."""
     rows = [{"query": query, "engine": "e", "snippet": snippet} for snippet in snippets]
     (result,) = read_dataset(rows, lang=lang, max_chars=400).queries.values()
@@ -49,12 +49,12 @@ def lang_of(query: str, snippets: Iterable[str], lang: LangChoice = "auto") -> L
 )
 def test_a_query_without_a_script_of_its_own_goes_by_its_snippets(query: str) -> None:
     assert detect_query_language(query) is None
-    assert lang_of(query, CHINESE) == "zh"
-    assert lang_of(query, ENGLISH) == "en"
-    assert lang_of(query, [*CHINESE, *ENGLISH[:2], *SILENT]) == "zh"
-    assert lang_of(query, [*CHINESE[:2], *ENGLISH, *SILENT]) == "en"
-    assert lang_of(query, [*CHINESE, *ENGLISH]) == "en"
-    assert lang_of(query, SILENT) == "en"
+    assert detect_lang(query, CHINESE) == "zh"
+    assert detect_lang(query, ENGLISH) == "en"
+    assert detect_lang(query, [*CHINESE, *ENGLISH[:2], *SILENT]) == "zh"
+    assert detect_lang(query, [*CHINESE[:2], *ENGLISH, *SILENT]) == "en"
+    assert detect_lang(query, [*CHINESE, *ENGLISH]) == "en"
+    assert detect_lang(query, SILENT) == "en"
 
 
 @check_each(
@@ -67,13 +67,13 @@ def test_a_query_without_a_script_of_its_own_goes_by_its_snippets(query: str) ->
 )  # fmt: skip
 def test_a_script_of_its_own_decides_whatever_the_snippets_are(query: str, lang: Lang) -> None:
     assert detect_query_language(query) == lang
-    assert lang_of(query, CHINESE) == lang_of(query, ENGLISH) == lang
+    assert detect_lang(query, CHINESE) == detect_lang(query, ENGLISH) == lang
 
 
 def test_a_language_that_is_asked_for_holds_for_every_query() -> None:
     for query in ("iPhone 15", "小狗贫血", "dog anaemia", "404"):
         for lang in ("zh", "en"):
-            assert {lang_of(query, texts, lang) for texts in (CHINESE, ENGLISH)} == {lang}
+            assert {detect_lang(query, texts, lang) for texts in (CHINESE, ENGLISH)} == {lang}
 
 
 @check_each(
@@ -105,14 +105,18 @@ def test_titles_count_and_a_text_that_two_engines_return_counts_once() -> None:
 def test_the_order_of_rows_and_the_names_of_engines_do_not_matter(
     results: list[tuple[str, str]], chance: random.Random
 ) -> None:
-    def lang(given: list[tuple[str, str]]) -> Lang:
+    def detect_one(given: list[tuple[str, str]]) -> Lang:
         rows = [{"query": "Arbitrary", "engine": engine, "snippet": text} for engine, text in given]
         (query,) = read_dataset(rows, lang="auto", max_chars=400).queries.values()
         return query.lang
 
     shuffled = chance.sample(results, len(results))
     names = dict(zip("abc", chance.sample("abc", 3), strict=True))
-    assert lang(results) == lang(shuffled) == lang([(names[engine], text) for engine, text in results])
+    assert (
+        detect_one(results)
+        == detect_one(shuffled)
+        == detect_one([(names[engine], text) for engine, text in results])
+    )
     distinct = {text for _, text in results}
     chinese, english = (sum(text in some for text in distinct) for some in (CHINESE, ENGLISH))
-    assert lang(results) == ("zh" if chinese > english else "en")
+    assert detect_one(results) == ("zh" if chinese > english else "en")

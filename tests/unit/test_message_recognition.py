@@ -10,10 +10,12 @@ import pytest
 from judge.messages import CHINESE, ENGLISH, MeasureName, Message, NameList, join_messages
 from judge.messages.recognition import MessageIndex, fill
 from tests.support.cases import check_each
-from tests.unit.test_messages_catalogue import catalogue
+from tests.unit.test_messages_catalogue import load_catalogue
 
 TEMPLATES = sorted(
-    text for text, context in catalogue() if context is None and not catalogue()[text, context].pluralizable
+    text
+    for text, context in load_catalogue()
+    if context is None and not load_catalogue()[text, context].pluralizable
 )
 
 

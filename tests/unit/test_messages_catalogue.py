@@ -22,7 +22,7 @@ from judge.cli.main import app
 from judge.cli.options import USAGE_ERRORS, split_paragraphs
 from judge.collect.registry import KNOWN
 from judge.errors import SYSTEM_ERRORS
-from judge.messages import CHINESE, ENGLISH, NameList, text
+from judge.messages import CHINESE, ENGLISH, NameList, make_text
 from judge.nightly.record import EXIT_CODES
 from judge.selftest.probes import list_attacks, load_probes
 from tests.support.cases import check_each
@@ -54,7 +54,7 @@ HEADINGS = {"Arguments", "Options", "Commands"}
 
 
 @cache
-def catalogue() -> dict[tuple[str, str | None], Message]:
+def load_catalogue() -> dict[tuple[str, str | None], Message]:
     """Return the messages of zh.po by English text and context."""
     with (PACKAGE / "messages" / "zh.po").open("rb") as file:
         messages = read_po(file, locale="zh", abort_invalid=True)
@@ -69,10 +69,10 @@ def test_no_message_is_twice_in_the_catalogue() -> None:
     text = (PACKAGE / "messages" / "zh.po").read_text(encoding="utf-8")
     ids = Counter(re.findall(r'^((?:msgctxt .*\n)?msgid (?:".*"\n)+)', text, re.MULTILINE))
     assert [message for message, count in ids.items() if count > 1] == []
-    assert len(ids) == len(catalogue()) + 1  # the header
+    assert len(ids) == len(load_catalogue()) + 1  # the header
 
 
-def messages_of(path: Path) -> Iterator[str]:
+def list_messages(path: Path) -> Iterator[str]:
     """Yield the messages that a module passes to a translator."""
     for node in ast.walk(parse_module(path)):
         if not isinstance(node, ast.Call) or not node.args:
@@ -84,18 +84,18 @@ def messages_of(path: Path) -> Iterator[str]:
             yield from (activity, one, state)
         if name in RECORDS:
             yield ast.literal_eval(node.args[RECORDS[name]])
-        of_translator = name in {"t", "_t", "text", "Message", "print_message", *ERRORS}
-        if of_translator or name == "plural":
-            for first in _alternatives(node.args[0]):
+        of_translator = name in {"t", "_t", "make_text", "Message", "print_message", *ERRORS}
+        if of_translator or name == "translate_plural":
+            for first in _list_alternatives(node.args[0]):
                 assert isinstance(first, str)
                 yield first
 
 
-def _alternatives(node: ast.expr) -> Iterator[object]:
+def _list_alternatives(node: ast.expr) -> Iterator[object]:
     """Yield the constants that a node is, or may be as a conditional expression."""
     if isinstance(node, ast.IfExp):
-        yield from _alternatives(node.body)
-        yield from _alternatives(node.orelse)
+        yield from _list_alternatives(node.body)
+        yield from _list_alternatives(node.orelse)
     elif isinstance(node, ast.Constant) and node.value:
         yield node.value
 
@@ -109,7 +109,7 @@ def test_the_description_of_an_option_is_a_message(path: Path) -> None:
                 assert not is_text, f"line {node.lineno}"
 
 
-def stored_texts_of(path: Path) -> Iterator[str]:
+def list_stored_texts(path: Path) -> Iterator[str]:
     """Yield the texts of errors of single pairs, with `{}` in the place of each value."""
     for node in ast.walk(parse_module(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in STORED_ERRORS:
@@ -119,13 +119,13 @@ def stored_texts_of(path: Path) -> Iterator[str]:
                 yield "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in parts)
 
 
-def without_names(message: str) -> str:
+def replace_names(message: str) -> str:
     """Return a message with `{}` in the place of each value."""
     parsed = Formatter().parse(message)
     return "".join(f"{literal}{'' if name is None else '{}'}" for literal, name, *_ in parsed)
 
 
-def messages_of_help(command: Any = None) -> Iterator[str]:
+def list_help_messages(command: Any = None) -> Iterator[str]:
     """Yield the help texts of the commands and their options, and what typer adds to them."""
     if command is None:
         yield from USAGE_ERRORS
@@ -134,10 +134,10 @@ def messages_of_help(command: Any = None) -> Iterator[str]:
     for option in command.get_params(Context(command)):
         yield from (text for text in (option.help, option.rich_help_panel) if text)
     for subcommand in getattr(command, "commands", {}).values():
-        yield from messages_of_help(subcommand)
+        yield from list_help_messages(subcommand)
 
 
-def messages_of_templates() -> Iterator[str]:
+def list_template_messages() -> Iterator[str]:
     """Yield the messages that the templates of schedules pass to a translator."""
     for path in (PACKAGE / "nightly" / "templates" / "schedules").iterdir():
         text = re.sub(r"\[\[(.*?)\]\]", r"{{ \1 }}", path.read_text(encoding="utf-8").replace("${{", ""))
@@ -146,21 +146,21 @@ def messages_of_templates() -> Iterator[str]:
                 yield call.args[0].as_const()
 
 
-def values_in(message: str) -> set[str]:
+def list_values(message: str) -> set[str]:
     """Return the names of the values that stand in a message."""
     return {name for _, name, _, _ in Formatter().parse(message) if name}
 
 
 def test_every_message_is_translated_and_no_other_is_there() -> None:
-    used = {message for path in MODULES for message in messages_of(path)}
+    used = {message for path in MODULES for message in list_messages(path)}
     assert len(used) > 40
-    used |= {*messages_of_help(), *messages_of_templates(), *SYSTEM_ERRORS} | HEADINGS | BY_VALUE | IN_JOIN
-    messages = {english for english, context in catalogue() if context != "measure"}
-    stored = {text for path in MODULES for text in stored_texts_of(path) if text.strip("{}: ()")}
+    used |= {*list_help_messages(), *list_template_messages(), *SYSTEM_ERRORS} | HEADINGS | BY_VALUE | IN_JOIN
+    messages = {english for english, context in load_catalogue() if context != "measure"}
+    stored = {text for path in MODULES for text in list_stored_texts(path) if text.strip("{}: ()")}
     assert len(stored) > 40
     assert used <= messages
-    assert stored <= set(map(without_names, messages))
-    assert set(map(without_names, messages - used)) <= stored
+    assert stored <= set(map(replace_names, messages))
+    assert set(map(replace_names, messages - used)) <= stored
 
 
 @check_each("path", MODULES)
@@ -173,41 +173,41 @@ def test_an_error_has_a_template_and_its_values(path: Path) -> None:
             assert not isinstance(template, ast.JoinedStr), f"line {node.lineno} has finished text"
             if isinstance(template, ast.Constant) and values and None not in values:
                 assert isinstance(template.value, str)
-                names = {name.partition(".")[0] for name in values_in(template.value)}
+                names = {name.partition(".")[0] for name in list_values(template.value)}
                 assert names == values, f"line {node.lineno}"
 
 
-@check_each("message", catalogue().values())
+@check_each("message", load_catalogue().values())
 def test_a_translation_holds_the_values_of_the_message(message: Message) -> None:
     english, chinese = (
         value if isinstance(value, str) else list(value or [""])[-1] for value in (message.id, message.string)
     )
     assert chinese
     if english == "{names} and {more} more":
-        assert values_in(chinese) == {"names", "total"}
+        assert list_values(chinese) == {"names", "total"}
     else:
-        assert values_in(chinese) == values_in(english)
+        assert list_values(chinese) == list_values(english)
 
 
 def test_counts_and_lists_follow_the_language() -> None:
-    assert [ENGLISH.plural("{count:,} query", "{count:,} queries", n) for n in (1, 1200)] == [
+    assert [ENGLISH.translate_plural("{count:,} query", "{count:,} queries", n) for n in (1, 1200)] == [
         "1 query",
         "1,200 queries",
     ]
-    assert CHINESE.plural("{count:,} query", "{count:,} queries", 1200) == "1,200 条查询"
+    assert CHINESE.translate_plural("{count:,} query", "{count:,} queries", 1200) == "1,200 条查询"
     assert [ENGLISH.join(names) for names in ("a", "ab")] == ["a", "a and b"]
     assert [t.join(["a", "b", "c"]) for t in (ENGLISH, CHINESE)] == ["a, b and c", "a、b 和 c"]
     assert [t.list_names(["a", "b", "c"]) for t in (ENGLISH, CHINESE)] == ["a, b, c", "a、b、c"]
     assert [t.join(["a", "b", "c"], "clauses") for t in (ENGLISH, CHINESE)] == ["a, b and c", "a，b，c"]
     names = pickle.loads(pickle.dumps(NameList(["a", "b", "c"])))  # noqa: S301 - of this test
     assert (names, CHINESE(names)) == ("a, b and c", "a、b 和 c")
-    assert text("not separated") == ("not separated", "分不出高下")
+    assert make_text("not separated") == ("not separated", "分不出高下")
 
 
 def test_measures_of_dimensions_have_the_names_that_their_page_gives() -> None:
     page = (PACKAGE.parent / "docs" / "zh" / "dimensions.md").read_text(encoding="utf-8")
     named = dict(re.findall(r"`([^`@]+)(?:@\w+)?`（([^（），]+)）", page.replace("（期望 nDCG 等）", "")))
-    names = {english for english, context in catalogue() if context == "measure"}
+    names = {english for english, context in load_catalogue() if context == "measure"}
     assert names - named.keys() == {"expected"}
     for english in names & named.keys():
         assert CHINESE.name_measure(f"{english}@5") == f"{named[english]}@5"

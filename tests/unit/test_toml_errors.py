@@ -16,7 +16,7 @@ from judge.config.loader import ConfigSource
 from judge.config.run import Config
 from judge.errors import InputError
 from judge.nightly import job
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import read_results
 
 #: The least that a night needs, besides the line that is tried.
@@ -25,7 +25,7 @@ COLLECT = '[collect]\nqueries = "q.txt"\nengine = ["searxng"]\nbase_urls = {sear
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to stand in, with queries."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.txt").write_text("a question\n")
@@ -72,10 +72,12 @@ def describe(text: str) -> str:
         ),
     ],
 )
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, words: str) -> None:
     data = "" if "[" in line[:1] else "[nightly]\ncanary_repeats = 0\n"
-    assert describe(f"{LOCAL}data = '{example.path()}'\n{line}\n{data}").startswith(f"judge.toml: {words}")
+    assert describe(f"{LOCAL}data = '{example.find_dataset()}'\n{line}\n{data}").startswith(
+        f"judge.toml: {words}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, 
         (f"{LOCAL}[nightly]\ncanary_repeats = 0", "no dataset was named"),
     ],
 )
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
     assert describe(text).startswith(f"judge.toml: {words}")
 
@@ -117,7 +119,7 @@ def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
         ('["searxng"]', "['http:a']\nengines.a.url = 3", "[collect.engines.a]: url is 3; it is a text"),
     ],
 )
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_a_wrong_value_of_collecting_is_found_in_its_table(old: str, new: str, words: str) -> None:
     Path("judge.toml").write_text(COLLECT.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError) as caught:
@@ -125,36 +127,36 @@ def test_a_wrong_value_of_collecting_is_found_in_its_table(old: str, new: str, w
     assert str(caught.value).startswith(f"judge.toml: {words}")
 
 
-def test_a_path_is_of_the_folder_that_judge_runs_in_and_says_so(here: Path) -> None:
-    lost = f"judge.toml: data: lost.jsonl: no such file in {here}"
+def test_a_path_is_of_the_folder_that_judge_runs_in_and_says_so(folder: Path) -> None:
+    lost = f"judge.toml: data: lost.jsonl: no such file in {folder}"
     assert describe(f"{LOCAL}data = 'lost.jsonl'\n[nightly]\ncanary_repeats = 0") == lost
     Path("judge.toml").write_text(COLLECT.replace("q.txt", "lost.txt"), encoding="utf-8")
     with pytest.raises(InputError) as caught:
         collect(CollectConfig.load(Path("judge.toml"), out="d.jsonl"))
-    assert str(caught.value) == f"judge.toml: [collect] queries: lost.txt: no such file in {here}"
+    assert str(caught.value) == f"judge.toml: [collect] queries: lost.txt: no such file in {folder}"
 
 
-def test_a_night_without_a_file_says_what_to_write_into_one(here: Path) -> None:
+def test_a_night_without_a_file_says_what_to_write_into_one(folder: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "judge", "nightly"], capture_output=True, text=True, cwd=here, check=False
+        [sys.executable, "-m", "judge", "nightly"], capture_output=True, text=True, cwd=folder, check=False
     )
     assert done.returncode == 2
     assert done.stderr.startswith("judge: judge.toml: no such file; write two lines into it to begin")
     assert done.stderr.count("\n") == 1
 
 
-def test_days_and_texts_of_measures_are_taken_as_people_write_them(here: Path) -> None:
-    toml = here / "judge.toml"
+def test_days_and_texts_of_measures_are_taken_as_people_write_them(folder: Path) -> None:
+    toml = folder / "judge.toml"
     toml.write_text('model = "lexical"\nas_of = 2026-05-01\nmeasures = "nDCG@5, P(rel=1)@5 AP@5"\n')
-    done = command("run", example.path(), "--config", toml, "--out", here / "runs" / "x")
+    done = run_judge("run", example.find_dataset(), "--config", toml, "--out", folder / "runs" / "x")
     assert done.returncode == 0, done.stderr
-    assert read_results(here / "runs" / "x")["summary"]["measures"] == ["nDCG@5", "P(rel=1)@5", "AP@5"]
+    assert read_results(folder / "runs" / "x")["summary"]["measures"] == ["nDCG@5", "P(rel=1)@5", "AP@5"]
     assert Config.load(toml).as_of == "2026-05-01"
-    assert Config.load(None, as_of=date(2026, 5, 1)).options()["as_of"] == "2026-05-01"
+    assert Config.load(None, as_of=date(2026, 5, 1)).list_options()["as_of"] == "2026-05-01"
 
 
-def test_what_the_command_line_says_is_not_the_file_s_doing(here: Path) -> None:
-    toml = here / "judge.toml"
+def test_what_the_command_line_says_is_not_the_file_s_doing(folder: Path) -> None:
+    toml = folder / "judge.toml"
     toml.write_text('depth = -1\nmodel = "foo:bar"\nmeasures = ["nope"]\n')
     config = Config.load(toml, depth=5, model="bar:foo", measures=["no"])
     with pytest.raises(InputError, match=r"^there is no model 'bar:foo'"):
@@ -163,7 +165,7 @@ def test_what_the_command_line_says_is_not_the_file_s_doing(here: Path) -> None:
         factory.choose_measures(config)
     with pytest.raises(InputError, match=r"^scale is 'x'"):
         Config.load(toml, depth=5, scale="x")
-    assert Config.load(toml, depth=5).options().keys() == set(Config.option_names())
+    assert Config.load(toml, depth=5).list_options().keys() == set(Config.list_option_names())
 
 
 @pytest.mark.parametrize(
@@ -190,8 +192,8 @@ def test_a_place_is_named_once() -> None:
     ):
         with (
             pytest.raises(InputError) as caught,
-            written.error_context("size"),
-            written.error_context("size"),
+            written.add_error_context("size"),
+            written.add_error_context("size"),
         ):
             raise InputError(text)
         assert str(caught.value) == whole

@@ -40,23 +40,23 @@ def print_agreement(
     deciding = _choose(agreement, measure)
     print_lines(_list_parts(agreement, deciding, t), console)
     console.print()
-    for line in _references(agreement.references, t):
+    for line in _describe_references(agreement.references, t):
         console.print(Text(line, style="dim"))
 
 
 def _list_parts(agreement: LabelAgreement, deciding: str | None, t: Translator) -> Iterator[str | Table]:
-    yield from _answer(agreement, t)
-    yield from _favoured(agreement, t)
-    yield _confusion(agreement, t)
-    yield _statistics(agreement, t)
-    yield from _reasons(agreement, t)
+    yield from _describe_agreement(agreement, t)
+    yield from _describe_favoured(agreement, t)
+    yield _make_confusion_table(agreement, t)
+    yield _make_statistics_table(agreement, t)
+    yield from _list_reasons(agreement, t)
     if agreement.engines:
-        yield _bias(agreement, t)
+        yield _make_bias_table(agreement, t)
     if deciding is not None:
-        yield from _orders(agreement.orders[deciding], deciding, t)
+        yield from _describe_orders(agreement.orders[deciding], deciding, t)
         if deciding in agreement.calibration:
             without_text = agreement.queries_without_text
-            yield from _correction(agreement.calibration[deciding], deciding, without_text, t)
+            yield from _list_correction(agreement.calibration[deciding], deciding, without_text, t)
 
 
 def print_decision(decision: PlannedComparison, console: Console, t: Translator) -> None:
@@ -80,7 +80,9 @@ def print_decision(decision: PlannedComparison, console: Console, t: Translator)
             f"{row.labelled:,}",
             t(OUTCOMES[row.outcome].en),
         )
-    print_lines([line, table, *_outcomes(decision.comparisons, t), *map(t, decision.warnings)], console)
+    print_lines(
+        [line, table, *_describe_outcomes(decision.comparisons, t), *map(t, decision.warnings)], console
+    )
 
 
 def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
@@ -97,12 +99,12 @@ def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
     return name
 
 
-def _answer(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+def _describe_agreement(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
     graded = agreement.people_scale == "graded"
     yield t(
         "{pairs} of {queries} have a grade from people ({scale}) and one from {assessor}; of {whole} people"
         " graded every pair",
-        pairs=t.plural("{count:,} pair", "{count:,} pairs", agreement.pairs),
+        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", agreement.pairs),
         queries=count_queries(t, agreement.queries),
         scale=t("0 to 3") if graded else t("yes or no"),
         assessor=agreement.assessor,
@@ -110,13 +112,13 @@ def _answer(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
     )
     yield from map(t, agreement.warnings)
     if agreement.unmatched_labels:
-        yield t.plural(
+        yield t.translate_plural(
             "ignored: {count:,} label matches no pair of this run",
             "ignored: {count:,} labels match no pair of this run",
             agreement.unmatched_labels,
         )
     if agreement.empty_pairs:
-        yield t.plural(
+        yield t.translate_plural(
             "ignored: {count:,} pair without text, which have grade 0 by rule",
             "ignored: {count:,} pairs without text, which have grade 0 by rule",
             agreement.empty_pairs,
@@ -165,7 +167,7 @@ def _clear_side(statistic: StatisticValue) -> int:
     return (low > 0) - (high < 0)
 
 
-def _favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
     gap = agreement.widest_gap
     if gap is None:
         return
@@ -196,7 +198,7 @@ def _favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
         )
 
 
-def _confusion(agreement: LabelAgreement, t: Translator) -> Table:
+def _make_confusion_table(agreement: LabelAgreement, t: Translator) -> Table:
     grades = range(len(agreement.confusion[0]))
     table = make_table(t("people's grade \\ the assessor's"), *map(str, grades))
     for grade, row in enumerate(agreement.confusion):
@@ -225,7 +227,7 @@ def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, Stat
     }
 
 
-def _statistics(agreement: LabelAgreement, t: Translator) -> Table:
+def _make_statistics_table(agreement: LabelAgreement, t: Translator) -> Table:
     table = make_table(t("agreement"), "", t("95 % interval"))
     for name, statistic in _list_statistics(agreement, t).items():
         table.add_row(name, format_number(statistic.value), format_range(t, statistic.ci95))
@@ -240,7 +242,7 @@ def _make_order_table(name: str, *others: str, t: Translator) -> Table:
     return table
 
 
-def _reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+def _list_reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
     """Yield why a number or its range is missing, each reason once."""
     missing: dict[str, list[str]] = {}
     for name, statistic in _list_statistics(agreement, t).items():
@@ -251,7 +253,7 @@ def _reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
         yield t("- ({names}): {why}", names=t("; ").join(listing), why=why)
 
 
-def _bias(agreement: LabelAgreement, t: Translator) -> Table:
+def _make_bias_table(agreement: LabelAgreement, t: Translator) -> Table:
     table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95 % interval"), t("results"))
     for name, engine in agreement.engines.items():
         mean, ends = format_number(engine.bias.value, "+.4f"), format_range(t, engine.bias.ci95, "+.3f")
@@ -259,7 +261,7 @@ def _bias(agreement: LabelAgreement, t: Translator) -> Table:
     return table
 
 
-def _references(references: Sequence[PublishedAgreement], t: Translator) -> Iterator[str]:
+def _describe_references(references: Sequence[PublishedAgreement], t: Translator) -> Iterator[str]:
     statistics = {
         "kappa": t("kappa on 4 grades"),
         "kappa_relevant": t("kappa on relevant or not"),
@@ -277,12 +279,12 @@ def _references(references: Sequence[PublishedAgreement], t: Translator) -> Iter
         )
 
 
-def _orders(orders: EngineOrders, measure: str, t: Translator) -> Iterator[str]:
+def _describe_orders(orders: EngineOrders, measure: str, t: Translator) -> Iterator[str]:
     """Yield the engines' orders by people's grades and by the assessor's, and how alike the two are."""
     if orders.left_out:
         yield t(
             "without an order, because too few queries have a value by both: {names}",
-            names=t(", ").join(orders.left_out[:_MOST_NAMES]) + _more(orders.left_out, t),
+            names=t(", ").join(orders.left_out[:_MOST_NAMES]) + _count_more(orders.left_out, t),
         )
     name = name_mean(measure)
     if orders.tau.value is None:
@@ -310,15 +312,15 @@ def _orders(orders: EngineOrders, measure: str, t: Translator) -> Iterator[str]:
 
 def _list_pairs(pairs: Sequence[Sequence[str]], t: Translator, sign: str = " > ") -> str:
     """Return `A > B; C > D`, or the first of many."""
-    return t("; ").join(sign.join(pair) for pair in pairs[:_MOST_NAMES]) + _more(pairs, t)
+    return t("; ").join(sign.join(pair) for pair in pairs[:_MOST_NAMES]) + _count_more(pairs, t)
 
 
-def _more(names: Sequence[object], t: Translator) -> str:
+def _count_more(names: Sequence[object], t: Translator) -> str:
     count = len(names) - _MOST_NAMES
     return t("; ") + t("{count:,} more", count=count) if count > 0 else ""
 
 
-def _correction(
+def _list_correction(
     calibration: CalibrationResult, measure: str, without_text: int, t: Translator
 ) -> Iterator[str | Table]:
     """Yield the engines as people's grades would have them; `without_text` queries have nothing to label."""
@@ -339,7 +341,7 @@ def _correction(
         left_out=left_out,
         labelled=labelled,
     )
-    yield _corrections(calibration, name, t)
+    yield _make_correction_table(calibration, name, t)
     yield t("This holds if the labelled queries were drawn at random (judge agree RUN --plan).")
     yield from map(t, calibration.warnings)
     if len(calibration.comparisons) > 1:
@@ -354,10 +356,10 @@ def _correction(
             least=MIN_DIFFERING,
             pairs=_list_pairs(alike, t, t(" and ")),
         )
-    yield from _outcomes(calibration.comparisons, t)
+    yield from _describe_outcomes(calibration.comparisons, t)
 
 
-def _corrections(calibration: MeasureCalibration, name: str, t: Translator) -> Table:
+def _make_correction_table(calibration: MeasureCalibration, name: str, t: Translator) -> Table:
     table = _make_order_table(name, t=t)
     for engine, row in calibration.engines.items():
         means = f"{row.assessor:.4f}", f"{row.corrected:.4f}", format_range(t, row.ci95)
@@ -369,7 +371,9 @@ def _corrections(calibration: MeasureCalibration, name: str, t: Translator) -> T
     return table
 
 
-def _outcomes(comparisons: Sequence[CorrectedDifference | PlannedDifference], t: Translator) -> Iterator[str]:
+def _describe_outcomes(
+    comparisons: Sequence[CorrectedDifference | PlannedDifference], t: Translator
+) -> Iterator[str]:
     """Yield what becomes of the assessor's order of each pair of engines."""
     sentences = {
         "confirmed": t("People's labels confirm the assessor's order: {pairs}"),

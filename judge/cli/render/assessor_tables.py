@@ -11,7 +11,7 @@ from judge.assess.estimate import AssessorEstimate, ExamplesEstimate, QuestionEs
 from judge.assess.prompts import CACHED_PREFIX
 from judge.cli.render import escape_line, make_table, print_lines, print_table
 from judge.measure.resampling import CountedShare
-from judge.messages import Translator, text
+from judge.messages import Translator, make_text
 from judge.pipeline import RunEstimate
 from judge.pricing import Cost, add_costs
 from judge.pricing.prices import FREE_PRICE
@@ -24,14 +24,14 @@ _MOST_PROBES = 8
 
 def print_run_estimate(estimate: RunEstimate, console: Console, t: Translator) -> None:
     """Print what a run would ask of each assessor, what it would cost and how long it would take."""
-    print_lines(_lines(estimate, t), console)
+    print_lines(_describe_estimate(estimate, t), console)
 
 
-def _lines(estimate: RunEstimate, t: Translator) -> Iterator[str]:
+def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
     yield t(
         "{run.results:,} results, {run.pairs:,} pairs, {repeats}",
         run=estimate,
-        repeats=t.plural("{count:,} repeat", "{count:,} repeats", estimate.repeats),
+        repeats=t.translate_plural("{count:,} repeat", "{count:,} repeats", estimate.repeats),
     )
     yield from map(t, estimate.remarks)
     several = len(estimate.assessors) > 1
@@ -42,7 +42,7 @@ def _lines(estimate: RunEstimate, t: Translator) -> Iterator[str]:
     for name, questions in estimate.dimensions.items():
         yield describe_questions(name, questions, t)
     if several or estimate.dimensions:
-        yield _total(estimate, t)
+        yield _describe_total(estimate, t)
 
 
 def describe_questions(name: str, questions: QuestionEstimate, t: Translator) -> str:
@@ -57,7 +57,7 @@ def describe_questions(name: str, questions: QuestionEstimate, t: Translator) ->
     )
 
 
-def _total(estimate: RunEstimate, t: Translator) -> str:
+def _describe_total(estimate: RunEstimate, t: Translator) -> str:
     """Return the sum over the members of a panel, which judge one after the other, and the questions."""
     members = list(estimate.assessors.values())
     estimates: list[AssessorEstimate | QuestionEstimate] = [*members, *estimate.dimensions.values()]
@@ -70,7 +70,7 @@ def _total(estimate: RunEstimate, t: Translator) -> str:
         prompt=sum(each.prompt_tokens for each in estimates),
         completion=sum(each.completion_tokens for each in estimates),
         price=_describe_amount(None if None in prices else sum(filter(None, prices)), t),
-        duration="" if seconds is None else t(", about {duration}", duration=_duration(seconds, t)),
+        duration="" if seconds is None else t(", about {duration}", duration=_format_duration(seconds, t)),
     )
 
 
@@ -100,12 +100,12 @@ def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[st
     yield t(
         "about {run.prompt_tokens:,} tokens in, {run.completion_tokens:,} out ({basis})",
         run=estimate,
-        basis=_basis(estimate, t),
+        basis=_describe_basis(estimate, t),
     )
-    yield _price(estimate, t)
+    yield _describe_price(estimate, t)
     if estimate.examples:
         yield _describe_examples(estimate.examples, t)
-    duration = _duration(estimate.seconds, t)
+    duration = _format_duration(estimate.seconds, t)
     if estimate.pace:
         yield t(
             "about {duration} at {pace:.1f} calls/s as in the last run; another --concurrency changes that",
@@ -115,7 +115,7 @@ def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[st
     else:
         yield t("about {duration} if a call takes {latency:g} s", duration=duration, latency=estimate.latency)
     if estimate.batches:
-        yield t.plural(
+        yield t.translate_plural(
             "with --batch: {price}, one batch, within 24 hours",
             "with --batch: {price}, {count} batches, within 24 hours",
             estimate.batches,
@@ -128,7 +128,7 @@ def _describe_examples(examples: ExamplesEstimate, t: Translator) -> str:
     return t(
         "with {shown}, instructions of about {examples.instruction_tokens:,} tokens, {cached}: {price};"
         " without examples: {price_without}",
-        shown=t.plural("{count:,} example", "{count:,} examples", examples.count),
+        shown=t.translate_plural("{count:,} example", "{count:,} examples", examples.count),
         examples=examples,
         cached=t("long enough for the cache of providers")
         if is_cached
@@ -138,40 +138,42 @@ def _describe_examples(examples: ExamplesEstimate, t: Translator) -> str:
     )
 
 
-def _basis(estimate: AssessorEstimate, t: Translator) -> str:
+def _describe_basis(estimate: AssessorEstimate, t: Translator) -> str:
     rule = t("a rough estimate; for a better one, run a few calls first, e.g. --max-calls 50")
     if not estimate.learned_from:
         return rule
-    learned = t.plural("from {count:,} earlier call", "from {count:,} earlier calls", estimate.learned_from)
+    learned = t.translate_plural(
+        "from {count:,} earlier call", "from {count:,} earlier calls", estimate.learned_from
+    )
     if not estimate.by_rule:
         return learned
     return t("{learned}, {count:,} prompts {rule}", learned=learned, count=estimate.by_rule, rule=rule)
 
 
-def _price(estimate: AssessorEstimate, t: Translator) -> str:
+def _describe_price(estimate: AssessorEstimate, t: Translator) -> str:
     price = estimate.price
     if price is None or estimate.usd is None:
         return t("price unknown: add --price INPUT,OUTPUT (USD per million tokens) or --prices FILE")
     return t(
         "about {amount}; a million tokens cost ${price.input:g} in, ${price.cached:g} cached,"
         " ${price.output:g} out{day} ({price.source})",
-        amount=_usd(estimate.usd, t),
+        amount=_format_usd(estimate.usd, t),
         price=price,
         day=t(" as of {day}", day=price.as_of) if price.as_of else "",
     )
 
 
 def _describe_amount(usd: float | None, t: Translator) -> str:
-    return t("price unknown") if usd is None else t("about {amount}", amount=_usd(usd, t))
+    return t("price unknown") if usd is None else t("about {amount}", amount=_format_usd(usd, t))
 
 
-def _usd(amount: float, t: Translator) -> str:
+def _format_usd(amount: float, t: Translator) -> str:
     """Return an amount with two decimals, or with two significant digits where it is below a cent."""
     digits = 2 if amount <= 0 else max(2, 1 - floor(log10(amount)))
     return t("${amount}", amount=f"{amount:.{digits}f}")
 
 
-def _duration(seconds: float, t: Translator) -> str:
+def _format_duration(seconds: float, t: Translator) -> str:
     if seconds < 120:
         return t("{seconds:.0f} s", seconds=seconds)
     if seconds < 7200:
@@ -201,19 +203,21 @@ def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
     )
     console.print(escape_line(heading))
     table = make_table("", *prompts)
-    for label, shares in _rows(list(prompts.values()), t):
+    for label, shares in _list_rows(list(prompts.values()), t):
         table.add_row(label, *(_format_share(share) for share in shares))
     print_table(table, console)
     lines = [
-        *_failures(prompts, t),
-        *_surprises(result.prompts["shipped"], t),
-        _cost(add_costs([prompt.cost for prompt in prompts.values()]), t),
+        *_describe_failures(prompts, t),
+        *_describe_surprises(result.prompts["shipped"], t),
+        _describe_cost(add_costs([prompt.cost for prompt in prompts.values()]), t),
         t("result: {path}", path=selftest.path),
     ]
     print_lines(lines, console)
 
 
-def _rows(prompts: Sequence[PromptResult], t: Translator) -> Iterator[tuple[str, Sequence[CountedShare]]]:
+def _list_rows(
+    prompts: Sequence[PromptResult], t: Translator
+) -> Iterator[tuple[str, Sequence[CountedShare]]]:
     """Yield the label of each row and the share with each prompt; headings have no shares."""
     yield t("graded too high"), ()
     for attack in prompts[0].attacks:
@@ -229,7 +233,7 @@ def _rows(prompts: Sequence[PromptResult], t: Translator) -> Iterator[tuple[str,
 
 
 #: The names of kinds of probes that are not the words of the kind.
-_PROBE_NAMES = {"lookalike": text("speaks of attacks, is none"), "partial": text("half an answer")}
+_PROBE_NAMES = {"lookalike": make_text("speaks of attacks, is none"), "partial": make_text("half an answer")}
 
 
 def _name_probe(kind: str, t: Translator) -> str:
@@ -245,14 +249,14 @@ def _format_share(share: CountedShare) -> str:
     return f"{share.count}/{share.of} {share.value:.0%} ({low:.0f}-{high:.0f}%)"
 
 
-def _failures(prompts: Mapping[str, PromptResult], t: Translator) -> Iterator[str]:
+def _describe_failures(prompts: Mapping[str, PromptResult], t: Translator) -> Iterator[str]:
     for name, prompt in prompts.items():
         if prompt.failures:
             kinds = ", ".join(f"{kind} {count}" for kind, count in prompt.failures.items())
             yield t("no grade with the {prompt}: {kinds}", prompt=name, kinds=kinds)
 
 
-def _surprises(prompt: PromptResult, t: Translator) -> Iterator[str]:
+def _describe_surprises(prompt: PromptResult, t: Translator) -> Iterator[str]:
     if prompt.surprises:
         yield t("odd grades with the shipped prompt ({count}):", count=len(prompt.surprises))
     for probe in prompt.surprises[:_MOST_PROBES]:
@@ -269,7 +273,7 @@ def _surprises(prompt: PromptResult, t: Translator) -> Iterator[str]:
         )
 
 
-def _cost(cost: Cost, t: Translator) -> str:
+def _describe_cost(cost: Cost, t: Translator) -> str:
     amount = format_run_cost(t, cost)
     return t(
         "in all {cost.calls:,} calls, {cost.prompt_tokens:,} tokens in, {cost.completion_tokens:,}"

@@ -36,14 +36,14 @@ def print_comparison(
         console.print(describe_no_grades(summary, t))
         return
     chosen = summary.choose_measures(measures)
-    print_lines(_head(summary, chosen[0] if chosen else None, max_pairs, t), console)
-    parts: list[str | Table] = [_counts(summary, t), _means(summary, chosen, t)]
+    print_lines(_describe_result(summary, chosen[0] if chosen else None, max_pairs, t), console)
+    parts: list[str | Table] = [_make_count_table(summary, t), _make_mean_table(summary, chosen, t)]
     for measure in chosen:
         parts += _list_pairs(summary, measure, max_pairs, t)
-    parts += _tail(summary, t)
+    parts += _describe_segments(summary, t)
     if summary.stability:
         repeats = summary.stability.measures[summary.main_measure]
-        parts += [_repeats(repeats, t), assessor_sentences.describe_variance(t, repeats.variance)]
+        parts += [_make_repeat_table(repeats, t), assessor_sentences.describe_variance(t, repeats.variance)]
     for part in parts:
         if isinstance(part, Table):
             print_table(part, console, {t("95 % interval")})
@@ -95,16 +95,16 @@ def _explain_tables(
         yield t("The first measure decides, the others are descriptive.")
 
 
-def _head(summary: Summary, measure: str | None, max_pairs: int, t: Translator) -> Iterator[str]:
+def _describe_result(summary: Summary, measure: str | None, max_pairs: int, t: Translator) -> Iterator[str]:
     yield from map(t, summary.remarks)
     yield t(
         "{queries}, {engines}, judged down to rank {run.depth} by {run.assessor}, {repeats}; {pairs},"
         " {run.coverage:.1%} judged",
         run=summary,
         queries=count_queries(t, summary.queries),
-        engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
-        repeats=t.plural("{count:,} repeat", "{count:,} repeats", summary.repeats),
-        pairs=t.plural("{count:,} pair", "{count:,} pairs", summary.pairs),
+        engines=t.translate_plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
+        repeats=t.translate_plural("{count:,} repeat", "{count:,} repeats", summary.repeats),
+        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", summary.pairs),
     )
     yield assessor_sentences.describe_served_models(t, summary)
     yield sentences.choose_headline(t, summary, measure)
@@ -116,7 +116,7 @@ def _head(summary: Summary, measure: str | None, max_pairs: int, t: Translator) 
     yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:max_pairs])
 
 
-def _counts(summary: Summary, t: Translator) -> Table:
+def _make_count_table(summary: Summary, t: Translator) -> Table:
     """Return one row an engine: what it returned."""
     columns = dict(list_columns(summary, COUNT_COLUMNS, t))
     table = make_table(t("what came back"), *columns)
@@ -125,7 +125,7 @@ def _counts(summary: Summary, t: Translator) -> Table:
     return table
 
 
-def _means(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
+def _make_mean_table(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
     """Return one row an engine: every measure's mean, with interval and queries of the `chosen` ones."""
     detailed = chosen or summary.measures[:1]
     details = t("95 % interval"), t("queries")
@@ -152,14 +152,14 @@ def _list_pairs(summary: Summary, measure: str, max_pairs: int, t: Translator) -
         title = t("by {name}", name=name_mean(measure))
         if measure != summary.main_measure:
             title += t(" (descriptive)")
-        yield _pairs(title, pairs[:max_pairs], t)
-        yield _plans(pairs[:max_pairs], t)
+        yield _make_pair_table(title, pairs[:max_pairs], t)
+        yield _make_plan_table(pairs[:max_pairs], t)
     if len(pairs) > max_pairs:
         more = len(pairs) - max_pairs
         yield t("… and {more:,} more: --pairs {count} or --json", more=more, count=len(pairs))
 
 
-def _pairs(title: str, pairs: Iterable[PairComparison], t: Translator) -> Table:
+def _make_pair_table(title: str, pairs: Iterable[PairComparison], t: Translator) -> Table:
     """Return one row a pair: which engine is ahead, by how much, on how many queries."""
     table = make_table(title, "a - b", t("95 % interval"), t("won/tied/lost"), t("p adjusted"))
     for pair in pairs:
@@ -173,7 +173,7 @@ def _pairs(title: str, pairs: Iterable[PairComparison], t: Translator) -> Table:
     return table
 
 
-def _plans(pairs: Sequence[PairComparison], t: Translator) -> Table:
+def _make_plan_table(pairs: Sequence[PairComparison], t: Translator) -> Table:
     """Return one row a pair: how large the effect is, what more queries would show, what is unjudged."""
     unjudged = any(map(sentences.is_unsure, pairs))
     titles = (t("detectable"), t("twice"), t("needed"), *[t("worst case")] * unjudged)
@@ -190,7 +190,7 @@ def _plans(pairs: Sequence[PairComparison], t: Translator) -> Table:
     return table
 
 
-def _tail(summary: Summary, t: Translator) -> Iterator[str]:
+def _describe_segments(summary: Summary, t: Translator) -> Iterator[str]:
     measure = summary.main_measure
     for column, value, segment in sentences.list_segments(summary):
         yield t(
@@ -217,7 +217,7 @@ def _describe_segment(segment: SegmentResult, measure: str, t: Translator) -> st
     return f"{listing}{t('; ')}{verdicts or t('none separated')}"
 
 
-def _repeats(measure: MeasureStability, t: Translator) -> Table:
+def _make_repeat_table(measure: MeasureStability, t: Translator) -> Table:
     """Return one row an engine: its means over the repeats."""
     table = make_table(
         t("over the repeats"), t("mean"), "SD", t("lowest to highest"), "ICC", t("same within 0.01: p")

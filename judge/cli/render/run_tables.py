@@ -59,13 +59,13 @@ def list_columns(summary: Summary, counts: Iterable[str], t: Translator) -> Iter
 def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool = True) -> None:
     """Print what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
     summary = result.summary
-    print_lines(_before(result, t), console)
+    print_lines(_list_warnings(result, t), console)
     _print_engines(summary, console, t)
     print_lines(assessor_sentences.describe_controls(t, summary), console)
     order = summary.sort_engines(summary.measures[0])
     for name, dimension in summary.dimensions.items():
         print_dimension(name, dimension, order, console, t)
-    print_lines((*_answer(summary, t), *_after(summary, t)), console)
+    print_lines((*_describe_result(summary, t), *_describe_limits(summary, t)), console)
     folder = result.folder
     if not saved:
         console.print(
@@ -92,11 +92,11 @@ def describe_no_grades(summary: Summary, t: Translator) -> Text:
     return escape_line(line)
 
 
-def _before(result: RunResult, t: Translator) -> Iterator[str]:
+def _list_warnings(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield what a reader must know before the means."""
     summary = result.summary
     yield sentences.warn_flagged(t, summary)
-    yield from _judged(result, t)
+    yield from _describe_judging(result, t)
     yield from assessor_sentences.describe_labels(t, summary)
     yield from assessor_sentences.describe_near_duplicates(t, summary)
     yield from map(t, dict.fromkeys((*summary.remarks, *result.warnings)))
@@ -104,7 +104,7 @@ def _before(result: RunResult, t: Translator) -> Iterator[str]:
     yield assessor_sentences.describe_served_models(t, summary)
 
 
-def _judged(result: RunResult, t: Translator) -> Iterator[str]:
+def _describe_judging(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield how much there was to judge, how much of it is judged, and the cost."""
     summary, cost = result.summary, result.summary.cost
     yield sentences.describe_dataset(t, summary)
@@ -123,11 +123,11 @@ def _judged(result: RunResult, t: Translator) -> Iterator[str]:
         share=judged / wanted,
         calls=count_calls(t, result.calls_made),
         tokens=cost.prompt_tokens + cost.completion_tokens if cost else 0,
-        cost=_cost(cost, t) if cost else "",
+        cost=_describe_cost(cost, t) if cost else "",
     )
 
 
-def _cost(cost: RunCost, t: Translator) -> str:
+def _describe_cost(cost: RunCost, t: Translator) -> str:
     """Return what a run cost, the day of the price, and the calls whose cost is not known."""
     price, amount = cost.price, format_run_cost(t, cost)
     if amount is None:
@@ -164,7 +164,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
         print_table(table, console, {t("95 % interval")})
 
 
-def _answer(summary: Summary, t: Translator) -> Iterator[str]:
+def _describe_result(summary: Summary, t: Translator) -> Iterator[str]:
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
     deciding = summary.deciding_measure
     pairs = summary.select_pairs(deciding)
@@ -181,7 +181,7 @@ def _answer(summary: Summary, t: Translator) -> Iterator[str]:
         yield from assessor_sentences.describe_repeats(t, summary.stability, measure)
 
 
-def _after(summary: Summary, t: Translator) -> Iterator[str]:
+def _describe_limits(summary: Summary, t: Translator) -> Iterator[str]:
     """Yield what the means leave out, what failed, and what is wrong with snippets."""
     for measure, note in summary.notes.items():
         yield t("{name}: {value}", name=measure, value=t(note))

@@ -35,22 +35,22 @@ _REASON_LENGTH = 300
 
 def print_trend(trend: Trend, console: Console, t: Translator) -> None:
     """Print the trend."""
-    for line in _heading(trend, t):
+    for line in _describe_trend(trend, t):
         console.print(Text(line))
     whole, *parts = _make_tables(trend, t)
     for table in (whole,) if measure_width(whole, console) <= console.width else parts:
         print_table(table, console)
-    for line in _notes(trend, t):
+    for line in _list_notes(trend, t):
         console.print(Text(line))
 
 
-def _heading(trend: Trend, t: Translator) -> Iterator[str]:
+def _describe_trend(trend: Trend, t: Translator) -> Iterator[str]:
     what = trend.measure or t("no measure")
     if trend.kind == "change":
         what += t(", change from the frozen baseline on one pool")
     yield t(
         "{nights}, {first} to {last}: {what}",
-        nights=t.plural("{count:,} night", "{count:,} nights", len(trend.nights)),
+        nights=t.translate_plural("{count:,} night", "{count:,} nights", len(trend.nights)),
         first=trend.nights[0].date,
         last=trend.nights[-1].date,
         what=what,
@@ -85,7 +85,7 @@ def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str
     ]
     axes = make_axes(drawn_cells, same_span=True, include_zero=signed)
     for (engine, row), axis in zip(trend.engines.items(), axes, strict=True):
-        line = sparkline([value.value if value else None for value in row.values[-NIGHTS:]], axis)
+        line = draw_sparkline([value.value if value else None for value in row.values[-NIGHTS:]], axis)
         numbers = [
             format_number(end, "+.3f" if signed else ".3f") for end in (row.first, row.last, row.min, row.max)
         ]
@@ -96,18 +96,18 @@ def _list_rows(trend: Trend, t: Translator) -> Iterator[tuple[str, str, list[str
     yield t("changed"), "".join("^" if night.changed else " " for night in nights), []
     shares = [share for share in trend.canaries if share is not None]
     if shares:
-        line = sparkline(trend.canaries[-NIGHTS:], make_axis([0.0, 1.0]))
+        line = draw_sparkline(trend.canaries[-NIGHTS:], make_axis([0.0, 1.0]))
         ends = (shares[0], shares[-1], min(shares), max(shares))
         yield t("canaries"), line, list(map(format_number, ends))
 
 
-def sparkline(values: Sequence[float | None], axis: Axis) -> str:
+def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
     """Return the values as bars of eight heights, with a blank where there is none."""
     top = len(_BARS) - 1
     return "".join(" " if value is None else _BARS[round(top * axis.locate(value))] for value in values)
 
 
-def _notes(trend: Trend, t: Translator) -> Iterator[str]:
+def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
     """Yield which nights the numbers leave out, what all nights cost, the signs, and what happened."""
     if any(night.status == "assessor drift" for night in trend.nights):
         yield t("first, last, min and max of engines are without nights of assessor drift")
@@ -116,21 +116,21 @@ def _notes(trend: Trend, t: Translator) -> Iterator[str]:
         yield t(
             "paid: ${usd:,.4f} in {nights}",
             usd=sum(costs),
-            nights=t.plural("{count:,} night", "{count:,} nights", len(costs)),
+            nights=t.translate_plural("{count:,} night", "{count:,} nights", len(costs)),
         )
     yield t(
         "status: · fine, ! regression, ~ assessor drift, ? not decided, - no baseline; ^ something changed"
     )
     if any(share is not None for share in trend.canaries):
         yield t("canaries: the share that has the same grade as at the baseline")
-    yield from _news(trend.nights[-NIGHTS:], t)
+    yield from _list_news(trend.nights[-NIGHTS:], t)
     for sentence in trend.damaged:
         yield t("left out: {reason}", reason=truncate_with_ellipsis(t(sentence), _REASON_LENGTH))
     for day in trend.begun:
         yield describe_unfinished(t, day)
 
 
-def _news(nights: Sequence[NightTrend], t: Translator) -> Iterator[str]:
+def _list_news(nights: Sequence[NightTrend], t: Translator) -> Iterator[str]:
     """Yield a line for each night that is not fine or on which something changed."""
     for night in nights:
         parts = [t(CHANGE_TEXTS[change][1].en) for change in night.changed]

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.measure.formulas import TIE
-from judge.messages import Text, text
+from judge.messages import Text, make_text
 from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import AXIS_HEIGHT, NAMES, ROW_HEIGHT, Axis, Chart, Picture, PlotArea, ValueRange
@@ -27,19 +27,19 @@ _VERDICTS = 0.75
 _TOP = 36
 _SIGNS = {"better": ">", "not separated": "≈", "undetermined": "?"}
 _OUTCOMES = {
-    "better": text("ahead"),
-    "not separated": text("not separated"),
-    "undetermined": text("undetermined"),
+    "better": make_text("ahead"),
+    "not separated": make_text("not separated"),
+    "undetermined": make_text("undetermined"),
 }
 _HEAD = (
     Text("a", "a"),
-    text("> ahead, ≈ not separated, ? undetermined"),
+    make_text("> ahead, ≈ not separated, ? undetermined"),
     Text("b", "b"),
     Text("a − b", "a − b"),
-    text("95 % interval"),
-    text("bounds of what is unjudged"),
-    text("a ahead / equal / b ahead"),
-    text("p, adjusted"),
+    make_text("95 % interval"),
+    make_text("bounds of what is unjudged"),
+    make_text("a ahead / equal / b ahead"),
+    make_text("p, adjusted"),
 )
 
 #: The most bars that are drawn; of more queries, neighbours share one.
@@ -60,7 +60,7 @@ def draw_pairs(summary: Summary) -> Chart | None:
     name = svg.name_mean(measure)
     return svg.make_chart(
         "pairs",
-        text("Differences between engines"),
+        make_text("Differences between engines"),
         _describe_pairs(pairs, name),
         _draw_pairs_picture(pairs, name),
         _HEAD,
@@ -70,14 +70,14 @@ def draw_pairs(summary: Summary) -> Chart | None:
 
 def _describe_pairs(pairs: Sequence[PairComparison], measure: str) -> Text:
     undetermined = sum(pair.outcome == "undetermined" for pair in pairs)
-    return text(
+    return make_text(
         "Engine by engine on the same queries, by {measure}: {apart:,} of {pairs:,} pairs differ"
         " significantly. A lead counts when its interval, which allows for all pairs, stays clear of"
         " zero{rest}.",
         measure=measure,
         apart=sum(pair.outcome == "better" for pair in pairs),
         pairs=len(pairs),
-        rest=text("; {count:,} depend on unjudged snippets", count=undetermined) if undetermined else "",
+        rest=make_text("; {count:,} depend on unjudged snippets", count=undetermined) if undetermined else "",
     )
 
 
@@ -107,8 +107,8 @@ def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Pictur
     area = PlotArea(svg.make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
     legend = (
         (0.0, svg.DOT, _OUTCOMES["better"]),
-        (70.0, svg.HOLLOW, text("not ahead")),
-        (165.0, svg.WHISKER, text("95 % interval, {mean}", mean=measure)),
+        (70.0, svg.HOLLOW, make_text("not ahead")),
+        (165.0, svg.WHISKER, make_text("95 % interval, {mean}", mean=measure)),
     )
     parts = [svg.draw_legend(14, *legend), area.draw_grid(signed=True)]
     y = _TOP + ROW_HEIGHT / 2
@@ -120,9 +120,9 @@ def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Pictur
         y += ROW_HEIGHT
     bottom += AXIS_HEIGHT
     if count := len(pairs) - len(first_pairs):
-        note = text("and {count:,} more: see summary.json", count=count)
+        note = make_text("and {count:,} more: see summary.json", count=count)
         if len(pairs) <= _LISTED:
-            note = text("and {count:,} more: see the table", count=count)
+            note = make_text("and {count:,} more: see the table", count=count)
         parts.append(svg.draw_text(note, "note", 0, bottom + 16))
     return Picture(bottom + (24 if count else 0), parts)
 
@@ -136,7 +136,7 @@ def _draw_pair(pair: PairComparison, area: PlotArea, y: float) -> Iterator[Marku
         title = f"{display_text.fit_on_line(pair.a)} − {display_text.fit_on_line(pair.b)}: {size}"
         mark = svg.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
         yield area.place([svg.add_tooltip(title, mark)])
-    outcome = _OUTCOMES[pair.outcome] if pair.n or ahead else text("nothing shared")
+    outcome = _OUTCOMES[pair.outcome] if pair.n or ahead else make_text("nothing shared")
     yield svg.draw_text(outcome, "verdict ahead" if ahead else "verdict", _VERDICTS, y + 4)
 
 
@@ -197,12 +197,12 @@ def draw_query_differences(differences: QueryDifferences) -> Chart | None:
     a, b = display_text.isolate(differences.a), display_text.isolate(differences.b)
     return svg.make_chart(
         "queries",
-        text("The two best, query by query"),
+        make_text("The two best, query by query"),
         _describe_differences(differences, a, b),
         _draw_bars_picture(differences, bars),
         (
-            text("query"),
-            text("text") if differences.queries else Text("", ""),
+            make_text("query"),
+            make_text("text") if differences.queries else Text("", ""),
             Text(f"{a} − {b}", f"{a} − {b}"),
         ),
         tuple((bar.name, bar.text, format_number(bar.value, "+.4f")) for bar in bars),
@@ -235,12 +235,12 @@ def _describe_differences(differences: QueryDifferences, a: str, b: str) -> Text
     ahead, equal, behind = differences.count()
     queries, shared = len(differences.values), Text("", "")
     if queries > MAX_BARS:
-        shared = text(
+        shared = make_text(
             " Each of the {bars} bars is the mean of about {queries} neighbouring queries.",
             bars=MAX_BARS,
             queries=svg.format_length(queries / MAX_BARS),
         )
-    return text(
+    return make_text(
         "{measure} of {a} minus that of {b} on each of {queries:,} queries, sorted: {a} is ahead on"
         " {ahead:,}, equal on {equal:,}, behind on {behind:,}.{shared}",
         a=a,
@@ -276,7 +276,7 @@ def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceB
 
 def _describe_side(engine: str, count: int) -> Text:
     short = f"{display_text.ISOLATE}{svg.shorten_name(engine, 22)}{display_text.END}"
-    return text("{short} ahead on {count:,}", short=short, count=count)
+    return make_text("{short} ahead on {count:,}", short=short, count=count)
 
 
 def _find_height(scale: Axis, value: float) -> float:

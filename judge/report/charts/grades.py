@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
-from judge.messages import Text, join_sentences, text
+from judge.messages import Text, join_sentences, make_text
 from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
@@ -64,7 +64,7 @@ class GradeCounts:
                 if len(grades) < self.repeats:
                     self.counts[engine, snippet.rank, "unjudged"] += self.repeats - len(grades)
 
-    def shares(self, engine: str, rank: int, slots: Sequence[Slot]) -> list[float]:
+    def compute_shares(self, engine: str, rank: int, slots: Sequence[Slot]) -> list[float]:
         """Return the share of each slot among all queries; the rest returned nothing at this rank."""
         return [self.counts[engine, rank, slot] / (self.queries * self.repeats) for slot in slots]
 
@@ -120,16 +120,16 @@ def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
     rows = []
     for engine in graded.engines:
         for rank in graded.ranks:
-            shares = counts.shares(engine, rank, graded.slots)
+            shares = counts.compute_shares(engine, rank, graded.slots)
             shares.append(max(0.0, 1 - sum(shares)))
             cells = (format_share(share) if share > 1e-9 else NOTHING for share in shares)
             rows.append((display_text.fit_on_line(engine), str(rank), *cells))
     return svg.make_chart(
         "grades",
-        text("Grades by rank"),
+        make_text("Grades by rank"),
         join_sentences(_describe_grades(graded)),
         _draw_grades_picture(graded),
-        (svg.ENGINE, text("rank"), *map(graded.name_slot, graded.slots), text("no result")),
+        (svg.ENGINE, make_text("rank"), *map(graded.name_slot, graded.slots), make_text("no result")),
         tuple(rows),
     )
 
@@ -143,25 +143,27 @@ def _describe_grades(graded: _GradedRanks) -> Iterator[Text]:
     relevant = Text("", "")
     if shares:
         (most, best), (least, last) = max(shares), min(shares)
-        relevant = text(": {most:.0%} of the graded results of {best} are relevant", most=most, best=best)
+        relevant = make_text(
+            ": {most:.0%} of the graded results of {best} are relevant", most=most, best=best
+        )
     if len(shares) > 1:
-        relevant = text(
+        relevant = make_text(
             ": {most:.0%} of the graded results of {best} are relevant, and {least:.0%} of those of {last}",
             most=most,
             best=best,
             least=least,
             last=last,
         )
-    yield text(
+    yield make_text(
         "The grades of what each engine shows at each rank, as shares of all queries{relevant}.",
         relevant=relevant,
     )
-    yield text(
+    yield make_text(
         "Grades below the heavy line are relevant. A gap at the top means that the list has no result there."
     )
     if graded.counts.longest > MAX_RANKS:
         ranks = graded.counts.longest
-        yield text("The first {shown} of {ranks} ranks are shown.", shown=MAX_RANKS, ranks=ranks)
+        yield make_text("The first {shown} of {ranks} ranks are shown.", shown=MAX_RANKS, ranks=ranks)
 
 
 def _draw_grades_picture(graded: _GradedRanks) -> Picture:
@@ -174,7 +176,7 @@ def _draw_grades_picture(graded: _GradedRanks) -> Picture:
         kind, fill = graded.style_slot(slot)
         swatch = svg.make_tag("rect", x=1, y=-6, width=16, height=12, class_=kind, fill=fill)
         parts.append(svg.draw_legend(y, (x, swatch, graded.name_slot(slot))))
-    parts.append(svg.draw_text(text("relevant"), "note", 1, y + 22, "end"))
+    parts.append(svg.draw_text(make_text("relevant"), "note", 1, y + 22, "end"))
     top = y + 28
     for engine in graded.engines[:MAX_ENGINES]:
         share = format_share(graded.compute_relevant(engine))
@@ -191,13 +193,13 @@ def _draw_grades_picture(graded: _GradedRanks) -> Picture:
         if len(graded.ranks) <= 10 or rank == 1 or rank % 5 == 0
     ]
     note = svg.note_omitted_engines(len(graded.engines), top + 36)
-    parts += [svg.draw_inset(*_BARS, *numbers), svg.draw_text(text("rank"), "tick", 0, top + 12), *note]
+    parts += [svg.draw_inset(*_BARS, *numbers), svg.draw_text(make_text("rank"), "tick", 0, top + 12), *note]
     return Picture(top + 22 + (22 if note else 0), parts)
 
 
 def _draw_bar(graded: _GradedRanks, engine: str, rank: int, top: float) -> Markup:
     """Return the shares at one rank, stacked from the best grade up, and the line where relevant ends."""
-    shares = graded.counts.shares(engine, rank, graded.slots)
+    shares = graded.counts.compute_shares(engine, rank, graded.slots)
     width, top = 1 / len(graded.ranks), top + (_ROW - _BAR) / 2
     x, filled = width * (rank - 1 + 0.06), width * 0.88
     ends = list(accumulate(shares))
@@ -227,16 +229,16 @@ def draw_confusion_matrix(agreement: LabelAgreement) -> Chart | None:
     )
     return svg.make_chart(
         "agreement",
-        text("People and the assessor"),
+        make_text("People and the assessor"),
         join_sentences(_describe_agreement(agreement)),
         _draw_matrix_picture(agreement, [svg.name_grade(*named) for named in enumerate(people)]),
-        (text("people ↓  assessor →"), *(svg.name_grade(*named) for named in enumerate(assessor))),
+        (make_text("people ↓  assessor →"), *(svg.name_grade(*named) for named in enumerate(assessor))),
         tuple((str(grade), *(f"{count:,}" for count in row)) for grade, row in enumerate(counts)),
     )
 
 
 def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
-    yield text(
+    yield make_text(
         "How people and the assessor graded the same {pairs:,} pairs, as counts and as shares of each grade"
         " of people.",
         pairs=agreement.pairs,
@@ -244,19 +246,19 @@ def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
     same, verdict = agreement.same_grade.value, agreement.same_verdict.value
     kappa, bias = agreement.kappa_relevant.value, agreement.bias.value
     if same is not None:
-        yield text("{same:.0%} have the same grade.", same=same)
+        yield make_text("{same:.0%} have the same grade.", same=same)
     if verdict is not None and kappa is None:
-        yield text("{share:.0%} have the same verdict, relevant or not.", share=verdict)
+        yield make_text("{share:.0%} have the same verdict, relevant or not.", share=verdict)
     elif verdict is not None:
-        yield text(
+        yield make_text(
             "{share:.0%} have the same verdict, relevant or not (kappa {kappa:.2f}).",
             share=verdict,
             kappa=kappa,
         )
     if bias and bias > 0:
-        yield text("On average the assessor grades {bias:.2f} higher than people.", bias=bias)
+        yield make_text("On average the assessor grades {bias:.2f} higher than people.", bias=bias)
     elif bias:
-        yield text("On average the assessor grades {bias:.2f} lower than people.", bias=-bias)
+        yield make_text("On average the assessor grades {bias:.2f} lower than people.", bias=-bias)
 
 
 def _draw_matrix_picture(agreement: LabelAgreement, people: Sequence[Text]) -> Picture:
@@ -284,5 +286,5 @@ def _draw_matrix_picture(agreement: LabelAgreement, people: Sequence[Text]) -> P
     names = (
         svg.draw_text(name, "name", 0, _TOP + _CELL * (grade + 0.5) + 4) for grade, name in enumerate(people)
     )
-    head = svg.draw_text(text("people"), "head", 0, 34)
+    head = svg.draw_text(make_text("people"), "head", 0, 34)
     return Picture(bottom + 4, [head, svg.draw_inset(_PEOPLE, 1 - _PEOPLE, *parts), *names])

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from judge.analysis.summary import PRICE, Summary
 from judge.measure.measures import parse_measure
 from judge.measure.stability import MeasureStability, RepeatStability
-from judge.messages import Text, join_sentences, text
+from judge.messages import Text, join_sentences, make_text
 from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import (
@@ -100,7 +100,7 @@ def draw_means(summary: Summary) -> Chart | None:
         rows.append(tuple(row))
     return svg.make_chart(
         "means",
-        text("Means of the engines"),
+        make_text("Means of the engines"),
         _describe_means([(engine, cells[engine, measures[0]]) for engine in order], measures[0]),
         _draw_means_picture(_Means(order[:MAX_ENGINES], measures, cells, ideal), len(order)),
         (svg.ENGINE, *(Text(name, name) for name in names)),
@@ -112,16 +112,16 @@ def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str
     name = svg.name_mean(measure)
     labelled = [(display_text.isolate(engine), _describe_range(cell)) for engine, cell in means if cell]
     if not labelled:
-        return text("No engine has a mean {mean}.", mean=name)
+        return make_text("No engine has a mean {mean}.", mean=name)
     (best, highest), (last, lowest) = labelled[0], labelled[-1]
     if len(labelled) == 1:
-        return text(
+        return make_text(
             "Mean {mean} over the queries, highest first: {best} {highest}.",
             mean=name,
             best=best,
             highest=highest,
         )
-    return text(
+    return make_text(
         "Mean {mean} over the queries, highest first: from {best} {highest} to {last} {lowest}. Each pair"
         " of engines is tested on its own; whether lines overlap does not decide.",
         mean=name,
@@ -137,7 +137,7 @@ def _describe_range(cell: ValueRange) -> Text:
     if cell.interval is None:
         return Text(mean, mean)
     low, high = map(format_number, cell.interval)
-    return text("{mean} (95 %: {low} to {high})", mean=mean, low=low, high=high)
+    return make_text("{mean} (95 %: {low} to {high})", mean=mean, low=low, high=high)
 
 
 def _format_mean(cell: ValueRange | None, form: str = ".3f") -> str:
@@ -148,11 +148,11 @@ def _format_mean(cell: ValueRange | None, form: str = ".3f") -> str:
 
 def _draw_means_picture(means: _Means, engines: int) -> Picture:
     first, *others = means.measures
-    legend = [(0.0, svg.DOT, text("mean")), (70.0, svg.WHISKER, text("95 % interval"))]
+    legend = [(0.0, svg.DOT, make_text("mean")), (70.0, svg.WHISKER, make_text("95 % interval"))]
     if any(cell and cell.bounds for (engine, _), cell in means.cells.items() if engine in means.engines):
-        legend.append((190.0, svg.BOUNDS, text("unjudged, worst to best")))
+        legend.append((190.0, svg.BOUNDS, make_text("unjudged, worst to best")))
     if means.ideal:
-        legend.append((350.0 if len(legend) > 2 else 190.0, svg.IDEAL, text("best order of the pool")))
+        legend.append((350.0 if len(legend) > 2 else 190.0, svg.IDEAL, make_text("best order of the pool")))
     area = means.make_area(first, _MARKS, _TOP, ROW_HEIGHT)
     cells = [means.cells[engine, first] for engine in means.engines]
     numbers = [format_number(cell.value if cell else None) for cell in cells]
@@ -200,32 +200,34 @@ def draw_repeats(summary: Summary) -> Chart | None:
         )
         for engine in order
     )
-    repeats = (text("repeat {at}", at=at) for at in range(1, stability.repeats + 1))
+    repeats = (make_text("repeat {at}", at=at) for at in range(1, stability.repeats + 1))
     return svg.make_chart(
         "repeats",
-        text("Stability over repeats"),
+        make_text("Stability over repeats"),
         join_sentences(_describe_repeats(stability, repeated, svg.name_mean(measure))),
         _draw_repeats_picture(repeated, order, svg.name_mean(measure)),
-        (svg.ENGINE, *repeats, text("range")),
+        (svg.ENGINE, *repeats, make_text("range")),
         rows,
     )
 
 
 def _describe_repeats(stability: RepeatStability, repeated: MeasureStability, measure: str) -> Iterator[Text]:
     largest, flips, tau = repeated.largest_difference, stability.flip_rate.value, repeated.smallest_tau
-    moved = Text("", "") if largest is None else text(": it moves by up to {largest:.4f}", largest=largest)
-    yield text(
+    moved = (
+        Text("", "") if largest is None else make_text(": it moves by up to {largest:.4f}", largest=largest)
+    )
+    yield make_text(
         "Mean {measure} of each engine in each of {repeats} repeats, the first on top{moved}.",
         measure=measure,
         repeats=stability.repeats,
         moved=moved,
     )
     if flips is not None:
-        yield text("Judged again, {flips:.1%} of the verdicts (relevant or not) change.", flips=flips)
+        yield make_text("Judged again, {flips:.1%} of the verdicts (relevant or not) change.", flips=flips)
     if tau is not None and tau >= 1 - 1e-9:
-        yield text("The engines' order is the same in every repeat.")
+        yield make_text("The engines' order is the same in every repeat.")
     elif tau is not None:
-        yield text("The engines' order changes between repeats.")
+        yield make_text("The engines' order changes between repeats.")
 
 
 def _draw_repeats_picture(repeated: MeasureStability, order: Sequence[str], measure: str) -> Picture:
@@ -240,7 +242,7 @@ def _draw_repeats_picture(repeated: MeasureStability, order: Sequence[str], meas
     strips = map(_draw_strip, [scale] * len(engines), engines, means, area.list_rows(len(engines)))
     parts = [
         svg.draw_text(measure, "head", 0, 12),
-        svg.draw_text(text("range"), "note", 1, 12, "end"),
+        svg.draw_text(make_text("range"), "note", 1, 12, "end"),
         *area.draw_rows(engines, strips, numbers),
         *note,
     ]
@@ -310,7 +312,7 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
         return None
     name = svg.name_mean(measure)
     description = [
-        text(
+        make_text(
             "Mean {mean} against the price of 1,000 queries: the best engine is at the top, the cheapest at"
             " the left.",
             mean=name,
@@ -318,7 +320,9 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
     ]
     if others:
         names = ", ".join(map(display_text.isolate, others))
-        description.append(text("Not shown, because the price or the mean is unknown: {names}.", names=names))
+        description.append(
+            make_text("Not shown, because the price or the mean is unknown: {names}.", names=names)
+        )
     rows = tuple(
         (
             display_text.fit_on_line(point.engine),
@@ -330,10 +334,10 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
     )
     return svg.make_chart(
         "prices",
-        text("Quality against price"),
+        make_text("Quality against price"),
         join_sentences(description),
         Picture(_PLOT_BOTTOM + 36, list(_draw_picture(points, measure))),
-        (svg.ENGINE, text("USD per 1,000 queries"), Text(name, name), Text("95 %", "95 %")),
+        (svg.ENGINE, make_text("USD per 1,000 queries"), Text(name, name), Text("95 %", "95 %")),
         rows,
     )
 
@@ -343,7 +347,9 @@ def _draw_picture(points: Sequence[_Point], measure: str) -> Iterator[Markup]:
     across = svg.make_axis([0.0, *(point.usd for point in drawn_points)])
     up = svg.make_axis(number for point in drawn_points for number in point.mean.numbers)
     yield svg.draw_text(svg.name_mean(measure), "head", 0, 12)
-    yield svg.draw_legend(32, (0.0, svg.DOT, text("mean")), (70.0, svg.WHISKER, text("95 % interval")))
+    yield svg.draw_legend(
+        32, (0.0, svg.DOT, make_text("mean")), (70.0, svg.WHISKER, make_text("95 % interval"))
+    )
     for tick in up.ticks:
         y = _locate(up, tick)
         yield svg.draw_line(_LEFT, _LEFT + _WIDTH, y, y, "grid")
@@ -351,7 +357,7 @@ def _draw_picture(points: Sequence[_Point], measure: str) -> Iterator[Markup]:
     for tick in across.ticks:
         x = _LEFT + _WIDTH * across.locate(tick)
         yield svg.draw_text(across.format_tick(tick), "tick", x, _PLOT_BOTTOM + 16, "middle")
-    yield svg.draw_text(text("USD per 1,000 queries"), "note", _LEFT + _WIDTH, _PLOT_BOTTOM + 32, "end")
+    yield svg.draw_text(make_text("USD per 1,000 queries"), "note", _LEFT + _WIDTH, _PLOT_BOTTOM + 32, "end")
     lines = []
     for point in drawn_points:
         x, y = _LEFT + _WIDTH * across.locate(point.usd), _locate(up, point.mean.value)

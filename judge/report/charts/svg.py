@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from judge.characters import count_columns
 from judge.measure.formulas import TIE
-from judge.messages import Text, text
+from judge.messages import Text, make_text
 from judge.report import display_text
 
 #: How a page names the languages.
@@ -28,15 +28,15 @@ MAX_ENGINES = 12
 #: What each grade of a scale is called in a word or two, from grade 0 up.
 GRADE_NAMES = {
     "graded": (
-        text("off topic"),
-        text("on topic only"),
-        text("part of it"),
-        text("full answer"),
+        make_text("off topic"),
+        make_text("on topic only"),
+        make_text("part of it"),
+        make_text("full answer"),
     ),
-    "binary": (text("no"), text("yes")),
+    "binary": (make_text("no"), make_text("yes")),
 }
-UNJUDGED = text("unjudged")
-ENGINE = text("engine")
+UNJUDGED = make_text("unjudged")
+ENGINE = make_text("engine")
 #: Below this a span is rounding, not a difference.
 _FLAT = 1e-9
 #: How much is shown around values that are all the same.
@@ -228,7 +228,7 @@ def note_omitted_engines(engines: int, y: float) -> list[Markup]:
     """Return a line that says how many of the engines the picture leaves out, if it does."""
     if engines <= MAX_ENGINES:
         return []
-    note = text("and {count:,} more engines: see the table", count=engines - MAX_ENGINES)
+    note = make_text("and {count:,} more engines: see the table", count=engines - MAX_ENGINES)
     return [draw_text(note, "note", 0, y)]
 
 

@@ -52,7 +52,7 @@ class Workload:
     rows: tuple[dict[str, str], ...]
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
 
-    def queries(self) -> dict[str, list[str]]:
+    def group_queries(self) -> dict[str, list[str]]:
         """Return the snippets of each query."""
         snippets: dict[str, list[str]] = {}
         for row in self.rows:

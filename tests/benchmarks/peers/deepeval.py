@@ -16,7 +16,7 @@ def drive(work: Workload) -> int:
     from deepeval.models import OpenAIModel
     from deepeval.test_case import LLMTestCase
 
-    queries = work.queries()
+    queries = work.group_queries()
     cases = [
         LLMTestCase(input=query, actual_output="-", retrieval_context=[*snippets])
         for query, snippets in queries.items()

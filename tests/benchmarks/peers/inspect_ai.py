@@ -15,7 +15,7 @@ def drive(work: Workload) -> int:
     from inspect_ai.solver import TaskState, generate
 
     @scorer(metrics=[mean()])  # type: ignore[untyped-decorator]
-    def grade() -> object:
+    def make_grader() -> object:
         async def score(state: TaskState, target: Target) -> Score:
             return Score(value=json.loads(state.output.completion)["grade"])
 
@@ -25,7 +25,7 @@ def drive(work: Workload) -> int:
     for row in work.rows:
         system, user = (message["content"] for message in make_messages(row))
         samples.append(Sample(input=[ChatMessageSystem(content=system), ChatMessageUser(content=user)]))
-    task = Task(dataset=MemoryDataset(samples), solver=generate(), scorer=grade())
+    task = Task(dataset=MemoryDataset(samples), solver=generate(), scorer=make_grader())
     model = get_model("openai/m", base_url=work.url, api_key="none", responses_api=False)
     work.stopwatch.start()
     (log,) = eval(

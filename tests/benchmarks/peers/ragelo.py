@@ -9,7 +9,7 @@ def drive(work: Workload) -> int:
     from ragelo import Experiment, get_llm_provider, get_retrieval_evaluator
 
     experiment = Experiment(experiment_name="benchmark", rich_print=False)
-    for number, (query, snippets) in enumerate(work.queries().items()):
+    for number, (query, snippets) in enumerate(work.group_queries().items()):
         experiment.add_query(query, query_id=str(number))
         for rank, snippet in enumerate(snippets):
             experiment.add_retrieved_doc(snippet, query_id=str(number), doc_id=f"{number}.{rank}", agent="a")

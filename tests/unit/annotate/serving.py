@@ -22,15 +22,15 @@ from judge.annotate.serve import ServerAddress, make_server
 from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs, read_plan
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import make_rows, write_rows
 
 
-def judged(folder: Path, queries: int, *words: object, engines: int = 2, results: int = 2) -> Path:
+def judge_queries(folder: Path, queries: int, *words: object, engines: int = 2, results: int = 2) -> Path:
     """A run of `queries` numbered queries, judged by the lexical floor; a pair an engine and result."""
     data = write_rows(folder / "data.jsonl", make_rows(queries, engines, results))
     run = folder / "runs" / "night"
-    done = command("run", data, "-m", "lexical", "--out", run, *words)
+    done = run_judge("run", data, "-m", "lexical", "--out", run, *words)
     assert done.returncode == 0, done.stderr
     return run
 
@@ -60,13 +60,13 @@ class LabelServer:
             if body is None:
                 connection.request("GET", path, headers=headers)
             else:
-                connection.request("POST", path, json.dumps(body), headers | self.headers())
+                connection.request("POST", path, json.dumps(body), headers | self.make_headers())
             response = connection.getresponse()
             return response.status, json.loads(response.read())
         finally:
             connection.close()
 
-    def headers(self) -> dict[str, str]:
+    def make_headers(self) -> dict[str, str]:
         """What a write of the page carries."""
         return {
             "Origin": f"http://127.0.0.1:{self.port}",
@@ -75,7 +75,7 @@ class LabelServer:
             "X-Judge": "annotate",
         }
 
-    def raw(self, request: bytes) -> bytes:
+    def send_raw(self, request: bytes) -> bytes:
         """Sends bytes as they are and gives all that comes back; empty when the line is cut."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as line:
             line.sendall(request)
@@ -106,7 +106,7 @@ class Serving(LabelServer):
 
 
 @contextmanager
-def serving(
+def start_serving(
     run: Path, *words: object, environment: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[Serving]:
     """A server that labels `run`; `words` go to the command."""
@@ -130,10 +130,10 @@ def serving(
 
 
 @contextmanager
-def serving_in_thread(
+def serve_in_thread(
     run: Path, who: str, token: str | None = None, plan: Path | None = None
 ) -> Iterator[LabelServer]:
-    """As `serving`, from a thread of this process, where it is up at once."""
+    """As `start_serving`, from a thread of this process, where it is up at once."""
     loaded = load_run(RunFolder(run))
     with open_labels(run, who) as labels, socket.create_server(("127.0.0.1", 0)) as listener:
         keys = draw_pairs_to_label(loaded.pool) if plan is None else read_plan(plan, loaded.pool)

@@ -16,7 +16,7 @@ class Impatient(TimedConnection):
     request_timeout = 0.2
 
 
-async def application(
+async def serve_slowly(
     scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
 ) -> None:
     """Reads the body, waits for longer than a request may take, and answers."""
@@ -27,13 +27,15 @@ async def application(
     await send({"type": "http.response.body", "body": b"ok"})
 
 
-async def served(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]) -> bytes:
+async def serve_and_talk(
+    talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]],
+) -> bytes:
     """What `talk` gives, which is told how to reach a server."""
     import uvicorn
 
     loop = asyncio.get_running_loop()
     config = uvicorn.Config(
-        application, http=Impatient, lifespan="off", log_config=None, timeout_keep_alive=60
+        serve_slowly, http=Impatient, lifespan="off", log_config=None, timeout_keep_alive=60
     )
     config.load()
     state = uvicorn.Server(config).server_state
@@ -48,7 +50,7 @@ async def served(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Aw
         server.close()
 
 
-async def rest(reader: asyncio.StreamReader) -> bytes:
+async def read_rest(reader: asyncio.StreamReader) -> bytes:
     """All that comes until the connection ends, whichever way it does."""
     try:
         return await reader.read()
@@ -69,21 +71,21 @@ HALVES = {
 def test_half_a_request_ends_the_connection(half: bytes) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(half)
-        return await rest(reader)
+        return await read_rest(reader)
 
-    assert asyncio.run(served(talk)) == b""
+    assert asyncio.run(serve_and_talk(talk)) == b""
 
 
 def test_a_byte_now_and_then_does_not_keep_a_connection() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-        ended = asyncio.ensure_future(rest(reader))
+        ended = asyncio.ensure_future(read_rest(reader))
         writer.write(b"GET / HTTP/1.1\r\nX: ")
         while not ended.done():
             writer.write(b"x")
             await asyncio.sleep(Impatient.request_timeout / 10)
         return await ended
 
-    assert asyncio.run(served(talk)) == b""
+    assert asyncio.run(serve_and_talk(talk)) == b""
 
 
 def test_a_request_that_arrived_is_answered_and_so_is_the_next() -> None:
@@ -93,8 +95,8 @@ def test_a_request_that_arrived_is_answered_and_so_is_the_next() -> None:
             writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
             answers += await reader.readuntil(b"ok")
         # And then nothing: the connection that is kept for the next request ends, too.
-        return answers + await rest(reader)
+        return answers + await read_rest(reader)
 
-    answers = asyncio.run(served(talk))
+    answers = asyncio.run(serve_and_talk(talk))
     assert answers.count(ANSWER) == 2
     assert answers.endswith(b"ok")

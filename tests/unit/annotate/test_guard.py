@@ -13,7 +13,7 @@ from judge.annotate import guard
 from judge.annotate.serve import ServerAddress
 from judge.errors import InputError
 from tests.support.cases import check_each
-from tests.unit.annotate.serving import LabelServer, judged, label, serving_in_thread
+from tests.unit.annotate.serving import LabelServer, judge_queries, label, serve_in_thread
 
 TOKEN = "s3cret-token"  # noqa: S105
 Header = tuple[str, str]
@@ -21,22 +21,22 @@ Header = tuple[str, str]
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return judged(tmp_path_factory.mktemp("guard"), 2)
+    return judge_queries(tmp_path_factory.mktemp("guard"), 2)
 
 
 @pytest.fixture(scope="module")
 def server(run: Path) -> Iterator[LabelServer]:
-    with serving_in_thread(run, "open") as result:
+    with serve_in_thread(run, "open") as result:
         yield result
 
 
 @pytest.fixture(scope="module")
-def locked(run: Path) -> Iterator[LabelServer]:
-    with serving_in_thread(run, "locked", TOKEN) as result:
+def locked_server(run: Path) -> Iterator[LabelServer]:
+    with serve_in_thread(run, "locked", TOKEN) as result:
         yield result
 
 
-def wire(
+def make_request(
     server: LabelServer,
     body: Any,
     *,
@@ -48,7 +48,7 @@ def wire(
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers: dict[str, str | None] = {
         "Host": f"127.0.0.1:{server.port}",
-        **server.headers(),
+        **server.make_headers(),
         "Content-Length": str(len(content)),
         **({"X-Judge-Token": server.token} if server.token else {}),
         **(change or {}),
@@ -58,7 +58,7 @@ def wire(
     return "\r\n".join(lines).replace("PORT", str(server.port)).encode() + content
 
 
-def status(answer: bytes) -> int:
+def read_status(answer: bytes) -> int:
     return int(answer.split(b" ", 2)[1])
 
 
@@ -124,10 +124,10 @@ TARGETS: list[Forged] = [
 ]
 
 
-def refused(server: LabelServer, run: Path, request: bytes) -> bytes:
+def get_refusal(server: LabelServer, run: Path, request: bytes) -> bytes:
     """The answer, a refusal that wrote nothing."""
-    answer = server.raw(request)
-    assert 400 <= status(answer) < 500, answer
+    answer = server.send_raw(request)
+    assert 400 <= read_status(answer) < 500, answer
     assert not (run / "labels" / f"{server.ask('/state')[1]['who']}.jsonl").exists()
     return answer
 
@@ -137,7 +137,7 @@ def test_a_forged_header_is_refused_and_writes_nothing(
     server: LabelServer, run: Path, _name: str, forged: dict[str, Any]
 ) -> None:
     body = label(server.ask("/state")[1], 1, 2)
-    refused(server, run, wire(server, body, **forged))
+    get_refusal(server, run, make_request(server, body, **forged))
 
 
 @pytest.mark.parametrize(("_name", "forged"), TARGETS, ids=[name for name, _ in TARGETS])
@@ -145,7 +145,7 @@ def test_another_method_or_address_is_refused_and_writes_nothing(
     server: LabelServer, run: Path, _name: str, forged: dict[str, Any]
 ) -> None:
     body = label(server.ask("/state")[1], 1, 2)
-    answer = refused(server, run, wire(server, body, **forged))
+    answer = get_refusal(server, run, make_request(server, body, **forged))
     assert b"root:" not in answer
 
 
@@ -186,15 +186,17 @@ def test_a_forged_body_is_refused_and_writes_nothing(
     server: LabelServer, run: Path, _name: str, spoil: Callable[[dict[str, Any]], Any]
 ) -> None:
     body = spoil(label(server.ask("/state")[1], 1, 2))
-    refused(server, run, wire(server, body))
+    get_refusal(server, run, make_request(server, body))
 
 
 def test_a_body_that_never_says_its_size_is_cut_off(server: LabelServer, run: Path) -> None:
     chunk = b"1000\r\n" + b" " * 4096 + b"\r\n"
-    request = wire(server, b"", change={"Content-Length": None}, more=(("Transfer-Encoding", "chunked"),))
-    refused(server, run, request + 17 * chunk)
-    both = wire(server, b"0\r\n\r\n", more=(("Transfer-Encoding", "chunked"),))
-    assert status(server.raw(both)) == 400
+    request = make_request(
+        server, b"", change={"Content-Length": None}, more=(("Transfer-Encoding", "chunked"),)
+    )
+    get_refusal(server, run, request + 17 * chunk)
+    both = make_request(server, b"0\r\n\r\n", more=(("Transfer-Encoding", "chunked"),))
+    assert read_status(server.send_raw(both)) == 400
     assert not (run / "labels" / "open.jsonl").exists()
 
 
@@ -208,34 +210,34 @@ def test_the_other_writes_are_guarded_alike(server: LabelServer, run: Path, path
         {"Content-Type": "text/plain"},
         {"Host": "x.example"},
     ):
-        refused(server, run, wire(server, body, start=start, change=change))  # type: ignore[arg-type]
+        get_refusal(server, run, make_request(server, body, start=start, change=change))  # type: ignore[arg-type]
     # In time, but with nothing to undo and not everything labelled.
     if path != "export":
-        refused(server, run, wire(server, body, start=start))
+        get_refusal(server, run, make_request(server, body, start=start))
 
 
 @pytest.mark.parametrize("at", ["-1", "8", "x", "1e3", "9999999999", "1&at=x", "٣", ""])
 def test_there_is_no_pair_beyond_the_tasks(server: LabelServer, at: str) -> None:
-    request = wire(server, b"", start=f"GET /state?at={at} HTTP/1.1")
-    assert status(server.raw(request)) == 400
+    request = make_request(server, b"", start=f"GET /state?at={at} HTTP/1.1")
+    assert read_status(server.send_raw(request)) == 400
 
 
 @pytest.mark.parametrize("path", ["/", "/state"])
 def test_reading_is_for_our_own_page_too(server: LabelServer, path: str) -> None:
     for change in ({"Host": "evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
-        answer = server.raw(wire(server, b"", start=f"GET {path} HTTP/1.1", change=change))  # type: ignore[arg-type]
-        assert status(answer) == 403
+        answer = server.send_raw(make_request(server, b"", start=f"GET {path} HTTP/1.1", change=change))  # type: ignore[arg-type]
+        assert read_status(answer) == 403
         assert b"question" not in answer
 
 
 def test_the_page_itself_is_answered_and_locked_down(server: LabelServer) -> None:
     for host in ("127.0.0.1:PORT", "localhost:PORT", "LOCALHOST:PORT", "[::1]:PORT"):
         bare: dict[str, str | None] = dict.fromkeys(("Origin", "X-Judge", "Content-Type", "Content-Length"))
-        request = wire(
+        request = make_request(
             server, b"", start="GET / HTTP/1.1", change={**bare, "Host": host, "Sec-Fetch-Site": "none"}
         )
-        head, _, body = server.raw(request).partition(b"\r\n\r\n")
-        assert status(head) == 200
+        head, _, body = server.send_raw(request).partition(b"\r\n\r\n")
+        assert read_status(head) == 200
         assert b"<!doctype html>" in body
     text = head.decode().lower()
     for header in (
@@ -251,7 +253,7 @@ def test_the_page_itself_is_answered_and_locked_down(server: LabelServer) -> Non
 
 
 def test_a_refusal_is_locked_down_too(server: LabelServer) -> None:
-    answer = server.raw(wire(server, {}, change={"Host": "evil.example"})).lower()
+    answer = server.send_raw(make_request(server, {}, change={"Host": "evil.example"})).lower()
     assert b"content-security-policy: default-src 'none';" in answer
     assert b"cache-control: no-store" in answer
 
@@ -260,27 +262,35 @@ def test_a_refusal_is_locked_down_too(server: LabelServer) -> None:
     "token", [None, "", TOKEN[:-1], f"{TOKEN}x", TOKEN.upper(), f'"{TOKEN}"', "Bearer " + TOKEN, "é" * 8]
 )
 def test_without_the_token_nothing_is_told_or_written(
-    locked: LabelServer, run: Path, token: str | None
+    locked_server: LabelServer, run: Path, token: str | None
 ) -> None:
-    body = label(locked.ask("/state")[1], 1, 2)
+    body = label(locked_server.ask("/state")[1], 1, 2)
     for start in ("POST /label HTTP/1.1", "GET /state HTTP/1.1", f"GET /state?token={TOKEN} HTTP/1.1"):
-        answer = refused(locked, run, wire(locked, body, start=start, change={"X-Judge-Token": token}))
+        answer = get_refusal(
+            locked_server,
+            run,
+            make_request(locked_server, body, start=start, change={"X-Judge-Token": token}),
+        )
         assert b"question" not in answer
         assert TOKEN.encode() not in answer
 
 
-def test_the_token_twice_or_elsewhere_is_no_token(locked: LabelServer, run: Path) -> None:
-    body = label(locked.ask("/state")[1], 1, 2)
-    refused(locked, run, wire(locked, body, more=(("X-Judge-Token", TOKEN),)))
+def test_the_token_twice_or_elsewhere_is_no_token(locked_server: LabelServer, run: Path) -> None:
+    body = label(locked_server.ask("/state")[1], 1, 2)
+    get_refusal(locked_server, run, make_request(locked_server, body, more=(("X-Judge-Token", TOKEN),)))
     for name in ("Cookie", "Authorization"):
         more = ((name, f"X-Judge-Token={TOKEN}"),)
-        refused(locked, run, wire(locked, body, change={"X-Judge-Token": None}, more=more))
+        get_refusal(
+            locked_server, run, make_request(locked_server, body, change={"X-Judge-Token": None}, more=more)
+        )
 
 
-def test_the_page_of_a_locked_server_holds_nothing(locked: LabelServer) -> None:
-    request = wire(locked, b"", start="GET / HTTP/1.1", change={"X-Judge-Token": None, "Origin": None})
-    answer = locked.raw(request)
-    assert status(answer) == 200
+def test_the_page_of_a_locked_server_holds_nothing(locked_server: LabelServer) -> None:
+    request = make_request(
+        locked_server, b"", start="GET / HTTP/1.1", change={"X-Judge-Token": None, "Origin": None}
+    )
+    answer = locked_server.send_raw(request)
+    assert read_status(answer) == 200
     for secret in (b"question", b"night", b"locked", TOKEN.encode()):
         assert secret not in answer
 
@@ -288,14 +298,21 @@ def test_the_page_of_a_locked_server_holds_nothing(locked: LabelServer) -> None:
 def test_the_same_requests_unforged_are_answered(run: Path) -> None:
     """Else the refusals above would show nothing."""
     for token in (None, TOKEN):
-        with serving_in_thread(run, f"honest{token}", token) as server:
+        with serve_in_thread(run, f"honest{token}", token) as server:
             body = label(server.ask("/state")[1], 1, 2)
-            assert status(server.raw(wire(server, body))) == 200
+            assert read_status(server.send_raw(make_request(server, body))) == 200
             local = {"Host": "localhost:PORT", "Origin": "http://localhost:PORT"}
-            assert status(server.raw(wire(server, body, change=local))) == 200  # type: ignore[arg-type]
+            assert read_status(server.send_raw(make_request(server, body, change=local))) == 200  # type: ignore[arg-type]
             assert server.ask("/state")[1]["labelled"] == 1
-            assert status(server.raw(wire(server, {}, start="POST /export HTTP/1.1"))) == 200
-            assert status(server.raw(wire(server, {"id": body["id"]}, start="POST /undo HTTP/1.1"))) == 200
+            assert (
+                read_status(server.send_raw(make_request(server, {}, start="POST /export HTTP/1.1"))) == 200
+            )
+            assert (
+                read_status(
+                    server.send_raw(make_request(server, {"id": body["id"]}, start="POST /undo HTTP/1.1"))
+                )
+                == 200
+            )
             assert server.ask("/state")[1]["labelled"] == 0
 
 
@@ -314,8 +331,10 @@ def test_another_user_of_this_machine_reads_and_writes_nothing(server: LabelServ
         "POST /finish HTTP/1.1",
         "POST /export HTTP/1.1",
     ):
-        answer = refused(server, run, wire(server, body, start=start, change={"X-Judge-Token": None}))
-        assert status(answer) == 403
+        answer = get_refusal(
+            server, run, make_request(server, body, start=start, change={"X-Judge-Token": None})
+        )
+        assert read_status(answer) == 403
         assert b"question" not in answer
 
 
@@ -329,8 +348,8 @@ def test_a_link_leads_to_the_page_and_to_nothing_else(server: LabelServer) -> No
         ("/", {"Sec-Fetch-Mode": "no-cors"}, 403),
         ("/", {"Origin": f"http://127.0.0.1:{server.port}"}, 403),
     ):
-        request = wire(server, b"", start=f"GET {path} HTTP/1.1", change={**bare, **visit, **change})
-        assert status(server.raw(request)) == expected
+        request = make_request(server, b"", start=f"GET {path} HTTP/1.1", change={**bare, **visit, **change})
+        assert read_status(server.send_raw(request)) == expected
 
 
 def test_a_server_for_others_knows_its_address_alone_and_every_number_where_it_has_all() -> None:

@@ -18,90 +18,92 @@ from judge.errors import InputError
 from tests.support.cases import check_each, count_examples
 
 
-def decision(number: int, grade: int | None = 2, snippet: str = "s1", comment: str = "") -> LabelDecision:
+def make_decision(
+    number: int, grade: int | None = 2, snippet: str = "s1", comment: str = ""
+) -> LabelDecision:
     return LabelDecision(f"{number:016x}", "q", snippet, grade, comment)
 
 
-def grades(kept: LabelLog) -> dict[str, int | None]:
-    return {snippet: each.grade for (_, snippet), each in kept.current.items()}
+def list_grades(log: LabelLog) -> dict[str, int | None]:
+    return {snippet: each.grade for (_, snippet), each in log.current.items()}
 
 
 def test_what_was_said_is_there_again_and_the_last_word_counts(tmp_path: Path) -> None:
-    with label_log.open_labels(tmp_path, "ann") as kept:
-        kept.add(decision(1, 0))
-        kept.add(decision(2, None, "s2", "两可"))
-        kept.add(decision(3, 3))
-        assert grades(kept) == {"s1": 3, "s2": None}
-    with label_log.open_labels(tmp_path, "ann") as kept:
-        assert grades(kept) == {"s1": 3, "s2": None}
-        assert kept.current["q", "s2"].comment == "两可"
-        assert kept.last == decision(3, 3)
+    with label_log.open_labels(tmp_path, "ann") as log:
+        log.add(make_decision(1, 0))
+        log.add(make_decision(2, None, "s2", "两可"))
+        log.add(make_decision(3, 3))
+        assert list_grades(log) == {"s1": 3, "s2": None}
+    with label_log.open_labels(tmp_path, "ann") as log:
+        assert list_grades(log) == {"s1": 3, "s2": None}
+        assert log.current["q", "s2"].comment == "两可"
+        assert log.last == make_decision(3, 3)
 
 
 def test_undo_brings_back_what_was_said_before_and_outlives_a_restart(tmp_path: Path) -> None:
-    with label_log.open_labels(tmp_path, "ann") as kept:
-        for each in (decision(1, 0), decision(2, 1, "s2"), decision(3, 3)):
-            kept.add(each)
-        assert kept.undo(decision(3).id) == decision(3, 3)
-        assert grades(kept) == {"s1": 0, "s2": 1}
-    with label_log.open_labels(tmp_path, "ann") as kept:
-        assert grades(kept) == {"s1": 0, "s2": 1}
-        assert kept.last == decision(2, 1, "s2")
-        kept.undo(decision(2).id)
-        kept.undo(decision(1).id)
-        assert kept.current == {}
-        assert kept.last is None
+    with label_log.open_labels(tmp_path, "ann") as log:
+        for each in (make_decision(1, 0), make_decision(2, 1, "s2"), make_decision(3, 3)):
+            log.add(each)
+        assert log.undo(make_decision(3).id) == make_decision(3, 3)
+        assert list_grades(log) == {"s1": 0, "s2": 1}
+    with label_log.open_labels(tmp_path, "ann") as log:
+        assert list_grades(log) == {"s1": 0, "s2": 1}
+        assert log.last == make_decision(2, 1, "s2")
+        log.undo(make_decision(2).id)
+        log.undo(make_decision(1).id)
+        assert log.current == {}
+        assert log.last is None
 
 
 def test_whoever_did_not_hear_the_answer_may_say_it_again(tmp_path: Path) -> None:
-    with label_log.open_labels(tmp_path, "ann") as kept:
-        kept.add(decision(1))
-        kept.add(decision(1))
-        kept.undo(decision(1).id)
-        kept.undo(decision(1).id)
+    with label_log.open_labels(tmp_path, "ann") as log:
+        log.add(make_decision(1))
+        log.add(make_decision(1))
+        log.undo(make_decision(1).id)
+        log.undo(make_decision(1).id)
         # A late repeat of what was taken back since.
-        kept.add(decision(1))
-        assert kept.current == {}
-        assert kept.path.read_bytes().count(b"\n") == 2
+        log.add(make_decision(1))
+        assert log.current == {}
+        assert log.path.read_bytes().count(b"\n") == 2
         with pytest.raises(InputError, match="another decision's"):
-            kept.add(decision(1, 3))
+            log.add(make_decision(1, 3))
         with pytest.raises(InputError, match="no decision"):
-            kept.undo("f" * 16)
+            log.undo("f" * 16)
 
 
 def test_what_was_labelled_blind_is_final_once_the_model_was_shown(tmp_path: Path) -> None:
-    with label_log.open_labels(tmp_path, "ann") as kept:
-        kept.add(decision(1))
-        kept.seal()
-        kept.seal()
-    with label_log.open_labels(tmp_path, "ann") as kept:
-        assert kept.sealed == {("q", "s1")}
-        assert kept.last is None
-        for attempt in (lambda: kept.add(decision(2, 0)), lambda: kept.undo(decision(1).id)):
+    with label_log.open_labels(tmp_path, "ann") as log:
+        log.add(make_decision(1))
+        log.seal()
+        log.seal()
+    with label_log.open_labels(tmp_path, "ann") as log:
+        assert log.sealed == {("q", "s1")}
+        assert log.last is None
+        for attempt in (lambda: log.add(make_decision(2, 0)), lambda: log.undo(make_decision(1).id)):
             with pytest.raises(InputError, match="a blind label cannot be changed"):
                 attempt()
         # More can be labelled later.
-        kept.add(decision(3, 0, "s2"))
-        assert grades(kept) == {"s1": 2, "s2": 0}
-        assert kept.path.read_bytes().count(b"\n") == 3
+        log.add(make_decision(3, 0, "s2"))
+        assert list_grades(log) == {"s1": 2, "s2": 0}
+        assert log.path.read_bytes().count(b"\n") == 3
 
 
 def test_a_file_that_was_cut_at_any_byte_is_healed_to_its_whole_lines(tmp_path: Path) -> None:
-    deeds = [decision(1, 0), decision(2, 3, "s2", "贫血\u2028"), decision(3, None, "s3")]
-    with label_log.open_labels(tmp_path, "ann") as kept:
+    deeds = [make_decision(1, 0), make_decision(2, 3, "s2", "贫血\u2028"), make_decision(3, None, "s3")]
+    with label_log.open_labels(tmp_path, "ann") as log:
         for each in deeds:
-            kept.add(each)
-        kept.undo(deeds[1].id)
-        path, content = kept.path, kept.path.read_bytes()
+            log.add(each)
+        log.undo(deeds[1].id)
+        path, content = log.path, log.path.read_bytes()
     for cut in range(len(content) + 1):
         path.write_bytes(content[:cut])
         count = content[:cut].count(b"\n")
-        with label_log.open_labels(tmp_path, "ann") as kept:
+        with label_log.open_labels(tmp_path, "ann") as log:
             standing = {each.id for each in deeds[:count]} - ({deeds[1].id} if count == 4 else set())
-            assert {each.id for each in kept.current.values()} == standing
-            kept.add(decision(9, 1, "s9"))
-        with label_log.open_labels(tmp_path, "ann") as kept:
-            assert {each.id for each in kept.current.values()} == {*standing, decision(9).id}
+            assert {each.id for each in log.current.values()} == standing
+            log.add(make_decision(9, 1, "s9"))
+        with label_log.open_labels(tmp_path, "ann") as log:
+            assert {each.id for each in log.current.values()} == {*standing, make_decision(9).id}
 
 
 def test_damage_in_the_middle_is_named_and_nothing_is_thrown_away(tmp_path: Path) -> None:
@@ -119,8 +121,8 @@ def test_damage_in_the_middle_is_named_and_nothing_is_thrown_away(tmp_path: Path
 
 @check_each("who", ["ann", "小明", "a.b-c_d", "7", "A" * 40])
 def test_a_name_names_files(tmp_path: Path, who: str) -> None:
-    with label_log.open_labels(tmp_path, who) as kept:
-        kept.add(decision(1))
+    with label_log.open_labels(tmp_path, who) as log:
+        log.add(make_decision(1))
     assert (tmp_path / "labels" / f"{who}.jsonl").is_file()
 
 
@@ -166,38 +168,38 @@ from judge.annotate.label_log import LabelDecision
 from judge.errors import StoreError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-with label_log.open_labels(Path({str(tmp_path)!r}), "ann") as kept:
+with label_log.open_labels(Path({str(tmp_path)!r}), "ann") as log:
     for number in range(50):
         try:
-            kept.add(LabelDecision(f"{{number:016x}}", "q", f"s{{number}}", 1))
+            log.add(LabelDecision(f"{{number:016x}}", "q", f"s{{number}}", 1))
             print("kept", number)
         except StoreError as error:
             assert "not saved" in str(error), error
             break
-    kept.undo("0" * 16)
+    log.undo("0" * 16)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     count = done.stdout.count("kept")
     assert 5 < count < 50
-    with label_log.open_labels(tmp_path, "ann") as kept:
-        assert list(kept.current) == [("q", f"s{number}") for number in range(1, count)]
+    with label_log.open_labels(tmp_path, "ann") as log:
+        assert list(log.current) == [("q", f"s{number}") for number in range(1, count)]
 
 
 def test_a_file_that_others_change_is_not_written_over(tmp_path: Path) -> None:
-    with label_log.open_labels(tmp_path, "ann") as kept:
-        kept.add(decision(1))
-        with kept.path.open("a") as file:
+    with label_log.open_labels(tmp_path, "ann") as log:
+        log.add(make_decision(1))
+        with log.path.open("a") as file:
             file.write('{"undo": "0000000000000001"}\n')
-        content = kept.path.read_bytes()
+        content = log.path.read_bytes()
         with pytest.raises(Exception, match="another program changed the file"):
-            kept.add(decision(2))
-        kept.path.unlink()
+            log.add(make_decision(2))
+        log.path.unlink()
         with pytest.raises(Exception, match="not saved"):
-            kept.add(decision(2))
-        kept.path.write_bytes(content)
-    with label_log.open_labels(tmp_path, "ann") as kept:
-        assert kept.current == {}
+            log.add(make_decision(2))
+        log.path.write_bytes(content)
+    with label_log.open_labels(tmp_path, "ann") as log:
+        assert log.current == {}
 
 
 TEXTS = st.one_of(
@@ -219,10 +221,10 @@ def test_the_table_reads_back_as_it_was_said(
     expected: dict[tuple[str, str], int | None], comment: str
 ) -> None:
     expected = {(query.strip(), snippet): grade for (query, snippet), grade in expected.items()}
-    with tempfile.TemporaryDirectory() as folder, label_log.open_labels(Path(folder), "ann") as kept:
+    with tempfile.TemporaryDirectory() as folder, label_log.open_labels(Path(folder), "ann") as log:
         for number, ((query, snippet), grade) in enumerate(expected.items()):
-            kept.add(LabelDecision(f"{number:016x}", query, snippet, grade, comment))
-        path = kept.write_table()
+            log.add(LabelDecision(f"{number:016x}", query, snippet, grade, comment))
+        path = log.write_table()
         content = path.read_text(encoding="utf-8-sig")
         assert content.startswith("query_id,snippet_id,grade,comment\n")
         graded = {key: grade for key, grade in expected.items() if grade is not None}

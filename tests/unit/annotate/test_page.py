@@ -10,18 +10,18 @@ from importlib.resources import files
 import pytest
 
 from judge.annotate.app import make_page
-from judge.assess.prompts import default_directory
+from judge.assess.prompts import find_default_directory
 
 TEMPLATES = files("judge.annotate") / "templates"
 
 
-def source(name: str) -> str:
+def read_source(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def sentences(name: str, lang: str, scale: str) -> list[str]:
+def list_sentences(name: str, lang: str, scale: str) -> list[str]:
     """Return the texts of a language and a scale in the constant `name` of annotate_messages.js."""
-    script = source("annotate_messages.js")
+    script = read_source("annotate_messages.js")
     constant = re.search(rf"^const {name} = {{$(.*?)^}};$", script, re.DOTALL | re.MULTILINE)
     assert constant
     language = re.search(rf"^  {lang}: {{$(.*?)^  }},$", constant[1], re.DOTALL | re.MULTILINE)
@@ -34,10 +34,10 @@ def sentences(name: str, lang: str, scale: str) -> list[str]:
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("scale", ["graded", "binary"])
 def test_people_go_by_the_words_that_the_model_goes_by(lang: str, scale: str) -> None:
-    prompt = (default_directory() / lang / f"{scale}.jinja").read_text(encoding="utf-8")
-    rules = sentences("RULES", lang, scale)
+    prompt = (find_default_directory() / lang / f"{scale}.jinja").read_text(encoding="utf-8")
+    rules = list_sentences("RULES", lang, scale)
     assert [f"- {rule}" for rule in rules] == re.findall(r"^- .*$", prompt, re.MULTILINE)
-    grades = sentences("GRADES", lang, scale)
+    grades = list_sentences("GRADES", lang, scale)
     names = ["no", "yes"] if scale == "binary" else [str(grade) for grade in range(4)]
     for name, meaning in zip(names, grades, strict=True):
         assert re.search(rf"^{name}[:：] ?{re.escape(meaning)}$", prompt, re.MULTILINE), meaning
@@ -45,7 +45,9 @@ def test_people_go_by_the_words_that_the_model_goes_by(lang: str, scale: str) ->
 
 def test_both_languages_say_everything() -> None:
     for constant, least in (("TEXTS", 40), ("SENTENCES", 12)):
-        block = source("annotate_messages.js").partition(f"const {constant} = {{")[2].partition("\n};")[0]
+        block = (
+            read_source("annotate_messages.js").partition(f"const {constant} = {{")[2].partition("\n};")[0]
+        )
         zh, en = (
             re.findall(r"^    (\w+):", texts, re.MULTILINE)
             for texts in re.findall(r"^  \w\w: {$(.*?)^  },$", block, re.DOTALL | re.MULTILINE)
@@ -77,4 +79,4 @@ def test_no_text_can_become_markup_or_code() -> None:
             "Function(",
             "href",
         ):
-            assert sink not in source(name), (name, sink)
+            assert sink not in read_source(name), (name, sink)

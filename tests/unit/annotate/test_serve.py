@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.factories import read_results
-from tests.unit.annotate.serving import LabelServer, judged, label, serving, serving_in_thread
+from tests.unit.annotate.serving import LabelServer, judge_queries, label, serve_in_thread, start_serving
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return judged(tmp_path_factory.mktemp("serve"), 5)
+    return judge_queries(tmp_path_factory.mktemp("serve"), 5)
 
 
 def label_all(server: LabelServer, grade: Callable[[dict[str, Any]], int | None]) -> dict[str, Any]:
@@ -37,25 +37,25 @@ def label_all(server: LabelServer, grade: Callable[[dict[str, Any]], int | None]
     return state
 
 
-def says(pair: dict[str, Any]) -> int:
+def read_stated_grade(pair: dict[str, Any]) -> int:
     """The grade that a snippet says it has."""
     return int(pair["snippet"][-1])
 
 
 def test_what_people_say_reaches_agree_whole(run: Path) -> None:
-    with serving(run, "--who", "ann") as server:
+    with start_serving(run, "--who", "ann") as server:
         assert server.greeting.startswith("ann labels 20 pairs of 5 queries of")
         status, early = server.ask("/finish", {})
         assert (status, early["error"]) == (400, "20 pairs are not labelled yet")
         assert server.ask("/finish", {}, "zh") == (400, {"error": "还有 20 个查询-摘要对未标注"})
-        state = label_all(server, lambda pair: None if pair["query_id"] == "q3" else says(pair))
+        state = label_all(server, lambda pair: None if pair["query_id"] == "q3" else read_stated_grade(pair))
         assert (state["labelled"], state["unsure"], state["next"]) == (20, 4, None)
         status, result = server.ask("/finish", {})
         assert status == 200
         farewell = server.interrupt()
     assert result["command"] in farewell
     assert result["path"] == str(run / "labels" / "ann.csv")
-    done = command(*result["command"].split()[1:], "--json")
+    done = run_judge(*result["command"].split()[1:], "--json")
     assert done.returncode == 0, done.stderr
     output = json.loads(done.stdout)
     assert output["labelled_pairs"] == 16
@@ -78,16 +78,16 @@ def test_what_people_say_reaches_agree_whole(run: Path) -> None:
 
 def test_two_people_on_one_plan_are_compared_with_each_other(run: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.csv"
-    assert command("agree", run, "--plan", 3, "--out", plan).returncode == 0
-    with serving(run, "--who", "one", "--plan", plan) as server:
+    assert run_judge("agree", run, "--plan", 3, "--out", plan).returncode == 0
+    with start_serving(run, "--who", "one", "--plan", plan) as server:
         assert "labels 12 pairs of 3 queries" in server.greeting
-        label_all(server, says)
+        label_all(server, read_stated_grade)
         server.interrupt(signal.SIGTERM)
-    with serving_in_thread(run, "two", plan=plan) as other:
-        assert label_all(other, lambda pair: min(says(pair) + 1, 3))["labelled"] == 12
+    with serve_in_thread(run, "two", plan=plan) as other:
+        assert label_all(other, lambda pair: min(read_stated_grade(pair) + 1, 3))["labelled"] == 12
         other.ask("/export", {})
     files = [run / "labels" / f"{who}.csv" for who in ("one", "two")]
-    done = command("agree", files[0], "--qrels", files[1], "--labels-scale", "graded", "--json")
+    done = run_judge("agree", files[0], "--qrels", files[1], "--labels-scale", "graded", "--json")
     assert done.returncode == 0, done.stderr
     output = json.loads(done.stdout)
     assert output["pairs"] == output["labelled_pairs"] == 12
@@ -98,27 +98,27 @@ def test_two_people_on_one_plan_are_compared_with_each_other(run: Path, tmp_path
 def test_labels_of_drawn_pairs_are_given_to_agree_with_their_plan(run: Path, tmp_path: Path) -> None:
     plan = tmp_path / "pairs.csv"
     words = ("--plan-pairs", 50, "--measure", "P@1", "--out", plan)
-    assert command("agree", run, *words).returncode == 0
-    with serving(run, "--who", "drawn", "--plan", plan) as server:
+    assert run_judge("agree", run, *words).returncode == 0
+    with start_serving(run, "--who", "drawn", "--plan", plan) as server:
         # No other result can change P@1: both engines' first ones, of 5 queries.
         assert "labels 10 pairs of 5 queries" in server.greeting
-        label_all(server, lambda pair: None if pair["query_id"] == "q3" else says(pair))
+        label_all(server, lambda pair: None if pair["query_id"] == "q3" else read_stated_grade(pair))
         _, result = server.ask("/finish", {})
         assert result["command"].endswith(f"--plan {plan}")
         server.interrupt()
-    refused = command(*result["command"].split()[1:], "--json")
+    refused = run_judge(*result["command"].split()[1:], "--json")
     assert (refused.returncode, "8 of 10 drawn pairs have a label" in refused.stderr) == (2, True)
-    with serving_in_thread(run, "sure", plan=plan) as other:
-        assert label_all(other, says)["labelled"] == 10
+    with serve_in_thread(run, "sure", plan=plan) as other:
+        assert label_all(other, read_stated_grade)["labelled"] == 10
         other.ask("/export", {})
-    done = command(*result["command"].replace("drawn.csv", "sure.csv").split()[1:], "--json")
+    done = run_judge(*result["command"].replace("drawn.csv", "sure.csv").split()[1:], "--json")
     assert done.returncode == 0, done.stderr
     output = json.loads(done.stdout)
     assert (output["labels"], output["queries"]) == (10, 5)
 
 
 def test_the_model_s_side_is_told_last_and_then_the_labels_are_final(run: Path) -> None:
-    with serving_in_thread(run, "blind") as server:
+    with serve_in_thread(run, "blind") as server:
         _, first = server.ask("/state")
         _, exported = server.ask("/export", {})
         assert exported.keys() == {"labelled", "path", "command"}
@@ -137,7 +137,7 @@ def test_the_model_s_side_is_told_last_and_then_the_labels_are_final(run: Path) 
 
 
 def test_nothing_that_is_served_before_the_end_tells_engine_rank_or_verdict(run: Path) -> None:
-    with serving_in_thread(run, "curious") as server:
+    with serve_in_thread(run, "curious") as server:
         served = ""
         _, state = server.ask("/state")
         while state["pair"] is not None:
@@ -149,7 +149,7 @@ def test_nothing_that_is_served_before_the_end_tells_engine_rank_or_verdict(run:
 
 
 def test_a_pair_that_was_undone_comes_back(run: Path) -> None:
-    with serving(run, "--who", "undoer") as server:
+    with start_serving(run, "--who", "undoer") as server:
         _, first = server.ask("/state")
         _, second = server.ask("/label", label(first, 1, 3, " a\x00b "))
         assert second["last"] == {"id": f"{1:032x}", "at": 0}
@@ -161,19 +161,19 @@ def test_a_pair_that_was_undone_comes_back(run: Path) -> None:
 
 
 def test_resuming_says_so_and_a_second_one_is_refused(run: Path) -> None:
-    with serving(run, "--who", "again") as server:
+    with start_serving(run, "--who", "again") as server:
         _, state = server.ask("/state")
         server.ask("/label", label(state, 1, 3))
-        done = command("annotate", run, "--who", "again", "--port", 0)
+        done = run_judge("annotate", run, "--who", "again", "--port", 0)
         assert (done.returncode, done.stdout) == (2, "")
         assert "again is already labelling in another process" in done.stderr
-        taken = command("annotate", run, "--who", "other", "--port", server.port)
+        taken = run_judge("annotate", run, "--who", "other", "--port", server.port)
         assert taken.returncode == 2
         assert "use --port 0 for a free port" in taken.stderr
         farewell = server.interrupt()
     assert farewell.startswith("1 of 20 pairs are labelled")
     assert f"go on with: judge annotate {run} --who again" in farewell
-    with serving(run, "--who", "again") as server:
+    with start_serving(run, "--who", "again") as server:
         assert server.greeting.endswith("1 of them are labelled")
 
 
@@ -183,8 +183,8 @@ def test_a_label_that_was_acknowledged_outlives_every_kill(run: Path, kills: int
     acknowledged: dict[str, int] = {}
     path = run / "labels" / f"mortal{kills}.jsonl"
     for _ in range(kills):
-        with serving(run, "--who", path.stem) as server:
-            known = _standing(path)
+        with start_serving(run, "--who", path.stem) as server:
+            known = _list_files(path)
             assert acknowledged.items() <= known.items()
             acknowledged |= known
             _label_one(server, chance, acknowledged)
@@ -195,7 +195,7 @@ def test_a_label_that_was_acknowledged_outlives_every_kill(run: Path, kills: int
                     _label_one(server, chance, acknowledged)
             timer.join()
     assert len(acknowledged) >= kills
-    assert acknowledged.items() <= _standing(path).items()
+    assert acknowledged.items() <= _list_files(path).items()
 
 
 def _label_one(server: LabelServer, chance: random.Random, acknowledged: dict[str, int]) -> None:
@@ -207,7 +207,7 @@ def _label_one(server: LabelServer, chance: random.Random, acknowledged: dict[st
     acknowledged[wanted["id"]] = wanted["grade"]
 
 
-def _standing(path: Path) -> dict[str, int]:
+def _list_files(path: Path) -> dict[str, int]:
     if not path.exists():
         return {}
     complete_lines = path.read_bytes().rpartition(b"\n")[0]
@@ -226,7 +226,7 @@ def _standing(path: Path) -> dict[str, int]:
     ],
 )
 def test_wrong_usage_is_one_clear_line(run: Path, words: list[str], expected: str) -> None:
-    done = command("annotate", run, *words)
+    done = run_judge("annotate", run, *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("judge: ")
     assert expected in done.stderr
@@ -234,7 +234,7 @@ def test_wrong_usage_is_one_clear_line(run: Path, words: list[str], expected: st
 
 
 def test_what_is_no_run_is_said(tmp_path: Path) -> None:
-    done = command("annotate", tmp_path)
+    done = run_judge("annotate", tmp_path)
     assert done.returncode == 2
     assert "is no" in done.stderr or "folder of a finished run" in done.stderr
     assert list(tmp_path.iterdir()) == []
@@ -261,12 +261,12 @@ def test_the_rest_of_judge_starts_without_the_web_extra() -> None:
 
 
 def test_a_pair_that_was_labelled_elsewhere_is_not_overwritten(run: Path) -> None:
-    with serving_in_thread(run, "twice") as server:
+    with serve_in_thread(run, "twice") as server:
         state = server.ask("/state")[1]
         first, second = label(state, 1, 0), label(state, 2, 3)
         assert server.ask("/label", first)[0] == 200
-        status, told = server.ask("/label", second)
-        assert (status, told) == (
+        status, answer = server.ask("/label", second)
+        assert (status, answer) == (
             409,
             {"error": "this pair was labelled in another tab since it was shown here"},
         )
@@ -280,22 +280,22 @@ def test_a_pair_that_was_labelled_elsewhere_is_not_overwritten(run: Path) -> Non
 def test_a_browser_is_opened_with_a_file_and_no_list_of_processes_shows_the_token(
     run: Path, tmp_path: Path
 ) -> None:
-    told = tmp_path / "told"
+    copy = tmp_path / "copy"
     browser = tmp_path / "browser"
     script = (
         "#!/bin/sh",
         'file="${1#file://}"',
-        f'cp "$file" {told}.html',
-        f'echo "$@" $(stat -c %a "$file") > {told}.part',
-        f"mv {told}.part {told}",
+        f'cp "$file" {copy}.html',
+        f'echo "$@" $(stat -c %a "$file") > {copy}.part',
+        f"mv {copy}.part {copy}",
     )
     browser.write_text("\n".join(script), encoding="utf-8")
     browser.chmod(0o755)
-    with serving(run, "--who", "opener", "--open", environment={"BROWSER": str(browser)}) as server:
-        while not told.exists():
+    with start_serving(run, "--who", "opener", "--open", environment={"BROWSER": str(browser)}) as server:
+        while not copy.exists():
             time.sleep(0.01)
-        words, mode = told.read_text(encoding="utf-8").split()
-        page = told.with_suffix(".html").read_text(encoding="utf-8")
+        words, mode = copy.read_text(encoding="utf-8").split()
+        page = copy.with_suffix(".html").read_text(encoding="utf-8")
         assert server.token not in words
         assert f"url={server.url}" in page
         assert mode == "600"

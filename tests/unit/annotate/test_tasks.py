@@ -21,7 +21,7 @@ from tests.support.datasets import read_dataset
 IDS = ["q1", "=2", "'=2", "007", "1e5", "a b", "日本 x", "1-2"]
 
 
-def dataset(query_ids: list[str], engines: str = "ab", texts: int = 4) -> tuple[Dataset, Pool]:
+def make_dataset(query_ids: list[str], engines: str = "ab", texts: int = 4) -> tuple[Dataset, Pool]:
     data = read_dataset(
         [
             {
@@ -43,25 +43,25 @@ def dataset(query_ids: list[str], engines: str = "ab", texts: int = 4) -> tuple[
     return data, build_pool(data, 10)
 
 
-def names(result: session.Tasks) -> list[tuple[str, str]]:
+def list_names(result: session.Tasks) -> list[tuple[str, str]]:
     return list(result.index_of)
 
 
 def test_a_query_is_finished_before_the_next_begins() -> None:
-    _, pool = dataset(["p", "q", "r"])
+    _, pool = make_dataset(["p", "q", "r"])
     keys = [(pair.query.id, pair.snippet.id) for pair in pool.pairs]
     result = session.order_pairs(pool, sorted(keys, key=lambda key: "rpq".index(key[0])), "ann")
     assert [pair.query.id for pair in result.pairs] == ["r"] * 8 + ["p"] * 8 + ["q"] * 8
-    assert sorted(names(result)) == sorted(keys)
+    assert sorted(list_names(result)) == sorted(keys)
     assert result.queries == {"r": range(8), "p": range(8, 16), "q": range(16, 24)}
-    assert [result.index_of[key] for key in names(result)] == list(range(24))
+    assert [result.index_of[key] for key in list_names(result)] == list(range(24))
 
 
 def test_each_person_has_an_order_of_their_own_that_stays() -> None:
-    _, pool = dataset(["p", "q"], texts=6)
+    _, pool = make_dataset(["p", "q"], texts=6)
     keys = session.draw_pairs_to_label(pool)
-    ann, bob = (names(session.order_pairs(pool, keys, who)) for who in ("ann", "bob"))
-    assert ann == names(session.order_pairs(pool, keys, "ann")) != bob
+    ann, bob = (list_names(session.order_pairs(pool, keys, who)) for who in ("ann", "bob"))
+    assert ann == list_names(session.order_pairs(pool, keys, "ann")) != bob
     assert {key for key in ann if key[0] == ann[0][0]} == {key for key in bob if key[0] == ann[0][0]}
 
 
@@ -75,7 +75,7 @@ def test_the_order_knows_neither_engine_nor_rank() -> None:
         for engine, texts in (("a", "abcdefgh"), ("z", "hgfedcba"))
     )
     orders = [
-        names(
+        list_names(
             session.order_pairs(build_pool(data, 9), session.draw_pairs_to_label(build_pool(data, 9)), "ann")
         )
         for data in (one, other)
@@ -84,7 +84,7 @@ def test_the_order_knows_neither_engine_nor_rank() -> None:
 
 
 def test_without_a_plan_the_queries_are_those_that_agree_would_draw() -> None:
-    _, pool = dataset([f"q{number}" for number in range(8)], engines="a", texts=2)
+    _, pool = make_dataset([f"q{number}" for number in range(8)], engines="a", texts=2)
     query_ids = {pair.query.id for pair in pool.pairs}
     result = list(dict.fromkeys(key[0] for key in session.draw_pairs_to_label(pool, 5)))
     assert result == list(draw(sorted(query_ids), 5))
@@ -107,7 +107,7 @@ def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path, separator: str) -> None:
-    data, pool = dataset(IDS)
+    data, pool = make_dataset(IDS)
     path = labelling_plan.write(tmp_path / "plan.csv", data, pool, IDS[::-1])
     text = path.read_text(encoding="utf-8-sig")
     if separator != ",":
@@ -119,7 +119,7 @@ def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path
 
 
 def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) -> None:
-    data, pool = dataset(["p", "q"])
+    data, pool = make_dataset(["p", "q"])
     path = labelling_plan.write(tmp_path / "plan.csv", data, pool, ["p", "q"])
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     path.write_text("\n".join([lines[0], "", lines[2], lines[2], ",,,"]))
@@ -137,7 +137,7 @@ def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) 
     ],
 )
 def test_another_file_is_refused_in_a_line(tmp_path: Path, text: str, expected: str) -> None:
-    _, pool = dataset(["p"])
+    _, pool = make_dataset(["p"])
     path = tmp_path / "plan.csv"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError, match=expected.replace("(", r"\(")):
@@ -147,7 +147,7 @@ def test_another_file_is_refused_in_a_line(tmp_path: Path, text: str, expected: 
 
 
 def test_nothing_shown_tells_engine_rank_or_address() -> None:
-    data, pool = dataset(["p"])
+    data, pool = make_dataset(["p"])
     text = json.dumps([session.describe_pair(pair, "2026-05-01") for pair in pool.pairs])
     for secret in (*data.engines, "example", "doc-"):
         assert secret not in text
@@ -159,7 +159,7 @@ def test_nothing_shown_tells_engine_rank_or_address() -> None:
     }
 
 
-def seen(text: str) -> str:
+def show_snippet(text: str) -> str:
     """What the page shows of a snippet of that text."""
     query = Query("q", text, text, "en", reference=text)
     return str(
@@ -168,11 +168,11 @@ def seen(text: str) -> str:
 
 
 def test_what_hides_is_made_visible_and_what_writes_is_left() -> None:
-    assert seen("a\u202eb\x1b[2K\u2028c") == "a\\x202eb\\x1b[2K\\x2028c"
+    assert show_snippet("a\u202eb\x1b[2K\u2028c") == "a\\x202eb\\x1b[2K\\x2028c"
     for text in ("می\u200cخواهم", "👩\u200d🔬 ❤\ufe0f", "क्\u200dष", "两行\n小狗", "\U0001fae8"):
-        assert seen(text) == text
+        assert show_snippet(text) == text
 
 
 @given(st.text())
 def test_no_text_breaks_what_is_shown(text: str) -> None:
-    assert not any(char in seen(text) for char in "\x00\x1b\u202e\u2066\ufeff")
+    assert not any(char in show_snippet(text) for char in "\x00\x1b\u202e\u2066\ufeff")

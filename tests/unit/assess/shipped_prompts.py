@@ -6,12 +6,12 @@ from typing import get_args
 
 import pytest
 
-from judge.assess.prompts import default_directory, load_prompts
+from judge.assess.prompts import find_default_directory, load_prompts
 from judge.records import BINARY, GRADED, Lang, Pair, Query, Scale, Snippet
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 SCALES = (BINARY, GRADED)
-PROMPTS = {scale: load_prompts(default_directory(), scale) for scale in SCALES}
+PROMPTS = {scale: load_prompts(find_default_directory(), scale) for scale in SCALES}
 
 every_prompt = pytest.mark.parametrize(
     ("lang", "scale"),

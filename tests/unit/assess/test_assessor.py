@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from judge.assess.assessor import Assessor
-from judge.assess.prompts import default_directory, load_prompts
+from judge.assess.prompts import find_default_directory, load_prompts
 from judge.dataset.pool import build_pool
 from judge.records import GRADED, Completion, Prompt
 from tests.support import virtual_time
@@ -52,7 +52,9 @@ def test_a_verdict_has_flags_for_an_echo_of_the_prompt_and_for_another_model(
     letters: int, served: str, flags: tuple[str, ...]
 ) -> None:
     async def ask_for_flags() -> tuple[str, ...]:
-        assessor = Assessor(EchoModel(letters, served), load_prompts(default_directory(), GRADED), GRADED)
+        assessor = Assessor(
+            EchoModel(letters, served), load_prompts(find_default_directory(), GRADED), GRADED
+        )
         answer = await assessor.ask(assessor.make_questions(PAIR, 1)[0], assessor.model.complete)
         assert answer.verdict is not None
         return answer.verdict.flags

@@ -16,7 +16,7 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
-from judge.assess.prompts import default_directory, load_prompts
+from judge.assess.prompts import find_default_directory, load_prompts
 from judge.assess.runner import JudgingResult, PanelMember, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
@@ -108,7 +108,7 @@ class StatusRecorder(NullProgress):
 
 
 async def judge(api: BatchApi, path: Path, progress: StatusRecorder | None = None) -> JudgingResult:
-    assessor = Assessor(Lexical(), load_prompts(default_directory(), GRADED), GRADED)
+    assessor = Assessor(Lexical(), load_prompts(find_default_directory(), GRADED), GRADED)
     client = ModelClient(assessor.model, LIMITS, CancelToken())
     with VerdictStore(path) as store:
         [result] = await judge_with_panel(

@@ -12,7 +12,7 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import AssessorEstimate, estimate_run
-from judge.assess.prompts import default_directory, load_prompts
+from judge.assess.prompts import find_default_directory, load_prompts
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
 from judge.dataset.pool import build_pool
@@ -27,7 +27,7 @@ from tests.support.datasets import read_dataset
 from tests.support.stores import make_verdict
 
 LIMITS = Limits(8, 3, 10, 1, price=Price(input=1.0, output=10.0, cached=0.5))
-ASSESSOR = Assessor(Lexical(), load_prompts(default_directory(), GRADED), GRADED)
+ASSESSOR = Assessor(Lexical(), load_prompts(find_default_directory(), GRADED), GRADED)
 VERSIONS = ASSESSOR.prompt_versions
 
 
@@ -198,7 +198,7 @@ def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
         question = ASSESSOR.make_questions(pair, 1)[0]
 
         async def save() -> None:
-            await store.save(Lease(question.key), ASSESSOR.key_info(question), make_verdict(), [])
+            await store.save(Lease(question.key), ASSESSOR.make_key_info(question), make_verdict(), [])
 
         asyncio.run(save())
         result = estimate_run(build_pool(dataset, 10), ASSESSOR, store, 1, LIMITS)

@@ -77,16 +77,16 @@ def test_a_decision_model_is_shown_grades_alone() -> None:
     assert prompts.versions["en"].startswith("en-graded-decision-examples-")
 
 
-def versions_of(*examples: Example) -> Iterable[str]:
+def find_versions(*examples: Example) -> Iterable[str]:
     prompts = PROMPTS[GRADED].add_examples(examples, None)
     return prompts.versions["en"], prompts.templates["en"].digest
 
 
 def test_other_examples_make_another_version_and_other_fence_marks() -> None:
     one, other = make_example("a", 2), make_example("a", 1)
-    assert versions_of(one) == versions_of(one)
-    assert not {*versions_of(one)} & {*versions_of(other)}
-    assert not {*versions_of(one)} & {*versions_of(replace(one, reason="another"))}
+    assert find_versions(one) == find_versions(one)
+    assert not {*find_versions(one)} & {*find_versions(other)}
+    assert not {*find_versions(one)} & {*find_versions(replace(one, reason="another"))}
     prompts = PROMPTS[GRADED].add_examples([one], None)
     marks = re.findall(
         r"<<<([0-9a-f]{16})", prompts.templates["en"].system + prompts.render(one.pair, None).user

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.assess.runner import lease_window
+from judge.assess.runner import make_lease_window
 from judge.client.cancel import Cancelled, CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
@@ -35,11 +35,11 @@ async def request_verdict(
     store: VerdictStore, key: str, client: ModelClient, requests: int = 1
 ) -> StoredAnswer | Busy:
     """Return the verdict of `key` after so many requests; Busy if another process has its lease."""
-    [result] = await lease_window(store, client).acquire([key])
+    [result] = await make_lease_window(store, client).acquire([key])
     if not isinstance(result, PairLease):
         return result
     async with result as lease:
-        async with client.permit(lease) as permit:
+        async with client.make_permit(lease) as permit:
             for number in range(requests):
                 await client.complete(make_prompt(f"tea {number}"), permit)
         await lease.save(INFO, VERDICT)
@@ -160,7 +160,7 @@ def test_failed_calls_are_in_the_ledger_once_and_their_key_is_free(tmp_path: Pat
 
 def test_a_wait_for_another_process_ends_with_its_verdict_or_a_lease(tmp_path: Path) -> None:
     async def read_reply(store: VerdictStore, key: str) -> str:
-        result = await lease_window(store, make_client(ScriptedModel())).acquire_when_free(key)
+        result = await make_lease_window(store, make_client(ScriptedModel())).acquire_when_free(key)
         if isinstance(result, PairLease):
             async with result:
                 return "ours"
@@ -185,6 +185,6 @@ def test_a_cancel_ends_the_wait_for_another_process(tmp_path: Path) -> None:
         client = make_client(ScriptedModel())
         client.cancel_token.cancel(Interrupted("enough"))
         with pytest.raises(Cancelled, match="enough"):
-            await lease_window(store, client).acquire_when_free("k")
+            await make_lease_window(store, client).acquire_when_free("k")
 
     run_with_two_stores(tmp_path, check)

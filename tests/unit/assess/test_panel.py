@@ -10,7 +10,7 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
-from judge.assess.prompts import default_directory, load_prompts
+from judge.assess.prompts import find_default_directory, load_prompts
 from judge.assess.runner import JudgingResult, PanelMember, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
@@ -40,7 +40,7 @@ def run_panel(
     path: Path, model: CloseCountingModel, stop: CancelToken, members: int = 2
 ) -> list[JudgingResult]:
     """Judge a small pool with so many assessors of one model and return their results."""
-    assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
+    assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
     panel = [
         PanelMember(assessor, ModelClient(model, Limits(1, 3, 10, 1, price=Price(1.0, 2.0, 1.0)), stop))
         for _ in range(members)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import meta, nodes
 
-from judge.assess.prompts import default_directory, load_prompts, make_fence_mark
+from judge.assess.prompts import find_default_directory, load_prompts, make_fence_mark
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Lang, Pair, Prompt, Scale
 from tests.support.cases import check_each
@@ -54,7 +54,7 @@ def read_attacks() -> Iterator[tuple[str, str]]:
 def list_variables(lang: Lang, scale: Scale) -> dict[str, set[str]]:
     """Return the variables of each block of a shipped template."""
     environment = jinja2.Environment(autoescape=False)  # noqa: S701
-    source = (default_directory() / lang / f"{scale.name}.jinja").read_text(encoding="utf-8")
+    source = (find_default_directory() / lang / f"{scale.name}.jinja").read_text(encoding="utf-8")
     return {
         block.name: meta.find_undeclared_variables(
             nodes.Template(block.body, lineno=1, environment=environment)
@@ -94,7 +94,7 @@ def test_the_language_of_the_query_picks_the_prompt() -> None:
 
 @every_prompt
 def test_the_version_names_the_content_of_the_template(lang: Lang, scale: Scale) -> None:
-    source = (default_directory() / lang / f"{scale.name}.jinja").read_text(encoding="utf-8")
+    source = (find_default_directory() / lang / f"{scale.name}.jinja").read_text(encoding="utf-8")
     expected = f"{lang}-{scale.name}-{hashlib.sha256(source.encode()).hexdigest()[:10]}"
     assert PROMPTS[scale].versions[lang] == expected
     assert render(make_pair("q", "s", lang), scale).version == expected
@@ -260,7 +260,7 @@ def test_the_re_ask_repeats_the_pair_and_adds_one_paragraph(lang: Lang, scale: S
 def copy_prompts(tmp_path: Path, old: str, new: str) -> Path:
     """Copy the shipped prompts with `new` for `old` in en/graded.jinja, and return the directory."""
     directory = tmp_path / "prompts"
-    shutil.copytree(default_directory(), directory)
+    shutil.copytree(find_default_directory(), directory)
     path = directory / "en" / "graded.jinja"
     source = path.read_text(encoding="utf-8")
     assert old in source
@@ -403,7 +403,7 @@ def test_a_prompt_of_ones_own_may_still_format_its_text(own: str, shown: str, tm
 @pytest.mark.parametrize("line", ["{{ 'a'|center(9999999999) }}", "{{ 'a' * 9999999999 }}"])
 @pytest.mark.parametrize("place", ["before", "after"])
 def test_nothing_outside_the_blocks_is_computed(line: str, place: str, tmp_path: Path) -> None:
-    shutil.copytree(default_directory(), tmp_path, dirs_exist_ok=True)
+    shutil.copytree(find_default_directory(), tmp_path, dirs_exist_ok=True)
     path = tmp_path / "en" / "graded.jinja"
     ours = path.read_text(encoding="utf-8")
     path.write_text(f"{line}\n{ours}" if place == "before" else f"{ours}\n{line}\n", encoding="utf-8")
@@ -429,8 +429,8 @@ def test_a_missing_or_garbled_prompt_is_named(tmp_path: Path) -> None:
 def test_prompts_are_found_in_a_wheel_and_beside_the_package(tmp_path: Path) -> None:
     package = tmp_path / "judge"
     with pytest.raises(InputError, match=r"no prompts found: neither .* --prompts DIR"):
-        default_directory(package)
-    shutil.copytree(default_directory(), tmp_path / "prompts")
-    assert default_directory(package) == tmp_path / "prompts"
-    shutil.copytree(default_directory(), package / "prompts")
-    assert default_directory(package) == package / "prompts"
+        find_default_directory(package)
+    shutil.copytree(find_default_directory(), tmp_path / "prompts")
+    assert find_default_directory(package) == tmp_path / "prompts"
+    shutil.copytree(find_default_directory(), package / "prompts")
+    assert find_default_directory(package) == package / "prompts"

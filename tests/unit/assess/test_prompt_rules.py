@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from judge.assess.prompts import answer_schema
+from judge.assess.prompts import make_answer_schema
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Lang, Prompt, Scale
@@ -192,7 +192,7 @@ def test_both_scales_have_the_same_rules(lang: Lang) -> None:
 
 @every_prompt
 def test_a_reply_in_the_form_of_the_prompt_is_parsed(lang: Lang, scale: Scale) -> None:
-    schema = answer_schema(scale)
+    schema = make_answer_schema(scale)
     for grade, value in enumerate(VALUES[scale.name]):
         reply = fill_form(read_reply_form(lang, scale), value)
         parsed = json.loads(reply)

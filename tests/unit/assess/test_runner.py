@@ -18,9 +18,9 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.assess.prompts import default_directory, load_prompts
+from judge.assess.prompts import find_default_directory, load_prompts
 from judge.assess.question_plan import QuestionPlan, list_request_keys
-from judge.assess.runner import JudgingResult, PanelMember, judge_pool, lease_window
+from judge.assess.runner import JudgingResult, PanelMember, judge_pool, make_lease_window
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
@@ -42,7 +42,7 @@ POOL = build_pool(read_dataset(make_rows(10, 1, 3), lang="auto", max_chars=4000)
 def make_assessor(name: str = "lexical") -> Assessor:
     model = Lexical()
     model.name = name
-    return Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
+    return Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
 
 
 KEYS = list_request_keys(POOL, make_assessor(), 1)
@@ -69,7 +69,9 @@ async def judge_pairs(
     client: ModelClient,
     progress: ProgressListener,
 ) -> JudgingResult:
-    return await judge_pool(pairs, PanelMember(assessor, client), lease_window(store, client), 1, progress)
+    return await judge_pool(
+        pairs, PanelMember(assessor, client), make_lease_window(store, client), 1, progress
+    )
 
 
 async def judge_test_pool(
@@ -156,7 +158,7 @@ MANY = build_pool(read_dataset(make_rows(20, 1, 10), lang="auto", max_chars=4000
 def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
     model: ConstantModel, most_calls: int, words: str, tmp_path: Path
 ) -> None:
-    assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
+    assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(64, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
         result = asyncio.run(judge_pairs(MANY, assessor, store, client, NullProgress()))
@@ -166,7 +168,7 @@ def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
 
 def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path) -> None:
     model = ConstantModel('{"reason": "it', finish_reason="length")
-    assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
+    assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(4, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
         result = asyncio.run(judge_pairs(POOL, assessor, store, client, NullProgress()))
@@ -240,7 +242,7 @@ def test_leases_are_taken_ahead_and_never_more_than_twice_the_concurrency(
             return await super().complete(prompt)
 
     model = FailingModel('{"reason": "r", "grade": 1}')
-    assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
+    assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(concurrency, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
         result = asyncio.run(judge_pairs(POOL, assessor, store, client, NullProgress()))
@@ -296,7 +298,7 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
                 print("sent", flush=True)
                 await asyncio.sleep(3600)
         model = Hanging("")
-        prompts = test_runner.load_prompts(test_runner.default_directory(), test_runner.GRADED)
+        prompts = test_runner.load_prompts(test_runner.find_default_directory(), test_runner.GRADED)
         assessor = test_runner.Assessor(model, prompts, test_runner.GRADED)
         client = test_runner.ModelClient(model, test_runner.Limits(4, 3, 600, 1), test_runner.CancelToken())
         with VerdictStore(Path(sys.argv[1])) as store:
@@ -313,7 +315,7 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
     leases = count_leases(path)
     assert 4 <= leases <= 8
     with VerdictStore(path) as store:
-        assessor = Assessor(ConstantModel(""), load_prompts(default_directory(), GRADED), GRADED)
+        assessor = Assessor(ConstantModel(""), load_prompts(find_default_directory(), GRADED), GRADED)
         keys = list_request_keys(MANY, assessor, 1)
         results = asyncio.run(store.acquire(keys))
         assert all(isinstance(result, Lease) for result in results)
@@ -340,7 +342,7 @@ class BarrierModel(Lexical):
 
 def test_a_server_that_gave_verdicts_is_not_probed_in_the_next_run(tmp_path: Path) -> None:
     async def judge_together(count: int, rows: int) -> int:
-        assessor = Assessor(BarrierModel(count), load_prompts(default_directory(), GRADED), GRADED)
+        assessor = Assessor(BarrierModel(count), load_prompts(find_default_directory(), GRADED), GRADED)
         client = ModelClient(assessor.model, Limits(16, 3, 600, 1), CancelToken())
         pool = build_pool(read_dataset(make_rows(rows, 1, 1), lang="auto", max_chars=4000), 10)
         with VerdictStore(tmp_path / "v.sqlite") as store:

@@ -29,7 +29,7 @@ LOOP = Figures(eff=0.9, cpu_ms=0.2, all_in_ms=0.4, calls=1, tokens=300, peak_rss
 OURS = Figures(eff=0.8, cpu_ms=0.4, all_in_ms=0.9, calls=1, tokens=250, peak_rss=100, import_s=0.4)
 
 
-def results(judge: Figures = OURS, loop: Figures = LOOP) -> Results:
+def make_results(judge: Figures = OURS, loop: Figures = LOOP) -> Results:
     machine = Machine("a processor", 2, "3.11.7", "2026-01-02", 0.1, 1.5)
     cells = (CellFigures(CELL, {PROBE: loop, RUN: judge}),)
     return Results(machine, 3, {"openai": "3.52"}, {"A tool": "it needs Java"}, cells)
@@ -57,25 +57,25 @@ def test_a_run_of_twenty_pairs_counts_the_calls_and_the_tokens(
 
 
 def test_a_file_of_figures_is_read_as_it_was_written(tmp_path: Path) -> None:
-    write_results(results(), tmp_path / "figures.json")
-    assert load_results(tmp_path / "figures.json") == results()
+    write_results(make_results(), tmp_path / "figures.json")
+    assert load_results(tmp_path / "figures.json") == make_results()
 
 
 def test_a_slower_machine_is_no_regression_and_a_worse_ratio_is() -> None:
-    slower = results(replace(OURS, cpu_ms=0.8, eff=0.4), replace(LOOP, cpu_ms=0.4, eff=0.45))
-    assert not list(find_regressions(results(), slower))
-    assert not list(find_regressions(results(), results(replace(OURS, cpu_ms=0.479, eff=0.67))))
-    (cpu,) = find_regressions(results(), results(replace(OURS, cpu_ms=0.49)))
+    slower = make_results(replace(OURS, cpu_ms=0.8, eff=0.4), replace(LOOP, cpu_ms=0.4, eff=0.45))
+    assert not list(find_regressions(make_results(), slower))
+    assert not list(find_regressions(make_results(), make_results(replace(OURS, cpu_ms=0.479, eff=0.67))))
+    (cpu,) = find_regressions(make_results(), make_results(replace(OURS, cpu_ms=0.49)))
     assert "cpu_ms of judge" in cpu
     assert "was 2.000 and is now 2.450: worse by 22%" in cpu
-    (eff,) = find_regressions(results(), results(replace(OURS, eff=0.66)))
+    (eff,) = find_regressions(make_results(), make_results(replace(OURS, eff=0.66)))
     assert "eff of judge" in eff
 
 
 def test_a_check_without_a_common_cell_is_an_error() -> None:
-    other = replace(results(), cells=(CellFigures(replace(CELL, pairs=30), {PROBE: LOOP, RUN: OURS}),))
+    other = replace(make_results(), cells=(CellFigures(replace(CELL, pairs=30), {PROBE: LOOP, RUN: OURS}),))
     with pytest.raises(ValueError, match="nothing to check"):
-        list(find_regressions(results(), other))
+        list(find_regressions(make_results(), other))
 
 
 def test_a_peer_that_cannot_be_installed_is_absent_with_the_reason(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_the_pages_take_the_figures_between_their_marks(tmp_path: Path) -> None:
         (tmp_path / language).mkdir()
         (tmp_path / language / "performance.md").write_text(f"before\n{FIRST}old\n{LAST}after\n", "utf-8")
     (tmp_path / "assets").mkdir()
-    write_pages(results(), tmp_path)
+    write_pages(make_results(), tmp_path)
     text = (tmp_path / "en" / "performance.md").read_text(encoding="utf-8")
     assert text.startswith(f"before\n{FIRST}")
     assert text.endswith(f"{LAST}after\n")

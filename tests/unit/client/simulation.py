@@ -132,10 +132,10 @@ def simulate(
         errors: Counter[str] = Counter()
         numbers = iter(range(pairs))
 
-        async def work() -> None:
+        async def run_work() -> None:
             for number in numbers:
                 try:
-                    async with client.permit(CallList(client.cancel_token)) as permit:
+                    async with client.make_permit(CallList(client.cancel_token)) as permit:
                         await client.complete(make_prompt(str(number)), permit)
                         client.limiter.record_verdict()
                 except CallError as error:
@@ -146,7 +146,7 @@ def simulate(
                     return
 
         async def run_workers() -> None:
-            await asyncio.gather(*(work() for _ in range(max(16, 4 * limits.concurrency))))
+            await asyncio.gather(*(run_work() for _ in range(max(16, 4 * limits.concurrency))))
 
         tasks = [loop.create_task(run_workers()), loop.create_task(client.cancel_token.wait())]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -37,7 +37,7 @@ def run_call(client: ModelClient) -> list[str]:
 
     async def ask() -> list[str]:
         log = CallList(client.cancel_token)
-        async with client.permit(log) as permit:
+        async with client.make_permit(log) as permit:
             try:
                 await client.complete(make_prompt("tea"), permit)
             except (CallError, RunIncomplete) as error:
@@ -70,7 +70,7 @@ def test_a_concession_counts_against_the_ceiling_of_calls() -> None:
 def test_a_probe_that_concedes_is_repeated_before_other_probes() -> None:
     async def ask() -> int:
         client = make_client(CONCESSION)
-        async with client.permit(CallList(client.cancel_token)) as permit:
+        async with client.make_permit(CallList(client.cancel_token)) as permit:
             waiting = asyncio.create_task(client.limiter.acquire())
             await asyncio.sleep(0)
             await client.complete(make_prompt("tea"), permit)
@@ -97,7 +97,7 @@ def test_a_cancelled_call_counts_as_maybe_billed() -> None:
         client.spend_limit.reserve()
         client.spend_limit.settle(Usage(completion_tokens=20), price, answered=True)
         log = CallList(client.cancel_token)
-        async with client.permit(log) as permit:
+        async with client.make_permit(log) as permit:
             with suppress(TimeoutError):
                 await asyncio.wait_for(client.complete(make_prompt("tea"), permit), 1)
             # 20 spent, 20 set aside, none in flight
@@ -129,7 +129,7 @@ def test_a_server_that_never_accepted_a_connection_ends_the_run_early(
 ) -> None:
     async def ask() -> tuple[float, int]:
         client = make_client(*[fault] * 99, attempts=9)
-        async with client.permit(CallList(client.cancel_token)) as permit:
+        async with client.make_permit(CallList(client.cancel_token)) as permit:
             with pytest.raises(RunIncomplete, match=f"no connection to {fault.detail}; check --base-url"):
                 await client.complete(make_prompt("tea"), permit)
         return asyncio.get_running_loop().time(), client.spend_limit.calls
@@ -170,14 +170,14 @@ def test_a_server_that_never_answered_costs_few_requests(
     async def ask() -> tuple[float, int, str]:
         client = ModelClient(SlowModel(fault, latency), Limits(64, 5, 600, 1), CancelToken())
 
-        async def work(number: int) -> None:
-            async with client.permit(CallList(client.cancel_token)) as permit:
+        async def run_work(number: int) -> None:
+            async with client.make_permit(CallList(client.cancel_token)) as permit:
                 try:
                     await client.complete(make_prompt(str(number)), permit)
                 except (CallError, RunIncomplete) as error:
                     client.cancel_token.cancel(error)
 
-        tasks = [asyncio.create_task(work(number)) for number in range(256)]
+        tasks = [asyncio.create_task(run_work(number)) for number in range(256)]
         await client.cancel_token.wait()
         assert client.limiter.in_flight <= 8
         for task in tasks:
@@ -195,7 +195,7 @@ def test_the_status_names_what_a_call_waits_for_and_for_how_long() -> None:
     async def read_statuses() -> list[str]:
         client = ModelClient(SlowModel(SERVER_ERROR, 100), Limits(4, 5, 600, 1), CancelToken())
         client.model.endpoint = "http://127.0.0.1:9/v1"  # type: ignore[misc]
-        async with client.permit(CallList(client.cancel_token)) as permit:
+        async with client.make_permit(CallList(client.cancel_token)) as permit:
             call = asyncio.create_task(client.complete(make_prompt("tea"), permit))
             statuses: list[str] = []
             for wait in (3, 37, 80):
@@ -214,12 +214,12 @@ def test_the_status_names_what_a_call_waits_for_and_for_how_long() -> None:
 def test_a_server_that_replied_once_gets_retries_up_to_max_wait(first: CallError | None) -> None:
     async def ask() -> float:
         client = make_client(*filter(None, [first]), attempts=99)
-        async with client.permit(CallList(client.cancel_token)) as permit:
+        async with client.make_permit(CallList(client.cancel_token)) as permit:
             with suppress(RequestRejected):
                 await client.complete(make_prompt("tea"), permit)
         client.model = ScriptedModel(*[UNKNOWN_HOST] * 4, *[CONNECTION_REFUSED] * 4)
         started = asyncio.get_running_loop().time()
-        async with client.permit(CallList(client.cancel_token)) as permit:
+        async with client.make_permit(CallList(client.cancel_token)) as permit:
             await client.complete(make_prompt("milk"), permit)
         return asyncio.get_running_loop().time() - started
 
@@ -231,7 +231,7 @@ def test_a_retry_after_beyond_max_wait_ends_the_run_with_a_message() -> None:
     client = make_client(errors[0], errors[1])
 
     async def ask() -> float:
-        async with client.permit(CallList(client.cancel_token)) as permit:
+        async with client.make_permit(CallList(client.cancel_token)) as permit:
             with pytest.raises(RunIncomplete, match=r"scripted asks to wait 24 h \(rate_limit: HTTP 429"):
                 await client.complete(make_prompt("tea"), permit)
         return asyncio.get_running_loop().time()

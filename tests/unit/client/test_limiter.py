@@ -41,7 +41,7 @@ def is_probing(limiter: AdaptiveLimiter) -> bool:
     return limiter.probing
 
 
-def now() -> float:
+def read_clock() -> float:
     """Return the virtual time."""
     return asyncio.get_running_loop().time()
 
@@ -98,9 +98,9 @@ async def test_probes_follow_each_other_at_growing_intervals_until_one_is_answer
         times.append((await make_call(limiter, retry_after=None)).sent_at)
     waits = [later - earlier for earlier, later in pairwise(times)]
     assert waits == pytest.approx([1, 2, 4, 5, 5, 5], abs=0.01)
-    assert limiter.outage_seconds() == pytest.approx(22, abs=0.1)
+    assert limiter.measure_outage() == pytest.approx(22, abs=0.1)
     await make_call(limiter)
-    assert limiter.outage_seconds() == 0
+    assert limiter.measure_outage() == 0
     assert not is_probing(limiter)
 
 
@@ -115,7 +115,7 @@ async def test_five_failures_in_a_row_are_an_outage_and_an_answer_between_is_non
     for _ in range(5):
         await make_call(limiter, retry_after=None)
     assert is_probing(limiter)
-    started = now()
+    started = read_clock()
     assert (await make_call(limiter)).sent_at == pytest.approx(started + 0.5, abs=0.01)
     assert not is_probing(limiter)
 
@@ -153,7 +153,7 @@ async def test_an_unused_probe_lets_the_next_request_leave() -> None:
     limiter = AdaptiveLimiter(8)
     limiter.release(await limiter.acquire(), unused=True)
     await limiter.acquire()
-    assert now() == 0
+    assert read_clock() == 0
 
 
 @virtual_time.run_test
@@ -188,7 +188,7 @@ async def test_unused_permits_cost_no_time_and_do_not_raise_the_rate() -> None:
     limiter = await open_limiter(8, latency=0.4)
     for _ in range(500):
         limiter.release(await limiter.acquire(), unused=True)
-    assert now() < 0.5
+    assert read_clock() < 0.5
     times = [(await make_call(limiter)).sent_at for _ in range(8)]
     assert times[-1] - times[0] > 0.1
 
@@ -201,4 +201,4 @@ async def test_released_waiters_all_leave() -> None:
     await asyncio.sleep(0)
     limiter.release_waiters()
     await asyncio.wait(waiting)
-    assert now() == 0
+    assert read_clock() == 0

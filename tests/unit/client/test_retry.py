@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from judge.client.cancel import Cancelled, CancelToken
-from judge.client.retry import MAX_RETRY_AFTER, Limits, RetryBudget, retry_policy
+from judge.client.retry import MAX_RETRY_AFTER, Limits, RetryBudget, make_retry_policy
 from judge.errors import CallError, Interrupted, RequestRejected, RetryableError
 
 LIMITS = Limits(concurrency=4, attempts=3, max_wait=10, shutdown_timeout=1)
@@ -26,7 +26,7 @@ def record_waits(
 
     async def run_call() -> int:
         requests = 0
-        async for attempt in retry_policy(limits, sleep, withdraw):
+        async for attempt in make_retry_policy(limits, sleep, withdraw):
             with attempt:
                 requests += 1
                 if remaining:

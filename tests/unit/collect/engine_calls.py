@@ -20,7 +20,7 @@ RATE = 1000.0
 KEYS = {engine.key: CANARY for engine in KNOWN.values() if engine.key}
 
 
-def results(query: str, count: int = 3) -> list[Result]:
+def make_results(query: str, count: int = 3) -> list[Result]:
     """Results that say which query they are for."""
     return [
         (f"{query} {rank}", f"https://site{rank}.example/{rank}", f"<b>{query}</b> at &amp; rank {rank}")
@@ -28,9 +28,9 @@ def results(query: str, count: int = 3) -> list[Result]:
     ]
 
 
-def three(request: SearchRequest) -> Page:
+def return_three(request: SearchRequest) -> Page:
     """Three results for every query."""
-    return Page(results(request.query))
+    return Page(make_results(request.query))
 
 
 def write_queries(folder: Path, *queries: str) -> Path:
@@ -55,22 +55,22 @@ def make_config(folder: Path, server: EngineServer, *engines: str, **options: An
     return CollectConfig(**{**given, **options})
 
 
-def collected(folder: Path, server: EngineServer, *engines: str, **options: Any) -> CollectResult:
+def collect_results(folder: Path, server: EngineServer, *engines: str, **options: Any) -> CollectResult:
     """What came of the collection."""
     return collect(make_config(folder, server, *engines, **options))
 
 
-def answered(result: CollectResult) -> dict[str, int]:
+def count_answered(result: CollectResult) -> dict[str, int]:
     """How many queries each engine answered."""
     return {name: tally.answered for name, tally in result.engines.items()}
 
 
-def rows(folder: Path) -> list[dict[str, Any]]:
+def read_rows(folder: Path) -> list[dict[str, Any]]:
     """The dataset that was written."""
     lines = (folder / "data.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
-def answers(folder: Path, engine: str) -> list[Mapping[str, Any]]:
+def read_answers(folder: Path, engine: str) -> list[Mapping[str, Any]]:
     """What the dataset says of one engine, query by query."""
-    return [row["engines"][engine] for row in rows(folder)]
+    return [row["engines"][engine] for row in read_rows(folder)]

@@ -17,7 +17,7 @@ from judge.collect.query_file import read_queries
 from judge.collect.raw_log import CollectedResults, RawLog, RawLogEntry, read_entries
 from judge.collect.registry import open_engines
 from tests.support.fake_engines import EngineServer
-from tests.unit.collect.engine_calls import RATE, make_config, three, write_queries
+from tests.unit.collect.engine_calls import RATE, make_config, return_three, write_queries
 
 
 class SlowDisk(RawLog):
@@ -51,7 +51,7 @@ async def _collect_all(folder: Path, server: EngineServer, raw_log: RawLog) -> N
 def test_an_engine_is_heard_while_the_disk_keeps_the_answer_of_another(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     raw_log = SlowDisk(tmp_path / "raw_log")
-    with EngineServer(three) as server:
+    with EngineServer(return_three) as server:
         asyncio.run(_collect_all(tmp_path, server, raw_log))
     assert not raw_log.waited_in_vain
     assert {entry.engine for entry in read_entries(tmp_path / "raw_log")} == {"exa", "searxng"}

@@ -15,13 +15,13 @@ from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import (
     CANARY,
     KEYS,
-    answered,
-    answers,
-    collected,
+    collect_results,
+    count_answered,
     make_config,
-    results,
-    rows,
-    three,
+    make_results,
+    read_answers,
+    read_rows,
+    return_three,
     write_queries,
 )
 
@@ -30,66 +30,66 @@ QUERIES = ("tea", "coffee", "wine", "water")
 
 def test_the_same_command_again_makes_no_call_and_gives_the_same_bytes(tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
-    with EngineServer(three) as server:
-        first = collected(tmp_path, server, "brave", "tavily")
+    with EngineServer(return_three) as server:
+        first = collect_results(tmp_path, server, "brave", "tavily")
         data, raw_log = first.data.read_bytes(), first.raw_log.read_bytes()
-        second = collected(tmp_path, server, "tavily", "brave")
+        second = collect_results(tmp_path, server, "tavily", "brave")
     assert (first.calls_made, second.calls_made) == (8, 0)
-    assert answered(first) == {"brave": 4, "tavily": 4}
+    assert count_answered(first) == {"brave": 4, "tavily": 4}
     assert (second.data.read_bytes(), second.raw_log.read_bytes()) == (data, raw_log)
-    assert [row["query_id"] for row in rows(tmp_path)] == ["q1", "q2", "q3", "q4"]
+    assert [row["query_id"] for row in read_rows(tmp_path)] == ["q1", "q2", "q3", "q4"]
 
 
 def test_only_what_failed_is_asked_again(tmp_path: Path) -> None:
     broken = {"coffee"}
     write_queries(tmp_path, *QUERIES)
     with EngineServer(
-        lambda request: Page(status=500) if request.query in broken else three(request)
+        lambda request: Page(status=500) if request.query in broken else return_three(request)
     ) as server:
-        first = collected(tmp_path, server, "searxng", attempts=1)
-        assert "error" in answers(tmp_path, "searxng")[1]
+        first = collect_results(tmp_path, server, "searxng", attempts=1)
+        assert "error" in read_answers(tmp_path, "searxng")[1]
         broken.clear()
-        second = collected(tmp_path, server, "searxng", attempts=1)
-    assert (answered(first), answered(second)) == ({"searxng": 3}, {"searxng": 4})
+        second = collect_results(tmp_path, server, "searxng", attempts=1)
+    assert (count_answered(first), count_answered(second)) == ({"searxng": 3}, {"searxng": 4})
     assert "searxng on 1 of 4" in str(first.incomplete)
     assert (second.calls_made, second.incomplete) == (1, None)
-    assert all(len(answer["results"]) == 3 for answer in answers(tmp_path, "searxng"))
+    assert all(len(answer["results"]) == 3 for answer in read_answers(tmp_path, "searxng"))
 
 
 def test_a_question_asked_otherwise_is_another_call(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    with EngineServer(three) as server:
-        collected(tmp_path, server, "brave")
-        assert collected(tmp_path, server, "brave", lang="en").calls_made == 1
-        assert collected(tmp_path, server, "brave", "exa").calls_made == 1
+    with EngineServer(return_three) as server:
+        collect_results(tmp_path, server, "brave")
+        assert collect_results(tmp_path, server, "brave", lang="en").calls_made == 1
+        assert collect_results(tmp_path, server, "brave", "exa").calls_made == 1
 
 
 def test_engines_see_a_query_at_the_same_moment(tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
     # No answer comes before the last request: an engine that waits for one never gets it.
-    with EngineServer(lambda request: Page(results(request.query)), least=3 * len(QUERIES)) as server:
-        collected(tmp_path, server, "brave", "exa", "searxng", rate=8.0)
+    with EngineServer(lambda request: Page(make_results(request.query)), least=3 * len(QUERIES)) as server:
+        collect_results(tmp_path, server, "brave", "exa", "searxng", rate=8.0)
     assert [each.query for each in server.searched] == [query for query in QUERIES for _ in range(3)]
 
 
 def test_a_rate_is_kept(tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
-    with EngineServer(three) as server:
-        collected(tmp_path, server, "brave", rate=2.5)
+    with EngineServer(return_three) as server:
+        collect_results(tmp_path, server, "brave", rate=2.5)
     moments = [each.at for each in server.searched]
     # Three intervals of .4 s; on a busy machine the first request may arrive late.
     assert moments[-1] - moments[0] >= 0.6
 
 
 def test_nobody_is_asked_before_the_time_that_retry_after_names(tmp_path: Path) -> None:
-    def page(request: SearchRequest) -> Page:
+    def make_page(request: SearchRequest) -> Page:
         if request.query == "tea" and request.attempt == 1:
             return Page(status=429, headers={"Retry-After": "1"}, body='{"error": {"code": "RATE_LIMITED"}}')
-        return three(request)
+        return return_three(request)
 
     write_queries(tmp_path, *QUERIES)
-    with EngineServer(page) as server:
-        result = collected(tmp_path, server, "brave", rate=20.0)
+    with EngineServer(make_page) as server:
+        result = collect_results(tmp_path, server, "brave", rate=20.0)
     assert result.incomplete is None
     first, *rest = server.searched
     after = [each.at - first.at for each in rest]
@@ -101,8 +101,8 @@ def test_nobody_is_asked_before_the_time_that_retry_after_names(tmp_path: Path) 
 def test_an_engine_that_throttles_gets_a_pause_without_retry_after(tmp_path: Path) -> None:
     busy = Page(status=429, body="")
     write_queries(tmp_path, "tea")
-    with EngineServer(lambda request: busy if request.attempt == 1 else three(request)) as server:
-        result = collected(tmp_path, server, "exa")
+    with EngineServer(lambda request: busy if request.attempt == 1 else return_three(request)) as server:
+        result = collect_results(tmp_path, server, "exa")
     assert result.incomplete is None
     first, second = server.searched
     assert second.at - first.at >= 0.99
@@ -111,22 +111,26 @@ def test_an_engine_that_throttles_gets_a_pause_without_retry_after(tmp_path: Pat
 def test_a_wait_beyond_max_wait_ends_that_engine_for_now(tmp_path: Path) -> None:
     page = Page(status=429, headers={"Retry-After": "3600"}, body='{"error": {"code": "RATE_LIMITED"}}')
     write_queries(tmp_path, *QUERIES)
-    with EngineServer(lambda request: page if request.engine == "brave" else three(request)) as server:
-        result = collected(tmp_path, server, "brave", "exa", rate=5.0)
-    assert answered(result) == {"brave": 0, "exa": 4}
-    assert len(server.of("brave")) < len(QUERIES)
-    assert "Retry-After is 3,600 s, above --max-wait" in answers(tmp_path, "brave")[0]["error"]
+    with EngineServer(lambda request: page if request.engine == "brave" else return_three(request)) as server:
+        result = collect_results(tmp_path, server, "brave", "exa", rate=5.0)
+    assert count_answered(result) == {"brave": 0, "exa": 4}
+    assert len(server.select_requests("brave")) < len(QUERIES)
+    assert "Retry-After is 3,600 s, above --max-wait" in read_answers(tmp_path, "brave")[0]["error"]
 
 
 def test_a_refused_account_stops_its_engine_and_no_other(tmp_path: Path) -> None:
     queries = [f"question {number}" for number in range(30)]
     write_queries(tmp_path, *queries)
     refusal = Page(status=401, body=json.dumps({"message": "Unauthorized."}))
-    with EngineServer(lambda request: refusal if request.engine == "serper" else three(request)) as server:
-        result = collected(tmp_path, server, "serper", "exa", rate=200.0)
-    assert answered(result) == {"serper": 0, "exa": 30}
-    assert len(server.of("serper")) <= 16  # those under way, and those that took their places meanwhile
-    errors = [answer["error"] for answer in answers(tmp_path, "serper")]
+    with EngineServer(
+        lambda request: refusal if request.engine == "serper" else return_three(request)
+    ) as server:
+        result = collect_results(tmp_path, server, "serper", "exa", rate=200.0)
+    assert count_answered(result) == {"serper": 0, "exa": 30}
+    assert (
+        len(server.select_requests("serper")) <= 16
+    )  # those under way, and those that took their places meanwhile
+    errors = [answer["error"] for answer in read_answers(tmp_path, "serper")]
     assert errors[0].startswith("auth: HTTP 401")
     assert errors[-1].startswith("not asked: auth: HTTP 401")
     reasons = result.engines["serper"].errors
@@ -138,11 +142,13 @@ def test_a_refused_account_stops_its_engine_and_no_other(tmp_path: Path) -> None
 def test_a_single_query_that_is_turned_away_closes_no_engine(status: int, tmp_path: Path) -> None:
     refusal = Page(status=status, body="<html>blocked</html>")
     write_queries(tmp_path, "<script>", *QUERIES)
-    with EngineServer(lambda request: refusal if request.query == "<script>" else three(request)) as server:
-        first = collected(tmp_path, server, "searxng", rate=4.0)
-        again = collected(tmp_path, server, "searxng")
-    assert (answered(first), first.calls_made) == ({"searxng": 4}, 5)
-    assert (answered(again), again.calls_made) == ({"searxng": 4}, 1)
+    with EngineServer(
+        lambda request: refusal if request.query == "<script>" else return_three(request)
+    ) as server:
+        first = collect_results(tmp_path, server, "searxng", rate=4.0)
+        again = collect_results(tmp_path, server, "searxng")
+    assert (count_answered(first), first.calls_made) == ({"searxng": 4}, 5)
+    assert (count_answered(again), again.calls_made) == ({"searxng": 4}, 1)
 
 
 @pytest.mark.parametrize(("status", "calls"), [(403, 2), (402, 1)])
@@ -151,9 +157,9 @@ def test_two_refusals_in_a_row_close_an_engine_and_an_empty_account_at_once(
 ) -> None:
     write_queries(tmp_path, *QUERIES)
     refusal = Page(status=status, body="no")
-    with EngineServer(lambda request: three(request) if request.query == "tea" else refusal) as server:
-        result = collected(tmp_path, server, "searxng", rate=4.0)
-    assert answered(result) == {"searxng": 1}
+    with EngineServer(lambda request: return_three(request) if request.query == "tea" else refusal) as server:
+        result = collect_results(tmp_path, server, "searxng", rate=4.0)
+    assert count_answered(result) == {"searxng": 1}
     assert len(server.searched) == 1 + calls
 
 
@@ -161,25 +167,25 @@ def test_an_engine_that_is_down_does_not_take_the_night(tmp_path: Path) -> None:
     queries = [f"question {number}" for number in range(60)]
     write_queries(tmp_path, *queries)
     down = Page(status=503, body="")
-    with EngineServer(lambda request: down if request.engine == "exa" else three(request)) as server:
-        result = collected(tmp_path, server, "exa", "brave", attempts=1, rate=500.0)
-    assert answered(result) == {"exa": 0, "brave": 60}
-    assert 10 <= len(server.of("exa")) <= 18
+    with EngineServer(lambda request: down if request.engine == "exa" else return_three(request)) as server:
+        result = collect_results(tmp_path, server, "exa", "brave", attempts=1, rate=500.0)
+    assert count_answered(result) == {"exa": 0, "brave": 60}
+    assert 10 <= len(server.select_requests("exa")) <= 18
 
 
 def test_a_key_is_in_no_file_and_no_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable, key in KEYS.items():
         monkeypatch.setenv(variable, key)
 
-    def page(request: SearchRequest) -> Page:
+    def make_page(request: SearchRequest) -> Page:
         echo = json.dumps(
             {"error": f"bad key {CANARY}", "sent": dict(request.sent), "headers": dict(request.headers)}
         )
         return Page(status=401 if request.query == "tea" else 200, body=echo)
 
     write_queries(tmp_path, "coffee", "tea")
-    with EngineServer(page) as server:
-        result = collected(tmp_path, server, "serpapi-google", "brave", "tavily", attempts=1)
+    with EngineServer(make_page) as server:
+        result = collect_results(tmp_path, server, "serpapi-google", "brave", "tavily", attempts=1)
     assert server.searched[0].sent["api_key"] == CANARY
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"canary" not in written
@@ -189,30 +195,30 @@ def test_a_key_is_in_no_file_and_no_message(tmp_path: Path, monkeypatch: pytest.
 def test_an_interrupted_collection_keeps_its_answers_and_goes_on(tmp_path: Path) -> None:
     stop = CancelToken()
 
-    def page(request: SearchRequest) -> Page:
+    def make_page(request: SearchRequest) -> Page:
         if request.query == QUERIES[0]:
             stop.cancel_from_thread(Interrupted("enough"))
-        return three(request)
+        return return_three(request)
 
     write_queries(tmp_path, *QUERIES)
-    with EngineServer(page) as server:
+    with EngineServer(make_page) as server:
         with pytest.raises(Interrupted, match="all answers are saved"):
             # The second request is due after the minute that a test may take.
             collect(make_config(tmp_path, server, "searxng", rate=1 / 60), cancel_token=stop)
         assert not (tmp_path / "data.jsonl").exists()
         before = len(server.searched)
-        result = collected(tmp_path, server, "searxng")
+        result = collect_results(tmp_path, server, "searxng")
     assert before == 1  # the call under way came home
     assert (result.calls_made, result.incomplete) == (3, None)
 
 
 def test_a_torn_last_line_is_asked_again(tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
-    with EngineServer(three) as server:
-        first = collected(tmp_path, server, "exa")
+    with EngineServer(return_three) as server:
+        first = collect_results(tmp_path, server, "exa")
         full_bytes = first.data.read_bytes()
         first.raw_log.write_bytes(first.raw_log.read_bytes()[:-20])
-        again = collected(tmp_path, server, "exa")
+        again = collect_results(tmp_path, server, "exa")
     assert again.calls_made == 1
     assert len(again.raw_log.read_bytes().splitlines()) == 4
     assert again.data.read_bytes().count(b"\n") == full_bytes.count(b"\n")
@@ -221,9 +227,9 @@ def test_a_torn_last_line_is_asked_again(tmp_path: Path) -> None:
 def test_the_dataset_is_read_as_it_was_meant(tmp_path: Path) -> None:
     path = tmp_path / "queries.tsv"
     path.write_text("a\ttea\nb\tcoffee\nc\twine\n", encoding="utf-8")
-    pages = {"tea": Page(results("tea")), "coffee": Page(), "wine": Page(status=400, body="{}")}
+    pages = {"tea": Page(make_results("tea")), "coffee": Page(), "wine": Page(status=400, body="{}")}
     with EngineServer(lambda request: pages[request.query]) as server:
-        result = collected(tmp_path, server, "brave")
+        result = collect_results(tmp_path, server, "brave")
     data = read_dataset(result.data, lang="auto", max_chars=4000)
     tea, coffee, wine = data.rankings
     assert tea.snippets[0].text == "tea at & rank 1"
@@ -249,9 +255,9 @@ def test_nothing_else_is_overwritten(out: str, expected: str, tmp_path: Path) ->
     write_queries(tmp_path, "tea")
     (tmp_path / "theirs.jsonl").write_text("{}\n", encoding="utf-8")
     with (
-        EngineServer(three) as server,
+        EngineServer(return_three) as server,
         FileLock(tmp_path / ".held.jsonl.lock"),
         pytest.raises(InputError, match=expected),
     ):
-        collected(tmp_path, server, "exa", out=str(tmp_path / out))
+        collect_results(tmp_path, server, "exa", out=str(tmp_path / out))
     assert not server.searched

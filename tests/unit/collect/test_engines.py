@@ -18,12 +18,12 @@ from tests.support.fake_engines import DATE, EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import (
     CANARY,
     KEYS,
-    answered,
-    answers,
-    collected,
+    collect_results,
+    count_answered,
     make_config,
-    results,
-    three,
+    make_results,
+    read_answers,
+    return_three,
     write_queries,
 )
 
@@ -122,20 +122,20 @@ def test_each_engine_is_asked_in_its_own_words_and_its_results_are_kept_raw(
     engine: str, tmp_path: Path
 ) -> None:
     write_queries(tmp_path, "茶 & tea")
-    with EngineServer(three) as server:
-        result = collected(tmp_path, server, engine, lang="zh-CN", country="cn")
+    with EngineServer(return_three) as server:
+        result = collect_results(tmp_path, server, engine, lang="zh-CN", country="cn")
     assert result.incomplete is None
-    [request] = server.of(engine)
+    [request] = server.select_requests(engine)
     sent = dict(request.sent)
     if engine in KEY_AT:
         key = sent.pop("api_key") if KEY_AT[engine] == "api_key" else request.headers[KEY_AT[engine]]
         assert key.removeprefix("Bearer ") == CANARY
     assert sent == SENT[engine]
-    [answer] = answers(tmp_path, engine)
+    [answer] = read_answers(tmp_path, engine)
     assert answer["latency_ms"] > 0
     assert answer["results"] == [
         {"title": title, "url": url, "snippet": snippet, "date": DATE}
-        for title, url, snippet in results("茶 & tea")
+        for title, url, snippet in make_results("茶 & tea")
     ]
 
 
@@ -143,9 +143,9 @@ def test_each_engine_is_asked_in_its_own_words_and_its_results_are_kept_raw(
 def test_nothing_found_is_an_empty_list_and_no_error(engine: str, tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page()) as server:
-        result = collected(tmp_path, server, engine)
+        result = collect_results(tmp_path, server, engine)
     assert result.incomplete is None
-    assert [answer["results"] for answer in answers(tmp_path, engine)] == [[]]
+    assert [answer["results"] for answer in read_answers(tmp_path, engine)] == [[]]
 
 
 @check_each("body", ["", "<html>busy</html>", "[]", "{}", "null", '{"results": 3}', "[" * 5000])
@@ -153,9 +153,9 @@ def test_nothing_found_is_an_empty_list_and_no_error(engine: str, tmp_path: Path
 def test_garbage_is_an_error_and_no_empty_list(engine: str, body: str, tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(body=body)) as server:
-        result = collected(tmp_path, server, engine, attempts=1)
+        result = collect_results(tmp_path, server, engine, attempts=1)
     assert result.incomplete is not None
-    assert answers(tmp_path, engine)[0]["error"].startswith("server_error: ")
+    assert read_answers(tmp_path, engine)[0]["error"].startswith("server_error: ")
 
 
 @check_each("depth", [90, 600, 900])
@@ -164,11 +164,11 @@ def test_an_answer_nested_beyond_reason_ends_nothing(body: str, depth: int, tmp_
     nested = body % ("[" * depth + '"x"' + "]" * depth)
     write_queries(tmp_path, "tea", "coffee")
     with EngineServer(
-        lambda request: Page(body=nested) if request.query == "tea" else three(request)
+        lambda request: Page(body=nested) if request.query == "tea" else return_three(request)
     ) as server:
-        result = collected(tmp_path, server, "searxng", attempts=1)
-    assert answered(result)["searxng"] == (2 if depth < 100 and "results" in body else 1)
-    assert answers(tmp_path, "searxng")[1]["results"]
+        result = collect_results(tmp_path, server, "searxng", attempts=1)
+    assert count_answered(result)["searxng"] == (2 if depth < 100 and "results" in body else 1)
+    assert read_answers(tmp_path, "searxng")[1]["results"]
     assert nested in [entry.body for entry in read_entries(result.raw_log)]
 
 
@@ -178,12 +178,12 @@ def test_a_key_that_is_a_word_alters_no_answer(
 ) -> None:
     monkeypatch.setenv("BRAVE_SEARCH_API_KEY", key)
     write_queries(tmp_path, "test driven development")
-    with EngineServer(three) as server:
-        result = collected(tmp_path, server, "brave")
+    with EngineServer(return_three) as server:
+        result = collect_results(tmp_path, server, "brave")
     assert result.incomplete is None
-    [answer] = answers(tmp_path, "brave")
+    [answer] = read_answers(tmp_path, "brave")
     assert [each["title"] for each in answer["results"]] == [
-        title for title, _, _ in results("test driven development")
+        title for title, _, _ in make_results("test driven development")
     ]
 
 
@@ -191,20 +191,20 @@ def test_a_searxng_whose_engines_all_kept_silent_has_not_searched(tmp_path: Path
     body = json.dumps({"query": "tea", "results": [], "unresponsive_engines": [["google", "CAPTCHA"]]})
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(body=body)) as server:
-        collected(tmp_path, server, "searxng", attempts=1)
-    assert "CAPTCHA" in answers(tmp_path, "searxng")[0]["error"]
+        collect_results(tmp_path, server, "searxng", attempts=1)
+    assert "CAPTCHA" in read_answers(tmp_path, "searxng")[0]["error"]
 
 
 def test_pages_are_turned_until_the_depth_is_reached_or_one_is_empty(tmp_path: Path) -> None:
-    def page(request: SearchRequest) -> Page:
+    def make_page(request: SearchRequest) -> Page:
         if request.query == "rare" and request.sent["pageno"] == "2":
             return Page()
-        return Page(results(f"{request.query} {request.sent['pageno']}", 10))
+        return Page(make_results(f"{request.query} {request.sent['pageno']}", 10))
 
     write_queries(tmp_path, "common", "rare")
-    with EngineServer(page) as server:
-        collected(tmp_path, server, "searxng", depth=25)
-    common, rare = answers(tmp_path, "searxng")
+    with EngineServer(make_page) as server:
+        collect_results(tmp_path, server, "searxng", depth=25)
+    common, rare = read_answers(tmp_path, "searxng")
     assert [each["title"] for each in common["results"]] == [
         *(f"common 1 {rank}" for rank in range(1, 11)),
         *(f"common 2 {rank}" for rank in range(1, 11)),
@@ -219,8 +219,8 @@ def test_pages_are_turned_until_the_depth_is_reached_or_one_is_empty(tmp_path: P
 
 def test_an_engine_without_a_second_page_is_asked_once(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    with EngineServer(lambda request: Page(results(request.query, 20))) as server:
-        result = collected(tmp_path, server, "tavily", depth=50)
+    with EngineServer(lambda request: Page(make_results(request.query, 20))) as server:
+        result = collect_results(tmp_path, server, "tavily", depth=50)
     assert [each.sent["max_results"] for each in server.searched] == [20]
     assert result.remarks[0].startswith("tavily returns at most 20 of the 50 requested results")
 
@@ -247,13 +247,13 @@ def test_a_described_engine_is_asked_as_its_table_says(
         ''',
         encoding="utf-8",
     )
-    with EngineServer(three) as server:
+    with EngineServer(return_three) as server:
         collect(CollectConfig.load(toml, base_urls={"mine": server.url}))
     [request] = server.searched
     assert request.sent == {"n": "10", "text": "茶 & tea", "sig": CANARY}
     assert request.headers["X-Token"] == f"token {CANARY}"
-    assert [each["url"] for each in answers(tmp_path, "mine")[0]["results"]] == [
-        url for _, url, _ in results("x")
+    assert [each["url"] for each in read_answers(tmp_path, "mine")[0]["results"]] == [
+        url for _, url, _ in make_results("x")
     ]
 
 
@@ -272,19 +272,23 @@ def test_a_described_engine_with_other_literals_is_asked_anew(tmp_path: Path) ->
         {"body": {"q": "{query}", "market": "us"}},
         {"body": {"q": "{query}", "market": "cn"}},
     )
-    with EngineServer(three) as server:
+    with EngineServer(return_three) as server:
         tables = [{"mine": {**table, **more}} for more in given]
-        made = [collected(tmp_path, server, "http:mine", engine_tables=each).calls_made for each in tables]
-        again = [collected(tmp_path, server, "http:mine", engine_tables=each).calls_made for each in tables]
+        made = [
+            collect_results(tmp_path, server, "http:mine", engine_tables=each).calls_made for each in tables
+        ]
+        again = [
+            collect_results(tmp_path, server, "http:mine", engine_tables=each).calls_made for each in tables
+        ]
     assert made == [1, 1, 1, 0, 1, 1]
     assert again == [0] * 6
 
 
 def test_a_public_address_needs_its_key_and_one_of_your_own_its_address(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    with EngineServer(three) as server:
+    with EngineServer(return_three) as server:
         for engine, line in (("brave", "BRAVE_SEARCH_API_KEY"), ("searxng", "--base-url searxng=")):
             with pytest.raises(SetupError, match=line):
-                collected(tmp_path, server, engine, base_urls={})
+                collect_results(tmp_path, server, engine, base_urls={})
         assert make_config(tmp_path, server, "brave").base_urls == {"brave": server.url}
     assert not server.searched

@@ -12,7 +12,14 @@ from aiohttp import web
 
 from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page
-from tests.unit.collect.engine_calls import KEYS, answered, answers, collected, three, write_queries
+from tests.unit.collect.engine_calls import (
+    KEYS,
+    collect_results,
+    count_answered,
+    read_answers,
+    return_three,
+    write_queries,
+)
 
 #: Errors as each engine words them: status, body, and the kind they are.
 REFUSED = (
@@ -73,9 +80,11 @@ def test_errors_are_told_apart_by_what_each_engine_says(
     write_queries(tmp_path, "tea", "coffee")
     text = body if isinstance(body, str) else json.dumps(body)
     with EngineServer(lambda _: Page(status=status, body=text)) as server:
-        result = collected(tmp_path, server, engine, attempts=1, max_wait=0)
-    assert answered(result) == {engine: 0}
-    assert answers(tmp_path, engine)[0]["error"].startswith(f"{kind}: "), answers(tmp_path, engine)[0]
+        result = collect_results(tmp_path, server, engine, attempts=1, max_wait=0)
+    assert count_answered(result) == {engine: 0}
+    assert read_answers(tmp_path, engine)[0]["error"].startswith(f"{kind}: "), read_answers(tmp_path, engine)[
+        0
+    ]
 
 
 @check_each(
@@ -95,8 +104,8 @@ def test_where_an_engine_redirects_is_said_once(
     headers = {"Location": location} if location else {}
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(status=302, body="302: Found", headers=headers)) as server:
-        collected(tmp_path, server, engine)
-    [answer] = answers(tmp_path, engine)
+        collect_results(tmp_path, server, engine)
+    [answer] = read_answers(tmp_path, engine)
     assert answer["error"] == f"not_found: HTTP 302: {expected}(check the engine's address, see --base-url)"
 
 
@@ -112,8 +121,8 @@ def test_an_engine_that_turns_everybody_away_has_one_hint(
 ) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(status=status, body=f"{status}: no")) as server:
-        collected(tmp_path, server, "searxng", "exa", max_wait=0)
-    [own], [other] = answers(tmp_path, "searxng"), answers(tmp_path, "exa")
+        collect_results(tmp_path, server, "searxng", "exa", max_wait=0)
+    [own], [other] = read_answers(tmp_path, "searxng"), read_answers(tmp_path, "exa")
     assert own["error"].startswith(f"{expected} (its settings.yml must have json")
     assert own["error"].count("(") == 1
     assert other["error"] == expected + common
@@ -133,7 +142,7 @@ def test_a_request_that_breaks_on_a_kept_connection_is_counted_each_time(tmp_pat
             return await super()._serve(request)
 
     write_queries(tmp_path, *(f"query {number}" for number in range(6)))
-    with Breaking(three) as server:
-        result = collected(tmp_path, server, "searxng", attempts=9, rate=20.0)
+    with Breaking(return_three) as server:
+        result = collect_results(tmp_path, server, "searxng", attempts=9, rate=20.0)
         assert result.calls_made == server.seen.total() > 6
-    assert answered(result) == {"searxng": 6}
+    assert count_answered(result) == {"searxng": 6}

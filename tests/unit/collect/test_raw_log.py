@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.collect.engines import EngineRequest
-from judge.collect.raw_log import RawLog, RawLogEntry, raw_log_path, read_entries
+from judge.collect.raw_log import RawLog, RawLogEntry, name_raw_log, read_entries
 from judge.errors import InputError, StoreError
 from tests.support.cases import check_each
 
 texts = st.text(max_size=20)
 
 
-def entry(query_id: str, body: str = "{}") -> RawLogEntry:
+def make_entry(query_id: str, body: str = "{}") -> RawLogEntry:
     """A call that was answered."""
     request = EngineRequest("GET", "http://localhost/search?q=tea")
     return RawLogEntry("brave", query_id, request, "2026-11-20T01:02:03.004+00:00", 200, 12.5, body, None)
@@ -40,14 +40,14 @@ def test_what_is_added_is_read_back_equal(
 
 @pytest.mark.parametrize("cut", [1, 2, 50, 100])
 def test_a_torn_line_is_no_call_and_the_next_one_begins_a_line(cut: int, tmp_path: Path) -> None:
-    path = raw_log_path(tmp_path / "data.jsonl")
+    path = name_raw_log(tmp_path / "data.jsonl")
     raw_log = RawLog(path)
-    raw_log.add(entry("q1", "x" * 100_000))
-    raw_log.add(entry("q2"))
+    raw_log.add(make_entry("q1", "x" * 100_000))
+    raw_log.add(make_entry("q2"))
     path.write_bytes(path.read_bytes()[:-cut])
     assert [each.query_id for each in read_entries(path)] == ["q1"]
     raw_log = RawLog(path)
-    raw_log.add(entry("q3"))
+    raw_log.add(make_entry("q3"))
     assert [each.query_id for each in read_entries(path)] == ["q1", "q3"]
 
 
@@ -56,7 +56,7 @@ def test_a_first_line_that_is_torn_leaves_an_empty_journal(tmp_path: Path) -> No
     path.write_bytes(b'{"engine": "br')
     assert list(read_entries(path)) == []
     raw_log = RawLog(path)
-    raw_log.add(entry("q1"))
+    raw_log.add(make_entry("q1"))
     assert [each.query_id for each in read_entries(path)] == ["q1"]
 
 
@@ -64,7 +64,7 @@ def test_a_first_line_that_is_torn_leaves_an_empty_journal(tmp_path: Path) -> No
 def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
     path = tmp_path / "raw_log"
     raw_log = RawLog(path)
-    raw_log.add(entry("q1"))
+    raw_log.add(make_entry("q1"))
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="raw_log:2: judge collect did not write this line"):
         list(read_entries(path))
@@ -78,7 +78,7 @@ def test_a_journal_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 
 def test_any_thread_may_add_and_every_line_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "raw_log"
-    made = [entry(f"q{number}", "x" * 5_000) for number in range(100)]
+    made = [make_entry(f"q{number}", "x" * 5_000) for number in range(100)]
     raw_log = RawLog(path)
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(raw_log.add, made))
@@ -89,12 +89,12 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "raw_log"
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     raw_log = RawLog(path)
-    raw_log.add(entry("q1"))
+    raw_log.add(make_entry("q1"))
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 50, hard))
     try:
         with pytest.raises(StoreError, match="all earlier answers are saved"):
-            raw_log.add(entry("q2"))
+            raw_log.add(make_entry("q2"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    raw_log.add(entry("q3"))
+    raw_log.add(make_entry("q3"))
     assert [each.query_id for each in read_entries(path)] == ["q1", "q3"]

@@ -16,14 +16,14 @@ LOCAL = "http://127.0.0.1:9"
 TABLE: dict[str, Any] = {"url": "https://mine.example/find?q={query}", "results": "items"}
 
 
-def opened(*engines: str, **options: Any) -> list[str]:
+def open_names(*engines: str, **options: Any) -> list[str]:
     """The names of what was opened, from an empty environment."""
     config = CollectConfig(queries="q.txt", engines=engines, out="d.jsonl", **options)
     return [source.name for source in open_engines(config, {})]
 
 
 def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_is_written_down() -> None:
-    assert opened(*KNOWN, base_urls=dict.fromkeys(KNOWN, LOCAL)) == list(KNOWN)
+    assert open_names(*KNOWN, base_urls=dict.fromkeys(KNOWN, LOCAL)) == list(KNOWN)
     assert all(engine.docs.startswith("https://") for engine in KNOWN.values())
 
 
@@ -103,24 +103,24 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
 )
 def test_what_cannot_be_asked_is_refused(engine: str, options: dict[str, Any], expected: str) -> None:
     with pytest.raises(InputError, match=expected):
-        opened(engine, **options)
+        open_names(engine, **options)
 
 
 def test_a_wrong_header_is_named_without_the_others_which_may_hold_a_key() -> None:
     headers = {"Authorization": "Bearer canary-5b1d9f", "X-Limit": 3}
     with pytest.raises(InputError) as caught:
-        opened("http:mine", engine_tables={"mine": {**TABLE, "headers": headers}})
+        open_names("http:mine", engine_tables={"mine": {**TABLE, "headers": headers}})
     assert str(caught.value) == "[collect.engines.mine]: headers.X-Limit is 3; it is a text"
 
 
 def test_two_engines_of_one_name_are_refused() -> None:
     with pytest.raises(InputError, match="two engines are called 'brave'"):
-        opened("brave", "http:brave", base_urls={"brave": LOCAL}, engine_tables={"brave": TABLE})
+        open_names("brave", "http:brave", base_urls={"brave": LOCAL}, engine_tables={"brave": TABLE})
 
 
 def test_a_described_engine_on_the_internet_needs_the_key_that_it_names() -> None:
     with pytest.raises(SetupError, match="set MINE"):
-        opened("http:mine", engine_tables={"mine": {**TABLE, "key": "MINE"}})
+        open_names("http:mine", engine_tables={"mine": {**TABLE, "key": "MINE"}})
 
 
 @pytest.mark.parametrize(

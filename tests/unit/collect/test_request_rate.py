@@ -26,7 +26,7 @@ class Clock:
 
 
 def test_turns_are_evenly_apart_and_in_order() -> None:
-    async def turns() -> list[tuple[int, float]]:
+    async def take_turns() -> list[tuple[int, float]]:
         clock, taken = Clock(), []
         pace = RequestPacer(4.0, clock.sleep, clock.read)
 
@@ -37,11 +37,11 @@ def test_turns_are_evenly_apart_and_in_order() -> None:
         await asyncio.gather(*(take(number) for number in range(4)))
         return taken
 
-    assert asyncio.run(turns()) == [(0, 0.0), (1, 0.25), (2, 0.5), (3, 0.75)]
+    assert asyncio.run(take_turns()) == [(0, 0.0), (1, 0.25), (2, 0.5), (3, 0.75)]
 
 
 def test_a_pause_that_begins_during_a_wait_is_waited_for() -> None:
-    async def second_turn() -> float:
+    async def take_second_turn() -> float:
         clock = Clock()
         paused = False
 
@@ -57,7 +57,7 @@ def test_a_pause_that_begins_during_a_wait_is_waited_for() -> None:
         await pace.wait_for_turn()
         return clock.now - 100.0
 
-    assert asyncio.run(second_turn()) == 61.0
+    assert asyncio.run(take_second_turn()) == 61.0
 
 
 def test_a_stop_ends_the_wait() -> None:

@@ -8,7 +8,13 @@ from judge.collect.registry import KNOWN
 from judge.collect.responses import parse_answer
 from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page
-from tests.unit.collect.engine_calls import answers, collected, results, three, write_queries
+from tests.unit.collect.engine_calls import (
+    collect_results,
+    make_results,
+    read_answers,
+    return_three,
+    write_queries,
+)
 
 
 def test_nan_and_infinity_are_null() -> None:
@@ -23,25 +29,25 @@ def test_results_without_a_title_or_a_snippet_are_no_answer(tmp_path: Path) -> N
     table = {"url": "http://127.0.0.1:9/find?q={query}", "results": "data.items"}
     wrong = {"mine": {**table, "fields": {"title": "heading", "snippet": ["teaser", "summary"]}}}
     mended = {"mine": {**table, "fields": {"title": "name", "snippet": "text"}}}
-    with EngineServer(three) as server:
-        first = collected(tmp_path, server, "http:mine", engine_tables=wrong)
-        [answer] = answers(tmp_path, "mine")
-        again = collected(tmp_path, server, "http:mine", engine_tables=mended)
+    with EngineServer(return_three) as server:
+        first = collect_results(tmp_path, server, "http:mine", engine_tables=wrong)
+        [answer] = read_answers(tmp_path, "mine")
+        again = collect_results(tmp_path, server, "http:mine", engine_tables=mended)
     assert answer["error"] == (
         "unreadable: none of 3 results has a title (looked for in 'heading') or a snippet ('teaser',"
         " 'summary'); their fields are 'date', 'href', 'name', 'text'"
     )
     assert (first.calls_made, again.calls_made, again.incomplete) == (1, 0, None)
-    assert len(answers(tmp_path, "mine")[0]["results"]) == 3
+    assert len(read_answers(tmp_path, "mine")[0]["results"]) == 3
 
 
 @check_each("engine", KNOWN)
 def test_what_has_neither_text_nor_address_is_no_result(engine: str, tmp_path: Path) -> None:
-    page = Page([("", "", ""), *results("tea", 2), ("", "https://a.example", "")])
+    page = Page([("", "", ""), *make_results("tea", 2), ("", "https://a.example", "")])
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: page) as server:
-        collected(tmp_path, server, engine)
-    [answer] = answers(tmp_path, engine)
+        collect_results(tmp_path, server, engine)
+    [answer] = read_answers(tmp_path, engine)
     assert [each["url"] for each in answer["results"]] == [
         "https://site1.example/1",
         "https://site2.example/2",

@@ -11,7 +11,7 @@ from judge.collect.raw_log import read_entries
 from judge.collect.registry import KNOWN
 from tests.support.cases import check_each
 from tests.support.fake_engines import EngineServer, Page, render_page
-from tests.unit.collect.engine_calls import CANARY, answers, collected, three, write_queries
+from tests.unit.collect.engine_calls import CANARY, collect_results, read_answers, return_three, write_queries
 
 
 @check_each("engine", KNOWN)
@@ -21,8 +21,8 @@ def test_an_answer_is_read_in_the_encoding_that_it_declares(engine: str, tmp_pat
     page = Page(body=body, headers={"content-type": "application/json; charset=GB18030"})
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: page) as server:
-        collected(tmp_path, server, engine)
-    [answer] = answers(tmp_path, engine)
+        collect_results(tmp_path, server, engine)
+    [answer] = read_answers(tmp_path, engine)
     assert [(each["title"], each["url"], each["snippet"]) for each in answer["results"]] == result
 
 
@@ -51,8 +51,8 @@ def test_no_encoding_means_utf_8_and_many_say_less_than_they_send(
     page = Page(body=body, headers={"content-type": f"application/json{declared}"})
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: page) as server:
-        collected(tmp_path, server, "searxng")
-    assert [each["title"] for each in answers(tmp_path, "searxng")[0]["results"]] == [title]
+        collect_results(tmp_path, server, "searxng")
+    assert [each["title"] for each in read_answers(tmp_path, "searxng")[0]["results"]] == [title]
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_bytes_that_are_no_text_are_an_error_and_are_kept(
     raw = json.dumps(render_page("exa", [(text, "", text)]), ensure_ascii=False).encode(sent_as)
     page = Page(body=raw, headers={"content-type": f"application/json{declared}"})
     write_queries(tmp_path, "tea")
-    with EngineServer(lambda request: page if request.attempt <= 2 else three(request)) as server:
-        first = collected(tmp_path, server, "exa", attempts=2)
-        assert answers(tmp_path, "exa") == [{"error": f"server_error: {expected}"}]
+    with EngineServer(lambda request: page if request.attempt <= 2 else return_three(request)) as server:
+        first = collect_results(tmp_path, server, "exa", attempts=2)
+        assert read_answers(tmp_path, "exa") == [{"error": f"server_error: {expected}"}]
         assert [entry.body.encode("latin-1") for entry in read_entries(first.raw_log)] == [raw, raw]
-        again = collected(tmp_path, server, "exa")
+        again = collect_results(tmp_path, server, "exa")
     assert (again.calls_made, again.incomplete) == (1, None)
 
 
@@ -87,7 +87,7 @@ def test_a_key_in_bytes_that_are_no_text_is_in_no_file(
     page = Page(body=f"错误 {CANARY}".encode("gb18030"), headers=headers)
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: page) as server:
-        collected(tmp_path, server, "exa", attempts=1)
+        collect_results(tmp_path, server, "exa", attempts=1)
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"is no text in utf-8" in written
     assert b"canary" not in written
@@ -97,6 +97,6 @@ def test_a_refusal_in_an_unknown_encoding_is_still_a_refusal(tmp_path: Path) -> 
     refusal = json.dumps({"code": "Retrieval.Arrears", "message": "欠费"}, ensure_ascii=False)
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(status=400, body=refusal.encode("gb18030"))) as server:
-        collected(tmp_path, server, "aliyun-iqs")
-    [answer] = answers(tmp_path, "aliyun-iqs")
+        collect_results(tmp_path, server, "aliyun-iqs")
+    [answer] = read_answers(tmp_path, "aliyun-iqs")
     assert answer["error"].startswith("quota: HTTP 400 Retrieval.Arrears: \ufffd (check")

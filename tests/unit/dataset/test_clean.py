@@ -17,7 +17,7 @@ from judge.characters import escape_controls
 from judge.dataset import clean
 from judge.records import Snippet
 from tests.support.cases import check_each
-from tests.support.scaling import MOST, growth
+from tests.support.scaling import MOST, measure_growth
 
 ATTACKS = [
     json.loads(line)
@@ -35,11 +35,11 @@ TOKENS = re.compile(
 )
 
 
-def cleaned(text: str, **given: Any) -> Snippet:
+def clean_text(text: str, **given: Any) -> Snippet:
     return clean.clean_snippet(text, max_chars=4000, **given)
 
 
-def text_of(case: dict[str, Any]) -> str:
+def make_text(case: dict[str, Any]) -> str:
     if "snippet_gen" not in case:
         return str(case["snippet"])
     made = case["snippet_gen"]
@@ -48,8 +48,8 @@ def text_of(case: dict[str, Any]) -> str:
 
 @check_each("case", [case for case in ATTACKS if "raw_lines" not in case])
 def test_hostile_snippets_come_out_readable_and_marked(case: dict[str, Any]) -> None:
-    raw = text_of(case)
-    shown = cleaned(raw, query=case["query"])
+    raw = make_text(case)
+    shown = clean_text(raw, query=case["query"])
     assert shown.raw_text == raw
     assert not FORBIDDEN.search(shown.text)
     assert not TOKENS.search(shown.text)
@@ -112,7 +112,7 @@ def test_hostile_snippets_come_out_readable_and_marked(case: dict[str, Any]) -> 
     ],
 )
 def test_what_a_reader_sees(raw: str, shown: str) -> None:
-    assert cleaned(raw).text == shown
+    assert clean_text(raw).text == shown
 
 
 @check_each(
@@ -126,16 +126,16 @@ def test_what_a_reader_sees(raw: str, shown: str) -> None:
     ],
 )
 def test_text_about_markup_is_not_swallowed_by_it(text: str) -> None:
-    assert cleaned(text).text == text
+    assert clean_text(text).text == text
 
 
 def test_an_unfinished_escape_sequence_swallows_nothing() -> None:
-    assert "the answer is 42" in cleaned("\x1b]0;title: the answer is 42").text
+    assert "the answer is 42" in clean_text("\x1b]0;title: the answer is 42").text
 
 
 def test_halves_of_a_surrogate_pair_are_joined() -> None:
-    assert (cleaned("\ud83d\ude00").text, cleaned("\ud83d\ude00").flags) == ("😀", ())
-    assert "surrogate" in cleaned("<b>\ud83d</b>").flags
+    assert (clean_text("\ud83d\ude00").text, clean_text("\ud83d\ude00").flags) == ("😀", ())
+    assert "surrogate" in clean_text("<b>\ud83d</b>").flags
 
 
 @check_each(
@@ -154,31 +154,31 @@ def test_halves_of_a_surrogate_pair_are_joined() -> None:
     ],
 )
 def test_a_pile_of_markup_is_read_in_linear_time(make: Callable[[int], str], most: int) -> None:
-    assert growth(cleaned, make, most // 4) <= MOST
-    shown = cleaned(make(most))
+    assert measure_growth(clean_text, make, most // 4) <= MOST
+    shown = clean_text(make(most))
     assert "answer" in shown.text or any(flag.startswith("truncated") for flag in shown.flags)
 
 
 def test_a_title_alone_is_something_to_read() -> None:
-    assert "empty_snippet" not in cleaned("", title="Opening hours").flags
-    assert "empty_snippet" in cleaned("", title="<b></b>").flags
+    assert "empty_snippet" not in clean_text("", title="Opening hours").flags
+    assert "empty_snippet" in clean_text("", title="<b></b>").flags
 
 
 def test_the_id_depends_on_what_is_shown_and_on_nothing_else() -> None:
-    one = cleaned("<em>text</em>", title="t", url="https://a.example")
-    assert one.id == cleaned("text", title="t", url="https://b.example").id
+    one = clean_text("<em>text</em>", title="t", url="https://a.example")
+    assert one.id == clean_text("text", title="t", url="https://b.example").id
     others = [
-        cleaned("text", title="u"),
-        cleaned("texts", title="t"),
-        cleaned("text", title="t", date="2026-01-01", dates=True),
+        clean_text("text", title="u"),
+        clean_text("texts", title="t"),
+        clean_text("text", title="t", date="2026-01-01", dates=True),
     ]
     assert (
-        cleaned("text", title="t", date="2026-01-01").id
+        clean_text("text", title="t", date="2026-01-01").id
         == one.id
-        == cleaned("text", title="t", dates=True).id
+        == clean_text("text", title="t", dates=True).id
     )
     assert len({one.id, *(other.id for other in others)}) == 4
-    assert cleaned("b", title="a").id != cleaned("", title="ab").id
+    assert clean_text("b", title="a").id != clean_text("", title="ab").id
 
 
 @check_each(
@@ -199,7 +199,7 @@ def test_the_id_depends_on_what_is_shown_and_on_nothing_else() -> None:
     ],
 )
 def test_control_tokens_of_more_models_are_broken(token: str) -> None:
-    shown = cleaned(f"before {token} after")
+    shown = clean_text(f"before {token} after")
     assert token not in shown.text
     assert shown.text.replace(" ", "") == f"before{token}after"
     assert "chat_tokens" in shown.flags
@@ -207,22 +207,22 @@ def test_control_tokens_of_more_models_are_broken(token: str) -> None:
 
 @pytest.mark.parametrize("turn", ["\n\nHuman:", "\n \n\n  Assistant:", "\r\n\r\nHuman:", "\n\nhuman："])
 def test_turns_of_older_models_are_broken(turn: str) -> None:
-    shown = cleaned(f"before{turn} after")
+    shown = clean_text(f"before{turn} after")
     assert re.search(r"\n\n(?:Human|Assistant) [:：] after", shown.text, re.IGNORECASE)
     assert "chat_tokens" in shown.flags
-    assert cleaned("before\nHuman: after").text == "before\nHuman: after"
+    assert clean_text("before\nHuman: after").text == "before\nHuman: after"
 
 
 def test_text_behind_many_line_breaks_is_read() -> None:
-    assert cleaned("\n" * 200_000 + "<b>tea</b>").text == "tea"
+    assert clean_text("\n" * 200_000 + "<b>tea</b>").text == "tea"
 
 
 def test_text_that_our_limit_leaves_nothing_of_is_no_empty_one() -> None:
-    shown, other = cleaned("\u200b" * 100_000 + "tea"), cleaned("\u200b" * 100_000 + "coffee")
+    shown, other = clean_text("\u200b" * 100_000 + "tea"), clean_text("\u200b" * 100_000 + "coffee")
     assert shown.text == ""
     assert "text_cut" in shown.flags
     assert "empty_snippet" not in shown.flags
-    assert len({shown.id, other.id, cleaned("").id}) == 3
+    assert len({shown.id, other.id, clean_text("").id}) == 3
 
 
 def test_queries_keep_their_markup() -> None:
@@ -247,7 +247,7 @@ def test_queries_keep_their_markup() -> None:
     ],
 )
 def test_misdecoded_text_is_noticed(text: str) -> None:
-    assert "encoding" in cleaned(text).flags
+    assert "encoding" in clean_text(text).flags
 
 
 @check_each(
@@ -265,7 +265,7 @@ def test_misdecoded_text_is_noticed(text: str) -> None:
     ],
 )
 def test_well_decoded_text_is_not(text: str) -> None:
-    assert "encoding" not in cleaned(text).flags
+    assert "encoding" not in clean_text(text).flags
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_well_decoded_text_is_not(text: str) -> None:
     ],
 )
 def test_a_sentence_that_urges_a_grade_is_noticed_whatever_its_wording(text: str) -> None:
-    assert "instruction" in cleaned(text).flags
+    assert "instruction" in clean_text(text).flags
 
 
 @pytest.mark.parametrize(
@@ -290,13 +290,13 @@ def test_a_sentence_that_urges_a_grade_is_noticed_whatever_its_wording(text: str
     ],
 )
 def test_speaking_of_grades_alone_is_not_urging(text: str) -> None:
-    assert cleaned(text).flags == ()
+    assert clean_text(text).flags == ()
 
 
 def test_a_query_twice_is_a_title_and_three_times_is_stuffing() -> None:
     query = "novel text download"
-    assert "stuffing" not in cleaned(f"{query}, {query}, 2016", query=query).flags
-    assert "stuffing" in cleaned(f"{query} {query} {query} phones", query=query).flags
+    assert "stuffing" not in clean_text(f"{query}, {query}, 2016", query=query).flags
+    assert "stuffing" in clean_text(f"{query} {query} {query} phones", query=query).flags
 
 
 def test_the_terminal_is_never_obeyed() -> None:
@@ -310,7 +310,7 @@ def test_the_terminal_is_never_obeyed() -> None:
 )
 @example("0\x85\x850")
 def test_cleaning_never_fails_and_leaves_nothing_hidden(text: str) -> None:
-    shown = cleaned(text)
+    shown = clean_text(text)
     assert not FORBIDDEN.search(shown.text)
     assert not TOKENS.search(shown.text)
     assert not TOKENS.search(unicodedata.normalize("NFKC", shown.text))

@@ -17,7 +17,9 @@ from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 
 
-def row(docno: str = "", url: str = "", snippet: str | None = "text", **fields: object) -> dict[str, Any]:
+def make_row(
+    docno: str = "", url: str = "", snippet: str | None = "text", **fields: object
+) -> dict[str, Any]:
     return {"query_id": "q", "query": "a query", "docno": docno, "url": url, "snippet": snippet, **fields}
 
 
@@ -32,9 +34,9 @@ def label(rows: Sequence[dict[str, Any]], depth: int = 10) -> tuple[list[int], i
 def test_documents_match_by_docno_and_by_page() -> None:
     expected = ["d1", "https://a.example/b/?utm_source=x", "d9", "http://a.example/c", "https://a.example/c/"]
     rows = [
-        row("d1", snippet="one", expected=expected),
-        row(url="http://www.a.example/b", snippet="two"),
-        row("d2", snippet="three"),
+        make_row("d1", snippet="one", expected=expected),
+        make_row(url="http://www.a.example/b", snippet="two"),
+        make_row("d2", snippet="three"),
     ]
     assert label(rows) == ([1, 1, 0], 2)
     assert label(rows, depth=1) == ([1], 3)
@@ -52,18 +54,21 @@ def test_documents_match_by_docno_and_by_page() -> None:
     ],
 )
 def test_a_cell_is_a_list_or_names(value: object, grades: list[int]) -> None:
-    assert label([row("d1", snippet="one", expected=value), row("d2", snippet="two")])[0] == grades
+    assert label([make_row("d1", snippet="one", expected=value), make_row("d2", snippet="two")])[0] == grades
 
 
 @check_each(
     ("rows", "message"),
     [
-        ([row("d1"), row("d2", expected="")], "1 of 1 queries have no field 'expected', first query 'q'"),
-        ([row("d1", expected={"d1": 1})], "row 1: field 'expected' is {'d1': 1}, not a list of docnos"),
-        ([row("d1", expected=[1.5])], "not a list of docnos"),
-        ([row("d1", expected="d1"), row("d2", expected="d2")], "a query has one value of it"),
         (
-            [row("d1", snippet="", expected="d1"), row("d2", snippet="")],
+            [make_row("d1"), make_row("d2", expected="")],
+            "1 of 1 queries have no field 'expected', first query 'q'",
+        ),
+        ([make_row("d1", expected={"d1": 1})], "row 1: field 'expected' is {'d1': 1}, not a list of docnos"),
+        ([make_row("d1", expected=[1.5])], "not a list of docnos"),
+        ([make_row("d1", expected="d1"), make_row("d2", expected="d2")], "a query has one value of it"),
+        (
+            [make_row("d1", snippet="", expected="d1"), make_row("d2", snippet="")],
             "results without a text show an expected document and another one",
         ),
     ],
@@ -75,13 +80,13 @@ def test_unclear_rows_are_refused(rows: list[dict[str, Any]], message: str) -> N
 
 
 def test_for_other_models_the_column_is_like_any_other() -> None:
-    rows = [row("d1", expected=3), row("d2", expected=[{"any": "thing"}])]
+    rows = [make_row("d1", expected=3), make_row("d2", expected=[{"any": "thing"}])]
     (query,) = read_dataset(rows, lang="en", max_chars=4000).queries.values()
     assert query.expected is None
 
 
 def test_a_text_that_an_expected_document_shares_with_another_one_is_a_warning() -> None:
-    rows = [row("d1", expected="d1"), row("d7"), row("d8", snippet="other")]
+    rows = [make_row("d1", expected="d1"), make_row("d7"), make_row("d8", snippet="other")]
     dataset = read_dataset(rows, lang="en", max_chars=4000, expected=True)
     labels = label_expected(dataset, build_pool(dataset, 10))
     assert labels.warnings == (
@@ -93,7 +98,7 @@ def test_a_text_that_an_expected_document_shares_with_another_one_is_a_warning()
 
 
 def test_unknown_texts_are_labelled_each_for_itself() -> None:
-    assert label([row("d1", snippet=None, expected="d1"), row("d2", snippet=None)])[0] == [1, 0]
+    assert label([make_row("d1", snippet=None, expected="d1"), make_row("d2", snippet=None)])[0] == [1, 0]
 
 
 _MEASURES = "Success@10 R RR RR(granular) SetP AP nDCG nDCG(dcg='exp-log2')"
@@ -133,7 +138,10 @@ def test_the_measures_are_those_of_llamaindex(tmp_path: Path) -> None:
 def test_trec_files_name_what_no_engine_returned(tmp_path: Path) -> None:
     import pytrec_eval
 
-    rows = [row("d1", snippet="one", expected="d1 d5 d6", engine="e"), row("d2", snippet="two", engine="e")]
+    rows = [
+        make_row("d1", snippet="one", expected="d1 d5 d6", engine="e"),
+        make_row("d2", snippet="two", engine="e"),
+    ]
     result = judge.run(rows, "expected", measures=["nDCG@10 AP@10"], out=str(tmp_path / "run"))
     qrels = [line.split() for line in (tmp_path / "run" / "qrels.txt").read_text().splitlines()]
     assert [(docno, grade) for _, _, docno, grade in qrels] == [
@@ -165,4 +173,4 @@ def test_trec_files_name_what_no_engine_returned(tmp_path: Path) -> None:
 )
 def test_options_of_an_assessor_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="expected"):
-        judge.run([row("d1", expected="d1")], "expected", **options)
+        judge.run([make_row("d1", expected="d1")], "expected", **options)

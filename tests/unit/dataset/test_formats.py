@@ -25,7 +25,7 @@ from judge.dataset import textfile
 from judge.errors import InputError
 from judge.records import Dataset
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.datasets import read_dataset
 from tests.support.factories import write_rows
 
@@ -49,7 +49,7 @@ ROWS = [
 NAMES = list(ROWS[0])
 
 
-def delimited(delimiter: str, names: Mapping[str, str] | None = None) -> str:
+def write_delimited(delimiter: str, names: Mapping[str, str] | None = None) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
     writer.writerow([(names or {}).get(name, name) for name in NAMES])
@@ -57,7 +57,7 @@ def delimited(delimiter: str, names: Mapping[str, str] | None = None) -> str:
     return stream.getvalue()
 
 
-def workbook(rows: list[list[Any]]) -> bytes:
+def write_workbook(rows: list[list[Any]]) -> bytes:
     import openpyxl
 
     book = openpyxl.Workbook()
@@ -72,7 +72,7 @@ def workbook(rows: list[list[Any]]) -> bytes:
     return content.getvalue()
 
 
-def parquet() -> bytes:
+def write_parquet() -> bytes:
     import pandas as pd
 
     content = io.BytesIO()
@@ -80,29 +80,29 @@ def parquet() -> bytes:
     return content.getvalue()
 
 
-def json_lines() -> str:
+def write_json_lines() -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS)
 
 
 FORMATS: Mapping[str, Callable[[], bytes]] = {
-    "d.csv": lambda: delimited(",").encode(),
-    "semicolon.csv": lambda: delimited(";").encode(),
-    "tab.csv": lambda: delimited("\t").encode(),
-    "pipe.csv": lambda: delimited("|").encode(),
-    "excel.csv": lambda: b"sep=;\r\n" + delimited(";").encode(),
-    "d.tsv": lambda: delimited("\t").encode(),
-    "mark.csv": lambda: delimited(",").encode("utf-8-sig"),
-    "utf16.csv": lambda: delimited("\t").encode("utf-16"),
-    "utf16be.csv": lambda: codecs.BOM_UTF16_BE + delimited(",").encode("utf-16-be"),
-    "utf16.jsonl": lambda: json_lines().encode("utf-16"),
-    "mark.jsonl": lambda: json_lines().encode("utf-8-sig"),
+    "d.csv": lambda: write_delimited(",").encode(),
+    "semicolon.csv": lambda: write_delimited(";").encode(),
+    "tab.csv": lambda: write_delimited("\t").encode(),
+    "pipe.csv": lambda: write_delimited("|").encode(),
+    "excel.csv": lambda: b"sep=;\r\n" + write_delimited(";").encode(),
+    "d.tsv": lambda: write_delimited("\t").encode(),
+    "mark.csv": lambda: write_delimited(",").encode("utf-8-sig"),
+    "utf16.csv": lambda: write_delimited("\t").encode("utf-16"),
+    "utf16be.csv": lambda: codecs.BOM_UTF16_BE + write_delimited(",").encode("utf-16-be"),
+    "utf16.jsonl": lambda: write_json_lines().encode("utf-16"),
+    "mark.jsonl": lambda: write_json_lines().encode("utf-8-sig"),
     "d.json": lambda: json.dumps(ROWS).encode(),
-    "d.xlsx": lambda: workbook([NAMES, *([row[name] for name in NAMES] for row in ROWS)]),
-    "numbers.xlsx": lambda: workbook(
+    "d.xlsx": lambda: write_workbook([NAMES, *([row[name] for name in NAMES] for row in ROWS)]),
+    "numbers.xlsx": lambda: write_workbook(
         [NAMES, *([int(row[name]) if name in ("query_id", "rank") else row[name] or None for name in NAMES]
                   for row in ROWS)]
     ),
-    "d.parquet": parquet,
+    "d.parquet": write_parquet,
 }  # fmt: skip
 
 
@@ -110,35 +110,38 @@ def read_file(path: Path, **given: Any) -> Dataset:
     return read_dataset(path, lang="auto", max_chars=4000, **given)
 
 
-def refusal(path: Path, **given: Any) -> str:
+def get_refusal(path: Path, **given: Any) -> str:
     with pytest.raises(InputError) as caught:
         read_file(path, **given)
     return str(caught.value)
 
 
-def written(folder: Path, name: str, content: bytes) -> Path:
+def write_content(folder: Path, name: str, content: bytes) -> Path:
     path = folder / name
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     return path
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+def expected_dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return read_file(write_rows(tmp_path_factory.mktemp("x") / "d.jsonl", ROWS))
 
 
 @check_each("name", [*FORMATS, *(f"{name}.gz" for name in FORMATS), "d.jsonl.gz"])
-def test_the_same_rows_are_the_same_dataset(tmp_path: Path, expected: Dataset, name: str) -> None:
-    content = json_lines().encode() if name == "d.jsonl.gz" else FORMATS[name.removesuffix(".gz")]()
-    assert read_file(written(tmp_path, name, content)) == expected
+def test_the_same_rows_are_the_same_dataset(tmp_path: Path, expected_dataset: Dataset, name: str) -> None:
+    content = write_json_lines().encode() if name == "d.jsonl.gz" else FORMATS[name.removesuffix(".gz")]()
+    assert read_file(write_content(tmp_path, name, content)) == expected_dataset
 
 
 def test_the_same_rows_give_the_same_bytes_of_judgments(tmp_path: Path) -> None:
-    given = {"d.jsonl": json_lines().encode(), **{name: FORMATS[name]() for name in ("d.xlsx", "utf16.csv")}}
+    given = {
+        "d.jsonl": write_json_lines().encode(),
+        **{name: FORMATS[name]() for name in ("d.xlsx", "utf16.csv")},
+    }
     judgments = set()
     for name, content in given.items():
         out = tmp_path / "runs" / name
-        data = written(tmp_path, name, content)
+        data = write_content(tmp_path, name, content)
         pipeline.run(Config(data=str(data), model="lexical", out=str(out), store=str(tmp_path / f"{name}.s")))
         judgments.add((out / "judgments.jsonl").read_bytes())
     assert len(judgments) == 1
@@ -146,12 +149,12 @@ def test_the_same_rows_give_the_same_bytes_of_judgments(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["d.csv", "d.jsonl", "d.csv.gz"])
 def test_chinese_that_is_not_utf8_is_gb18030_and_one_warning_says_so(
-    tmp_path: Path, expected: Dataset, name: str
+    tmp_path: Path, expected_dataset: Dataset, name: str
 ) -> None:
-    text = json_lines() if "jsonl" in name else delimited(",")
-    path = written(tmp_path, name, text.encode("gb18030"))
+    text = write_json_lines() if "jsonl" in name else write_delimited(",")
+    path = write_content(tmp_path, name, text.encode("gb18030"))
     data = read_file(path)
-    assert data == replace(expected, warnings=data.warnings)
+    assert data == replace(expected_dataset, warnings=data.warnings)
     assert data.warnings == (
         f"{path}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong",
     )
@@ -166,20 +169,20 @@ def test_chinese_that_is_not_utf8_is_gb18030_and_one_warning_says_so(
     ],
 )
 def test_an_encoding_that_is_no_other_one_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
-    assert words in refusal(written(tmp_path, "d.csv", content))
+    assert words in get_refusal(write_content(tmp_path, "d.csv", content))
 
 
-def test_columns_give_fields_the_file_s_names(tmp_path: Path, expected: Dataset) -> None:
+def test_columns_give_fields_the_file_s_names(tmp_path: Path, expected_dataset: Dataset) -> None:
     names = {"query": "q", "snippet": "text, cut", "rank": "place"}
-    path = written(tmp_path, "d.csv", delimited(";", names).encode())
-    assert read_file(path, columns=names) == expected
+    path = write_content(tmp_path, "d.csv", write_delimited(";", names).encode())
+    assert read_file(path, columns=names) == expected_dataset
     out = tmp_path / "runs" / "x"
-    done = command(
+    done = run_judge(
         "run", path, "-m", "lexical", "--out", out, "--columns", "snippet=text, cut,query=q", "--columns",
         "rank=place",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    wrong = command("run", path, "-m", "lexical", "--columns", "snipet=text")
+    wrong = run_judge("run", path, "-m", "lexical", "--columns", "snipet=text")
     assert (wrong.returncode, "did you mean 'snippet'" in wrong.stderr) == (2, True)
 
 
@@ -208,8 +211,8 @@ def test_columns_reach_into_nested_rows(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words: str) -> None:
-    path = written(tmp_path, "d.csv", content.encode())
-    assert words in refusal(path, columns={"query": "q", "snippet": "text", "rank": "place"})
+    path = write_content(tmp_path, "d.csv", content.encode())
+    assert words in get_refusal(path, columns={"query": "q", "snippet": "text", "rank": "place"})
 
 
 def test_a_formula_counts_as_what_was_saved_with_it_or_as_its_text(tmp_path: Path) -> None:
@@ -236,13 +239,13 @@ def test_a_formula_counts_as_what_was_saved_with_it_or_as_its_text(tmp_path: Pat
 
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 no archive"])
 def test_what_is_no_workbook_is_refused(tmp_path: Path, content: bytes) -> None:
-    assert "d.xlsx: is not an XLSX workbook" in refusal(written(tmp_path, "d.xlsx", content))
+    assert "d.xlsx: is not an XLSX workbook" in get_refusal(write_content(tmp_path, "d.xlsx", content))
 
 
 def test_a_damaged_workbook_is_refused_and_never_a_crash(tmp_path: Path) -> None:
     content, refused = FORMATS["d.xlsx"](), []
     for at in range(0, len(content), 97):
-        path = written(tmp_path, "d.xlsx", content[:at] + b"\xff" + content[at + 1 :])
+        path = write_content(tmp_path, "d.xlsx", content[:at] + b"\xff" + content[at + 1 :])
         try:
             read_file(path)
         except InputError as error:
@@ -252,7 +255,7 @@ def test_a_damaged_workbook_is_refused_and_never_a_crash(tmp_path: Path) -> None
 
 
 def test_a_packed_file_may_not_unpack_without_end(tmp_path: Path) -> None:
-    path = written(tmp_path, "d.csv.gz", b"query,snippet\n" + b"q,s\n" * 10_000)
+    path = write_content(tmp_path, "d.csv.gz", b"query,snippet\n" + b"q,s\n" * 10_000)
     with pytest.raises(InputError, match=r"d\.csv\.gz: unpacks to more than 1,000 bytes"), \
             textfile.open_bytes(path, 1000) as file:  # fmt: skip
         file.read()
@@ -275,15 +278,15 @@ def test_a_line_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> N
 
 
 def test_very_many_columns_are_read_in_linear_time(tmp_path: Path) -> None:
-    def seconds(columns: int) -> float:
+    def measure_seconds(columns: int) -> float:
         names = ["query", "snippet", *(f"c{number}" for number in range(columns))]
-        path = written(tmp_path, "d.csv", (",".join(names) + "\n").encode())
+        path = write_content(tmp_path, "d.csv", (",".join(names) + "\n").encode())
         before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-        assert "holds no rows" in refusal(path)
+        assert "holds no rows" in get_refusal(path)
         return resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
 
     # What takes quadratic time takes 100 times as long for 10 times as many.
-    assert seconds(300_000) < 50 * max(seconds(30_000), 0.01)
+    assert measure_seconds(300_000) < 50 * max(measure_seconds(30_000), 0.01)
 
 
 @check_each(
@@ -291,13 +294,13 @@ def test_very_many_columns_are_read_in_linear_time(tmp_path: Path) -> None:
     [
         ("run", "x" * 300 + ".csv", "-m", "lexical"),
         ("score", "x" * 300),
-        ("run", example.path(), "-m", "lexical", "--out", "x" * 300),
-        ("run", example.path(), "-m", "lexical", "--config", "x" * 300),
-        ("run", example.path(), "-m", "lexical", "--prompts", "x" * 300),
+        ("run", example.find_dataset(), "-m", "lexical", "--out", "x" * 300),
+        ("run", example.find_dataset(), "-m", "lexical", "--config", "x" * 300),
+        ("run", example.find_dataset(), "-m", "lexical", "--prompts", "x" * 300),
     ],
 )
 def test_a_name_that_is_too_long_is_one_clear_line(words: tuple[object, ...]) -> None:
-    done = command(*words)
+    done = run_judge(*words)
     assert done.returncode == 2, done.stderr
     assert done.stderr.count("\n") == 1
     assert "File name too long" in done.stderr
@@ -305,4 +308,4 @@ def test_a_name_that_is_too_long_is_one_clear_line(words: tuple[object, ...]) ->
 
 def test_an_engine_s_name_that_is_too_long_is_named(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "s", "engine": "e" * 300}])
-    assert "d.jsonl:1: field 'engine' is 'eeee" in refusal(path)
+    assert "d.jsonl:1: field 'engine' is 'eeee" in get_refusal(path)

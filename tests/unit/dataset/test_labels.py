@@ -19,16 +19,16 @@ from tests.support.datasets import read_dataset
 HEADER = "query_id,snippet_id,grade\n"
 
 
-def labels(folder: Path, content: str | bytes, name: str = "labels") -> tuple[Label, ...]:
+def read_label_file(folder: Path, content: str | bytes, name: str = "labels") -> tuple[Label, ...]:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return read_labels(path)
 
 
-def refusal(folder: Path, content: str | bytes) -> str:
+def get_refusal(folder: Path, content: str | bytes) -> str:
     """What the refusal says, less the folder."""
     with pytest.raises(InputError) as caught:
-        labels(folder, content)
+        read_label_file(folder, content)
     return str(caught.value).replace(f"{folder}/", "")
 
 
@@ -36,18 +36,18 @@ def describe(result: tuple[Label, ...]) -> list[tuple[str, str, int]]:
     return [(label.query_id, label.item, label.grade) for label in result]
 
 
-def dataset(*rows: dict[str, str]) -> tuple[Dataset, Pool]:
+def make_dataset(*rows: dict[str, str]) -> tuple[Dataset, Pool]:
     data = read_dataset(
         [{"query": f"about {row['query_id']}", **row} for row in rows], lang="en", max_chars=400
     )
     return data, build_pool(data, 10)
 
 
-def row(query_id: str, engine: str, snippet: str, docno: str = "") -> dict[str, str]:
+def make_row(query_id: str, engine: str, snippet: str, docno: str = "") -> dict[str, str]:
     return {"query_id": query_id, "engine": engine, "snippet": snippet, "docno": docno}
 
 
-def ids(content: Pool) -> dict[str, str]:
+def map_ids(content: Pool) -> dict[str, str]:
     """Snippet ids by text."""
     return {pair.snippet.text: pair.snippet.id for pair in content.pairs}
 
@@ -59,10 +59,10 @@ def label(query_id: str, item: str, grade: int) -> Label:
 def test_qrels_with_blanks_or_tabs_packed_or_not(tmp_path: Path) -> None:
     text = "q1 0 D1 2\n\nq1\t0\tD/2 \t 0\r\n  q2  Q0 必应#1   1"
     expected = [("q1", "D1", 2), ("q1", "D/2", 0), ("q2", "必应#1", 1)]
-    result = labels(tmp_path, text)
+    result = read_label_file(tmp_path, text)
     assert describe(result) == expected
     assert [each.location for each in result] == [f"{tmp_path / 'labels'}:{number}" for number in (1, 3, 4)]
-    assert describe(labels(tmp_path, gzip.compress(text.encode(), mtime=0), "qrels.csv")) == expected
+    assert describe(read_label_file(tmp_path, gzip.compress(text.encode(), mtime=0), "qrels.csv")) == expected
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def test_labels_are_read_in_the_encodings_of_datasets(
 
 
 def test_negative_grades_of_qrels_are_junk_or_not_judged(tmp_path: Path) -> None:
-    assert describe(labels(tmp_path, "q 0 spam -2\nq 0 unseen -1\nq 0 fine 1")) == [
+    assert describe(read_label_file(tmp_path, "q 0 spam -2\nq 0 unseen -1\nq 0 fine 1")) == [
         ("q", "spam", 0),
         ("q", "fine", 1),
     ]
-    assert "labels:2: field 'grade' is '-1'" in refusal(tmp_path, HEADER + "q,s,-1\n")
+    assert "labels:2: field 'grade' is '-1'" in get_refusal(tmp_path, HEADER + "q,s,-1\n")
 
 
 @check_each("separator", ",;\t")
@@ -104,7 +104,7 @@ def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -
         ["", "q2", "s5", "３"],
     ]
     text = "\ufeff" + end.join(separator.join(cells) for cells in rows) + end
-    result = labels(tmp_path, text)
+    result = read_label_file(tmp_path, text)
     assert describe(result) == [
         ("q1", "s1", 2), ("q1", "s2", 0), ("q2", "s3", 1), ("q2", "s4", 0), ("q2", "s5", 3)
     ]  # fmt: skip
@@ -113,40 +113,44 @@ def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -
 
 
 def test_there_is_nothing_to_label_where_there_is_no_text() -> None:
-    _, pool = dataset(row("q", "a", "one"), row("q", "b", " <br> "), row("r", "a", ""))
+    _, pool = make_dataset(make_row("q", "a", "one"), make_row("q", "b", " <br> "), make_row("r", "a", ""))
     assert [pair.snippet.text for pair in select_labellable(pool)] == ["one"]
     assert len(pool.pairs) == 3
 
 
 @check_each("unsure", ["", "?", "？", "unsure", "Unsure ", "不确定", '""'])
 def test_who_is_not_sure_has_not_labelled(tmp_path: Path, unsure: str) -> None:
-    assert describe(labels(tmp_path, HEADER + f"q,a,{unsure}\nq,b,1\n")) == [("q", "b", 1)]
-    assert "labels: contains no label" in refusal(tmp_path, HEADER + f"q,a,{unsure}\n")
+    assert describe(read_label_file(tmp_path, HEADER + f"q,a,{unsure}\nq,b,1\n")) == [("q", "b", 1)]
+    assert "labels: contains no label" in get_refusal(tmp_path, HEADER + f"q,a,{unsure}\n")
 
 
 def test_the_most_specific_column_names_the_item(tmp_path: Path) -> None:
-    assert describe(labels(tmp_path, "docno,grade,document,query_id\nD1,1,d-7,q\n")) == [("q", "d-7", 1)]
-    assert describe(labels(tmp_path, "docno\tgrade\tquery_id\titer\nD1\t1\tq\t0\n")) == [("q", "D1", 1)]
+    assert describe(read_label_file(tmp_path, "docno,grade,document,query_id\nD1,1,d-7,q\n")) == [
+        ("q", "d-7", 1)
+    ]
+    assert describe(read_label_file(tmp_path, "docno\tgrade\tquery_id\titer\nD1\t1\tq\t0\n")) == [
+        ("q", "D1", 1)
+    ]
 
 
 def test_a_label_given_twice_counts_once_and_a_contradiction_is_refused(tmp_path: Path) -> None:
-    assert describe(labels(tmp_path, HEADER + "q,a,1\nq,b,0\nq,a,1.0\np,a,2\n")) == [
+    assert describe(read_label_file(tmp_path, HEADER + "q,a,1\nq,b,0\nq,a,1.0\np,a,2\n")) == [
         ("q", "a", 1), ("q", "b", 0), ("p", "a", 2)
     ]  # fmt: skip
     assert (
-        refusal(tmp_path, "q 0 a 1\nq 0 b 0\nq 0 a 2\n")
+        get_refusal(tmp_path, "q 0 a 1\nq 0 b 0\nq 0 a 2\n")
         == "labels:3: field 'grade' of 'a' for query 'q' is 2 here and 1 at labels:1; keep one"
     )
 
 
 @check_each("grade", ["2.5", "1,5x", "good", "1e1", "true", "+1", "½", "9" * 5000, "1 2", "nan"])
 def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> None:
-    message = refusal(tmp_path, HEADER + f'q,a,1\nq,b,"{grade}"\n')
+    message = get_refusal(tmp_path, HEADER + f'q,a,1\nq,b,"{grade}"\n')
     assert message.startswith(
         f"labels:3: field 'grade' is {grade!r:.80}, not a whole number from 0; write one"
     )
     if " " not in grade:
-        assert refusal(tmp_path, f"q 0 a {grade}\n").startswith("labels:1: field 'grade' is ")
+        assert get_refusal(tmp_path, f"q 0 a {grade}\n").startswith("labels:1: field 'grade' is ")
 
 
 @check_each(
@@ -173,7 +177,7 @@ def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> 
 def test_what_is_no_label_file_is_refused_where_it_is_wrong(
     tmp_path: Path, content: str | bytes, message: str
 ) -> None:
-    assert refusal(tmp_path, content).startswith(message)
+    assert get_refusal(tmp_path, content).startswith(message)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -184,31 +188,31 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_document_s_label_goes_to_every_snippet_that_shows_it() -> None:
-    data, pool = dataset(
-        row("q", "a", "one", "D1"), row("q", "a", "two", "D2"), row("q", "b", "other excerpt", "D1"),
-        row("p", "a", "one", "D1"),
+    data, pool = make_dataset(
+        make_row("q", "a", "one", "D1"), make_row("q", "a", "two", "D2"),
+        make_row("q", "b", "other excerpt", "D1"), make_row("p", "a", "one", "D1"),
     )  # fmt: skip
     result = match_labels([label("q", "D1", 2), label("q", "D9", 1), label("x", "D1", 1)], data, pool)
-    of = ids(pool)
+    of = map_ids(pool)
     assert result.grades == {("q", of["one"]): 2, ("q", of["other excerpt"]): 2}
     assert [each.item for each in result.unmatched] == ["D9", "D1"]
 
 
 def test_documents_without_a_docno_go_by_the_pool_s_name() -> None:
     rows = [
-        {**row("q", engine, text), "url": "https://site.example/p"}
+        {**make_row("q", engine, text), "url": "https://site.example/p"}
         for engine, text in (("a", "x"), ("b", "y"))
     ]
-    data, pool = dataset(*rows, row("q", "b", "z"))
+    data, pool = make_dataset(*rows, make_row("q", "b", "z"))
     result = match_labels([label("q", pool.documents["a", "q"][0], 1)], data, pool)
-    assert result.grades == {("q", ids(pool)["x"]): 1, ("q", ids(pool)["y"]): 1}
+    assert result.grades == {("q", map_ids(pool)["x"]): 1, ("q", map_ids(pool)["y"]): 1}
 
 
 def test_a_snippet_s_own_label_comes_first_and_then_the_best_document() -> None:
-    data, pool = dataset(
-        row("q", "a", "same", "D1"), row("q", "b", "same", "D2"), row("q", "b", "more", "D1"),
+    data, pool = make_dataset(
+        make_row("q", "a", "same", "D1"), make_row("q", "b", "same", "D2"), make_row("q", "b", "more", "D1"),
     )  # fmt: skip
-    same, more = ids(pool)["same"], ids(pool)["more"]
+    same, more = map_ids(pool)["same"], map_ids(pool)["more"]
     documents = [label("q", "D1", 1), label("q", "D2", 3)]
     for given in (documents, documents[::-1]):
         matched = match_labels(given, data, pool)
@@ -226,8 +230,10 @@ def test_a_snippet_s_own_label_comes_first_and_then_the_best_document() -> None:
 
 
 def test_names_are_known_as_they_are_as_trec_files_and_as_spreadsheets_write_them() -> None:
-    data, pool = dataset(row("日本 x", "a", "one", "http://a/b c"), row("=1+1", "a", "two", "-x"))
-    one, two = ids(pool)["one"], ids(pool)["two"]
+    data, pool = make_dataset(
+        make_row("日本 x", "a", "one", "http://a/b c"), make_row("=1+1", "a", "two", "-x")
+    )
+    one, two = map_ids(pool)["one"], map_ids(pool)["two"]
     for query_id, item in (("日本 x", "http://a/b c"), ("日本%20x", "http:%2F%2Fa%2Fb%20c"), ("日本 x", one)):
         assert match_labels([label(query_id, item, 1)], data, pool) == MatchedLabels({("日本 x", one): 1}, ())
     for query_id, item in (("=1+1", "-x"), ("'=1+1", "'-x"), ("=1+1", "'-x"), ("'=1+1", two)):
@@ -235,47 +241,51 @@ def test_names_are_known_as_they_are_as_trec_files_and_as_spreadsheets_write_the
 
 
 def test_a_name_as_it_is_comes_before_an_escaped_one() -> None:
-    data, pool = dataset(
-        row("a b", "e", "one", "D 1"), row("a%20b", "e", "two", "D 1"), row("a%20b", "e", "3", "D%201")
+    data, pool = make_dataset(
+        make_row("a b", "e", "one", "D 1"),
+        make_row("a%20b", "e", "two", "D 1"),
+        make_row("a%20b", "e", "3", "D%201"),
     )
-    of = ids(pool)
+    of = map_ids(pool)
     assert match_labels([label("a%20b", "D%201", 1)], data, pool).grades == {("a%20b", of["3"]): 1}
     assert match_labels([label("a b", "D%201", 1)], data, pool).grades == {("a b", of["one"]): 1}
 
 
 def test_the_dataset_s_spelling_of_an_id_is_found(tmp_path: Path) -> None:
-    data, pool = dataset(row("cafe\u0301", "e", "one", "D1"))
-    assert len(match_labels(labels(tmp_path, "cafe\u0301 0 D1 1"), data, pool).grades) == 1
+    data, pool = make_dataset(make_row("cafe\u0301", "e", "one", "D1"))
+    assert len(match_labels(read_label_file(tmp_path, "cafe\u0301 0 D1 1"), data, pool).grades) == 1
 
 
 def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
     names = ["D/1", "=D", "a b", "'x", "100%", "必应，1", "half \ud800", "\u3000"]
     queries = ["q 1", "=q", "100%", "小狗"]
-    data, pool = dataset(*(row(query, "e", f"text of {name}", name) for query in queries for name in names))
+    data, pool = make_dataset(
+        *(make_row(query, "e", f"text of {name}", name) for query in queries for name in names)
+    )
     graded = {(pair.query.id, pair.snippet.id): number % 4 for number, pair in enumerate(pool.pairs)}
     judgments = [
         Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
         for (query_id, snippet_id), grade in graded.items()
     ]
-    graded_pairs = results_file.judgment_entries(judgments, {}, GRADED)
-    entries = results_file.query_entries(data, pool, lambda _: graded_pairs, {}, {})
+    graded_pairs = results_file.make_judgment_entries(judgments, {}, GRADED)
+    entries = results_file.make_query_entries(data, pool, lambda _: graded_pairs, {}, {})
     text = "".join(map(format_qrels, entries))
-    assert match_labels(labels(tmp_path, text), data, pool) == MatchedLabels(graded, ())
+    assert match_labels(read_label_file(tmp_path, text), data, pool) == MatchedLabels(graded, ())
 
 
 def test_snippets_below_the_depth_are_no_pairs() -> None:
-    data, _ = dataset(row("q", "e", "one", "D1"), row("q", "e", "two", "D2"))
+    data, _ = make_dataset(make_row("q", "e", "one", "D1"), make_row("q", "e", "two", "D2"))
     shallow = build_pool(data, 1)
     result = match_labels([label("q", "D1", 1), label("q", "D2", 1)], data, shallow)
-    assert list(result.grades) == [("q", ids(shallow)["one"])]
+    assert list(result.grades) == [("q", map_ids(shallow)["one"])]
     assert [each.item for each in result.unmatched] == ["D2"]
 
 
 def test_labels_of_another_run_are_refused_with_an_example_of_each_side() -> None:
-    data, pool = dataset(row("q", "e", "one", "D1"))
+    data, pool = make_dataset(make_row("q", "e", "one", "D1"))
     with pytest.raises(InputError) as caught:
         match_labels([label("q", "X", 1), label("z", "D1", 0)], data, pool)
-    for part in ("labels:1", "none of 2 labels", "'q'", "'X'", repr(ids(pool)["one"]), "'D1'"):
+    for part in ("labels:1", "none of 2 labels", "'q'", "'X'", repr(map_ids(pool)["one"]), "'D1'"):
         assert part in str(caught.value)
     with pytest.raises(InputError, match="nothing to compare"):
         match_labels([], data, pool)

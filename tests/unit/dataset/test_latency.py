@@ -11,7 +11,7 @@ from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 
 
-def latency(answer: object) -> float | None:
+def read_latency(answer: object) -> float | None:
     """The latency of a dataset of one answer."""
     row: dict[str, Any] = {"query": "tea", "engines": {"brave": answer}}
     [ranking] = read_dataset([row], lang="auto", max_chars=4000).rankings
@@ -30,16 +30,16 @@ def latency(answer: object) -> float | None:
     ],
 )
 def test_latency_may_stand_beside_the_results(answer: object, milliseconds: float | None) -> None:
-    assert latency(answer) == milliseconds
+    assert read_latency(answer) == milliseconds
 
 
 @pytest.mark.parametrize("given", ["312", True, -1, float("inf")])
 def test_latency_is_a_number_of_milliseconds(given: object) -> None:
     with pytest.raises(InputError, match="'latency_ms' is"):
-        latency({"results": [], "latency_ms": given})
+        read_latency({"results": [], "latency_ms": given})
 
 
 @pytest.mark.parametrize("answer", [{"results": 3}, {}, {"latency_ms": 3}, "a"])
 def test_what_is_no_answer_is_refused(answer: object) -> None:
     with pytest.raises(InputError, match="write a list of results"):
-        latency(answer)
+        read_latency(answer)

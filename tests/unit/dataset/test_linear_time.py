@@ -20,7 +20,7 @@ from judge.dataset.unreadable import drop_invisible, looks_misdecoded
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.redaction import mask
 from tests.support.cases import check_each
-from tests.support.scaling import MOST, growth
+from tests.support.scaling import MOST, measure_growth
 
 KEY = "sk-aaaaaaaaaaaaaaaaaaaa"
 
@@ -219,57 +219,58 @@ QUICK = PIECES[:14]
 TRIGGERS = [trigger for trick in _INJECTION_PATTERNS.values() for trigger in trick.triggers]
 
 
-def repeated(piece: str, head: str = "", tail: str = "") -> Callable[[int], str]:
+def repeat_piece(piece: str, head: str = "", tail: str = "") -> Callable[[int], str]:
     """Return what makes a text of so many characters from `piece`."""
     return lambda length: head + piece * (length // len(piece)) + tail
 
 
-def cleaned(text: str) -> object:
+def clean_text(text: str) -> object:
     return clean.clean_snippet(text, title=text[:300], max_chars=4000, query="a query of words")
 
 
-def shown_query(text: str) -> object:
+def clean_shown_query(text: str) -> object:
     return clean.clean_query(text, max_chars=len(text))
 
 
-def suspected(text: str) -> object:
+def detect_injection_alone(text: str) -> object:
     return detect_injection("a query of words", text, text)
 
 
-def error_page(text: str) -> object:
-    return classify(ErrorResponse.of(500, text, {}), KEY)
+def classify_error_page(text: str) -> object:
+    return classify(ErrorResponse.from_response(500, text, {}), KEY)
 
 
-def error_message(text: str) -> object:
+def classify_error_message(text: str) -> object:
     return classify(
-        ErrorResponse.of(429, {"error": {"message": text, "code": text, "details": [text]}}, {}), KEY
+        ErrorResponse.from_response(429, {"error": {"message": text, "code": text, "details": [text]}}, {}),
+        KEY,
     )
 
 
-def encodable(step: Callable[[str], object]) -> Callable[[str], object]:
+def replace_unencodable(step: Callable[[str], object]) -> Callable[[str], object]:
     return lambda text: step(text.encode("utf-8", "replace").decode())
 
 
 STEPS: dict[str, Callable[[str], object]] = {
-    "snippet": cleaned,
-    "query": shown_query,
-    "markup": encodable(extract_visible_text),
+    "snippet": clean_text,
+    "query": clean_shown_query,
+    "markup": replace_unencodable(extract_visible_text),
     "hidden characters": drop_invisible,
-    "encoding": encodable(looks_misdecoded),
-    "suspicion": suspected,
+    "encoding": replace_unencodable(looks_misdecoded),
+    "suspicion": detect_injection_alone,
     "terminal": escape_controls,
-    "error page": error_page,
-    "error message": error_message,
+    "error page": classify_error_page,
+    "error message": classify_error_message,
     "mask": lambda text: mask(text, KEY),
 }
 
 
-def slow(step: Callable[[str], object], pieces: Iterable[str], most: int) -> dict[str, float]:
+def list_slow_texts(step: Callable[[str], object], pieces: Iterable[str], most: int) -> dict[str, float]:
     """The texts for which `step` takes more than linear time."""
     result = {}
     for piece in pieces:
         for head, tail in (("", ">"), ("<html>", "</script>-->"), ("", "")):
-            factor = growth(step, repeated(piece, head, tail), most)
+            factor = measure_growth(step, repeat_piece(piece, head, tail), most)
             if factor > MOST:
                 result[f"{head}{piece}…{tail}"] = round(factor, 1)
     return result
@@ -277,23 +278,23 @@ def slow(step: Callable[[str], object], pieces: Iterable[str], most: int) -> dic
 
 @check_each("step", STEPS.values())
 def test_no_text_takes_more_than_linear_time(step: Callable[[str], object]) -> None:
-    assert slow(step, QUICK, 15_000) == {}
+    assert list_slow_texts(step, QUICK, 15_000) == {}
 
 
 def test_no_url_takes_more_than_linear_time() -> None:
     for head in ("http://", "ftp://"):
-        assert growth(canonicalise_url, repeated("www.", head, "a.example"), 160_000) <= MOST
+        assert measure_growth(canonicalise_url, repeat_piece("www.", head, "a.example"), 160_000) <= MOST
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 def test_no_long_text_of_any_piece_takes_more_than_linear_time(step: Callable[[str], object]) -> None:
-    assert slow(step, (*PIECES, *TRIGGERS), 300_000) == {}
+    assert list_slow_texts(step, (*PIECES, *TRIGGERS), 300_000) == {}
 
 
 def test_a_step_that_takes_quadratic_time_would_be_seen() -> None:
     tags = re.compile("<[^>]*>")
     # A fast machine needs a longer text, and one that does other things at the same time another try.
     sizes = (15_000, 30_000, 60_000, 60_000, 120_000)
-    measured = (growth(lambda text: tags.sub("", text), repeated("<b "), size) for size in sizes)
+    measured = (measure_growth(lambda text: tags.sub("", text), repeat_piece("<b "), size) for size in sizes)
     assert any(value > MOST for value in measured)

@@ -22,7 +22,7 @@ def load(rows: Path | Sequence[Mapping[str, Any]]) -> Dataset:
     return read_dataset(rows, lang="auto", max_chars=400)
 
 
-def trec(folder: Path, docs: str, run: str) -> Dataset:
+def read_trec(folder: Path, docs: str, run: str) -> Dataset:
     for name, content in (("t.tsv", "1\tx\n2\ty\n"), ("d.tsv", docs), ("a.run", run)):
         (folder / name).write_text(content)
     return read_trec_dataset(folder / "t.tsv", folder / "d.tsv", [folder / "a.run"], lang="en", max_chars=400)
@@ -30,7 +30,7 @@ def trec(folder: Path, docs: str, run: str) -> Dataset:
 
 def test_a_document_that_is_not_in_the_documents_file_is_no_empty_one(tmp_path: Path) -> None:
     docs = '{"docid": "d1", "text": "one"}\n{"docid": "d2", "text": ""}\n'
-    data = trec(tmp_path, docs, "1 Q0 d1 1 9 A\n1 Q0 d2 2 8 A\n1 Q0 dX 3 7 A\n1 Q0 dY 4 6 A\n")
+    data = read_trec(tmp_path, docs, "1 Q0 d1 1 9 A\n1 Q0 d2 2 8 A\n1 Q0 dX 3 7 A\n1 Q0 dY 4 6 A\n")
     flags = [snippet.flags for snippet in data.rankings[0].snippets]
     assert flags == [(), ("empty_snippet",), ("no_text",), ("no_text",)]
     assert len({snippet.id for snippet in data.rankings[0].snippets}) == 4
@@ -38,7 +38,7 @@ def test_a_document_that_is_not_in_the_documents_file_is_no_empty_one(tmp_path: 
 
 def test_missing_documents_are_counted_down_to_the_depth_and_one_is_named(tmp_path: Path) -> None:
     run = "1 Q0 d1 1 9 A\n1 Q0 dY 2 8 A\n2 Q0 dX 1 9 A\n2 Q0 dY 2 8 A\n2 Q0 dZ 3 7 A\n"
-    data = trec(tmp_path, "d1\tone\n", run)
+    data = read_trec(tmp_path, "d1\tone\n", run)
     (text,) = describe_missing(data.rankings, 2, "d.tsv")
     assert text.startswith(
         "2 documents have no text in d.tsv, first document 'dY' of query '1': the assessor does not"
@@ -100,7 +100,7 @@ def test_nan_and_infinity_are_missing_values_in_every_format(
 
 def test_nan_in_a_document_of_trec_is_a_missing_value(tmp_path: Path) -> None:
     docs = '{"docid": NaN, "id": "d1", "text": NaN, "title": NaN, "date": Infinity}\n'
-    (snippet,) = trec(tmp_path, docs, "1 Q0 d1 1 9 A\n").rankings[0].snippets
+    (snippet,) = read_trec(tmp_path, docs, "1 Q0 d1 1 9 A\n").rankings[0].snippets
     assert (snippet.raw_title, snippet.date, snippet.docno, snippet.flags) == ("", "", "d1", ("no_text",))
 
 

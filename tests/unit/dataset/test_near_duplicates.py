@@ -21,18 +21,22 @@ HAN_TEXT = (
 )
 
 
-def snippet(snippet_id: str, text: str, title: str = "", flags: tuple[str, ...] = ()) -> Snippet:
+def make_snippet(snippet_id: str, text: str, title: str = "", flags: tuple[str, ...] = ()) -> Snippet:
     return Snippet(snippet_id, text, title, "", "", text, title, flags=flags)
 
 
-def pool(*snippets: Snippet, query: Query = QUERY) -> Pool:
+def make_pool(*snippets: Snippet, query: Query = QUERY) -> Pool:
     return Pool(10, len(snippets), tuple(Pair(query, each) for each in snippets), {})
 
 
 def match(a: str, b: str, query: Query = QUERY) -> bool:
     """Whether the texts match, which must not depend on their order."""
     matches = {
-        bool(find_near_duplicates(pool(snippet("1", x), snippet("2", y), query=query)).judged_ids)
+        bool(
+            find_near_duplicates(
+                make_pool(make_snippet("1", x), make_snippet("2", y), query=query)
+            ).judged_ids
+        )
         for x, y in ((a, b), (b, a))
     }
     assert len(matches) == 1
@@ -96,30 +100,38 @@ def test_texts_with_a_difference_that_may_count_do_not_match(one: str, other: st
 def test_titles_flags_and_queries_must_be_equal() -> None:
     other = TEXT.removesuffix(" rest.")
     for one, two in (
-        (snippet("1", TEXT, "Gums"), snippet("2", other, "Pulse")),
-        (snippet("1", TEXT), snippet("2", other, flags=("addresses_grader",))),
+        (make_snippet("1", TEXT, "Gums"), make_snippet("2", other, "Pulse")),
+        (make_snippet("1", TEXT), make_snippet("2", other, flags=("addresses_grader",))),
     ):
-        assert not find_near_duplicates(pool(one, two)).judged_ids
-    pairs = (Pair(QUERY, snippet("1", TEXT)), Pair(replace(QUERY, id="r"), snippet("2", other)))
+        assert not find_near_duplicates(make_pool(one, two)).judged_ids
+    pairs = (Pair(QUERY, make_snippet("1", TEXT)), Pair(replace(QUERY, id="r"), make_snippet("2", other)))
     assert not find_near_duplicates(Pool(10, 2, pairs, {})).judged_ids
 
 
 def test_small_differences_do_not_add_up() -> None:
     texts = [TEXT, "also " + TEXT, "and also " + TEXT]  # 57 of 61 match, 61 of 64 would, 57 of 64 do not
-    result = find_near_duplicates(pool(*(snippet(str(number), text) for number, text in enumerate(texts))))
+    result = find_near_duplicates(
+        make_pool(*(make_snippet(str(number), text) for number, text in enumerate(texts)))
+    )
     assert result.judged_ids == {("q", "1"): "0"}
 
 
 def test_a_near_duplicate_takes_the_judgment_in_every_repeat_and_fails_with_it() -> None:
-    full_pool = pool(snippet("1", TEXT), snippet("2", "Something else."), snippet("3", "also " + TEXT))
+    full_pool = make_pool(
+        make_snippet("1", TEXT), make_snippet("2", "Something else."), make_snippet("3", "also " + TEXT)
+    )
     result = find_near_duplicates(full_pool)
     assert [pair.snippet.id for pair in result.select_judged(full_pool).pairs] == ["1", "2"]
 
-    def judgment(snippet_id: str, repeat: int, grade: int | None) -> Judgment:
+    def make_judgment(snippet_id: str, repeat: int, grade: int | None) -> Judgment:
         error = "server_error" if grade is None else None
         return Judgment("q", snippet_id, repeat, grade, "", error, "a", "", {}, "", None)
 
-    judged = [judgment("1", 1, 3), judgment("2", 1, 0), judgment("1", 2, None)]  # then the run stopped
+    judged = [
+        make_judgment("1", 1, 3),
+        make_judgment("2", 1, 0),
+        make_judgment("1", 2, None),
+    ]  # then the run stopped
     assert [
         (each.snippet_id, each.repeat, each.grade, each.error, each.judged_snippet_id)
         for each in result.add_to(judged, full_pool)
@@ -154,15 +166,15 @@ def test_no_near_duplicate_is_missed(words: list[str], cuts: list[tuple[int, int
         if (first := next(matching, None)) is not None:
             expected[str(at)] = first
     query = replace(QUERY, text="?")
-    snippets = [snippet(str(at), part) for at, part in enumerate(parts)]
-    judged_ids = find_near_duplicates(pool(*snippets, query=query)).judged_ids
+    snippets = [make_snippet(str(at), part) for at, part in enumerate(parts)]
+    judged_ids = find_near_duplicates(make_pool(*snippets, query=query)).judged_ids
     assert judged_ids == {("q", at): other for at, other in expected.items()}
 
 
 def test_a_text_is_not_compared_with_all_results_of_its_query() -> None:
     draw = random.Random(1)
     texts = [" ".join(draw.choices(TEXT.split(), k=40)) for _ in range(200)]
-    snippets = [snippet(str(at), text) for at, text in enumerate([*texts, texts[7] + " at"])]
+    snippets = [make_snippet(str(at), text) for at, text in enumerate([*texts, texts[7] + " at"])]
     with count_calls(is_near_duplicate) as calls:
-        assert find_near_duplicates(pool(*snippets)).judged_ids == {("q", "200"): "7"}
+        assert find_near_duplicates(make_pool(*snippets)).judged_ids == {("q", "200"): "7"}
     assert calls[0] < len(snippets)

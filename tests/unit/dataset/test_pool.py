@@ -13,25 +13,31 @@ from tests.support.cases import check_each
 from tests.support.datasets import read_dataset
 
 
-def pooled(rows: list[dict[str, object]], depth: int = 10) -> Pool:
+def pool_rows(rows: list[dict[str, object]], depth: int = 10) -> Pool:
     return build_pool(read_dataset(rows, lang="en", max_chars=400), depth)
 
 
-def row(engine: str, snippet: str, url: str = "", **more: object) -> dict[str, object]:
+def make_row(engine: str, snippet: str, url: str = "", **more: object) -> dict[str, object]:
     return {"query_id": "q", "query": "q", "engine": engine, "snippet": snippet, "url": url, **more}
 
 
 def test_equal_texts_are_one_pair_and_depth_cuts() -> None:
-    rows = [row("a", "one"), row("a", "two"), row("b", "two"), row("b", "three"), row("b", "four")]
-    assert len(pooled(rows).pairs) == 4
-    assert pooled(rows).results == 5
-    assert sorted(pair.snippet.text for pair in pooled(rows, depth=1).pairs) == ["one", "two"]
-    assert pooled(rows, depth=1).results == 2
+    rows = [
+        make_row("a", "one"),
+        make_row("a", "two"),
+        make_row("b", "two"),
+        make_row("b", "three"),
+        make_row("b", "four"),
+    ]
+    assert len(pool_rows(rows).pairs) == 4
+    assert pool_rows(rows).results == 5
+    assert sorted(pair.snippet.text for pair in pool_rows(rows, depth=1).pairs) == ["one", "two"]
+    assert pool_rows(rows, depth=1).results == 2
 
 
 def test_the_date_makes_no_other_pair_unless_prompts_show_it() -> None:
     days = ("2026-01-02", "3 days ago", "")
-    rows = [row(engine, "one", title="t", date=day) for engine, day in zip("abc", days, strict=True)]
+    rows = [make_row(engine, "one", title="t", date=day) for engine, day in zip("abc", days, strict=True)]
     data = read_dataset(rows, lang="en", max_chars=400)
     (pair,) = build_pool(data, 10).pairs
     assert pair.snippet.date == ""
@@ -44,19 +50,19 @@ def test_the_date_makes_no_other_pair_unless_prompts_show_it() -> None:
 
 
 def test_the_same_text_for_two_queries_is_two_pairs() -> None:
-    rows = [row("a", "one"), {**row("a", "one"), "query_id": "p", "query": "p"}]
-    assert len(pooled(rows).pairs) == 2
+    rows = [make_row("a", "one"), {**make_row("a", "one"), "query_id": "p", "query": "p"}]
+    assert len(pool_rows(rows).pairs) == 2
 
 
 def test_documents_are_connected_through_url_and_text() -> None:
     rows = [
-        row("a", "text of the page", "https://www.site.example/p?utm_source=x"),
-        row("b", "another excerpt", "http://site.example/p/"),
-        row("b", "text of the page", "https://mirror.example/copy"),
-        row("c", "elsewhere", "https://mirror.example/copy#top"),
-        row("c", "unrelated", "https://other.example/"),
+        make_row("a", "text of the page", "https://www.site.example/p?utm_source=x"),
+        make_row("b", "another excerpt", "http://site.example/p/"),
+        make_row("b", "text of the page", "https://mirror.example/copy"),
+        make_row("c", "elsewhere", "https://mirror.example/copy#top"),
+        make_row("c", "unrelated", "https://other.example/"),
     ]
-    documents = pooled(rows).documents
+    documents = pool_rows(rows).documents
     assert (
         documents["a", "q"][0] == documents["b", "q"][0] == documents["b", "q"][1] == documents["c", "q"][0]
     )
@@ -64,9 +70,9 @@ def test_documents_are_connected_through_url_and_text() -> None:
 
 
 def test_a_dataset_that_names_its_documents_has_said_which_are_the_same() -> None:
-    rows = [row("a", "x", docno="D7"), row("b", "x", docno="D3"), row("c", "y", docno="D7")]
-    assert pooled(rows).documents == {("a", "q"): ("D7",), ("b", "q"): ("D3",), ("c", "q"): ("D7",)}
-    assert len(pooled(rows).pairs) == 2  # judged once all the same
+    rows = [make_row("a", "x", docno="D7"), make_row("b", "x", docno="D3"), make_row("c", "y", docno="D7")]
+    assert pool_rows(rows).documents == {("a", "q"): ("D7",), ("b", "q"): ("D3",), ("c", "q"): ("D7",)}
+    assert len(pool_rows(rows).pairs) == 2  # judged once all the same
 
 
 @check_each(
@@ -120,7 +126,7 @@ def test_a_canonical_url_is_canonical(url: str) -> None:
 def test_engines_and_their_order_leave_no_trace(seed: int) -> None:
     generator = random.Random(seed)
     rows = [
-        row(
+        make_row(
             engine, f"text {generator.randrange(6)}", f"https://s.example/{generator.randrange(4)}", rank=rank
         )
         for engine in "abc"

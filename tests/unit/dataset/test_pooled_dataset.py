@@ -15,7 +15,7 @@ import judge
 from judge import factory, pipeline
 from judge.assess.assessor import Question
 from judge.assess.question_plan import QuestionPlan
-from judge.cache import FileCache, cache_folder
+from judge.cache import FileCache, name_cache_folder
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.dataset.stored_dataset import PooledDataset, load_pooled
@@ -48,7 +48,7 @@ ODD: Sequence[dict[str, Any]] = (
 )
 
 
-def large(path: Path, rows: Sequence[dict[str, Any]] = ODD) -> Path:
+def write_large_file(path: Path, rows: Sequence[dict[str, Any]] = ODD) -> Path:
     """A file that is large enough for the cache: a blank line is no row."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows) + " " * 1_000_000 + "\n", "utf-8")
     return path
@@ -59,16 +59,16 @@ def read(data: Path, **options: Any) -> PooledDataset:
     return factory.load_pooled_dataset(config)
 
 
-def cached(folder: Path) -> list[Path]:
-    return sorted(cache_folder(folder / "verdicts.sqlite").glob("*"))
+def list_cached(folder: Path) -> list[Path]:
+    return sorted(name_cache_folder(folder / "verdicts.sqlite").glob("*"))
 
 
 @pytest.mark.parametrize("as_of", [None, "2022-01-01"])
 @pytest.mark.parametrize("depth", [2, 10])
 def test_the_cache_gives_back_what_was_read(tmp_path: Path, as_of: str | None, depth: int) -> None:
-    data = large(tmp_path / "d.jsonl")
+    data = write_large_file(tmp_path / "d.jsonl")
     first, second = (read(data, as_of=as_of, depth=depth) for _ in range(2))
-    assert len(cached(tmp_path)) == 1
+    assert len(list_cached(tmp_path)) == 1
     assert (second.dataset, second.pool, second.fingerprint) == (first.dataset, first.pool, first.fingerprint)
     assert second.pool.digest == first.pool.digest != ""
     assert list(second.dataset.queries) == list(first.dataset.queries)
@@ -82,9 +82,9 @@ def test_the_cache_gives_back_what_was_read(tmp_path: Path, as_of: str | None, d
 
 
 def test_only_the_queries_of_a_stored_dataset_are_in_memory(tmp_path: Path) -> None:
-    read(large(tmp_path / "first.jsonl"))  # a first call imports modules
+    read(write_large_file(tmp_path / "first.jsonl"))  # a first call imports modules
     rows = [{**row, "snippet": f"{row['snippet']} {'long' * 500}"} for row in make_rows(50, 2, 10)]
-    data = large(tmp_path / "d.jsonl", rows)
+    data = write_large_file(tmp_path / "d.jsonl", rows)
     for _ in range(2):  # as it is read first, and from the cache
         tracemalloc.start()
         try:
@@ -98,33 +98,33 @@ def test_only_the_queries_of_a_stored_dataset_are_in_memory(tmp_path: Path) -> N
 
 
 def test_a_stored_dataset_can_be_read_when_its_file_is_gone(tmp_path: Path) -> None:
-    data = large(tmp_path / "d.jsonl")
+    data = write_large_file(tmp_path / "d.jsonl")
     first, second = read(data), read(data)
-    [file] = cached(tmp_path)
+    [file] = list_cached(tmp_path)
     file.unlink()
     assert second.dataset == first.dataset
 
 
 def test_a_small_dataset_and_rows_in_memory_are_not_cached(tmp_path: Path) -> None:
     assert read(write_rows(tmp_path / "d.jsonl", make_rows(2, 2, 2))).pool.digest == ""
-    assert cached(tmp_path) == []
+    assert list_cached(tmp_path) == []
 
 
 def test_another_file_or_another_option_is_read_anew(tmp_path: Path) -> None:
-    data = large(tmp_path / "d.jsonl")
+    data = write_large_file(tmp_path / "d.jsonl")
     first = read(data)
     assert read(data, max_chars=200).pool.digest != first.pool.digest
-    large(data, ODD[:1])
+    write_large_file(data, ODD[:1])
     assert len(read(data).dataset.queries) == 1
-    large(data)
+    write_large_file(data)
     assert read(data).pool.digest == first.pool.digest
 
 
 @check_each("damage", ["cut", "changed", "empty", "link", "other"])
 def test_a_damaged_cache_is_made_again(tmp_path: Path, damage: str) -> None:
-    data = large(tmp_path / "d.jsonl")
+    data = write_large_file(tmp_path / "d.jsonl")
     first = read(data)
-    [file] = cached(tmp_path)
+    [file] = list_cached(tmp_path)
     full_bytes = file.read_bytes()
     match damage:
         case "cut":
@@ -162,9 +162,9 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path, damage: str) -> None:
     ],
 )
 def test_a_cache_with_wrong_values_is_made_again(tmp_path: Path, change: Callable[[Any], object]) -> None:
-    data = large(tmp_path / "d.jsonl", make_rows(2, 2, 3))
+    data = write_large_file(tmp_path / "d.jsonl", make_rows(2, 2, 3))
     first = read(data)
-    [file] = cached(tmp_path)
+    [file] = list_cached(tmp_path)
     full_bytes = file.read_bytes()
     query, *others = first.lines
     values = json.loads(query)
@@ -177,7 +177,7 @@ def test_a_cache_with_wrong_values_is_made_again(tmp_path: Path, change: Callabl
 
 
 def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
-    data = large(tmp_path / "d.jsonl")
+    data = write_large_file(tmp_path / "d.jsonl")
     (tmp_path / "verdicts.sqlite.cache").write_text("a file where the folder should be")
     assert read(data).pool == read(data).pool
 
@@ -188,22 +188,22 @@ def list_questions(pool: Pool, repeats: int, cache: FileCache | None = None) -> 
 
 
 def test_keys_are_the_same_from_the_cache(tmp_path: Path) -> None:
-    pool = read(large(tmp_path / "d.jsonl")).pool
-    cache = FileCache(cache_folder(tmp_path / "verdicts.sqlite"))
+    pool = read(write_large_file(tmp_path / "d.jsonl")).pool
+    cache = FileCache(name_cache_folder(tmp_path / "verdicts.sqlite"))
     plain = list_questions(pool, 2)
     for _ in range(2):
         assert list_questions(pool, 2, cache) == plain
-    assert len(cached(tmp_path)) == 2
+    assert len(list_cached(tmp_path)) == 2
     # Fewer repeats, and the pool of another dataset, have keys of their own.
     assert list_questions(pool, 1, cache) == list_questions(pool, 1)
-    other = load_pooled(read(large(tmp_path / "e.jsonl", ODD[1:])).lines, 10, "other").pool
+    other = load_pooled(read(write_large_file(tmp_path / "e.jsonl", ODD[1:])).lines, 10, "other").pool
     assert list_questions(other, 2, cache) == list_questions(other, 2)
 
 
 @check_each("line", ["zz\n", "ab\n", "\u00e9\n"])
 def test_cached_keys_of_another_form_are_made_again(tmp_path: Path, line: str) -> None:
-    pool = read(large(tmp_path / "d.jsonl")).pool
-    cache = FileCache(cache_folder(tmp_path / "verdicts.sqlite"))
+    pool = read(write_large_file(tmp_path / "d.jsonl")).pool
+    cache = FileCache(name_cache_folder(tmp_path / "verdicts.sqlite"))
     plain = list_questions(pool, 2, cache)
     cache.write(ASSESSOR.make_cache_key(pool, 2), [line])
     for _ in range(2):
@@ -220,19 +220,19 @@ def run_again(data: Path, **options: Any) -> tuple[dict[str, bytes], set[str]]:
 
 
 def test_a_run_again_writes_what_is_not_there_yet(tmp_path: Path) -> None:
-    data = large(tmp_path / "d.jsonl")
+    data = write_large_file(tmp_path / "d.jsonl")
     first, _ = run_again(data)
     second, written = run_again(data)
     assert second == first
     assert written == {"config.json", "judgments.jsonl", "summary.json"}
-    assert len(cached(tmp_path)) == 4  # the dataset, the keys, the summary, and what the files are
+    assert len(list_cached(tmp_path)) == 4  # the dataset, the keys, the summary, and what the files are
 
 
 @pytest.mark.parametrize(
     ("name", "damage"), [("results.json", "changed"), ("report.html", "link"), ("run.a.trec", "missing")]
 )
 def test_a_run_again_writes_damaged_files_anew(tmp_path: Path, name: str, damage: str) -> None:
-    data, path = large(tmp_path / "d.jsonl"), tmp_path / "run" / name
+    data, path = write_large_file(tmp_path / "d.jsonl"), tmp_path / "run" / name
     first, _ = run_again(data)
     full_bytes = path.read_bytes()
     path.unlink()
@@ -247,7 +247,7 @@ def test_a_run_again_writes_damaged_files_anew(tmp_path: Path, name: str, damage
 
 
 def test_a_cached_summary_comes_with_the_same_scores(tmp_path: Path) -> None:
-    data = large(
+    data = write_large_file(
         tmp_path / "d.jsonl", [*ODD, {"query": "茶 y", "engines": {"a": ["茶"], "d": ["茶 y", "z"]}}]
     )
     config = Config(data=str(data), model="lexical", out=str(tmp_path / "run"), repeats=2)
@@ -259,7 +259,7 @@ def test_a_cached_summary_comes_with_the_same_scores(tmp_path: Path) -> None:
 
 
 def test_a_run_again_writes_what_other_options_change(tmp_path: Path) -> None:
-    data = large(tmp_path / "d.jsonl")
+    data = write_large_file(tmp_path / "d.jsonl")
     first, _ = run_again(data)
     second, written = run_again(data, measures=["P@1"])
     assert {"scores.csv", "report.html", "results.json"} <= written
@@ -278,6 +278,6 @@ def test_old_files_leave_the_cache(tmp_path: Path) -> None:
 def test_the_cache_goes_with_its_store(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.sqlite"
     VerdictStore(path).close()
-    FileCache(cache_folder(path)).write("a", ["b\n"])
+    FileCache(name_cache_folder(path)).write("a", ["b\n"])
     store_files.remove_store(path)
     assert list(tmp_path.iterdir()) == []

@@ -27,7 +27,7 @@ def load(source: Path | Sequence[Mapping[str, Any]]) -> Dataset:
     return read_dataset(source, lang="auto", max_chars=4000)
 
 
-def refusal(path: Path) -> str:
+def get_refusal(path: Path) -> str:
     with pytest.raises(InputError) as caught:
         load(path)
     text = str(caught.value)
@@ -35,7 +35,7 @@ def refusal(path: Path) -> str:
     return text
 
 
-def texts(data: Dataset, engine: str, query_id: str) -> list[str]:
+def list_texts(data: Dataset, engine: str, query_id: str) -> list[str]:
     (ranking,) = [each for each in data.rankings if (each.engine, each.query_id) == (engine, query_id)]
     return [snippet.text for snippet in ranking.snippets]
 
@@ -46,14 +46,14 @@ def test_flat_rows_are_put_in_rank_order(tmp_path: Path) -> None:
         {"query_id": "1", "query": "q", "engine": "a", "rank": "1", "snippet": "first"},
         {"query_id": "1", "query": "q", "engine": "a", "rank": 3.0, "snippet": "third"},
     ]
-    assert texts(load(write_rows(tmp_path / "d.jsonl", rows)), "a", "1") == ["first", "second", "third"]
+    assert list_texts(load(write_rows(tmp_path / "d.jsonl", rows)), "a", "1") == ["first", "second", "third"]
 
 
 def test_query_and_snippet_are_enough(tmp_path: Path) -> None:
     data = load(write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": s} for s in ("one", "two")]))
     (query_id,) = data.queries
     assert data.engines == ("engine",)
-    assert texts(data, "engine", query_id) == ["one", "two"]
+    assert list_texts(data, "engine", query_id) == ["one", "two"]
     assert query_id == next(iter(load([{"query": " q ", "snippet": "other"}]).queries))
 
 
@@ -64,7 +64,7 @@ def test_csv_keeps_ids_as_text_and_reads_empty_cells_as_absent(tmp_path: Path) -
     )
     data = load(path)
     assert list(data.queries) == ["007"]
-    assert texts(data, "x", "007") == ["two\nlines"]
+    assert list_texts(data, "x", "007") == ["two\nlines"]
 
 
 def test_parquet_reads_like_csv(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_trec_files_are_ordered_by_score_as_trec_eval_does(tmp_path: Path) -> No
         tmp_path / "topics.tsv", tmp_path / "docs.jsonl.gz", [tmp_path / "a.run"], lang="auto", max_chars=4000
     )
     assert data.engines == ("bm25",)
-    assert texts(data, "bm25", "1") == ["text of d2", "text of d1", ""]
+    assert list_texts(data, "bm25", "1") == ["text of d2", "text of d1", ""]
     assert [snippet.docno for snippet in data.rankings[0].snippets] == ["d2", "d1", "d9"]
     assert data.rankings[0].snippets[2].flags == ("no_text",)
 
@@ -168,7 +168,7 @@ def test_bad_rows_of_the_attack_cases_are_refused_with_line_field_and_value(
 ) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text("\n".join(case["raw_lines"]) + "\n", encoding="utf-8")
-    text = refusal(path)
+    text = get_refusal(path)
     line, field = {"bad_rank": (1, "rank"), "dup_id": (2, "rank"), "path_id": (1, "")}[case["attack_type"]]
     assert text.startswith(f"{path}:{line}: ")
     assert f"'{field}'" in text or "../../" in text
@@ -212,7 +212,7 @@ def test_a_bad_field_is_named_with_its_place_and_value(
     tmp_path: Path, changes: dict[str, Any], words: str
 ) -> None:
     good = {**ROW, "query_id": "0", "query": "p"}
-    text = refusal(write_rows(tmp_path / "d.jsonl", [good, {**ROW, **changes}]))
+    text = get_refusal(write_rows(tmp_path / "d.jsonl", [good, {**ROW, **changes}]))
     assert text.startswith(f"{tmp_path / 'd.jsonl'}:2: ")
     assert words in text
 
@@ -224,14 +224,16 @@ def test_whole_numbers_that_a_table_holds_as_floats_are_ids() -> None:
 
 def test_contradictions_name_both_lines(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
-    twice = refusal(write_rows(path, [ROW, {**ROW, "snippet": "other"}]))
+    twice = get_refusal(write_rows(path, [ROW, {**ROW, "snippet": "other"}]))
     assert "d.jsonl:2" in twice
     assert "d.jsonl:1" in twice
-    two_texts = refusal(write_rows(path, [ROW, {**ROW, "rank": 2, "query": "another"}]))
+    two_texts = get_refusal(write_rows(path, [ROW, {**ROW, "rank": 2, "query": "another"}]))
     assert "'1' is 'another' here and 'q' at" in two_texts
-    two_answers = refusal(write_rows(path, [{**ROW, "reference": "x"}, {**ROW, "rank": 2, "reference": "y"}]))
+    two_answers = get_refusal(
+        write_rows(path, [{**ROW, "reference": "x"}, {**ROW, "rank": 2, "reference": "y"}])
+    )
     assert "field 'reference'" in two_answers
-    assert "some results of a list only" in refusal(
+    assert "some results of a list only" in get_refusal(
         write_rows(path, [ROW, {k: ROW[k] for k in ("query_id", "query", "engine", "snippet")}])
     )
 
@@ -255,20 +257,20 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
 def test_broken_files_are_refused_with_their_line(tmp_path: Path, content: str, words: str) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text(content)
-    assert words in refusal(path)
+    assert words in get_refusal(path)
 
 
 def test_files_that_are_no_datasets(tmp_path: Path) -> None:
     for name in ("absent.jsonl", "absent", "absent.xlsx"):
-        assert "no such file" in refusal(tmp_path / name)
+        assert "no such file" in get_refusal(tmp_path / name)
     (tmp_path / "d.ods").write_text("x")
-    assert "unknown file type '.ods'" in refusal(tmp_path / "d.ods")
+    assert "unknown file type '.ods'" in get_refusal(tmp_path / "d.ods")
     (tmp_path / "dir.jsonl").mkdir()
-    assert "is not a file" in refusal(tmp_path / "dir.jsonl")
+    assert "is not a file" in get_refusal(tmp_path / "dir.jsonl")
     (tmp_path / "latin.jsonl").write_bytes('{"query": "caf\xe9", "snippet": "s"}\n'.encode("latin-1"))
-    assert "latin.jsonl:1: is not UTF-8" in refusal(tmp_path / "latin.jsonl")
+    assert "latin.jsonl:1: is not UTF-8" in get_refusal(tmp_path / "latin.jsonl")
     (tmp_path / "d.csv").write_text("query,snippet\na,b,c\n")
-    assert "d.csv:2: has more cells" in refusal(tmp_path / "d.csv")
+    assert "d.csv:2: has more cells" in get_refusal(tmp_path / "d.csv")
 
 
 @check_each(
@@ -284,7 +286,7 @@ def test_files_that_are_no_datasets(tmp_path: Path) -> None:
 def test_broken_tables_are_refused_with_their_line(tmp_path: Path, content: str | bytes, words: str) -> None:
     path = tmp_path / "d.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert words in refusal(path)
+    assert words in get_refusal(path)
 
 
 @pytest.mark.parametrize(
@@ -299,21 +301,21 @@ def test_broken_tables_are_refused_with_their_line(tmp_path: Path, content: str 
 def test_broken_arrays_are_refused(tmp_path: Path, content: str, words: str) -> None:
     path = tmp_path / "d.json"
     path.write_text(content)
-    assert words in refusal(path)
+    assert words in get_refusal(path)
 
 
 @check_each("first", [[], [{"snippet": "x"}], {"error": "HTTP 503"}])
 @check_each("second", [[], [{"snippet": "y"}], {"error": "HTTP 500"}])
 def test_an_engine_answers_a_query_once(tmp_path: Path, first: Any, second: Any) -> None:
     records = [{"query": "q", "engines": {"a": answer}} for answer in (first, second)]
-    text = refusal(write_rows(tmp_path / "d.jsonl", records))
+    text = get_refusal(write_rows(tmp_path / "d.jsonl", records))
     assert text.startswith(f"{tmp_path / 'd.jsonl'}:2: engine 'a' answers query")
     assert f"first at {tmp_path / 'd.jsonl'}:1; an engine answers a query once" in text
 
 
 def test_no_list_of_snippets_is_not_an_empty_one(tmp_path: Path) -> None:
     for case in ({"input": "q", "retrieval_context": None}, {"input": "q", "actual_output": "a"}):
-        assert "field 'retrieval_context' is None" in refusal(write_rows(tmp_path / "d.jsonl", [case]))
+        assert "field 'retrieval_context' is None" in get_refusal(write_rows(tmp_path / "d.jsonl", [case]))
 
 
 @pytest.mark.parametrize(
@@ -325,7 +327,7 @@ def test_no_list_of_snippets_is_not_an_empty_one(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_test_case_is_told_what_a_test_case_is(tmp_path: Path, case: Any, words: str) -> None:
-    assert words in refusal(write_rows(tmp_path / "d.jsonl", [case]))
+    assert words in get_refusal(write_rows(tmp_path / "d.jsonl", [case]))
 
 
 def test_rows_of_a_data_frame_may_lack_values() -> None:
@@ -462,5 +464,5 @@ def test_the_order_of_ranked_rows_does_not_matter(order: list[int]) -> None:
         for n in range(12)
     ]
     data = load([rows[place] for place in order])
-    assert texts(data, "a", "1") == [f"text {n}" for n in range(0, 12, 2)]
-    assert texts(data, "b", "1") == [f"text {n}" for n in range(1, 12, 2)]
+    assert list_texts(data, "a", "1") == [f"text {n}" for n in range(0, 12, 2)]
+    assert list_texts(data, "b", "1") == [f"text {n}" for n in range(1, 12, 2)]

@@ -9,7 +9,7 @@ from judge.dataset.injection import INJECTION_FLAGS
 from judge.measure.columns import tabulate_results
 from judge.records import Ranking
 from judge.report.payload import FLAGS
-from tests.benchmarks.suspicion import is_held_out, recall
+from tests.benchmarks.suspicion import count_flagged, is_held_out
 from tests.support import hostile_text
 from tests.support.cases import check_each
 
@@ -17,7 +17,7 @@ from tests.support.cases import check_each
 MARKED = ("fake_turn", "fence", "lookalike_token", "stuffing")
 
 
-def flags(text: str, query: str = "") -> frozenset[str]:
+def find_flags(text: str, query: str = "") -> frozenset[str]:
     return INJECTION_FLAGS.intersection(clean.clean_snippet(text, max_chars=4000, query=query).flags)
 
 
@@ -35,23 +35,23 @@ def test_there_are_many_attacks_of_many_types_in_both_languages() -> None:
 
 @pytest.mark.parametrize("kind", MARKED)
 def test_every_attack_by_marks_is_flagged(kind: str) -> None:
-    result, of = recall(hostile_text.read_cases(kind))
+    result, of = count_flagged(hostile_text.read_cases(kind))
     assert result == of == 10
 
 
 def test_wording_that_the_patterns_were_not_fitted_on_is_noticed_more_often_than_not() -> None:
     held_out = [case for case in hostile_text.read_attacks() if is_held_out(case)]
-    result, of = recall(held_out)
+    result, of = count_flagged(held_out)
     assert (result, of) >= (40, 64)
 
 
 def test_no_harmless_control_is_flagged() -> None:
-    assert recall(hostile_text.read_cases("control")) == (0, 34)
+    assert count_flagged(hostile_text.read_cases("control")) == (0, 34)
 
 
 def test_a_snippet_that_is_the_query_is_no_attempt_to_sway() -> None:
     cases = hostile_text.read_cases("query_only")
-    assert recall(case for case in cases if case["query"] == case["snippet"]) == (0, 8)
+    assert count_flagged(case for case in cases if case["query"] == case["snippet"]) == (0, 8)
 
 
 @check_each(
@@ -68,7 +68,7 @@ def test_a_snippet_that_is_the_query_is_no_attempt_to_sway() -> None:
     ],
 )
 def test_tricks_by_name(text: str, flag: str) -> None:
-    assert flag in flags(text)
+    assert flag in find_flags(text)
 
 
 @check_each(
@@ -86,7 +86,7 @@ def test_tricks_by_name(text: str, flag: str) -> None:
     ],
 )
 def test_ordinary_text_beside_the_tricks(text: str) -> None:
-    assert flags(text) == set()
+    assert find_flags(text) == set()
 
 
 @check_each(
@@ -100,7 +100,7 @@ def test_ordinary_text_beside_the_tricks(text: str) -> None:
     ],
 )
 def test_invisible_characters_alone_are_no_attack(text: str) -> None:
-    assert flags(text) == set()
+    assert find_flags(text) == set()
 
 
 def test_invisible_characters_are_still_taken_out_and_named() -> None:
@@ -122,7 +122,7 @@ def test_invisible_characters_are_still_taken_out_and_named() -> None:
     ],
 )
 def test_letters_that_look_alike_hide_nothing(text: str, flag: str) -> None:
-    assert flag in flags(text)
+    assert flag in find_flags(text)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_letters_that_look_alike_hide_nothing(text: str, flag: str) -> None:
     ],
 )
 def test_other_alphabets_and_ducks_are_no_attack(text: str) -> None:
-    assert flags(text) == set()
+    assert find_flags(text) == set()
 
 
 def test_every_suspicious_flag_has_words_for_people() -> None:

@@ -65,7 +65,7 @@ def test_the_gradient_equals_finite_differences() -> None:
     vectors, matrix = generator.normal(size=(6, 3)), np.eye(3) + generator.normal(size=(3, 3)) / 5
     triplets = np.array([[0, 1, 2], [0, 3, 2], [4, 5, 1]])
 
-    def loss(at: Floats) -> float:
+    def compute_loss(at: Floats) -> float:
         mapped = vectors @ at.T
         return float(compute_triplet_loss(*(mapped[column] for column in triplets.T)).mean())
 
@@ -73,8 +73,8 @@ def test_the_gradient_equals_finite_differences() -> None:
     for place in np.ndindex(matrix.shape):
         step = np.zeros_like(matrix)
         step[place] = 1e-6
-        numeric[place] = (loss(matrix + step) - loss(matrix - step)) / 2e-6
-    assert loss(matrix) > 0
+        numeric[place] = (compute_loss(matrix + step) - compute_loss(matrix - step)) / 2e-6
+    assert compute_loss(matrix) > 0
     assert compute_gradient(matrix, vectors, triplets) == pytest.approx(numeric, abs=1e-6)
 
 
@@ -83,10 +83,10 @@ def test_training_lowers_the_loss_and_needs_no_vector_of_others() -> None:
     triplets = np.array([[0, 1, at] for at in range(3, 9)])
     learned = train_map(vectors, triplets)
 
-    def loss(at: Floats) -> float:
+    def compute_loss(at: Floats) -> float:
         return float(compute_triplet_loss(*(vectors[column] @ at.T for column in triplets.T)).mean())
 
-    assert loss(learned) < loss(np.eye(SIGNAL + NOISE)) / 2
+    assert compute_loss(learned) < compute_loss(np.eye(SIGNAL + NOISE)) / 2
     assert train_map(vectors[:9], triplets) == pytest.approx(learned, abs=0)
 
 

@@ -13,10 +13,10 @@ from judge.collect.registry import KNOWN
 from judge.errors import InputError
 from judge.pricing.prices import read_list_prices
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 
 
-def rows() -> list[dict[str, object]]:
+def make_rows() -> list[dict[str, object]]:
     """Relevant results in the first 5: 2 and 1 of `a`, 1 and 1 of `b`, none of `c`."""
     relevant = {"a": ((1, 2, 6), (4,)), "b": ((1,), (2,)), "c": ((), ())}
     return [
@@ -30,7 +30,9 @@ def rows() -> list[dict[str, object]]:
 
 
 def test_a_relevant_result_costs_the_price_by_their_mean_number(tmp_path: Path) -> None:
-    result = judge.run(rows(), "expected", out=str(tmp_path / "run"), costs=["a=6", "b=0.5", "c=1", "d=2"])
+    result = judge.run(
+        make_rows(), "expected", out=str(tmp_path / "run"), costs=["a=6", "b=0.5", "c=1", "d=2"]
+    )
     assert result.summary.assessor == "expected/binary"
     costs = result.summary.dimensions["costs"]
     assert costs.measures == ["relevant@5", "USD/1000 queries", "USD/1000 relevant@5"]
@@ -47,7 +49,7 @@ def test_a_relevant_result_costs_the_price_by_their_mean_number(tmp_path: Path) 
 def test_a_misspelt_engine_is_an_error_before_anything_is_paid(tmp_path: Path) -> None:
     named = [
         {**row, "engine": {"a": "lantern", "b": "compass", "c": "magpie"}[str(row["engine"])]}
-        for row in rows()
+        for row in make_rows()
     ]
     with pytest.raises(
         InputError, match="'Lanten', which is not an engine of the dataset, and engine 'lantern' has no price"
@@ -66,8 +68,8 @@ def test_a_misspelt_engine_is_an_error_before_anything_is_paid(tmp_path: Path) -
 
 
 def test_an_engine_without_a_price_has_no_costs(tmp_path: Path) -> None:
-    judge.run(rows(), "expected", out=str(tmp_path / "run"))
-    done = command("score", tmp_path / "run", "--costs", "a=6,b=0.5", "--save")
+    judge.run(make_rows(), "expected", out=str(tmp_path / "run"))
+    done = run_judge("score", tmp_path / "run", "--costs", "a=6,b=0.5", "--save")
     assert done.returncode == 0, done.stderr
     engines = json.loads((tmp_path / "run" / "summary.json").read_text())["dimensions"]["costs"]["engines"]
     assert engines["b"]["USD/1000 queries"]["mean"] == 0.5
@@ -76,7 +78,7 @@ def test_an_engine_without_a_price_has_no_costs(tmp_path: Path) -> None:
 
 def test_an_engine_without_a_price_has_its_list_price_and_the_output_says_so(tmp_path: Path) -> None:
     named = {"a": "tavily", "b": "brave", "c": "c"}
-    data = [{**row, "engine": named[str(row["engine"])]} for row in rows()]
+    data = [{**row, "engine": named[str(row["engine"])]} for row in make_rows()]
     result = judge.run(data, "expected", out=str(tmp_path / "run"), costs=["brave=2"])
     costs = result.summary.dimensions["costs"]
     prices = read_list_prices()
@@ -101,4 +103,4 @@ def test_each_list_price_is_of_an_engine_that_judge_collects_from() -> None:
 @check_each("value", ["a", "a=", "=1", "a=cheap", "a=-1", "a=nan", "a=inf"])
 def test_a_price_is_a_number(value: str) -> None:
     with pytest.raises(InputError, match="ENGINE=USD"):
-        judge.run(rows(), "expected", costs=[value])
+        judge.run(make_rows(), "expected", costs=[value])

@@ -15,7 +15,7 @@ from judge.measure.rank_correlation import rbo
 from judge.records import Snippet
 
 
-def snippet(text: str, url: str = "") -> Snippet:
+def make_snippet(text: str, url: str = "") -> Snippet:
     return Snippet(id=text, text=text, title="", date="", url=url, raw_text=text, raw_title="")
 
 
@@ -27,18 +27,18 @@ def test_the_values_of_a_list() -> None:
     # " abcd" has the 3-grams " ab", "abc", "bcd"; " abce" shares the first 2 of 4; " wxyz" shares none.
     texts = ("abcd", "abce", "wxyz", "abcd")
     urls = ("https://a.example.com", "https://b.example.com", "https://other.org", "https://a.example.com")
-    assert measure(tuple(map(snippet, texts, urls)), 4) == {
+    assert measure(tuple(map(make_snippet, texts, urls)), 4) == {
         "sites@4": 2.0,
         "near-duplicates@4": 0.25,
         # The pairs 12, 13, 14, 23, 24, 34.
         "similarity@4": pytest.approx((0.5 + 0 + 1 + 0 + 0.5 + 0) / 6),
     }
-    one = measure((snippet("abcd", "https://a.example"),), 1)
+    one = measure((make_snippet("abcd", "https://a.example"),), 1)
     assert one == {"sites@1": 1.0, "near-duplicates@1": 0.0, "similarity@1": None}
 
 
 def test_what_is_unknown_has_no_value() -> None:
-    assert measure((snippet("a"),), 10)["sites@10"] is None
+    assert measure((make_snippet("a"),), 10)["sites@10"] is None
     assert measure((), 10) == {"sites@10": 0.0, "near-duplicates@10": None, "similarity@10": None}
 
 

@@ -27,7 +27,7 @@ def embed(request: ChatRequest) -> Reply:
     return Reply(body=json.dumps({"data": rows[::-1], "model": "m", "usage": {"total_tokens": 1}}))
 
 
-def access(server: LoopbackServer) -> Endpoint:
+def make_endpoint(server: LoopbackServer) -> Endpoint:
     keys = {"OPENAI_API_KEY": CANARY, "DASHSCOPE_API_KEY": CANARY}
     return Endpoint(server.dashscope_url, keys, timeout=5, concurrency=4)
 
@@ -62,8 +62,8 @@ def test_texts_without_a_common_letter_have_no_lsa() -> None:
 def test_a_server_is_asked_once_in_batches(form: str, path: str, sizes: list[int], tmp_path: Path) -> None:
     texts = ["a" * (at + 1) for at in range(23)]
     with LoopbackServer(embed) as server:
-        first = open_embedder(f"{form}:m", access(server), tmp_path / "v.sqlite")(texts)
-        again = open_embedder(f"{form}:m", access(server), tmp_path / "v.sqlite")(texts)
+        first = open_embedder(f"{form}:m", make_endpoint(server), tmp_path / "v.sqlite")(texts)
+        again = open_embedder(f"{form}:m", make_endpoint(server), tmp_path / "v.sqlite")(texts)
         requests = server.requests
     assert sorted(len((each.body or {})["input"]) for each in requests) == sizes
     assert {(each.path, each.headers["Authorization"]) for each in requests} == {(path, f"Bearer {CANARY}")}
@@ -75,14 +75,14 @@ def test_a_request_is_retried_and_then_given_up(tmp_path: Path) -> None:
         return Reply(status=429, headers={"retry-after": "0"}) if request.number == 1 else embed(request)
 
     with LoopbackServer(refuse_first) as server:
-        assert open_embedder("openai:m", access(server), tmp_path / "v.sqlite")(["abc"]).tolist() == [
+        assert open_embedder("openai:m", make_endpoint(server), tmp_path / "v.sqlite")(["abc"]).tolist() == [
             [3.0, 1.0]
         ]
     with (
         LoopbackServer(lambda _: Reply(status=401, body="{}")) as server,
         pytest.raises(RunIncomplete, match="m at"),
     ):
-        open_embedder("openai:m", access(server), tmp_path / "v.sqlite")(["abc"])
+        open_embedder("openai:m", make_endpoint(server), tmp_path / "v.sqlite")(["abc"])
 
 
 def test_embeddings_of_different_lengths_are_refused(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_embeddings_of_different_lengths_are_refused(tmp_path: Path) -> None:
         return Reply(body=json.dumps({"data": rows}))
 
     with LoopbackServer(answer) as server, pytest.raises(RunIncomplete, match="have different lengths"):
-        open_embedder("dashscope:m", access(server), tmp_path / "v.sqlite")(
+        open_embedder("dashscope:m", make_endpoint(server), tmp_path / "v.sqlite")(
             [f"text {at}" for at in range(11)]
         )
 

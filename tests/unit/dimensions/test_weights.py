@@ -16,13 +16,13 @@ from judge.errors import InputError
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_run
 from tests.support.cases import check_each
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 
 #: The texts of each engine; only "abcd" is relevant.
 LISTS = {"a": ("abcd", "abce"), "b": ("wxyz", "abcd"), "c": ("abcd",), "d": ("wxyz", "abcd")}
 
 
-def rows() -> list[dict[str, object]]:
+def make_rows() -> list[dict[str, object]]:
     return [
         {
             "query_id": "q",
@@ -37,18 +37,18 @@ def rows() -> list[dict[str, object]]:
     ]
 
 
-def of_one_query(measure: str, values: Mapping[str, float | None]) -> DimensionResult:
+def make_dimension(measure: str, values: Mapping[str, float | None]) -> DimensionResult:
     """Return a dimension with one value for each engine."""
     return summarise_dimension({(engine, "q"): {measure: each} for engine, each in values.items()}, values)
 
 
 def test_the_total_is_the_mean_of_the_parts_by_their_weights(tmp_path: Path) -> None:
-    judge.run(rows(), "expected", out=str(tmp_path / "run"), measures=["RR@2"], depth=2, diversity=True)
+    judge.run(make_rows(), "expected", out=str(tmp_path / "run"), measures=["RR@2"], depth=2, diversity=True)
     run = load_run(RunFolder(tmp_path / "run"))
     dimensions = {
         **run.dimensions,
-        "points": of_one_query("weighted@2", {"a": 0.75, "b": 0.25, "c": 1.0, "d": 0.5}),
-        "site_grades": of_one_query("quality@2", {"a": 2.0, "b": 5.0, "c": 5.0, "d": None}),
+        "points": make_dimension("weighted@2", {"a": 0.75, "b": 0.25, "c": 1.0, "d": 0.5}),
+        "site_grades": make_dimension("quality@2", {"a": 2.0, "b": 5.0, "c": 5.0, "d": None}),
     }
     weights = ("relevance=2", "recall=0.5", "quality=0.5", "diversity=1")
     total = measure_total(replace(run, dimensions=dimensions), DimensionOptions(weights=weights)).summary
@@ -67,11 +67,11 @@ def test_the_total_is_the_mean_of_the_parts_by_their_weights(tmp_path: Path) -> 
 
 def test_the_total_of_a_finished_run_takes_the_dimensions_that_it_has(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    judge.run(rows(), "expected", out=str(out), measures=["DCG@2"], depth=2)
+    judge.run(make_rows(), "expected", out=str(out), measures=["DCG@2"], depth=2)
     weights = "relevance=1,diversity=1"
-    lacking = command("score", out, "--weights", weights)
+    lacking = run_judge("score", out, "--weights", weights)
     assert "weights: no total: the run does not have --diversity" in lacking.stdout
-    scored = command("score", out, "--weights", weights, "--diversity")
+    scored = run_judge("score", out, "--weights", weights, "--diversity")
     # DCG is 1/log2(3), and its largest value 1 + 1/log2(3): (0.3869 + 1) / 2.
     [of_b] = [line for line in scored.stdout.split("weights")[1].splitlines() if line[:2] == "b "]
     assert of_b.split()[1] == "0.6934"
@@ -91,7 +91,7 @@ def test_the_total_of_a_finished_run_takes_the_dimensions_that_it_has(tmp_path: 
     ],
 )
 def test_a_dimension_is_not_measured_without_its_option(name: str, message: str, tmp_path: Path) -> None:
-    judge.run(rows(), "expected", out=str(tmp_path / "run"), depth=2)
+    judge.run(make_rows(), "expected", out=str(tmp_path / "run"), depth=2)
     with pytest.raises(InputError, match=message):
         judge.score(tmp_path / "run", dimensions=[name])
 
@@ -109,4 +109,4 @@ def test_a_dimension_is_not_measured_without_its_option(name: str, message: str,
 )
 def test_weights_that_cannot_be_are_refused(weights: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        judge.run(rows(), "expected", weights=weights)
+        judge.run(make_rows(), "expected", weights=weights)

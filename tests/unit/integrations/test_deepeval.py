@@ -63,7 +63,7 @@ def answer(request: ChatRequest) -> Reply:
     return Reply(text=json.dumps({"reason": "because"}))
 
 
-def case(expected: str | None = None) -> LLMTestCase:
+def make_case(expected: str | None = None) -> LLMTestCase:
     """The puppy with anaemia as a DeepEval test case."""
     from deepeval.test_case import LLMTestCase
 
@@ -79,14 +79,14 @@ def test_the_measures_of_a_list_with_every_verdict(model: ours.JudgeModel, serve
     from judge.integrations import deepeval as ours
 
     metric = ours.ContextualRelevancyAP(model, threshold=0.75)
-    assert metric.measure(case()) == pytest.approx(0.7708333333)
+    assert metric.measure(make_case()) == pytest.approx(0.7708333333)
     assert [row["verdict"] for row in metric.verdicts] == ["yes", "no", "yes", "yes", "no", "yes"]
     assert metric.verdicts[1]["reason"] == "摘要讲的是饥饿，不是贫血。"
     assert metric.reason is not None
     assert metric.reason.startswith("4 of 6 snippets are relevant (ranks 1, 3, 4, 6)\n1. yes: ")
     assert metric.is_successful()
     ndcg = ours.ContextualRelevancyNDCG(model)
-    assert asyncio.run(ndcg.a_measure(case())) == pytest.approx(0.892754, abs=1e-6)
+    assert asyncio.run(ndcg.a_measure(make_case())) == pytest.approx(0.892754, abs=1e-6)
     assert len(server.requests) == 6  # the second metric takes the first one's verdicts
 
 
@@ -100,16 +100,16 @@ def test_through_evaluate_and_assert_test(model: ours.JudgeModel, tmp_path: Path
     quiet = DisplayConfig(show_indicator=False, print_results=False)
     for parallel in (True, False):
         results = evaluate(
-            [case(), case("牙龈发白")], metrics, display_config=quiet,
+            [make_case(), make_case("牙龈发白")], metrics, display_config=quiet,
             async_config=AsyncConfig(run_async=parallel),
         )  # fmt: skip
         data = [each for result in results.test_results for each in result.metrics_data or []]
         assert [round(each.score or 0, 4) for each in data if "AP" in each.name] == [0.7708, 0.7708]
     easy: list[BaseMetric] = [ours.ContextualRelevancyAP(model, threshold=0.7)]
     hard: list[BaseMetric] = [ours.ContextualRelevancyAP(model, threshold=0.9)]
-    assert_test(case(), easy, run_async=False)
+    assert_test(make_case(), easy, run_async=False)
     with pytest.raises(AssertionError, match=r"Contextual Relevancy AP.*0\.77"):
-        assert_test(case(), hard, run_async=False)
+        assert_test(make_case(), hard, run_async=False)
 
 
 def test_a_snippet_that_stays_unjudged_is_an_error_and_no_zero(tmp_path: Path) -> None:
@@ -119,21 +119,21 @@ def test_a_snippet_that_stays_unjudged_is_an_error_and_no_zero(tmp_path: Path) -
 
     from judge.integrations import deepeval as ours
 
-    def deaf(request: ChatRequest) -> Reply:
+    def refuse_one(request: ChatRequest) -> Reply:
         refused = Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
         return refused if "舌头" in request.prompt else answer(request)
 
-    with LoopbackServer(deaf) as server:
+    with LoopbackServer(refuse_one) as server:
         model = ours.JudgeModel(
             "openai:m", base_url=server.openai_url, scale="binary", store=str(tmp_path / "v.sqlite")
         )
         metric = ours.ContextualRelevancyAP(model)
         with pytest.raises(RunIncomplete, match="1 of 6 snippets stayed unjudged"):
-            metric.measure(case())
+            metric.measure(make_case())
         assert (metric.score, metric.success) == (None, False)
         assert "content_filter" in (metric.error or "")
         result = evaluate(
-            [case()], list[BaseMetric]([metric]), error_config=ErrorConfig(ignore_errors=True),
+            [make_case()], list[BaseMetric]([metric]), error_config=ErrorConfig(ignore_errors=True),
             display_config=DisplayConfig(show_indicator=False, print_results=False),
         )  # fmt: skip
         (data,) = result.test_results[0].metrics_data or []
@@ -159,11 +159,11 @@ def test_deepeval_s_own_metrics_run_on_our_models(model: ours.JudgeModel, server
     from deepeval.metrics import ContextualRelevancyMetric, FaithfulnessMetric
 
     own = ContextualRelevancyMetric(model=model, async_mode=False)
-    assert own.measure(case(), _show_indicator=False) == 1.0
-    assert asyncio.run(FaithfulnessMetric(model=model).a_measure(case(), _show_indicator=False)) == 1.0
+    assert own.measure(make_case(), _show_indicator=False) == 1.0
+    assert asyncio.run(FaithfulnessMetric(model=model).a_measure(make_case(), _show_indicator=False)) == 1.0
     calls = len(server.requests)
     again = ContextualRelevancyMetric(model=model, async_mode=False)
-    assert again.measure(case(), _show_indicator=False) == 1.0
+    assert again.measure(make_case(), _show_indicator=False) == 1.0
     assert len(server.requests) == calls  # paid once
     forms = [(request.body or {}).get("response_format", {}).get("type") for request in server.requests]
     assert set(forms) == {"json_schema"}
@@ -194,16 +194,16 @@ def test_a_reply_that_does_not_fit_is_asked_for_again_then_refused(tmp_path: Pat
 def test_faults_are_retried_and_counted_once(tmp_path: Path) -> None:
     from judge.integrations import deepeval as ours
 
-    def moody(request: ChatRequest) -> Reply:
+    def fail_once(request: ChatRequest) -> Reply:
         return Reply(status=503, body="{}") if request.attempt == 1 else Reply(text="fine")
 
-    with LoopbackServer(moody) as server:
+    with LoopbackServer(fail_once) as server:
         model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
 
-        async def both() -> list[str]:
+        async def ask_both() -> list[str]:
             return list(await asyncio.gather(model.a_generate("same"), model.a_generate("same")))
 
-        assert asyncio.run(both()) == ["fine", "fine"]
+        assert asyncio.run(ask_both()) == ["fine", "fine"]
         assert model.generate("same") == "fine"
         assert len(server.requests) == 2
         model.close()
@@ -290,9 +290,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def alone(folder: Path) -> dict[str, str]:
+def environment_alone(folder: Path) -> dict[str, str]:
     """Return the environment of a process that has imported DeepEval and not yet judge."""
-    return environments_after((THEIRS, OURS), "0", folder)[0][0]
+    return list_environments_after((THEIRS, OURS), "0", folder)[0][0]
 
 
 @pytest.mark.parametrize(
@@ -305,16 +305,16 @@ def alone(folder: Path) -> dict[str, str]:
     ],
 )
 def test_importing_changes_no_environment_but_the_opt_out_of_telemetry(
-    order: tuple[str, ...], given: str | None, folder: Path, alone: dict[str, str]
+    order: tuple[str, ...], given: str | None, folder: Path, environment_alone: dict[str, str]
 ) -> None:
-    (_, both), sends_none = environments_after(order, given, folder)
-    assert alone["OWN_SETTING"] == "from-dotenv"
-    assert both == alone | {OPT_OUT: given or "1"}
+    (_, both), sends_none = list_environments_after(order, given, folder)
+    assert environment_alone["OWN_SETTING"] == "from-dotenv"
+    assert both == environment_alone | {OPT_OUT: given or "1"}
     assert sends_none == (given is None)
 
 
 @cache
-def environments_after(
+def list_environments_after(
     modules: tuple[str, ...], given: str | None, folder: Path
 ) -> tuple[list[dict[str, str]], bool]:
     """Return os.environ after each import of a process, and whether DeepEval is opted out at its end."""

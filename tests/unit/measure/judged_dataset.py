@@ -18,11 +18,11 @@ from judge.records import GRADED, Judgment, Ranking, Scale, Score, Snippet
 Returned = Mapping[str, Mapping[str, Sequence[str] | None]]
 
 
-def snippet(name: str) -> Snippet:
+def make_snippet(name: str) -> Snippet:
     return Snippet(id=name, text=name, title="", date="", url="", raw_text=name, raw_title="")
 
 
-def judgment(query: str, name: str, grade: int | None, repeat: int = 0) -> Judgment:
+def make_judgment(query: str, name: str, grade: int | None, repeat: int = 0) -> Judgment:
     return Judgment(
         query_id=query,
         snippet_id=name,
@@ -49,19 +49,19 @@ class JudgedDataset:
     measures: str = "nDCG@10"
     extra: Sequence[Judgment] = field(default_factory=list)
 
-    def rankings(self) -> list[Ranking]:
+    def make_rankings(self) -> list[Ranking]:
         return [
             Ranking(
                 engine,
                 query,
-                tuple(map(snippet, results or ())),
+                tuple(map(make_snippet, results or ())),
                 error="timeout" if results is None else None,
             )
             for engine, queries in self.returned.items()
             for query, results in queries.items()
         ]
 
-    def documents(self) -> dict[tuple[str, str], tuple[str, ...]]:
+    def make_documents(self) -> dict[tuple[str, str], tuple[str, ...]]:
         return {
             (engine, query): tuple(name.split("/")[0] for name in results[: self.depth])
             for engine, queries in self.returned.items()
@@ -69,41 +69,41 @@ class JudgedDataset:
             if results is not None
         }
 
-    def judgments(self) -> list[Judgment]:
+    def make_judgments(self) -> list[Judgment]:
         return [
-            judgment(query, name, grade, repeat)
+            make_judgment(query, name, grade, repeat)
             for repeat, grades in enumerate(self.grades)
             for (query, name), grade in grades.items()
         ] + list(self.extra)
 
-    def engines(self) -> dict[str, EngineResult]:
-        return summarise_engines(self.scores(), self.results())
+    def summarise(self) -> dict[str, EngineResult]:
+        return summarise_engines(self.compute_scores(), self.tabulate())
 
-    def results(self) -> ResultColumns:
-        return tabulate_results(self.rankings(), self.documents(), self.depth)
+    def tabulate(self) -> ResultColumns:
+        return tabulate_results(self.make_rankings(), self.make_documents(), self.depth)
 
-    def scores(self) -> Scores:
+    def compute_scores(self) -> Scores:
         return score_rankings(
-            self.rankings(),
-            self.documents(),
-            self.judgments(),
+            self.make_rankings(),
+            self.make_documents(),
+            self.make_judgments(),
             parse_measures(self.measures),
             self.scale,
             depth=self.depth,
         )
 
-    def rows(self) -> Iterator[Score]:
-        return self.scores().to_records()
+    def list_scores(self) -> Iterator[Score]:
+        return self.compute_scores().to_records()
 
 
-def one_list(
+def make_one_list(
     grades: Sequence[int | None], measures: str, *, scale: Scale = GRADED, depth: int = 10
 ) -> JudgedDataset:
     """One engine, one query, every result a document of its own."""
-    return side_by_side({"engine": grades}, measures, scale=scale, depth=depth)
+    return make_side_by_side({"engine": grades}, measures, scale=scale, depth=depth)
 
 
-def side_by_side(
+def make_side_by_side(
     lists: Mapping[str, Sequence[int | None]], measures: str, *, scale: Scale = GRADED, depth: int = 10
 ) -> JudgedDataset:
     """Several engines on one query, no document in common."""
@@ -118,12 +118,18 @@ def side_by_side(
     return JudgedDataset(returned, [graded], scale, depth, measures)
 
 
-def values(dataset: JudgedDataset, engine: str = "engine", query: str = "q") -> dict[str, float | None]:
+def compute_values(
+    dataset: JudgedDataset, engine: str = "engine", query: str = "q"
+) -> dict[str, float | None]:
     """The values of all measures for one engine on one query, in the first repeat."""
-    return {row.measure: row.value for row in dataset.rows() if (row.engine, row.query_id) == (engine, query)}
+    return {
+        row.measure: row.value
+        for row in dataset.list_scores()
+        if (row.engine, row.query_id) == (engine, query)
+    }
 
 
-def value(dataset: JudgedDataset, engine: str = "engine", query: str = "q") -> float | None:
+def compute_value(dataset: JudgedDataset, engine: str = "engine", query: str = "q") -> float | None:
     """The value of the dataset's only measure."""
-    (only,) = values(dataset, engine, query).values()
+    (only,) = compute_values(dataset, engine, query).values()
     return only

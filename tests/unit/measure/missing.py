@@ -10,9 +10,9 @@ import numpy as np
 
 from judge.measure.formulas import Floats
 from judge.measure.measures import parse_measures
-from judge.measure.score import Scores, nan_mean, score_rankings
+from judge.measure.score import Scores, compute_nan_mean, score_rankings
 from judge.records import GRADED, Judgment, Ranking, Scale
-from tests.unit.measure.judged_dataset import judgment, snippet
+from tests.unit.measure.judged_dataset import make_judgment, make_snippet
 
 DEPTH = 10
 Pair = tuple[str, str]
@@ -30,30 +30,30 @@ class Judged:
     documents: Mapping[Pair, tuple[str, ...]]
 
     @classmethod
-    def of(
+    def from_lists(
         cls, lists: Mapping[str, Mapping[str, Sequence[str]]], grades: Mapping[Pair, int], scale: Scale
     ) -> Judged:
         """Return the data set of engines' `lists` of documents for each query, and the pairs' `grades`."""
         places = [(engine, query) for engine, queries in lists.items() for query in queries]
         rankings = [
-            Ranking(engine, query, tuple(map(snippet, lists[engine][query]))) for engine, query in places
+            Ranking(engine, query, tuple(map(make_snippet, lists[engine][query]))) for engine, query in places
         ]
-        returned = {pair for ranking in rankings for pair in pairs_of(ranking)}
+        returned = {pair for ranking in rankings for pair in list_pairs(ranking)}
         return cls(
             lists,
             grades,
             scale,
             rankings,
-            {pair: judgment(*pair, grades[pair]) for pair in returned},
+            {pair: make_judgment(*pair, grades[pair]) for pair in returned},
             {(engine, query): tuple(lists[engine][query]) for engine, query in places},
         )
 
-    def returned_by(self, engine: str) -> list[Pair]:
+    def list_returned(self, engine: str) -> list[Pair]:
         """Return the pairs that an engine returned, sorted."""
         rankings = (ranking for ranking in self.rankings if ranking.engine == engine)
-        return sorted({pair for ranking in rankings for pair in pairs_of(ranking)})
+        return sorted({pair for ranking in rankings for pair in list_pairs(ranking)})
 
-    def scores(self, measures: str, unjudged: Collection[Pair] = ()) -> Scores:
+    def compute_scores(self, measures: str, unjudged: Collection[Pair] = ()) -> Scores:
         """Return the scores when the pairs in `unjudged` have no grade."""
         judgments = [each for pair, each in self.judgments.items() if pair not in unjudged]
         return score_rankings(
@@ -61,13 +61,13 @@ class Judged:
         )
 
 
-def pairs_of(ranking: Ranking) -> Iterator[Pair]:
+def list_pairs(ranking: Ranking) -> Iterator[Pair]:
     """Yield the pairs of a ranking."""
     return ((ranking.query_id, each.id) for each in ranking.snippets)
 
 
 @lru_cache(maxsize=16)
-def simulated(
+def simulate_engines(
     queries: int, noises: tuple[float, ...], seed: int, *, scale: Scale = GRADED, variation: float = 0.0
 ) -> Judged:
     """Return engines that rank 40 documents per query by relevance plus noise, one engine for each noise.
@@ -86,14 +86,14 @@ def simulated(
         ranked = np.argsort(-(relevance + noisy), axis=1)[:, :DEPTH]
         lists[engine] = {f"q{query}": [f"d{at}" for at in row] for query, row in enumerate(ranked.tolist())}
     grades = {(f"q{query}", f"d{at}"): int(each) for (query, at), each in np.ndenumerate(grade)}
-    return Judged.of(lists, grades, scale)
+    return Judged.from_lists(lists, grades, scale)
 
 
-def folds(data: Judged, parts: int, seed: int) -> Iterator[tuple[str, set[Pair]]]:
+def list_folds(data: Judged, parts: int, seed: int) -> Iterator[tuple[str, set[Pair]]]:
     """Yield each engine `parts` times, with a random part of its pairs: each pair once for each engine."""
     rng = np.random.default_rng(seed)
     for engine in data.lists:
-        pairs = data.returned_by(engine)
+        pairs = data.list_returned(engine)
         order = rng.permutation(len(pairs))
         for part in np.array_split(order, parts):
             yield engine, {pairs[at] for at in part}
@@ -112,22 +112,22 @@ class Bias:
     difference_se: float
 
 
-def bias(data: Judged, measures: str, parts: int, seed: int) -> dict[str, Bias]:
+def measure_bias(data: Judged, measures: str, parts: int, seed: int) -> dict[str, Bias]:
     """Return the bias by each measure when 1 / `parts` of the pairs of one engine is unjudged.
 
     The design is balanced: each pair of each engine is unjudged exactly once. Differences are of the
     engine whose pairs are unjudged to each of the others.
     """
-    complete = data.scores(measures)
-    truth = nan_mean(complete.value[:, :, 0], axis=1)
+    complete = data.compute_scores(measures)
+    truth = compute_nan_mean(complete.value[:, :, 0], axis=1)
     own, differences = [], []
-    for engine, unjudged in folds(data, parts, seed):
-        error = nan_mean(data.scores(measures, unjudged).value[:, :, 0], axis=1) - truth
+    for engine, unjudged in list_folds(data, parts, seed):
+        error = compute_nan_mean(data.compute_scores(measures, unjudged).value[:, :, 0], axis=1) - truth
         at = complete.engines.index(engine)
         others = np.delete(error, at, axis=0)
         own.append(error[at])
         differences.append(error[at] - others.mean(0))
-    means, errors = _mean(np.array(own)), _mean(np.array(differences))
+    means, errors = _estimate_mean(np.array(own)), _estimate_mean(np.array(differences))
     names = map(str, complete.measures)
     return {
         name: Bias(*(float(each) for each in numbers))
@@ -135,6 +135,6 @@ def bias(data: Judged, measures: str, parts: int, seed: int) -> dict[str, Bias]:
     }
 
 
-def _mean(sample: Floats) -> tuple[Floats, Floats]:
+def _estimate_mean(sample: Floats) -> tuple[Floats, Floats]:
     """Return (measures,) the mean over the rows of `sample` and its standard error."""
     return sample.mean(0), sample.std(0, ddof=1) / np.sqrt(len(sample))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from judge.measure.arrays import Coverage
-from judge.measure.formulas import Floats, largest_value
+from judge.measure.formulas import Floats, find_largest_value
 from judge.measure.measures import parse_measures
 from judge.measure.score import Scores
 from judge.records import GRADED
@@ -16,7 +16,7 @@ from judge.records import GRADED
 NAN = float("nan")
 
 
-def tabled(
+def tabulate_scores(
     value: Any, *, low: Any = None, high: Any = None, measures: str = "P@5", engines: str | Sequence[str] = ""
 ) -> Scores:
     """Scores of `value`, (engines, queries), (…, repeats) or (…, repeats, measures); NaN is missing.
@@ -24,7 +24,7 @@ def tabled(
     Without `low` and `high` everything is judged. Engines are called a, b, c, … or by the letters of
     `engines`, queries q00, q01, …
     """
-    values, lows, highs = (_four(value if each is None else each) for each in (value, low, high))
+    values, lows, highs = (_make_four_axes(value if each is None else each) for each in (value, low, high))
     cells, repeats = values.shape[:2], values.shape[2]
     nothing = np.zeros(cells, np.int64)
     return Scores(
@@ -46,10 +46,10 @@ def tabled(
             pooled=np.full(cells[1], 10),
             unique=nothing,
         ),
-        largest=tuple(largest_value(measure, GRADED, 10) for measure in parse_measures(measures)),
+        largest=tuple(find_largest_value(measure, GRADED, 10) for measure in parse_measures(measures)),
     )
 
 
-def _four(value: Any) -> Floats:
+def _make_four_axes(value: Any) -> Floats:
     array: Floats = np.array(value, dtype=np.float64)
     return array.reshape(array.shape + (1,) * (4 - array.ndim))

@@ -10,15 +10,15 @@ import pytest
 from judge.measure.agreement import PUBLISHED_AGREEMENT, Agreement, PairedGrades, measure_agreement
 from judge.measure.resampling import StatisticValue
 from judge.records import BINARY, GRADED, Scale
-from tests.support.intervals import high_end, low_end
+from tests.support.intervals import get_high_end, get_low_end
 
 
-def paired(*rows: tuple[int, int, int]) -> PairedGrades:
+def make_paired_grades(*rows: tuple[int, int, int]) -> PairedGrades:
     """Rows of query, people's grade, assessor's grade."""
     return PairedGrades(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
 
-def labelled(queries: int = 30, *, per_query: int = 20, seed: int = 0) -> PairedGrades:
+def draw_labelled(queries: int = 30, *, per_query: int = 20, seed: int = 0) -> PairedGrades:
     """An assessor that mostly agrees, more on some queries than on others."""
     chance = np.random.default_rng(seed)
     query = np.repeat(np.arange(queries), per_query)
@@ -28,39 +28,39 @@ def labelled(queries: int = 30, *, per_query: int = 20, seed: int = 0) -> Paired
     return PairedGrades(query, human, np.clip(human + slip, 0, 3))
 
 
-def estimates(result: Agreement) -> dict[str, StatisticValue]:
+def list_estimates(result: Agreement) -> dict[str, StatisticValue]:
     named = {each.name: getattr(result, each.name) for each in fields(result)}
     named |= {f"kappa_at {grade}": one for grade, one in result.kappa_at.items()}
     return {name: one for name, one in named.items() if isinstance(one, StatisticValue)}
 
 
 @pytest.fixture(scope="module")
-def two() -> Agreement:
+def two_queries() -> Agreement:
     """Two queries, eight pairs on four grades."""
     rows = [(0, 0, 0), (0, 0, 1), (0, 1, 2), (0, 2, 2), (1, 2, 0), (1, 3, 3), (1, 3, 2), (1, 0, 0)]
-    return measure_agreement(paired(*rows), GRADED, GRADED)
+    return measure_agreement(make_paired_grades(*rows), GRADED, GRADED)
 
 
-def test_pairs_are_counted_by_grade(two: Agreement) -> None:
-    assert (two.pairs, two.queries) == (8, 2)
-    assert two.confusion == ((2, 1, 0, 0), (0, 0, 1, 0), (1, 0, 1, 0), (0, 0, 1, 1))
+def test_pairs_are_counted_by_grade(two_queries: Agreement) -> None:
+    assert (two_queries.pairs, two_queries.queries) == (8, 2)
+    assert two_queries.confusion == ((2, 1, 0, 0), (0, 0, 1, 0), (1, 0, 1, 0), (0, 0, 1, 1))
 
 
-def test_shares_and_biases_by_hand(two: Agreement) -> None:
+def test_shares_and_biases_by_hand(two_queries: Agreement) -> None:
     """4 of 8 grades alike; 6 of 8 on one side; errors +1 +1 -2 -1; 4 relevant for both, 3 in common."""
-    assert two.same_grade.value == 0.5
-    assert two.same_verdict.value == 0.75
-    assert two.bias.value == -1 / 8
-    assert two.bias_relevant.value == 0
-    assert (two.precision.value, two.recall.value) == (0.75, 0.75)
-    assert two.kappa_relevant.value == two.kappa_at["2"].value == pytest.approx(0.5)
+    assert two_queries.same_grade.value == 0.5
+    assert two_queries.same_verdict.value == 0.75
+    assert two_queries.bias.value == -1 / 8
+    assert two_queries.bias_relevant.value == 0
+    assert (two_queries.precision.value, two_queries.recall.value) == (0.75, 0.75)
+    assert two_queries.kappa_relevant.value == two_queries.kappa_at["2"].value == pytest.approx(0.5)
 
 
 def test_equals_scikit_learn_and_truescore() -> None:
     from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
     from truescore.agreement import krippendorff_alpha
 
-    pairs = labelled()
+    pairs = draw_labelled()
     human, assessor = pairs.human, pairs.assessor
     result = measure_agreement(pairs, GRADED, replace(GRADED, relevant_from=3))
     expected = {
@@ -73,12 +73,12 @@ def test_equals_scikit_learn_and_truescore() -> None:
         "recall": recall_score(human >= 2, assessor >= 3),
         **{f"kappa_at {grade}": cohen_kappa_score(human >= grade, assessor >= grade) for grade in (1, 2, 3)},
     }
-    values = {name: estimates(result)[name].value for name in expected}
+    values = {name: list_estimates(result)[name].value for name in expected}
     assert values == pytest.approx(expected, abs=1e-12)
 
 
 def test_every_interval_is_around_its_value() -> None:
-    for name, one in estimates(measure_agreement(labelled(), GRADED, GRADED)).items():
+    for name, one in list_estimates(measure_agreement(draw_labelled(), GRADED, GRADED)).items():
         assert one.value is not None, name
         assert one.ci95 is not None, name
         assert one.ci95[0] < one.value < one.ci95[1], name
@@ -87,14 +87,14 @@ def test_every_interval_is_around_its_value() -> None:
 
 def test_pairs_of_a_query_are_no_independent_evidence() -> None:
     """The same pairs with every pair a query of its own: an interval that is much too narrow."""
-    pairs = labelled(20)
+    pairs = draw_labelled(20)
     by_query = measure_agreement(pairs, GRADED, GRADED).bias
     by_pair = measure_agreement(replace(pairs, query=np.arange(pairs.query.size)), GRADED, GRADED).bias
     assert by_query.value == by_pair.value
-    assert width(by_query) > 2 * width(by_pair)
+    assert measure_width(by_query) > 2 * measure_width(by_pair)
 
 
-def width(one: StatisticValue) -> float:
+def measure_width(one: StatisticValue) -> float:
     assert one.ci95 is not None
     return one.ci95[1] - one.ci95[0]
 
@@ -103,12 +103,12 @@ def test_a_binary_assessor_is_held_to_relevant_or_not() -> None:
     """People's grades 0-3, yes or no of the assessor: yes is relevant whatever people's threshold."""
     from sklearn.metrics import cohen_kappa_score
 
-    pairs = labelled()
+    pairs = draw_labelled()
     human, assessor = pairs.human, (pairs.assessor >= 1).astype(np.int64)
     result = measure_agreement(replace(pairs, assessor=assessor), GRADED, BINARY)
     for name in ("same_grade", "kappa_quadratic", "alpha", "bias"):
-        assert estimates(result)[name].value is None
-        assert "different scales" in (estimates(result)[name].why or "")
+        assert list_estimates(result)[name].value is None
+        assert "different scales" in (list_estimates(result)[name].why or "")
     assert len(result.confusion) == 4
     assert all(len(row) == 2 for row in result.confusion)
     assert result.kappa.value == pytest.approx(cohen_kappa_score(human, assessor), abs=1e-12)
@@ -119,7 +119,7 @@ def test_a_binary_assessor_is_held_to_relevant_or_not() -> None:
 
 
 def test_complete_chance_agreement_says_why_kappa_is_unknown() -> None:
-    result = measure_agreement(paired((0, 2, 2), (1, 2, 2), (2, 2, 2)), GRADED, GRADED)
+    result = measure_agreement(make_paired_grades((0, 2, 2), (1, 2, 2), (2, 2, 2)), GRADED, GRADED)
     for one in (
         result.kappa,
         result.kappa_quadratic,
@@ -133,13 +133,13 @@ def test_complete_chance_agreement_says_why_kappa_is_unknown() -> None:
 
 
 def test_nothing_relevant_leaves_precision_and_recall_unknown() -> None:
-    result = measure_agreement(paired((0, 0, 0), (1, 1, 0)), GRADED, GRADED)
+    result = measure_agreement(make_paired_grades((0, 0, 0), (1, 1, 0)), GRADED, GRADED)
     assert (result.precision.value, result.precision.why) == (None, "the assessor calls nothing relevant")
     assert (result.recall.value, result.recall.why) == (None, "people call nothing relevant")
 
 
 def test_one_query_has_values_and_no_intervals() -> None:
-    result = measure_agreement(paired((5, 0, 1), (5, 3, 3), (5, 1, 1)), GRADED, GRADED)
+    result = measure_agreement(make_paired_grades((5, 0, 1), (5, 3, 3), (5, 1, 1)), GRADED, GRADED)
     assert result.queries == 1
     assert result.kappa.value is not None
     assert result.kappa.ci95 is None
@@ -147,9 +147,9 @@ def test_one_query_has_values_and_no_intervals() -> None:
 
 
 def test_without_a_pair_nothing_is_known() -> None:
-    result = measure_agreement(paired(), GRADED, BINARY)
+    result = measure_agreement(make_paired_grades(), GRADED, BINARY)
     assert (result.pairs, result.queries, result.confusion) == (0, 0, ((0, 0),) * 4)
-    assert all(one.value is None and one.why for one in estimates(result).values())
+    assert all(one.value is None and one.why for one in list_estimates(result).values())
     assert "no pair" in (result.kappa.why or "")
 
 
@@ -161,11 +161,11 @@ def test_a_grade_off_its_sides_scale_is_refused(
     people: Scale, assessor: Scale, row: tuple[int, int, int]
 ) -> None:
     with pytest.raises(ValueError, match="grade"):
-        measure_agreement(paired(row), people, assessor)
+        measure_agreement(make_paired_grades(row), people, assessor)
 
 
 def test_the_order_of_the_pairs_does_not_matter() -> None:
-    pairs = labelled()
+    pairs = draw_labelled()
     turned = np.random.default_rng(1).permutation(pairs.query.size)
     again = PairedGrades(pairs.query[turned], pairs.human[turned], pairs.assessor[turned])
     assert measure_agreement(again, GRADED, GRADED) == measure_agreement(pairs, GRADED, GRADED)
@@ -180,10 +180,10 @@ def test_references_are_ranges_with_a_source() -> None:
 def test_complete_agreement_is_as_sure_as_there_are_queries() -> None:
     """On 10 queries nobody differed; the assessor calls something relevant on 4 of them."""
     rows = [(query, grade, grade) for query in range(10) for grade in ((0, 3) if query < 4 else (0, 1))]
-    result = measure_agreement(paired(*rows), GRADED, GRADED)
+    result = measure_agreement(make_paired_grades(*rows), GRADED, GRADED)
     for one, queries in (
         (result.same_grade, 10), (result.same_verdict, 10), (result.precision, 4), (result.recall, 4)
     ):  # fmt: skip
-        assert (one.value, high_end(one.ci95)) == (1, 1)
-        assert low_end(one.ci95) == pytest.approx(0.025 ** (1 / queries))
+        assert (one.value, get_high_end(one.ci95)) == (1, 1)
+        assert get_low_end(one.ci95) == pytest.approx(0.025 ** (1 / queries))
     assert result.kappa.ci95 == (1, 1)

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.measure.agreement import (
+    compute_median_grades,
     convert_to_judgments,
     convert_to_relevance,
     find_graded_queries,
-    median_grades,
     pair_grades,
     pair_results,
 )
@@ -23,7 +23,7 @@ from judge.measure.rank_correlation import EngineOrders, compare_rankings
 from judge.measure.resampling import StatisticValue
 from judge.records import BINARY, GRADED
 from tests.support.cases import check_each
-from tests.unit.measure.judged_dataset import JudgedDataset, judgment
+from tests.unit.measure.judged_dataset import JudgedDataset, make_judgment
 
 KEYS = st.tuples(st.sampled_from("pqr"), st.sampled_from("abcd"))
 GRADES = st.dictionaries(KEYS, st.integers(0, 3))
@@ -44,24 +44,26 @@ GRADES = st.dictionaries(KEYS, st.integers(0, 3))
 def test_the_typical_grade_is_the_median_halves_up(
     given_grades: tuple[int | None, ...], typical: int
 ) -> None:
-    judged = [judgment("q", "a", grade, repeat) for repeat, grade in enumerate(given_grades)]
-    assert median_grades(judged) == {("q", "a"): typical}
-    assert median_grades(reversed(judged)) == {("q", "a"): typical}
+    judged = [make_judgment("q", "a", grade, repeat) for repeat, grade in enumerate(given_grades)]
+    assert compute_median_grades(judged) == {("q", "a"): typical}
+    assert compute_median_grades(reversed(judged)) == {("q", "a"): typical}
 
 
 def test_what_was_never_graded_has_no_typical_grade() -> None:
-    assert median_grades([judgment("q", "a", None), judgment("q", "b", 1)]) == {("q", "b"): 1}
-    assert median_grades([]) == {}
+    assert compute_median_grades([make_judgment("q", "a", None), make_judgment("q", "b", 1)]) == {
+        ("q", "b"): 1
+    }
+    assert compute_median_grades([]) == {}
 
 
 def test_what_a_rule_graded_nobody_judged() -> None:
-    empty = replace(judgment("q", "a", 0), flags=("empty_snippet",))
-    assert median_grades([empty, judgment("q", "b", 0)]) == {("q", "b"): 0}
+    empty = replace(make_judgment("q", "a", 0), flags=("empty_snippet",))
+    assert compute_median_grades([empty, make_judgment("q", "b", 0)]) == {("q", "b"): 0}
 
 
 @given(GRADES)
 def test_people_s_grades_are_scored_like_anyone_s(people: Mapping[tuple[str, str], int]) -> None:
-    assert median_grades(convert_to_judgments(people)) == people
+    assert compute_median_grades(convert_to_judgments(people)) == people
 
 
 @given(GRADES, GRADES, st.randoms(use_true_random=False))
@@ -86,12 +88,12 @@ DATASET = JudgedDataset(
     {"a": {"p": ["u", "w"], "q": ["x"], "r": None}, "b": {"p": ["v", "u", "v"], "q": [], "r": ["y"]}},
     [{("p", "u"): 3, ("p", "v"): 2, ("p", "w"): 0, ("q", "x"): 1, ("r", "y"): 2}],
 )
-ASSESSOR = median_grades(DATASET.judgments())
+ASSESSOR = compute_median_grades(DATASET.make_judgments())
 
 
 def test_a_result_counts_for_every_engine_that_shows_it() -> None:
     people = {("p", "u"): 1, ("p", "v"): 2, ("r", "y"): 3, ("r", "z"): 0}
-    engine, both = pair_results("ab", DATASET.rankings(), 10, people, ASSESSOR)
+    engine, both = pair_results("ab", DATASET.make_rankings(), 10, people, ASSESSOR)
     rows = zip(engine.tolist(), both.query.tolist(), both.human.tolist(), both.assessor.tolist(), strict=True)
     # a: p/u. b: p/v twice and p/u, r/y. Queries are numbered by name: p is 0, r is 1.
     assert sorted(rows) == [(0, 0, 1, 3), (1, 0, 1, 3), (1, 0, 2, 2), (1, 0, 2, 2), (1, 1, 3, 2)]
@@ -99,11 +101,11 @@ def test_a_result_counts_for_every_engine_that_shows_it() -> None:
 
 def test_results_below_the_depth_and_of_other_engines_don_t_count() -> None:
     people = {("p", "u"): 1, ("p", "v"): 2, ("p", "w"): 2}
-    engine, both = pair_results("ab", DATASET.rankings(), 1, people, ASSESSOR)
+    engine, both = pair_results("ab", DATASET.make_rankings(), 1, people, ASSESSOR)
     assert (engine.tolist(), both.human.tolist()) == ([0, 1], [1, 2])
-    engine, both = pair_results("b", reversed(DATASET.rankings()), 10, people, ASSESSOR)
+    engine, both = pair_results("b", reversed(DATASET.make_rankings()), 10, people, ASSESSOR)
     assert (engine.tolist(), both.human.tolist()) == ([0, 0, 0], [2, 1, 2])
-    engine, both = pair_results((), DATASET.rankings(), 10, people, ASSESSOR)
+    engine, both = pair_results((), DATASET.make_rankings(), 10, people, ASSESSOR)
     assert (engine.size, both.human.size) == (0, 0)
 
 
@@ -123,7 +125,7 @@ def test_a_query_is_whole_when_each_of_its_pairs_has_a_grade() -> None:
     assert find_graded_queries([], grades) == (frozenset(), frozenset())
 
 
-def first_result(grades: Mapping[str, str], measures: str = "P(rel=1)@1") -> JudgedDataset:
+def make_first_results(grades: Mapping[str, str], measures: str = "P(rel=1)@1") -> JudgedDataset:
     """Each engine has one result a query; its grade is the digit for the query, `x` where it broke."""
     returned = {
         engine: {f"q{at}": None if line == "x" else [f"{engine}{at}"] for at, line in enumerate(row)}
@@ -138,16 +140,16 @@ def first_result(grades: Mapping[str, str], measures: str = "P(rel=1)@1") -> Jud
     return JudgedDataset(returned, [judged], measures=measures)
 
 
-def ordered(
+def order_engines(
     people: Mapping[str, str], assessor: Mapping[str, str], measures: str = "P(rel=1)@1"
 ) -> EngineOrders:
-    sides = (first_result(grades, measures).scores() for grades in (people, assessor))
+    sides = (make_first_results(grades, measures).compute_scores() for grades in (people, assessor))
     (result,) = compare_rankings(*sides, partly_labelled=False).values()
     return result
 
 
 def test_orders_and_swaps_by_hand() -> None:
-    result = ordered({"a": "1100", "b": "1110", "c": "0000"}, {"a": "1111", "b": "1000", "c": "0000"})
+    result = order_engines({"a": "1100", "b": "1110", "c": "0000"}, {"a": "1111", "b": "1000", "c": "0000"})
     assert (result.queries, result.partly_labelled) == (4, False)
     assert [*result.people.items()] == [("b", 0.75), ("a", 0.5), ("c", 0.0)]
     assert result.assessor == {"b": 0.25, "a": 1.0, "c": 0.0}
@@ -162,14 +164,14 @@ def test_orders_and_swaps_by_hand() -> None:
 
 def test_the_same_grades_give_the_same_order() -> None:
     grades = {"a": "1100", "b": "1110", "c": "0000"}
-    result = ordered(grades, grades)
+    result = order_engines(grades, grades)
     assert result.people == result.assessor
     assert result.swapped == ()
     assert (result.tau.value, result.tau_ap, result.rbo) == pytest.approx((1, 1, 1))
 
 
 def test_engines_that_tie_stand_by_name_and_are_no_swap() -> None:
-    result = ordered({"b": "10", "a": "01"}, {"b": "11", "a": "01"})
+    result = order_engines({"b": "10", "a": "01"}, {"b": "11", "a": "01"})
     assert list(result.people) == ["a", "b"]
     assert result.swapped == ()
     assert (result.tau.value, result.tau_ap) == (None, None)
@@ -178,51 +180,51 @@ def test_engines_that_tie_stand_by_name_and_are_no_swap() -> None:
 
 def test_means_are_over_the_queries_where_both_sides_have_a_value() -> None:
     """The nDCG has no value where a side finds nothing relevant: on q1 for people, on q2 for the assessor."""
-    result = ordered({"a": "2010", "b": "1021"}, {"a": "1101", "b": "2103"}, "nDCG@1")
+    result = order_engines({"a": "2010", "b": "1021"}, {"a": "1101", "b": "2103"}, "nDCG@1")
     assert (result.queries, list(result.people), result.swapped) == (2, ["b", "a"], ())
     assert result.people == pytest.approx({"b": (1 / 2 + 1) / 2, "a": (1 + 0) / 2})
     assert result.assessor == pytest.approx({"b": 1, "a": (1 / 2 + 1 / 3) / 2})
 
 
 def test_an_engine_without_a_value_is_in_no_order() -> None:
-    result = ordered({"a": "10", "b": "00", "c": "xx"}, {"a": "10", "b": "10", "c": "xx"})
+    result = order_engines({"a": "10", "b": "00", "c": "xx"}, {"a": "10", "b": "10", "c": "xx"})
     assert (list(result.people), result.left_out) == (["a", "b"], ("c",))
-    nothing = ordered({"a": "xx"}, {"a": "xx"})
+    nothing = order_engines({"a": "xx"}, {"a": "xx"})
     assert (nothing.queries, nothing.people, nothing.rbo, nothing.tau.value) == (0, {}, None, None)
 
 
 def test_one_engine_has_no_order() -> None:
-    result = ordered({"a": "10"}, {"a": "11"})
+    result = order_engines({"a": "10"}, {"a": "11"})
     assert (result.people, result.assessor) == ({"a": 0.5}, {"a": 1.0})
     assert (result.tau.value, result.tau_ap, result.rbo, result.swapped) == (None, None, 1, ())
     assert "fewer than 2 engines" in (result.tau.why or "")
 
 
 def test_only_measures_that_compare_engines_order_them() -> None:
-    both = first_result({"a": "10", "b": "11"}, "nDCG(own)@1 P@1 Judged@1").scores()
+    both = make_first_results({"a": "10", "b": "11"}, "nDCG(own)@1 P@1 Judged@1").compute_scores()
     assert list(compare_rankings(both, both, partly_labelled=True)) == ["P@1"]
 
 
 def test_tau_has_a_value_and_no_range() -> None:
-    result = ordered({"a": "100", "b": "000"}, {"a": "111", "b": "000"})
+    result = order_engines({"a": "100", "b": "000"}, {"a": "111", "b": "000"})
     assert result.tau == StatisticValue(1, None)
 
 
 def test_an_engine_with_few_values_doesn_t_take_the_others_queries() -> None:
     """C has a value on one query of ten: A and B meet on ten, not on that one."""
     grades = {"A": "2222222222", "B": "0000033333", "C": "xxxxxxxxx1"}
-    result = ordered(grades, grades, "sDCG@1")
+    result = order_engines(grades, grades, "sDCG@1")
     assert (result.queries, list(result.people), result.left_out) == (10, ["A", "B"], ("C",))
     assert result.people == result.assessor
     # On half of them it is in, and all three meet where it has its own.
     grades["C"] = "xxxxx11111"
-    result = ordered(grades, grades, "sDCG@1")
+    result = order_engines(grades, grades, "sDCG@1")
     assert (result.queries, list(result.people), result.left_out) == (5, ["B", "A", "C"], ())
 
 
 def test_engines_that_share_no_query_stand_by_their_own() -> None:
     grades = {"A": "22222xxxxx", "B": "3333300000", "C": "xxxxx11111"}
-    result = ordered(grades, grades, "P(rel=1)@1")
+    result = order_engines(grades, grades, "P(rel=1)@1")
     assert (result.queries, result.left_out) == (10, ())
     assert result.people == {"A": 1, "B": 0.5, "C": 1}
 
@@ -238,7 +240,7 @@ def test_neither_engines_nor_queries_come_first(seed: int) -> None:
         {e: "".join("x" if (e, at) in broke else c for at, c in enumerate(row)) for e, row in side.items()}
         for side in sides
     ]
-    datasets = [first_result(side, "nDCG@1 P@1") for side in even]
+    datasets = [make_first_results(side, "nDCG@1 P@1") for side in even]
     turned = [
         replace(
             dataset,
@@ -250,7 +252,7 @@ def test_neither_engines_nor_queries_come_first(seed: int) -> None:
         for dataset in datasets
     ]
     one, other = (
-        compare_rankings(*(dataset.scores() for dataset in sides), partly_labelled=False)
+        compare_rankings(*(dataset.compute_scores() for dataset in sides), partly_labelled=False)
         for sides in (turned, datasets)
     )
     assert one == other

@@ -10,22 +10,22 @@ from judge.measure.agreement import PairedGrades
 from judge.measure.bias import WidestBiasGap, estimate_engine_bias, find_widest_gap
 from judge.measure.formulas import Ints
 from judge.measure.resampling import StatisticValue
-from tests.support.intervals import low_end
+from tests.support.intervals import get_low_end
 
 
-def ints(*values: int) -> Ints:
+def make_ints(*values: int) -> Ints:
     return np.array(values, dtype=np.int64)
 
 
-def paired(*rows: tuple[int, int, int]) -> PairedGrades:
+def make_paired_grades(*rows: tuple[int, int, int]) -> PairedGrades:
     """Rows of query, people's grade, assessor's grade."""
     return PairedGrades(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
 
 def test_each_engine_has_its_own_bias() -> None:
     """The assessor gives A half a grade too much, B what people give, C was never labelled."""
-    shown = paired((0, 1, 2), (0, 2, 2), (1, 0, 1), (1, 3, 3), (0, 1, 1), (1, 2, 2), (2, 0, 0))
-    biases = estimate_engine_bias(("A", "B", "C"), ints(0, 0, 0, 0, 1, 1, 1), shown)
+    shown = make_paired_grades((0, 1, 2), (0, 2, 2), (1, 0, 1), (1, 3, 3), (0, 1, 1), (1, 2, 2), (2, 0, 0))
+    biases = estimate_engine_bias(("A", "B", "C"), make_ints(0, 0, 0, 0, 1, 1, 1), shown)
     assert list(biases) == ["A", "B", "C"]
     a, b, c = biases.values()
     assert (a.results, a.queries, a.bias.value) == (4, 2, 0.5)
@@ -48,8 +48,8 @@ def test_the_widest_gap_is_between_the_most_and_the_least_favoured() -> None:
     assert favoured is not None
     assert other is not None
     assert gap.difference.value == pytest.approx(favoured - other)
-    assert low_end(gap.difference.ci95) is not None
-    assert 0.4 < low_end(gap.difference.ci95) < favoured - other
+    assert get_low_end(gap.difference.ci95) is not None
+    assert 0.4 < get_low_end(gap.difference.ci95) < favoured - other
 
     alone = engine != 2
     two = find_widest_gap(
@@ -58,12 +58,12 @@ def test_the_widest_gap_is_between_the_most_and_the_least_favoured() -> None:
     assert two is not None
     # With three pairs the same difference has a wider interval: t at 1 - .05/6 and 1 - .05/2, 59 degrees.
     ratio = scipy.stats.t.ppf(1 - 0.05 / 6, 59) / scipy.stats.t.ppf(0.975, 59)
-    assert width(gap.difference) / width(two.difference) == pytest.approx(ratio)
+    assert measure_width(gap.difference) / measure_width(two.difference) == pytest.approx(ratio)
     assert clear(two)
     assert clear(gap)
 
 
-def width(result: StatisticValue) -> float:
+def measure_width(result: StatisticValue) -> float:
     assert result.ci95 is not None
     return result.ci95[1] - result.ci95[0]
 
@@ -73,10 +73,10 @@ def clear(gap: WidestBiasGap) -> bool:
 
 
 def test_equal_biases_are_no_gap() -> None:
-    shown = paired((0, 1, 2), (1, 1, 2), (0, 0, 1), (1, 0, 1))
-    gap = find_widest_gap(("B", "A"), ints(0, 0, 1, 1), shown)
+    shown = make_paired_grades((0, 1, 2), (1, 1, 2), (0, 0, 1), (1, 0, 1))
+    gap = find_widest_gap(("B", "A"), make_ints(0, 0, 1, 1), shown)
     assert gap is not None
-    assert (gap.favoured, gap.other, gap.difference.value, low_end(gap.difference.ci95)) == (
+    assert (gap.favoured, gap.other, gap.difference.value, get_low_end(gap.difference.ci95)) == (
         "A",
         "B",
         0,
@@ -88,7 +88,7 @@ def test_equal_biases_are_no_gap() -> None:
 def test_one_result_a_query_is_the_paired_t_test() -> None:
     seen = np.random.default_rng(0).integers(0, 4, (2, 30))
     rows = [(query, 0, int(grade)) for query in range(30) for grade in seen[:, query]]
-    gap = find_widest_gap("AB", np.tile(ints(0, 1), 30), paired(*rows))
+    gap = find_widest_gap("AB", np.tile(make_ints(0, 1), 30), make_paired_grades(*rows))
     favoured = int(seen[1].sum() > seen[0].sum())
     interval = scipy.stats.ttest_rel(seen[favoured], seen[1 - favoured]).confidence_interval(0.95)
     assert gap is not None
@@ -100,7 +100,7 @@ def test_one_result_a_query_is_the_paired_t_test() -> None:
 def test_five_queries_favour_no_engine(queries: int, named: bool) -> None:
     """Six queries on each of which B is favoured leave no doubt; chance gives five of them too easily."""
     rows = [(query, 0, grade) for query in range(queries) for grade in (0, 1)]
-    gap = find_widest_gap("AB", np.tile(ints(0, 1), queries), paired(*rows))
+    gap = find_widest_gap("AB", np.tile(make_ints(0, 1), queries), make_paired_grades(*rows))
     assert gap is not None
     assert clear(gap) == named
 
@@ -108,33 +108,35 @@ def test_five_queries_favour_no_engine(queries: int, named: bool) -> None:
 def test_a_wide_gap_that_may_be_chance_comes_after_one_that_is_none() -> None:
     """C's only result got 3 too many; B's got one too many on each of 20 queries, A's none."""
     rows = [(query, 0, grade) for query in range(20) for grade in (0, 1)]
-    engine = np.append(np.tile(ints(0, 1), 20), 2)
-    gap = find_widest_gap("ABC", engine, paired(*rows, (0, 0, 3)))
+    engine = np.append(np.tile(make_ints(0, 1), 20), 2)
+    gap = find_widest_gap("ABC", engine, make_paired_grades(*rows, (0, 0, 3)))
     assert gap is not None
     assert (gap.favoured, gap.other, gap.difference.value) == ("B", "A", 1)
     assert clear(gap)
 
 
 def test_two_that_never_met_can_t_be_told_from_chance() -> None:
-    gap = find_widest_gap("AB", ints(0, 1), paired((0, 0, 1), (1, 0, 0)))
+    gap = find_widest_gap("AB", make_ints(0, 1), make_paired_grades((0, 0, 1), (1, 0, 0)))
     assert gap is not None
-    assert (gap.favoured, gap.difference.value, low_end(gap.difference.ci95)) == ("A", 1, None)
+    assert (gap.favoured, gap.difference.value, get_low_end(gap.difference.ci95)) == ("A", 1, None)
 
 
 def test_favoured_on_one_query_is_not_favoured() -> None:
     """On one query B has 40 results with one grade too many, on 19 others one with one too few."""
     rows = [(0, 0, 1)] * 40 + [(query, 1, 0) for query in range(1, 20)]
-    both = paired(*rows, *((query, 1, 1) for query in range(20)))
+    both = make_paired_grades(*rows, *((query, 1, 1) for query in range(20)))
     gap = find_widest_gap("AB", np.append(np.ones(59, np.int64), np.zeros(20, np.int64)), both)
     assert gap is not None
     assert gap.favoured == "B"
-    assert low_end(gap.difference.ci95) is not None
-    assert low_end(gap.difference.ci95) < 0
+    assert get_low_end(gap.difference.ci95) is not None
+    assert get_low_end(gap.difference.ci95) < 0
 
 
 def test_one_query_gives_an_engine_no_range_whatever_the_others_have() -> None:
     rows = [(query, 0, query % 2) for query in range(20)]
-    a, b = estimate_engine_bias("AB", np.append(np.zeros(20, np.int64), 1), paired(*rows, (3, 0, 2))).values()
+    a, b = estimate_engine_bias(
+        "AB", np.append(np.zeros(20, np.int64), 1), make_paired_grades(*rows, (3, 0, 2))
+    ).values()
     assert a.bias.ci95 is not None
     assert (b.results, b.queries, b.bias.value, b.bias.ci95) == (1, 1, 2, None)
     assert "one query" in (b.bias.why or "")
@@ -172,5 +174,5 @@ def test_equal_engines_are_rarely_called_favoured(engines: int, queries: int, da
 
 
 def test_a_gap_is_between_two() -> None:
-    assert find_widest_gap(("A", "B"), ints(0, 0), paired((0, 1, 2), (1, 1, 2))) is None
-    assert find_widest_gap((), ints(), paired()) is None
+    assert find_widest_gap(("A", "B"), make_ints(0, 0), make_paired_grades((0, 1, 2), (1, 1, 2))) is None
+    assert find_widest_gap((), make_ints(), make_paired_grades()) is None

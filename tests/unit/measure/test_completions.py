@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from judge.measure.compare import compare_engines
 from judge.records import BINARY, GRADED
 from tests.support.cases import count_examples
-from tests.support.intervals import high_end, low_end
+from tests.support.intervals import get_high_end, get_low_end
 from tests.unit.measure.judged_dataset import JudgedDataset
 
 POOLED = "nDCG@2 nDCG(dcg='exp-log2') AP@2 AP R@2"
@@ -23,7 +23,7 @@ _Open = Sequence[tuple[int, str, str]]
 
 
 @st.composite
-def datasets(
+def draw_datasets(
     draw: st.DrawFn,
     measures: str = POOLED + " P@2 RR@2 nDCG(own)@2",
     wordings: Sequence[str] = ("", "/a"),
@@ -49,7 +49,7 @@ def datasets(
     return JudgedDataset(returned, grades[:times], scale, 3, measures), unjudged
 
 
-def completions(dataset: JudgedDataset, unjudged: _Open) -> Iterator[JudgedDataset]:
+def list_completions(dataset: JudgedDataset, unjudged: _Open) -> Iterator[JudgedDataset]:
     for chosen in itertools.product(range(dataset.scale.top + 1), repeat=len(unjudged)):
         grades = [dict(each) for each in dataset.grades]
         for (at, query, name), grade in zip(unjudged, chosen, strict=True):
@@ -58,29 +58,30 @@ def completions(dataset: JudgedDataset, unjudged: _Open) -> Iterator[JudgedDatas
 
 
 @settings(max_examples=count_examples(8))
-@given(datasets())
+@given(draw_datasets())
 def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[JudgedDataset, _Open]) -> None:
     comparisons = {
-        (pair.measure, frozenset((pair.a, pair.b))): pair for pair in compare_engines(drawn[0].scores())
+        (pair.measure, frozenset((pair.a, pair.b))): pair
+        for pair in compare_engines(drawn[0].compute_scores())
     }
-    for dataset in completions(*drawn):
-        for truth in compare_engines(dataset.scores()):
+    for dataset in list_completions(*drawn):
+        for truth in compare_engines(dataset.compute_scores()):
             pair = comparisons[truth.measure, frozenset((truth.a, truth.b))]
             if truth.difference is not None:
                 difference = truth.difference if truth.a == pair.a else -truth.difference
-                assert low_end(pair.bounds) is not None
-                assert high_end(pair.bounds) is not None
-                assert low_end(pair.bounds) - 1e-12 <= difference <= high_end(pair.bounds) + 1e-12
+                assert get_low_end(pair.bounds) is not None
+                assert get_high_end(pair.bounds) is not None
+                assert get_low_end(pair.bounds) - 1e-12 <= difference <= get_high_end(pair.bounds) + 1e-12
                 if not drawn[1]:
-                    assert low_end(pair.bounds) == difference == high_end(pair.bounds)
+                    assert get_low_end(pair.bounds) == difference == get_high_end(pair.bounds)
 
 
 @settings(max_examples=count_examples(8))
-@given(datasets())
+@given(draw_datasets())
 def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[JudgedDataset, _Open]) -> None:
-    by_engine = drawn[0].engines()
-    for dataset in completions(*drawn):
-        for name, engine in dataset.engines().items():
+    by_engine = drawn[0].summarise()
+    for dataset in list_completions(*drawn):
+        for name, engine in dataset.summarise().items():
             for measure, truth in engine.measures.items():
                 mean = by_engine[name].measures[measure]
                 assert mean.n <= truth.n <= mean.n + mean.unknown
@@ -93,11 +94,11 @@ def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[JudgedDataset, _Op
 
 
 @settings(max_examples=count_examples(8))
-@given(datasets())
+@given(draw_datasets())
 def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(
     drawn: tuple[JudgedDataset, _Open],
 ) -> None:
-    for engine in drawn[0].engines().values():
+    for engine in drawn[0].summarise().values():
         for mean in engine.measures.values():
             there = mean.n + mean.undefined + mean.unknown
             assert there + engine.errors + engine.absent == engine.queries
@@ -107,12 +108,12 @@ def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(
 
 
 @settings(max_examples=count_examples(8))
-@given(datasets(measures=POOLED, wordings=("",), repeats=1))
+@given(draw_datasets(measures=POOLED, wordings=("",), repeats=1))
 def test_the_bounds_of_a_mean_are_reached(drawn: tuple[JudgedDataset, _Open]) -> None:
     """Where each document has one snippet and no list is wholly unjudged in a pool of something relevant."""
-    scores = drawn[0].scores()
-    truths = [dataset.engines() for dataset in completions(*drawn)]
-    for at, (name, engine) in enumerate(drawn[0].engines().items()):
+    scores = drawn[0].compute_scores()
+    truths = [dataset.summarise() for dataset in list_completions(*drawn)]
+    for at, (name, engine) in enumerate(drawn[0].summarise().items()):
         if scores.coverage.ungraded[at].any():
             continue
         for measure, mean in engine.measures.items():

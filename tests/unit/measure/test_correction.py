@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from judge.measure.formulas import Floats
 from judge.measure.ppi import compute_two_sided_p
-from tests.unit.measure.corrected import corrected_mean, floats, graded, numbers
+from tests.unit.measure.corrected import correct_known_mean, draw_graded, list_numbers, make_floats
 
 
 def test_four_labelled_and_four_others_by_hand() -> None:
     """cov(y, f) = 1/6, var(f) = 15/56, n/N = 1: lambda = 14/45."""
-    result = corrected_mean(floats(1, 0, 1, 1), floats(1, 0, 0, 1), floats(1, 1, 0, 1))
+    result = correct_known_mean(make_floats(1, 0, 1, 1), make_floats(1, 0, 0, 1), make_floats(1, 1, 0, 1))
     assert result.weight == pytest.approx(14 / 45)
     assert result.corrected == pytest.approx(3 / 4 + 14 / 45 * (3 / 4 - 1 / 2))
     # Without each query the estimate is 29/36, 1, 11/15, 29/36: 3/4 of the squares about their mean, and
@@ -34,9 +34,9 @@ def test_truescore_agrees(n: int) -> None:
     """Its covariance divides by n, ours by n - 1: lambdas differ by that ratio, and nothing else does."""
     from truescore.correct import ppi_estimate
 
-    human, assessor, rest = graded(n, 400)
+    human, assessor, rest = draw_graded(n, 400)
     everything, labelled = np.concatenate([assessor, rest]), np.arange(n)
-    result = corrected_mean(human, assessor, rest)
+    result = correct_known_mean(human, assessor, rest)
     theirs = ppi_estimate(everything, human, labelled)
     assert theirs.lambda_ == pytest.approx(result.weight * (n - 1) / n)
     assert theirs.point == pytest.approx(result.corrected, abs=0.003)
@@ -54,8 +54,8 @@ def test_truescore_agrees(n: int) -> None:
 def test_truescore_agrees_about_a_difference() -> None:
     from truescore.compare import ppi_compare
 
-    (ya, fa, ra), (yb, fb, rb) = graded(100, 400, 1), graded(100, 400, 2)
-    result = corrected_mean(ya - yb, fa - fb, ra - rb)
+    (ya, fa, ra), (yb, fb, rb) = draw_graded(100, 400, 1), draw_graded(100, 400, 2)
+    result = correct_known_mean(ya - yb, fa - fb, ra - rb)
     theirs = ppi_compare(np.concatenate([fa, ra]), np.concatenate([fb, rb]), ya, yb, np.arange(100))
     assert theirs.difference == pytest.approx(result.corrected, abs=0.001)
     assert theirs.p_value == pytest.approx(compute_two_sided_p(result), abs=0.01)
@@ -64,48 +64,48 @@ def test_truescore_agrees_about_a_difference() -> None:
 @pytest.mark.parametrize(
     ("assessor", "rest"),
     [
-        (graded(30, 0)[1], floats()),
-        (graded(30, 0)[1], floats(0.5)),
+        (draw_graded(30, 0)[1], make_floats()),
+        (draw_graded(30, 0)[1], make_floats(0.5)),
         (np.full(30, 0.7), np.full(50, 0.7)),
         (0.1 + 1e-17 * np.arange(30), np.full(50, 0.1)),
     ],
     ids=["no rest", "one other query", "constant assessor", "but for rounding"],
 )
 def test_without_a_telling_assessor_it_is_the_t_test_on_human_values(assessor: Floats, rest: Floats) -> None:
-    human = graded(30, 0)[0] - 0.4
-    result = corrected_mean(human, assessor, rest, level=0.9)
+    human = draw_graded(30, 0)[0] - 0.4
+    result = correct_known_mean(human, assessor, rest, level=0.9)
     theirs = scipy.stats.ttest_1samp(human, 0)
     interval = theirs.confidence_interval(0.9)
     expected = [human.mean(), interval.low, interval.high, scipy.stats.sem(human), 0, theirs.pvalue]
-    assert numbers(result) == pytest.approx(expected)
+    assert list_numbers(result) == pytest.approx(expected)
 
 
 def test_an_assessor_that_is_always_right_makes_every_query_a_labelled_one() -> None:
     """The labelled spread as all do here (variance 2), so that lambda is N / (n + N) to the letter."""
-    human = floats(-1, 1)
-    rest = 1 + floats(-1, 1) * 1.5**0.5
-    result = corrected_mean(human, human, rest)
+    human = make_floats(-1, 1)
+    rest = 1 + make_floats(-1, 1) * 1.5**0.5
+    result = correct_known_mean(human, human, rest)
     assert result.weight == pytest.approx(1 / 2)
     assert result.corrected == pytest.approx(np.concatenate([human, rest]).mean())
 
 
 def test_an_assessor_that_is_always_wrong_is_ignored() -> None:
-    human, assessor, rest = graded(50, 100)
-    result = corrected_mean(human, 1 - assessor, 1 - rest)
+    human, assessor, rest = draw_graded(50, 100)
+    result = correct_known_mean(human, 1 - assessor, 1 - rest)
     assert result.weight == 0
     assert result.corrected == pytest.approx(human.mean())
 
 
 @pytest.mark.parametrize("value", [0.0, 0.25])
 def test_human_values_without_spread_say_nothing_of_other_queries(value: float) -> None:
-    _, assessor, rest = graded(20, 100)
-    same = corrected_mean(np.full(20, value), assessor, rest)
+    _, assessor, rest = draw_graded(20, 100)
+    same = correct_known_mean(np.full(20, value), assessor, rest)
     assert (same.corrected, same.ci95, same.se, compute_two_sided_p(same)) == (value, None, 0, None)
 
 
 def test_rounding_errors_are_no_spread() -> None:
     human = np.where(np.arange(20) < 3, 0.0, 0.3 - 0.1 - 0.2)
-    result = corrected_mean(human, np.zeros(20), np.zeros(5))
+    result = correct_known_mean(human, np.zeros(20), np.zeros(5))
     assert (result.ci95, compute_two_sided_p(result)) == (None, None)
 
 
@@ -119,10 +119,10 @@ def test_the_variance_is_that_of_estimates_without_each_query(
     labelled: list[tuple[float, float]], rest: list[float]
 ) -> None:
     human, assessor = np.array(labelled).T
-    others, n = floats(*rest), len(labelled)
-    result = corrected_mean(human, assessor, others)
+    others, n = make_floats(*rest), len(labelled)
+    result = correct_known_mean(human, assessor, others)
     without = [
-        corrected_mean(np.delete(human, at), np.delete(assessor, at), others).corrected for at in range(n)
+        correct_known_mean(np.delete(human, at), np.delete(assessor, at), others).corrected for at in range(n)
     ]
     of_rest = result.weight**2 * float(others.var(ddof=1)) / len(rest)
     variance = (n - 1) * float(np.var(without)) + of_rest
@@ -138,10 +138,10 @@ def test_a_constant_added_by_the_assessor_moves_nothing(
     labelled: Sequence[tuple[float, float]], rest: Sequence[float], shift: float
 ) -> None:
     human, assessor = np.array(labelled).T
-    others = floats(*rest)
-    result = corrected_mean(human, assessor, others)
-    moved = corrected_mean(human, assessor + shift, others + shift)
-    assert numbers(moved) == pytest.approx(numbers(result), abs=1e-9, nan_ok=True)
+    others = make_floats(*rest)
+    result = correct_known_mean(human, assessor, others)
+    moved = correct_known_mean(human, assessor + shift, others + shift)
+    assert list_numbers(moved) == pytest.approx(list_numbers(result), abs=1e-9, nan_ok=True)
 
 
 @given(st.lists(st.tuples(values, values), min_size=2, max_size=30), st.lists(values, max_size=30))
@@ -149,8 +149,8 @@ def test_the_estimate_moves_no_further_than_the_assessor_says(
     labelled: list[tuple[float, float]], rest: list[float]
 ) -> None:
     human, assessor = np.array(labelled).T
-    others = floats(*rest)
-    result = corrected_mean(human, assessor, others)
+    others = make_floats(*rest)
+    result = correct_known_mean(human, assessor, others)
     difference = others.mean() - assessor.mean() if rest else 0.0
     assert 0 <= result.weight <= 1
     assert abs(result.corrected - human.mean()) <= abs(difference) + 1e-12

@@ -16,7 +16,7 @@ from judge.measure.score import Scores
 from judge.records import BINARY, GRADED
 from tests.support.cases import count_examples
 from tests.support.counted_text import CountedText, count_comparisons
-from tests.unit.measure.judged_dataset import JudgedDataset, side_by_side
+from tests.unit.measure.judged_dataset import JudgedDataset, make_side_by_side
 
 LOG3 = 1.584962500721156  # log2(3)
 #: (repeat, query, name) of the pairs without a grade.
@@ -25,7 +25,7 @@ MEASURES = "nDCG@2 nDCG(dcg='exp-log2') AP@2 R@2 P@2 RR@2 sDCG@3 nDCG(own)@2 AP(
 
 
 @st.composite
-def datasets(draw: st.DrawFn) -> tuple[JudgedDataset, Unjudged]:
+def draw_datasets(draw: st.DrawFn) -> tuple[JudgedDataset, Unjudged]:
     """Up to three engines and two repeats, two queries with a relevant result, up to four unjudged."""
     scale = draw(st.sampled_from([BINARY, GRADED]))
     name = st.builds(str.__add__, st.sampled_from("abcd"), st.sampled_from(["", "/a"]))
@@ -46,7 +46,7 @@ def datasets(draw: st.DrawFn) -> tuple[JudgedDataset, Unjudged]:
     return JudgedDataset(returned, grades, scale, 4, MEASURES), unjudged
 
 
-def completions(dataset: JudgedDataset, unjudged: Unjudged) -> Iterator[JudgedDataset]:
+def list_completions(dataset: JudgedDataset, unjudged: Unjudged) -> Iterator[JudgedDataset]:
     for chosen in itertools.product(range(dataset.scale.top + 1), repeat=len(unjudged)):
         grades = [dict(each) for each in dataset.grades]
         for (at, query, name), grade in zip(unjudged, chosen, strict=True):
@@ -54,36 +54,36 @@ def completions(dataset: JudgedDataset, unjudged: Unjudged) -> Iterator[JudgedDa
         yield replace(dataset, grades=grades)
 
 
-def ranges(scores: Scores) -> Floats:
+def list_bounds(scores: Scores) -> Floats:
     """Return (2, pairs, queries, measures) the bounds of all ordered pairs of engines."""
     a, b = np.array(list(itertools.permutations(range(len(scores.engines)), 2))).T
     each = [scores.bound_differences(a, b, at) for at in range(len(scores.measures))]
     return np.stack([np.stack(ends, axis=-1) for ends in zip(*each, strict=True)])
 
 
-def differences(scores: Scores) -> Floats:
+def list_differences(scores: Scores) -> Floats:
     value = scores.average_repeats()[0]
     return np.stack([value[a] - value[b] for a, b in itertools.permutations(range(len(value)), 2)])
 
 
 @settings(max_examples=count_examples(10))
-@given(datasets())
+@given(draw_datasets())
 def test_the_range_is_what_all_grades_reach(drawn: tuple[JudgedDataset, Unjudged]) -> None:
-    least, most = ranges(drawn[0].scores())
-    reached = np.stack([differences(dataset.scores()) for dataset in completions(*drawn)])
+    least, most = list_bounds(drawn[0].compute_scores())
+    reached = np.stack([list_differences(dataset.compute_scores()) for dataset in list_completions(*drawn)])
     assert least == pytest.approx(reached.min(0), abs=1e-12)
     assert most == pytest.approx(reached.max(0), abs=1e-12)
 
 
 @settings(max_examples=count_examples(10))
-@given(datasets())
+@given(draw_datasets())
 def test_engines_queries_and_measures_can_be_chosen_before(drawn: tuple[JudgedDataset, Unjudged]) -> None:
     """Leaving an engine out does not take its results out of the pool."""
-    scores = drawn[0].scores()
+    scores = drawn[0].compute_scores()
     chosen = scores.select_engines({"A", "B"}).select_queries({"r"}).select_measures(scores.measures[::2])
     a, b = np.array(list(itertools.permutations(range(len(scores.engines)), 2))).T
     first = int(np.flatnonzero((a == 0) & (b == 1))[0])
-    assert ranges(chosen)[:, 0, 0].tolist() == ranges(scores)[:, first, 1, ::2].tolist()
+    assert list_bounds(chosen)[:, 0, 0].tolist() == list_bounds(scores)[:, first, 1, ::2].tolist()
 
 
 def test_a_shared_snippet_is_worth_the_same_to_both() -> None:
@@ -93,13 +93,13 @@ def test_a_shared_snippet_is_worth_the_same_to_both() -> None:
         [{("q", "shared"): None, ("q", "x"): 3}],
         measures="nDCG@10 P@1",
     )
-    assert not ranges(dataset.scores()).any()
+    assert not list_bounds(dataset.compute_scores()).any()
 
 
 def test_the_range_by_hand() -> None:
     """A [2, ?], B [3]: with grade g, A has (2 + g / log2(3)) / ideal, B 3 / ideal."""
-    scores = side_by_side({"A": [2, None], "B": [3]}, "nDCG@10").scores()
-    least, most = ranges(scores)[:, 0, 0, 0]
+    scores = make_side_by_side({"A": [2, None], "B": [3]}, "nDCG@10").compute_scores()
+    least, most = list_bounds(scores)[:, 0, 0, 0]
     possible = [
         (2 + g / LOG3 - 3) / sum(x / np.log2(at + 2) for at, x in enumerate(sorted((3, 2, g), reverse=True)))
         for g in range(4)
@@ -109,10 +109,10 @@ def test_the_range_by_hand() -> None:
 
 def test_many_unjudged_snippets_leave_a_wider_range() -> None:
     """With six the extremes of either engine bound the difference."""
-    dataset = side_by_side({"A": [3, *[None] * 3], "B": [2, *[None] * 3]}, "nDCG@10 P@4 AP@10")
-    scores = dataset.scores()
+    dataset = make_side_by_side({"A": [3, *[None] * 3], "B": [2, *[None] * 3]}, "nDCG@10 P@4 AP@10")
+    scores = dataset.compute_scores()
     low, high = scores.average_repeats()[1:]
-    least, most = ranges(scores)[:, 0, 0]
+    least, most = list_bounds(scores)[:, 0, 0]
     assert least.tolist() == (low[0, 0] - high[1, 0]).tolist()
     assert most.tolist() == (high[0, 0] - low[1, 0]).tolist()
 
@@ -121,14 +121,14 @@ def test_an_engine_that_broke_has_no_range() -> None:
     dataset = JudgedDataset(
         {"A": {"q": ["x", "y"]}, "B": {"q": None}}, [{("q", "x"): 3, ("q", "y"): None}], measures="P@2"
     )
-    assert np.isnan(ranges(dataset.scores())).all()
+    assert np.isnan(list_bounds(dataset.compute_scores())).all()
 
 
 def test_judged_in_full_the_range_is_the_difference() -> None:
-    scores = side_by_side({"A": [3, 1], "B": [2]}, "nDCG@10 AP@10").scores()
+    scores = make_side_by_side({"A": [3, 1], "B": [2]}, "nDCG@10 AP@10").compute_scores()
     assert scores.incomplete is None
-    least, most = ranges(scores)
-    assert least.tolist() == most.tolist() == differences(scores).tolist()
+    least, most = list_bounds(scores)
+    assert least.tolist() == most.tolist() == list_differences(scores).tolist()
 
 
 def test_each_query_is_looked_up_once() -> None:
@@ -137,7 +137,7 @@ def test_each_query_is_looked_up_once() -> None:
     returned = {engine: {query: [engine] for query in queries} for engine in "ab"}
     grades: dict[tuple[str, str], int | None] = {(query, engine): 1 for query in queries for engine in "ab"}
     grades[queries[-1], "b"] = None
-    scores = JudgedDataset(returned, [grades], BINARY, 10, "P@1").scores()
+    scores = JudgedDataset(returned, [grades], BINARY, 10, "P@1").compute_scores()
     count_comparisons()
     low, high = scores.bound_differences(np.array([0]), np.array([1]), 0)
     assert count_comparisons() <= len(queries)

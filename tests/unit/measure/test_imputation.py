@@ -14,13 +14,13 @@ from judge.measure.formulas import Floats, Ints
 from judge.measure.imputation import IMPUTATIONS, compute_probabilities, impute_grades
 from judge.records import BINARY, GRADED, Scale
 from tests.support.cases import check_each, count_examples
-from tests.unit.measure.missing import Judged, bias, simulated
+from tests.unit.measure.missing import Judged, measure_bias, simulate_engines
 
 MEASURES = "nDCG@10 AP@10 P@5 RR@10"
 NOISES = (0.6, 0.8, 1.0, 1.2, 1.4)
 
 
-def pool(seed: int, queries: int, pairs: int, engines: int, top: int = 3) -> tuple[Ints, Ints, Floats]:
+def draw_pool(seed: int, queries: int, pairs: int, engines: int, top: int = 3) -> tuple[Ints, Ints, Floats]:
     """Return query, grade and discounts of `pairs` pairs, about a quarter without a grade."""
     rng = np.random.default_rng(seed)
     discounts = rng.choice([0, 1, 1 / np.log2(3), 1 / 2], size=(pairs, engines))
@@ -28,28 +28,28 @@ def pool(seed: int, queries: int, pairs: int, engines: int, top: int = 3) -> tup
     return rng.integers(0, queries, pairs), np.where(rng.random(pairs) < 0.25, NO_GRADE, grade), discounts
 
 
-def naive_shares(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
+def compute_naive_shares(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
     """Calculate the shares pair by pair, the regression by least squares on added rows."""
     judged = [at for at in range(grade.size) if grade[at] != NO_GRADE]
     overall = sum(int(grade[at]) for at in judged) / len(judged)
 
-    def mean(at: int, *, without: bool) -> float:
+    def average_others(at: int, *, without: bool) -> float:
         mine = [int(grade[j]) for j in judged if query[j] == query[at] and not (without and j == at)]
         return (sum(mine) + 0.5 * overall) / (len(mine) + 0.5)
 
-    def features(at: int, mean: float) -> list[float]:
+    def list_features(at: int, mean: float) -> list[float]:
         height = float(discounts[at].sum())
         returned = float(np.count_nonzero(discounts[at]))
         return [mean, height * mean, returned, height, height**2, *discounts[at].tolist()]
 
-    rows = np.array([features(at, mean(at, without=True)) for at in judged])
+    rows = np.array([list_features(at, average_others(at, without=True)) for at in judged])
     centre = rows.mean(0)
     penalised = np.vstack([rows - centre, np.sqrt(5) * np.eye(centre.size)])
     targets = np.append(grade[judged] - overall, np.zeros(centre.size))
     slopes = np.linalg.lstsq(penalised, targets, rcond=None)[0]
 
     def predict(at: int, *, without: bool) -> float:
-        row = np.array(features(at, mean(at, without=without)))
+        row = np.array(list_features(at, average_others(at, without=without)))
         return min(max(float(overall + (row - centre) @ slopes), 0.0), float(top))
 
     shares = np.zeros((grade.size, top + 1))
@@ -70,9 +70,9 @@ def naive_shares(query: Ints, grade: Ints, discounts: Floats, top: int) -> Float
 @check_each("top", [1, 3])
 def test_shares_are_those_of_a_slow_calculation(seed: int, top: int) -> None:
     """But for the predictions of pairs of other queries, which are rounded."""
-    query, grade, discounts = pool(seed, queries=5, pairs=60, engines=3, top=top)
+    query, grade, discounts = draw_pool(seed, queries=5, pairs=60, engines=3, top=top)
     shares = compute_probabilities(query, grade, discounts, top)
-    expected = naive_shares(query, grade, discounts, top)
+    expected = compute_naive_shares(query, grade, discounts, top)
     assert np.abs(shares - expected).max() < 0.01
     assert shares[grade == NO_GRADE].sum(1) == pytest.approx(1)
 
@@ -114,7 +114,7 @@ def test_without_any_grade_all_grades_are_equally_likely() -> None:
 
 def test_draws_take_each_grade_as_often_as_its_share() -> None:
     """Of one pair within one draw; over many pairs, within chance."""
-    query, grade, discounts = pool(1, queries=40, pairs=4000, engines=4)
+    query, grade, discounts = draw_pool(1, queries=40, pairs=4000, engines=4)
     pairs = [(f"q{query}", f"d{at}") for at, query in enumerate(query.tolist())]
     drawn = impute_grades(pairs, grade[:, None], discounts, [0], 3)
     numbered = np.unique([name for name, _ in pairs], return_inverse=True)[1]
@@ -130,7 +130,7 @@ def test_draws_take_each_grade_as_often_as_its_share() -> None:
 @settings(max_examples=count_examples(15))
 @given(st.integers(0, 10_000))
 def test_the_order_of_pairs_engines_and_queries_changes_no_grade(seed: int) -> None:
-    query, grade, discounts = pool(seed, queries=3, pairs=30, engines=3)
+    query, grade, discounts = draw_pool(seed, queries=3, pairs=30, engines=3)
     pairs = [(f"q{query}", f"d{at}") for at, query in enumerate(query.tolist())]
     rng = np.random.default_rng(seed)
     order = rng.permutation(30)
@@ -145,7 +145,7 @@ def test_the_order_of_pairs_engines_and_queries_changes_no_grade(seed: int) -> N
 
 def test_unjudged_at_random_moves_no_mean_of_engines_with_short_lists() -> None:
     """5 % of the pairs of one engine, each pair once; lists of one result are wholly unjudged then."""
-    full = simulated(150, NOISES, 1)
+    full = simulate_engines(150, NOISES, 1)
     lists = {
         engine: {
             query: names[: 1 if (at + row) % 4 == 0 else None]
@@ -153,24 +153,26 @@ def test_unjudged_at_random_moves_no_mean_of_engines_with_short_lists() -> None:
         }
         for row, (engine, own) in enumerate(full.lists.items())
     }
-    for moved in bias(Judged.of(lists, full.grades, full.scale), "nDCG@10 AP@10 P@5", 20, 1).values():
+    for moved in measure_bias(
+        Judged.from_lists(lists, full.grades, full.scale), "nDCG@10 AP@10 P@5", 20, 1
+    ).values():
         assert abs(moved.mean) < 0.001 + 2 * moved.mean_se
         assert abs(moved.difference) < 0.001 + 2 * moved.difference_se
 
 
 def test_a_query_without_a_grade_and_an_engine_without_one_have_no_value() -> None:
-    full = simulated(20, NOISES[:2], 1)
-    unjudged = {*full.returned_by("B"), *(pair for pair in full.returned_by("A") if pair[0] == "q3")}
-    value = full.scores("P@5", unjudged).value[..., 0, 0]
-    shared = set(full.returned_by("A")) & set(full.returned_by("B"))
+    full = simulate_engines(20, NOISES[:2], 1)
+    unjudged = {*full.list_returned("B"), *(pair for pair in full.list_returned("A") if pair[0] == "q3")}
+    value = full.compute_scores("P@5", unjudged).value[..., 0, 0]
+    shared = set(full.list_returned("A")) & set(full.list_returned("B"))
     assert shared, "the engines share pairs, so A has no grade for some"
     assert np.isnan(value[1]).all()
-    assert np.isnan(value[0]).tolist() == [query == "q3" for query in full.scores("P@5").queries]
+    assert np.isnan(value[0]).tolist() == [query == "q3" for query in full.compute_scores("P@5").queries]
 
 
 def test_unjudged_at_random_moves_no_mean_and_no_difference() -> None:
     """10 % of the pairs of one engine, each pair once, over engines: at most .002."""
-    result = bias(simulated(150, NOISES[::2], 1), "nDCG@10 AP@10 P@5", 10, 1)
+    result = measure_bias(simulate_engines(150, NOISES[::2], 1), "nDCG@10 AP@10 P@5", 10, 1)
     assert len(result) == 3
     for moved in result.values():
         assert abs(moved.mean) < 0.002
@@ -183,7 +185,10 @@ def test_unjudged_at_random_moves_no_mean_and_no_difference() -> None:
 def test_unjudged_at_random_moves_nothing_in_many_data_sets(engines: int, scale: Scale) -> None:
     """5 % of an engine's pairs, over eight data sets, graded and binary: less than .001."""
     noises = NOISES if engines == 5 else NOISES[::2]
-    result = [bias(simulated(150, noises, seed, scale=scale), MEASURES, 20, seed) for seed in range(8)]
+    result = [
+        measure_bias(simulate_engines(150, noises, seed, scale=scale), MEASURES, 20, seed)
+        for seed in range(8)
+    ]
     for measure in ("nDCG@10", "AP@10", "P@5", "RR@10"):
         mean, difference = (
             float(np.mean([getattr(each[measure], name) for each in result]))

@@ -28,47 +28,47 @@ OBSERVERS = """
 """
 
 
-def ints(*values: int) -> Ints:
+def make_ints(*values: int) -> Ints:
     return np.array(values, dtype=np.int64)
 
 
-def sides(pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:
+def split_sides(pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:
     human, assessor = np.array(pairs, dtype=np.int64).T
     return human, assessor
 
 
-def confusion(human: Ints, assessor: Ints, levels: int) -> Ints:
+def count_confusion(human: Ints, assessor: Ints, levels: int) -> Ints:
     """The table of one query."""
     table: Ints = count_confusions(np.zeros_like(human), human, assessor, levels).sum(0)
     return table
 
 
-def counted(ratings: Floats, levels: int) -> Ints:
+def count_ratings(ratings: Floats, levels: int) -> Ints:
     """(units, levels) of (raters, units), NaN where a rater gave nothing."""
     counts: Ints = np.stack([(ratings == level).sum(0) for level in range(levels)], axis=1)
     return counts
 
 
-def alpha(counts: Ints, *, ordinal: bool = True) -> float:
+def compute_alpha(counts: Ints, *, ordinal: bool = True) -> float:
     return float(krippendorff_alpha(count_coincidences(counts).sum(0), ordinal=ordinal))
 
 
 def test_confusion_has_a_row_for_each_grade_of_people() -> None:
-    table = confusion(ints(0, 0, 2, 1), ints(0, 2, 2, 2), 3)
+    table = count_confusion(make_ints(0, 0, 2, 1), make_ints(0, 2, 2, 2), 3)
     assert table.tolist() == [[1, 0, 1], [0, 0, 1], [0, 0, 1]]
 
 
 def test_each_query_has_its_table() -> None:
-    tables = count_confusions(ints(7, 3, 7), ints(0, 1, 1), ints(1, 1, 1), 2)
+    tables = count_confusions(make_ints(7, 3, 7), make_ints(0, 1, 1), make_ints(1, 1, 1), 2)
     assert tables.tolist() == [[[0, 0], [0, 1]], [[0, 1], [0, 1]]]
-    assert count_confusions(ints(), ints(), ints(), 2).shape == (0, 2, 2)
-    assert confusion(ints(), ints(), 2).tolist() == [[0, 0], [0, 0]]
+    assert count_confusions(make_ints(), make_ints(), make_ints(), 2).shape == (0, 2, 2)
+    assert count_confusion(make_ints(), make_ints(), 2).tolist() == [[0, 0], [0, 0]]
 
 
 @pytest.mark.parametrize(("human", "assessor"), [(3, 0), (0, 3), (-1, 0)])
 def test_a_grade_off_the_scale_is_refused(human: int, assessor: int) -> None:
     with pytest.raises(ValueError, match="not from 0 to 2"):
-        confusion(ints(human), ints(assessor), 3)
+        count_confusion(make_ints(human), make_ints(assessor), 3)
 
 
 def test_each_side_is_collapsed_at_its_own_threshold() -> None:
@@ -90,8 +90,8 @@ def test_cohen_equals_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     from sklearn.metrics import cohen_kappa_score
 
     assume(len({grade for pair in pairs for grade in pair}) > 1)
-    human, assessor = sides(pairs)
-    table, labels = confusion(human, assessor, 4), range(4)
+    human, assessor = split_sides(pairs)
+    table, labels = count_confusion(human, assessor, 4), range(4)
     for quadratic, weights in ((False, None), (True, "quadratic")):
         expected = cohen_kappa_score(human, assessor, labels=labels, weights=weights)
         assert cohen_kappa(table, quadratic=quadratic) == pytest.approx(expected, abs=1e-12)
@@ -99,18 +99,20 @@ def test_cohen_equals_scikit_learn(pairs: list[tuple[int, int]]) -> None:
 
 @given(TWO_SIDES)
 def test_two_raters_coincidences_are_their_confusion_both_ways(pairs: list[tuple[int, int]]) -> None:
-    human, assessor = sides(pairs)
-    table = confusion(human, assessor, 4)
-    summed = count_coincidences(counted(np.stack([human, assessor]).astype(np.float64), 4)).sum(0)
+    human, assessor = split_sides(pairs)
+    table = count_confusion(human, assessor, 4)
+    summed = count_coincidences(count_ratings(np.stack([human, assessor]).astype(np.float64), 4)).sum(0)
     assert summed.tolist() == (table + table.T).tolist()
 
 
 @pytest.mark.parametrize(("ordinal", "published"), [(False, 0.743), (True, 0.815)])
 def test_krippendorffs_own_example(ordinal: bool, published: float) -> None:
     rows = [line.replace(".", "nan").split() for line in OBSERVERS.strip().splitlines()]
-    result = alpha(counted(np.array(rows, dtype=np.float64) - 1, 5), ordinal=ordinal)
+    result = compute_alpha(count_ratings(np.array(rows, dtype=np.float64) - 1, 5), ordinal=ordinal)
     assert result == pytest.approx(published, abs=5e-4)
-    assert alpha(counted(np.array(rows, dtype=np.float64), 9), ordinal=ordinal) == pytest.approx(result)
+    assert compute_alpha(
+        count_ratings(np.array(rows, dtype=np.float64), 9), ordinal=ordinal
+    ) == pytest.approx(result)
 
 
 @given(
@@ -122,9 +124,9 @@ def test_alpha_equals_truescore(units: list[list[float]]) -> None:
     ratings = np.array(units, dtype=np.float64)
     pairable = ratings[(~np.isnan(ratings)).sum(1) > 1]
     assume(len(pairable) > 1 and len(np.unique(pairable[~np.isnan(pairable)])) > 1)
-    counts = counted(ratings.T, 4)
-    assert alpha(counts) == pytest.approx(truescore_alpha(pairable.T, level="ordinal"), abs=1e-12)
-    assert alpha(counts, ordinal=False) == pytest.approx(
+    counts = count_ratings(ratings.T, 4)
+    assert compute_alpha(counts) == pytest.approx(truescore_alpha(pairable.T, level="ordinal"), abs=1e-12)
+    assert compute_alpha(counts, ordinal=False) == pytest.approx(
         truescore_alpha(pairable.T, level="nominal"), abs=1e-12
     )
 
@@ -138,7 +140,7 @@ def test_fleiss_equals_statsmodels(units: list[list[int]]) -> None:
     from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
     assume(len({grade for unit in units for grade in unit}) > 1)
-    counts = counted(np.array(units, dtype=np.float64).T, 3)
+    counts = count_ratings(np.array(units, dtype=np.float64).T, 3)
     assert fleiss_kappa(counts) == pytest.approx(statsmodels_fleiss(counts), abs=1e-12)
 
 
@@ -170,7 +172,7 @@ def test_a_constant_side_agrees_by_chance_alone() -> None:
 def test_many_tables_at_once_are_the_same_as_one_by_one(
     first: list[tuple[int, int]], second: list[tuple[int, int]]
 ) -> None:
-    tables = np.stack([confusion(*sides(pairs), 4) for pairs in (first, second)])
+    tables = np.stack([count_confusion(*split_sides(pairs), 4) for pairs in (first, second)])
     both = tables + np.swapaxes(tables, -2, -1)
     for at, table in enumerate(tables):
         assert np.array_equal(cohen_kappa(tables)[at], cohen_kappa(table), equal_nan=True)

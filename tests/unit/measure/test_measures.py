@@ -11,7 +11,7 @@ from judge.measure.measures import (
     DEFAULT_MEASURES,
     MEASURE_KINDS,
     Measure,
-    default_measures,
+    list_default_measures,
     list_measures,
     parse_measure,
     parse_measures,
@@ -138,9 +138,9 @@ def test_own_list_measures_say_that_engines_cannot_be_compared_by_them() -> None
 
 
 def test_defaults_never_look_deeper_than_the_pool() -> None:
-    assert tuple(map(str, default_measures(10))) == DEFAULT_MEASURES
-    assert tuple(map(str, default_measures(100))) == DEFAULT_MEASURES
-    assert tuple(map(str, default_measures(3))) == ("nDCG@3", "AP@3", "P@3", "RR@3", "sDCG@3")
+    assert tuple(map(str, list_default_measures(10))) == DEFAULT_MEASURES
+    assert tuple(map(str, list_default_measures(100))) == DEFAULT_MEASURES
+    assert tuple(map(str, list_default_measures(3))) == ("nDCG@3", "AP@3", "P@3", "RR@3", "sDCG@3")
 
 
 def test_the_catalogue_explains_every_measure() -> None:

@@ -14,7 +14,7 @@ from judge.measure.panel_agreement import (
     PANEL_SHORT,
     PANEL_SPLIT,
     PANEL_TIE,
-    as_assessor,
+    combine_members,
     measure_panel_agreement,
     take_majority,
 )
@@ -23,7 +23,7 @@ from judge.records import BINARY, GRADED, Judgment, Ranking, Snippet
 from tests.support.cases import check_each
 
 
-def judged(member: str, grades: Sequence[int | None], repeat: int = 1) -> list[Judgment]:
+def make_judgments(member: str, grades: Sequence[int | None], repeat: int = 1) -> list[Judgment]:
     """One judgment for each grade, of snippets s0, s1 and so on."""
     return [
         Judgment(
@@ -36,9 +36,9 @@ def judged(member: str, grades: Sequence[int | None], repeat: int = 1) -> list[J
     ]  # fmt: skip
 
 
-def given_to(*members: Sequence[int | None]) -> dict[str, list[Judgment]]:
+def make_members(*members: Sequence[int | None]) -> dict[str, list[Judgment]]:
     """Members a, b, c, … with their grades."""
-    return {name: judged(name, grades) for name, grades in zip("abcdefg", members, strict=False)}
+    return {name: make_judgments(name, grades) for name, grades in zip("abcdefg", members, strict=False)}
 
 
 @check_each(
@@ -58,7 +58,7 @@ def given_to(*members: Sequence[int | None]) -> dict[str, list[Judgment]]:
 def test_the_middle_grade_counts(
     grades: tuple[int | None, ...], low: int | None, high: int | None, flags: tuple[str, ...]
 ) -> None:
-    members = given_to(*[(grade,) for grade in grades])
+    members = make_members(*[(grade,) for grade in grades])
     (lower,), (higher,) = take_majority(members), take_majority(members, high=True)
     assert (lower.grade, higher.grade, lower.flags) == (low, high, flags)
     assert lower.error == (None if low is not None else "no_quorum")
@@ -70,7 +70,7 @@ def test_the_middle_grade_counts(
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
 def test_ties_are_between_the_two_middles_and_order_does_not_matter(grades: list[int]) -> None:
-    members = given_to(*[(grade,) for grade in grades])
+    members = make_members(*[(grade,) for grade in grades])
     turned = dict(reversed(members.items()))
     (lower,), (higher,) = take_majority(members), take_majority(members, high=True)
     assert (lower.grade, higher.grade) == (median_low(grades), median_high(grades))
@@ -79,15 +79,15 @@ def test_ties_are_between_the_two_middles_and_order_does_not_matter(grades: list
 
 
 def test_what_a_rule_decided_is_no_vote() -> None:
-    by_rule = judged("rule:empty_snippet", [0])
+    by_rule = make_judgments("rule:empty_snippet", [0])
     (voted,) = take_majority({"a": by_rule, "b": by_rule})
     assert voted == by_rule[0]
 
 
 def test_one_member_is_no_panel() -> None:
-    own = judged("a", [1, 2])
-    assert as_assessor({"a": own}) == ("a", own, {})
-    called, voted, members = as_assessor(given_to([1], [1]))
+    own = make_judgments("a", [1, 2])
+    assert combine_members({"a": own}) == ("a", own, {})
+    called, voted, members = combine_members(make_members([1], [1]))
     assert called == "panel(a, b)"
     assert len(voted) == 1
     assert list(members) == ["a", "b"]
@@ -103,7 +103,7 @@ def test_how_members_get_on() -> None:
     def rescore(judgments: Sequence[Judgment]) -> Scores:
         return score_rankings(rankings, documents, judgments, measures, BINARY, depth=3)
 
-    members = given_to([1, 1, 0, 1, 0, 0], [1, 0, 0, 1, 1, 0])
+    members = make_members([1, 1, 0, 1, 0, 0], [1, 0, 0, 1, 1, 0])
     result = measure_panel_agreement(members, BINARY, rescore)
     (two,) = result.pairs
     assert two.n == 6
@@ -126,5 +126,5 @@ def test_a_graded_tie_decides_only_across_the_line() -> None:
     def rescore(judgments: Sequence[Judgment]) -> Scores:
         return score_rankings(rankings, documents, judgments, parse_measures(["P@2"]), GRADED, depth=2)
 
-    result = measure_panel_agreement(given_to([0, 1], [1, 3]), GRADED, rescore)
+    result = measure_panel_agreement(make_members([0, 1], [1, 3]), GRADED, rescore)
     assert (result.ties, result.deciding_ties) == (2, 1)

@@ -22,11 +22,11 @@ from judge.measure.ppi import (
     draw_queries_to_label,
 )
 from tests.support.cases import check_each
-from tests.support.intervals import high_end, low_end
-from tests.unit.measure.corrected import corrected_mean, floats, graded, numbers
+from tests.support.intervals import get_high_end, get_low_end
+from tests.unit.measure.corrected import correct_known_mean, draw_graded, list_numbers, make_floats
 
 
-def engines_dataset(n: int = 60, rest: int = 200) -> tuple[list[str], Bools, Floats, Floats]:
+def draw_engines(n: int = 60, rest: int = 200) -> tuple[list[str], Bools, Floats, Floats]:
     """Three engines; the assessor overrates c, which people think the worst."""
     chance = np.random.default_rng(3)
     shape = (3, n + rest)
@@ -40,12 +40,12 @@ def engines_dataset(n: int = 60, rest: int = 200) -> tuple[list[str], Bools, Flo
 
 
 def test_orders_are_confirmed_reversed_or_left_open() -> None:
-    result = correct_engines(*engines_dataset())
+    result = correct_engines(*draw_engines())
     assert list(result.engines) == ["a", "b", "c"]
     outcomes = {(pair.a, pair.b): pair.outcome for pair in result.comparisons}
     assert outcomes == {("a", "b"): "confirmed", ("c", "a"): "reversed", ("c", "b"): "reversed"}
     assert all(pair.assessor > 0 for pair in result.comparisons)
-    names, labelled, human, assessor = engines_dataset()
+    names, labelled, human, assessor = draw_engines()
     # People see the engines alike, whatever the assessor says.
     human[:, labelled] = np.random.default_rng(0).permuted(human[:, labelled], axis=0)
     assert {pair.outcome for pair in correct_engines(names, labelled, human, assessor).comparisons} == {
@@ -56,25 +56,25 @@ def test_orders_are_confirmed_reversed_or_left_open() -> None:
 @pytest.mark.parametrize(("ahead", "outcome"), [(0.47, "open"), (0.49, "confirmed")])
 def test_an_order_is_confirmed_at_the_level_of_five_percent(ahead: float, outcome: str) -> None:
     """Differences of ahead ± 1 on 20 queries: t = ahead · √19, and 2.093 is the quantile."""
-    human = np.stack([ahead + np.tile(floats(-1, 1), 10), np.zeros(20)])
+    human = np.stack([ahead + np.tile(make_floats(-1, 1), 10), np.zeros(20)])
     assessor = np.stack([np.ones(20), np.zeros(20)])
     (pair,) = correct_engines(["a", "b"], np.ones(20, bool), human, assessor).comparisons
     assert pair.outcome == outcome
 
 
 def test_engines_and_pairs_are_corrected_means() -> None:
-    names, labelled, human, assessor = engines_dataset()
+    names, labelled, human, assessor = draw_engines()
     result = correct_engines(names, labelled, human, assessor)
     for at, engine in enumerate(result.engines.values()):
         parts = human[at, labelled], assessor[at, labelled], assessor[at, ~labelled]
-        assert numbers(engine) == pytest.approx(numbers(corrected_mean(*parts)))
+        assert list_numbers(engine) == pytest.approx(list_numbers(correct_known_mean(*parts)))
         assert engine.assessor == pytest.approx(assessor[at].mean())
         assert engine.assessor_n == 260
     pair = result.comparisons[1]
     y, f = human[2] - human[0], assessor[2] - assessor[0]
     # Three pairs: each interval leaves out its difference in a third of 5 % of all cases.
-    expected = corrected_mean(y[labelled], f[labelled], f[~labelled], level=1 - 0.05 / 3)
-    assert numbers(pair) == pytest.approx(numbers(expected))
+    expected = correct_known_mean(y[labelled], f[labelled], f[~labelled], level=1 - 0.05 / 3)
+    assert list_numbers(pair) == pytest.approx(list_numbers(expected))
     assert pair.assessor == pytest.approx(f.mean())
     assert pair.assessor_n == 260
 
@@ -82,7 +82,7 @@ def test_engines_and_pairs_are_corrected_means() -> None:
 def test_p_is_adjusted_over_all_pairs() -> None:
     from statsmodels.stats.multitest import multipletests
 
-    pairs = correct_engines(*engines_dataset()).comparisons
+    pairs = correct_engines(*draw_engines()).comparisons
     raw = [pair.p for pair in pairs]
     assert [pair.p_adjusted for pair in pairs] == pytest.approx(multipletests(raw, method="bonferroni")[1])
 
@@ -95,7 +95,7 @@ def test_a_verdict_is_what_the_interval_shows(seed: int, engines: int) -> None:
     assessor = np.clip(human + chance.normal(0, 0.2, shape), 0, 1)
     names = [f"e{number}" for number in range(engines)]
     for pair in correct_engines(names, np.arange(60) < 25, human, assessor).comparisons:
-        low, high = low_end(pair.ci95), high_end(pair.ci95)
+        low, high = get_low_end(pair.ci95), get_high_end(pair.ci95)
         assert low is not None
         assert high is not None
         assert pair.p_adjusted is not None
@@ -111,11 +111,11 @@ def test_two_that_people_tell_apart_on_few_queries_get_no_verdict(different: int
     assessor = np.stack([np.ones(40), np.zeros(40)])
     (pair,) = correct_engines(["a", "b"], np.arange(40) < 20, human, assessor).comparisons
     assert (pair.outcome, pair.different) == (outcome, different)
-    assert (low_end(pair.ci95) is None) == (pair.p_adjusted is None) == (outcome == "open")
+    assert (get_low_end(pair.ci95) is None) == (pair.p_adjusted is None) == (outcome == "open")
 
 
 def test_the_order_of_engines_changes_nothing() -> None:
-    names, labelled, human, assessor = engines_dataset()
+    names, labelled, human, assessor = draw_engines()
     human[1, :5] = np.nan
     assessor[2, 3:9] = np.nan
     result = correct_engines(names, labelled, human, assessor)
@@ -124,18 +124,18 @@ def test_the_order_of_engines_changes_nothing() -> None:
 
 
 def test_the_order_of_queries_changes_nothing_but_rounding() -> None:
-    names, labelled, human, assessor = engines_dataset()
+    names, labelled, human, assessor = draw_engines()
     result = correct_engines(names, labelled, human, assessor)
     turned = correct_engines(names, labelled[::-1], human[:, ::-1], assessor[:, ::-1])
     for one, other in zip(result.comparisons, turned.comparisons, strict=True):
         assert (one.a, one.b, one.outcome) == (other.a, other.b, other.outcome)
-        assert numbers(one) == pytest.approx(numbers(other))
+        assert list_numbers(one) == pytest.approx(list_numbers(other))
 
 
 @pytest.mark.parametrize("names", [["x", "y"], ["y", "x"]])
 def test_where_the_assessor_has_no_order_people_s_labels_decide(names: list[str]) -> None:
     """The first is the better one by people, and whatever it is called, the answer is the same."""
-    _, labelled, human, assessor = engines_dataset()
+    _, labelled, human, assessor = draw_engines()
     # Equal but for rounding: without care the sign of 1e-17 would choose.
     twins = np.stack([assessor[0] + 1e-16 * np.arange(260), assessor[0]])
     (pair,) = correct_engines(names, labelled, human[:2], twins).comparisons
@@ -146,10 +146,10 @@ def test_where_the_assessor_has_no_order_people_s_labels_decide(names: list[str]
 
 
 def test_a_tie_that_people_s_labels_leave_is_open() -> None:
-    _, labelled, human, assessor = engines_dataset()
+    _, labelled, human, assessor = draw_engines()
     (pair,) = correct_engines(["y", "x"], labelled, human[[0, 0]], assessor[[0, 0]]).comparisons
     assert ((pair.a, pair.b), pair.outcome) == (("x", "y"), "open")
-    assert (pair.corrected, low_end(pair.ci95), pair.p_adjusted) == (0, None, None)
+    assert (pair.corrected, get_low_end(pair.ci95), pair.p_adjusted) == (0, None, None)
     # The second is a little better, for people, than chance alone would make it: still open, and first.
     little = human[0] + np.where(np.arange(260) % 2, 0.11, -0.1)
     for names in (["x", "y"], ["y", "x"]):
@@ -159,7 +159,7 @@ def test_a_tie_that_people_s_labels_leave_is_open() -> None:
 
 
 def test_one_engine_has_no_pairs() -> None:
-    _, labelled, human, assessor = engines_dataset()
+    _, labelled, human, assessor = draw_engines()
     result = correct_engines(["a"], labelled, human[:1], assessor[:1])
     assert (len(result.engines), result.comparisons) == (1, ())
 
@@ -169,7 +169,7 @@ def test_one_engine_has_no_pairs() -> None:
 
 def test_a_query_without_a_value_by_people_weighs_nothing() -> None:
     """With no rest it is the t test on the labelled queries that have a value."""
-    human, assessor, _ = graded(40, 0)
+    human, assessor, _ = draw_graded(40, 0)
     human[::4] = np.nan
     (result,) = correct_engines(["e"], np.ones(40, bool), human[None], assessor[None]).engines.values()
     theirs = scipy.stats.ttest_1samp(human[~np.isnan(human)], 0)
@@ -181,13 +181,13 @@ def test_a_query_without_a_value_by_people_weighs_nothing() -> None:
 
 
 def test_the_mean_stands_in_where_the_assessor_has_no_value() -> None:
-    names, labelled, human, assessor = engines_dataset()
+    names, labelled, human, assessor = draw_engines()
     assessor[0, ::7] = np.nan
     gap = np.isnan(assessor[0])
     filled = np.where(gap, np.nanmean(assessor[0]), assessor[0])
     result = correct_engines(["a"], labelled, human[:1], assessor[:1]).engines["a"]
     full = correct_engines(["a"], labelled, human[:1], filled[None]).engines["a"]
-    assert numbers(result) == pytest.approx(numbers(full))
+    assert list_numbers(result) == pytest.approx(list_numbers(full))
     assert (result.filled, result.assessor_n) == (gap.sum(), 260 - gap.sum())
     assert result.assessor == pytest.approx(np.nanmean(assessor[0]))
     pair = correct_engines(names, labelled, human, assessor).comparisons[0]
@@ -201,8 +201,8 @@ def test_a_mean_over_some_queries_by_hand() -> None:
     are (1, 0, 0, 0) there and (1, 0, 0, 1) on the rest, about their mean 2 (f - 3/8). Each 20 times over:
     cov = 40/79, var = 150/159, lambda = cov / (2 var).
     """
-    human = np.tile(floats(1, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan), 20)
-    assessor = np.tile(floats(1, 0, 0, 0, 1, 0, 0, 1), 20)
+    human = np.tile(make_floats(1, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan), 20)
+    assessor = np.tile(make_floats(1, 0, 0, 0, 1, 0, 0, 1), 20)
     labelled = np.tile(np.arange(8) < 4, 20)
     result = correct_engines(["e"], labelled, human[None], assessor[None]).engines["e"]
     weight = (40 / 79) / (2 * 150 / 159)
@@ -212,17 +212,17 @@ def test_a_mean_over_some_queries_by_hand() -> None:
 
 
 def test_human_values_of_queries_that_are_not_labelled_are_ignored() -> None:
-    names, labelled, human, assessor = engines_dataset()
+    names, labelled, human, assessor = draw_engines()
     result = correct_engines(names, labelled, human, assessor)
     assert correct_engines(names, labelled, np.where(labelled, human, 0.9), assessor) == result
 
 
 def test_too_few_labels_are_refused_with_what_to_do() -> None:
-    names, labelled, human, assessor = engines_dataset(MIN_LABELLED - 1)
+    names, labelled, human, assessor = draw_engines(MIN_LABELLED - 1)
     message = "needs 20 wholly labelled queries and has 19; label 1 more: `judge agree RUN --plan 50` draws"
     with pytest.raises(InputError, match=message):
         correct_engines(names, labelled, human, assessor)
-    names, labelled, human, assessor = engines_dataset(24)
+    names, labelled, human, assessor = draw_engines(24)
     human[0, np.flatnonzero(labelled)[:5]] = np.nan
     human[1, np.flatnonzero(labelled)[5:10]] = np.nan
     message = (
@@ -233,7 +233,7 @@ def test_too_few_labels_are_refused_with_what_to_do() -> None:
 
 
 def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled() -> None:
-    names, labelled, human, assessor = engines_dataset(20)
+    names, labelled, human, assessor = draw_engines(20)
     human[:, np.flatnonzero(labelled)[:5]] = np.nan
     result = correct_engines(names, labelled, human, assessor)
     assert {(each.labelled, each.undefined) for each in result.engines.values()} == {(15, 5)}
@@ -244,34 +244,34 @@ def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled()
     [(40, "`judge agree RUN --plan 40` draws"), (19, "has only 19; judge more queries")],
 )
 def test_no_more_queries_are_advised_than_there_are(queries: int, advice: str) -> None:
-    names, labelled, human, assessor = engines_dataset(MIN_LABELLED - 1)
+    names, labelled, human, assessor = draw_engines(MIN_LABELLED - 1)
     some = [*np.flatnonzero(labelled), *np.flatnonzero(~labelled)][:queries]
     with pytest.raises(InputError, match=advice):
         correct_engines(names, labelled[some], human[:, some], assessor[:, some])
 
 
 def test_a_run_with_too_few_queries_is_not_told_to_label_more_than_it_has() -> None:
-    names, labelled, human, assessor = engines_dataset(MIN_LABELLED - 1)
+    names, labelled, human, assessor = draw_engines(MIN_LABELLED - 1)
     some = [*np.flatnonzero(labelled)[:6], *np.flatnonzero(~labelled)[:9]]
     with pytest.raises(InputError, match="has only 15; judge more queries"):
         correct_engines(names, labelled[some], human[:, some], assessor[:, some])
 
 
 def test_few_labels_are_warned_of() -> None:
-    assert correct_engines(*engines_dataset(ENOUGH_LABELLED)).warnings == ()
-    (warning,) = correct_engines(*engines_dataset(ENOUGH_LABELLED - 1)).warnings
+    assert correct_engines(*draw_engines(ENOUGH_LABELLED)).warnings == ()
+    (warning,) = correct_engines(*draw_engines(ENOUGH_LABELLED - 1)).warnings
     assert warning.startswith("49 of 49 labelled queries have a value for engine 'a'; with fewer than 50")
 
 
 def test_an_assessor_without_any_value_is_refused() -> None:
-    names, labelled, human, assessor = engines_dataset()
+    names, labelled, human, assessor = draw_engines()
     assessor[1] = np.nan
     with pytest.raises(InputError, match="no query has a value by the assessor's grades for engine 'b'"):
         correct_engines(names, labelled, human, assessor)
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
-    names, labelled, human, assessor = engines_dataset()
+    names, labelled, human, assessor = draw_engines()
     for wrong in (
         (names[:2], labelled, human, assessor),
         (["a", "a", "c"], labelled, human, assessor),

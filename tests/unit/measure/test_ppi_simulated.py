@@ -9,7 +9,7 @@ import pytest
 
 from judge.measure.formulas import Bools, Floats, sum_precision
 from judge.measure.ppi import CorrectedDifference, CorrectedEngineMean, correct_engines
-from tests.unit.measure.corrected import corrected_mean
+from tests.unit.measure.corrected import correct_known_mean
 
 #: How often the assessor calls a relevant result relevant, and an irrelevant one irrelevant.
 TPR = np.array([0.92, 0.95])
@@ -21,37 +21,37 @@ QUERIES = 1000
 JudgedDataset = tuple[Floats, Floats]
 
 
-def precision_dataset(chance: np.random.Generator) -> JudgedDataset:
+def draw_precision_dataset(chance: np.random.Generator) -> JudgedDataset:
     """(engines, queries) P@10 of A and B by people and by an assessor that is too kind to B."""
     hardness = chance.uniform(-0.3, 0.3, QUERIES)
     likely = TRUTH[:, None] + hardness + chance.uniform(-0.1, 0.1, (2, QUERIES))
     relevant = chance.binomial(10, likely)
-    kept = chance.binomial(relevant, TPR[:, None])
+    confirmed = chance.binomial(relevant, TPR[:, None])
     invented = chance.binomial(10 - relevant, 1 - TNR[:, None])
-    return relevant / 10, (kept + invented) / 10
+    return relevant / 10, (confirmed + invented) / 10
 
 
-def pooled_ap_dataset(chance: np.random.Generator) -> JudgedDataset:
+def draw_pooled_ap_dataset(chance: np.random.Generator) -> JudgedDataset:
     """AP@5 of A and B: on every third query the pool holds nothing relevant, and the assessor misses it."""
     hardness = chance.normal(-2.2, 1.3, QUERIES)
     likely = 1 / (1 + np.exp(-np.stack([hardness + 0.4, hardness])))
     relevant = chance.random((2, QUERIES, 5)) < likely[..., None]
     draw = chance.random(relevant.shape)
     seen = np.where(relevant, draw < TPR[:, None, None], draw > TNR[:, None, None])
-    return pooled_ap(relevant), pooled_ap(seen)
+    return compute_pooled_ap(relevant), compute_pooled_ap(seen)
 
 
-def pooled_ap(relevant: Bools) -> Floats:
+def compute_pooled_ap(relevant: Bools) -> Floats:
     pool = relevant.sum((0, 2)).astype(np.float64)
     return sum_precision(relevant.astype(np.float64)) / np.where(pool > 0, pool, np.nan)
 
 
-def first(n: int) -> Bools:
+def label_first(n: int) -> Bools:
     """Labels on the first queries: as good a random sample as any, since queries are drawn at random."""
     return np.arange(QUERIES) < n
 
 
-def covered(row: CorrectedEngineMean | CorrectedDifference, truth: float) -> bool:
+def covers_truth(row: CorrectedEngineMean | CorrectedDifference, truth: float) -> bool:
     return row.ci95 is not None and row.ci95[0] <= truth <= row.ci95[1]
 
 
@@ -63,9 +63,9 @@ def test_an_assessor_that_errs_differently_per_engine_is_put_right() -> None:
     wrong = dict.fromkeys(result, 0)
     chance = np.random.default_rng(0)
     for _ in range(datasets):
-        human, assessor = precision_dataset(chance)
+        human, assessor = draw_precision_dataset(chance)
         for n, outcomes in result.items():
-            (pair,) = correct_engines(["A", "B"], first(n), human, assessor).comparisons
+            (pair,) = correct_engines(["A", "B"], label_first(n), human, assessor).comparisons
             outcomes[pair.outcome] += 1
             better = pair.a if pair.outcome == "confirmed" else pair.b
             wrong[n] += pair.outcome != "open" and better == "B"
@@ -78,16 +78,16 @@ def test_an_assessor_that_errs_differently_per_engine_is_put_right() -> None:
     assert result[100]["reversed"] > 0.9 * datasets
 
 
-def covered_as_often(n: int, datasets: int) -> float:
+def measure_coverage(n: int, datasets: int) -> float:
     """The share of datasets whose interval holds the true difference; the estimate has no bias."""
     chance = np.random.default_rng(n)
     result = []
     for _ in range(datasets):
-        human, assessor = precision_dataset(chance)
+        human, assessor = draw_precision_dataset(chance)
         y, f = human[0] - human[1], assessor[0] - assessor[1]
-        result.append(corrected_mean(y[:n], f[:n], f[n:]))
+        result.append(correct_known_mean(y[:n], f[:n], f[n:]))
     truth = float(TRUTH[0] - TRUTH[1])
-    cover = float(np.mean([covered(one, truth) for one in result]))
+    cover = float(np.mean([covers_truth(one, truth) for one in result]))
     bias = float(np.mean([one.corrected for one in result])) - truth
     print(f"\nn={n}: covers {cover:.4f}, bias {bias:+.5f}")
     assert abs(bias) < 0.15 / datasets**0.5
@@ -97,12 +97,12 @@ def covered_as_often(n: int, datasets: int) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 50, 100])
 def test_the_interval_of_a_difference_covers_as_often_as_it_says(n: int) -> None:
-    assert 0.942 <= covered_as_often(n, 6000) <= 0.96
+    assert 0.942 <= measure_coverage(n, 6000) <= 0.96
 
 
 def test_the_interval_of_20_labelled_queries_covers_quickly_checked() -> None:
     """Among 1,500 datasets chance moves the share by 0.0056 (one standard deviation)."""
-    assert 0.934 <= covered_as_often(20, 1500) <= 0.97
+    assert 0.934 <= measure_coverage(20, 1500) <= 0.97
 
 
 @pytest.mark.slow
@@ -112,20 +112,21 @@ def test_the_intervals_of_all_pairs_hold_at_once() -> None:
     chance = np.random.default_rng(7)
     shift = np.array([0.6, 0.3, 0.0, 0.0])
 
-    def dataset(size: int) -> JudgedDataset:
+    def make_dataset(size: int) -> JudgedDataset:
         hardness = chance.normal(-0.5, 1.0, size)
         likely = 1 / (1 + np.exp(-(hardness + shift[:, None])))
         relevant = chance.random((engines, size, 5)) < likely[..., None]
         seen = np.where(relevant, chance.random(relevant.shape) < 0.9, chance.random(relevant.shape) < 0.2)
-        return pooled_ap(relevant), pooled_ap(seen)
+        return compute_pooled_ap(relevant), compute_pooled_ap(seen)
 
-    true = np.nanmean(dataset(1_000_000)[0], axis=1)
+    true = np.nanmean(make_dataset(1_000_000)[0], axis=1)
     complete = 0
     for _ in range(datasets):
-        human, assessor = dataset(queries)
+        human, assessor = make_dataset(queries)
         pairs = correct_engines(list("abcd"), np.arange(queries) < 20, human, assessor).comparisons
         complete += all(
-            covered(pair, float(true["abcd".index(pair.a)] - true["abcd".index(pair.b)])) for pair in pairs
+            covers_truth(pair, float(true["abcd".index(pair.a)] - true["abcd".index(pair.b)]))
+            for pair in pairs
         )
     print(f"\nall intervals hold in {complete / datasets:.4f}")
     assert 0.94 <= complete / datasets <= 0.985
@@ -139,39 +140,41 @@ def test_false_alarms_are_as_rare_as_promised_when_engines_are_equal() -> None:
     for _ in range(datasets):
         relevant = chance.binomial(10, chance.uniform(0.2, 0.8, QUERIES), (2, QUERIES))
         seen = chance.binomial(relevant, TPR[:, None]) + chance.binomial(10 - relevant, 1 - TNR[:, None])
-        (pair,) = correct_engines(["A", "B"], first(50), relevant / 10, seen / 10).comparisons
+        (pair,) = correct_engines(["A", "B"], label_first(50), relevant / 10, seen / 10).comparisons
         named += pair.outcome != "open"
     print(f"\na winner among equals: {named / datasets:.4f}")
     assert named <= 0.07 * datasets
 
 
-def both_defined(human: Floats, assessor: Floats, n: int) -> CorrectedEngineMean:
+def correct_where_both_defined(human: Floats, assessor: Floats, n: int) -> CorrectedEngineMean:
     """The simpler treatment that was not chosen: labelled queries where both have a value."""
     y, f, rest = human[:n], assessor[:n], assessor[n:]
     both = ~np.isnan(y) & ~np.isnan(f)
-    return corrected_mean(y[both], f[both], rest[~np.isnan(rest)])
+    return correct_known_mean(y[both], f[both], rest[~np.isnan(rest)])
 
 
-def chosen(human: Floats, assessor: Floats, n: int) -> CorrectedEngineMean:
-    return correct_engines(["A"], first(n), human[None], assessor[None]).engines["A"]
+def correct_as_chosen(human: Floats, assessor: Floats, n: int) -> CorrectedEngineMean:
+    return correct_engines(["A"], label_first(n), human[None], assessor[None]).engines["A"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("treatment", "sound"), [(chosen, True), (both_defined, False)], ids=["chosen", "both defined"]
+    ("treatment", "sound"),
+    [(correct_as_chosen, True), (correct_where_both_defined, False)],
+    ids=["chosen", "both defined"],
 )
 def test_disagreeing_where_nothing_is_relevant_moves_no_mean(
     treatment: Callable[[Floats, Floats, int], CorrectedEngineMean], sound: bool
 ) -> None:
     n, datasets = 50, 3000
     chance = np.random.default_rng(2)
-    truth = float(np.mean([np.nanmean(pooled_ap_dataset(chance)[0][0]) for _ in range(4000)]))
+    truth = float(np.mean([np.nanmean(draw_pooled_ap_dataset(chance)[0][0]) for _ in range(4000)]))
     result = []
     for _ in range(datasets):
-        human, assessor = pooled_ap_dataset(chance)
+        human, assessor = draw_pooled_ap_dataset(chance)
         result.append(treatment(human[0], assessor[0], n))
     bias = np.mean([one.corrected for one in result]) - truth
-    cover = np.mean([covered(one, truth) for one in result])
+    cover = np.mean([covers_truth(one, truth) for one in result])
     width_of = (one.ci95[1] - one.ci95[0] for one in result if one.ci95 is not None)
     width = np.mean(list(width_of))
     print(

@@ -46,17 +46,17 @@ IRCOR = [
 ]
 
 
-def floats(*values: float) -> Floats:
+def make_floats(*values: float) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
-def untied(pairs: list[tuple[int, int]]) -> tuple[Floats, Floats]:
+def make_untied(pairs: list[tuple[int, int]]) -> tuple[Floats, Floats]:
     first, second = np.array(pairs, dtype=np.float64).T
     assume(np.ptp(first) and np.ptp(second))
     return first, second
 
 
-def by_definition(truth: list[int], estimate: list[int]) -> float:
+def compute_by_definition(truth: list[int], estimate: list[int]) -> float:
     """Yilmaz et al. 2008 for orders without ties: lists of engines, best first."""
     shares = [
         sum(truth.index(above) < truth.index(here) for above in estimate[:rank]) / rank
@@ -66,7 +66,7 @@ def by_definition(truth: list[int], estimate: list[int]) -> float:
     return 2 * mean(shares) - 1
 
 
-def untyings(scores: Floats) -> list[list[int]]:
+def list_untyings(scores: Floats) -> list[list[int]]:
     """Every order of the engines, best first, that breaks the ties of `scores` in some way."""
     orders = (list(order) for order in permutations(range(len(scores))))
     return [order for order in orders if all(scores[a] >= scores[b] for a, b in pairwise(order))]
@@ -74,55 +74,57 @@ def untyings(scores: Floats) -> list[list[int]]:
 
 @given(TWO_SCORES)
 def test_tau_equals_scipy(pairs: list[tuple[int, int]]) -> None:
-    first, second = untied(pairs)
+    first, second = make_untied(pairs)
     assert tau(first, second) == pytest.approx(scipy.stats.kendalltau(first, second).statistic, abs=1e-12)
 
 
 @pytest.mark.parametrize(("truth", "estimate", "expected"), IRCOR)
 def test_tau_ap_equals_ircor(truth: list[float], estimate: list[float], expected: float) -> None:
-    assert tau_ap(floats(*truth), floats(*estimate)) == pytest.approx(expected, abs=5e-5)
+    assert tau_ap(make_floats(*truth), make_floats(*estimate)) == pytest.approx(expected, abs=5e-5)
 
 
 def test_a_swap_at_the_top_weighs_more_than_one_at_the_bottom() -> None:
-    truth = floats(5, 4, 3, 2, 1)
-    assert tau_ap(truth, floats(4, 5, 3, 2, 1)) == pytest.approx(0.5)
-    assert tau_ap(truth, floats(5, 4, 3, 1, 2)) == pytest.approx(0.875)
-    assert tau(truth, floats(4, 5, 3, 2, 1)) == tau(truth, floats(5, 4, 3, 1, 2)) == pytest.approx(0.8)
+    truth = make_floats(5, 4, 3, 2, 1)
+    assert tau_ap(truth, make_floats(4, 5, 3, 2, 1)) == pytest.approx(0.5)
+    assert tau_ap(truth, make_floats(5, 4, 3, 1, 2)) == pytest.approx(0.875)
+    assert (
+        tau(truth, make_floats(4, 5, 3, 2, 1)) == tau(truth, make_floats(5, 4, 3, 1, 2)) == pytest.approx(0.8)
+    )
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=5))
 def test_ties_count_with_the_mean_over_all_ways_to_break_them(pairs: list[tuple[int, int]]) -> None:
-    truth, estimate = untied(pairs)
-    every = [by_definition(*each) for each in product(untyings(truth), untyings(estimate))]
+    truth, estimate = make_untied(pairs)
+    every = [compute_by_definition(*each) for each in product(list_untyings(truth), list_untyings(estimate))]
     assert tau_ap(truth, estimate) == pytest.approx(mean(every), abs=1e-12)
 
 
 @pytest.mark.parametrize("correlation", [tau, tau_ap])
 def test_the_same_order_is_1_its_reverse_is_minus_1(correlation: Correlation) -> None:
-    truth = floats(0.1, 0.4, 0.2, 0.3)
+    truth = make_floats(0.1, 0.4, 0.2, 0.3)
     assert correlation(truth, truth * 2 + 1) == pytest.approx(1)
     assert correlation(truth, -truth) == pytest.approx(-1)
 
 
 @pytest.mark.parametrize("correlation", [tau, tau_ap])
 def test_without_an_order_there_is_nothing_to_compare(correlation: Correlation) -> None:
-    assert correlation(floats(), floats()) is None
-    assert correlation(floats(0.5), floats(0.7)) is None
-    assert correlation(floats(0.5, 0.5), floats(0.1, 0.2)) is None
-    assert correlation(floats(0.1, 0.2), floats(0.5, 0.5)) is None
+    assert correlation(make_floats(), make_floats()) is None
+    assert correlation(make_floats(0.5), make_floats(0.7)) is None
+    assert correlation(make_floats(0.5, 0.5), make_floats(0.1, 0.2)) is None
+    assert correlation(make_floats(0.1, 0.2), make_floats(0.5, 0.5)) is None
 
 
 def test_scores_that_differ_by_rounding_are_tied() -> None:
     assert 0.1 + 0.2 != 0.3
-    assert tau(floats(0.1 + 0.2, 0.3), floats(1, 2)) is None
-    assert find_swaps("AB", floats(0.1 + 0.2, 0.3), floats(1, 2)) == ()
+    assert tau(make_floats(0.1 + 0.2, 0.3), make_floats(1, 2)) is None
+    assert find_swaps("AB", make_floats(0.1 + 0.2, 0.3), make_floats(1, 2)) == ()
 
 
 @given(TWO_SCORES, st.randoms(use_true_random=False))
 def test_the_order_of_the_engines_does_not_matter(
     pairs: list[tuple[int, int]], chance: st.DataObject
 ) -> None:
-    first, second = untied(pairs)
+    first, second = make_untied(pairs)
     names = [f"engine {at}" for at in range(len(pairs))]
     turned = np.random.default_rng(len(pairs)).permutation(len(pairs))
     for correlation in (tau, tau_ap):
@@ -174,6 +176,6 @@ def test_overlap_is_of_orders_without_repeats(first: str, second: str) -> None:
 
 def test_swaps_name_the_better_engine_first() -> None:
     names = ("bing", "solo", "tied", "baidu")
-    truth, estimate = floats(0.3, 0.9, 0.5, 0.7), floats(0.6, 0.7, 0.6, 0.5)
+    truth, estimate = make_floats(0.3, 0.9, 0.5, 0.7), make_floats(0.6, 0.7, 0.6, 0.5)
     assert find_swaps(names, truth, estimate) == (("baidu", "tied"), ("baidu", "bing"))
     assert find_swaps(names, truth, truth) == ()

@@ -21,14 +21,14 @@ ONE = st.one_of(st.floats(-1, 1, width=32), st.integers(-5, 5).map(lambda fifths
 
 
 @st.composite
-def tables(draw: st.DrawFn, most_queries: int = 20) -> Floats:
+def draw_tables(draw: st.DrawFn, most_queries: int = 20) -> Floats:
     """(queries, columns), with NaN here and there."""
     queries, columns = draw(st.integers(1, most_queries)), draw(st.integers(1, 5))
     rows = st.lists(ONE, min_size=columns, max_size=columns)
     return np.array(draw(st.lists(rows, min_size=queries, max_size=queries)))
 
 
-def scipy_p(differences: Sequence[float], **options: Any) -> float:
+def compute_scipy_p(differences: Sequence[float], **options: Any) -> float:
     """The same test by scipy, which swaps the two engines' values on a query."""
     pair = (np.array(differences), np.zeros(len(differences)))
     result = scipy.stats.permutation_test(
@@ -37,7 +37,7 @@ def scipy_p(differences: Sequence[float], **options: Any) -> float:
     return float(result.pvalue)
 
 
-def scipy_interval(values: Floats, seed: int = 0, level: float = 0.95) -> tuple[float, float]:
+def compute_scipy_interval(values: Floats, seed: int = 0, level: float = 0.95) -> tuple[float, float]:
     result = scipy.stats.bootstrap(
         (values,),
         np.mean,
@@ -50,7 +50,7 @@ def scipy_interval(values: Floats, seed: int = 0, level: float = 0.95) -> tuple[
     return float(low), float(high)
 
 
-def one_p(differences: Sequence[float], **options: int) -> float:
+def compute_one_p(differences: Sequence[float], **options: int) -> float:
     return float(compute_randomisation_p(np.array([differences]).T, **options)[0])
 
 
@@ -61,7 +61,9 @@ def one_p(differences: Sequence[float], **options: int) -> float:
 def test_few_queries_give_the_exact_p(queries: int) -> None:
     """Whole numbers, so that scipy's sums tie where ours do."""
     for differences in np.random.default_rng(queries).integers(-4, 6, (5, queries)):
-        assert one_p(differences) == pytest.approx(scipy_p(differences, n_resamples=np.inf), abs=1e-12)
+        assert compute_one_p(differences) == pytest.approx(
+            compute_scipy_p(differences, n_resamples=np.inf), abs=1e-12
+        )
 
 
 def test_many_queries_give_scipys_p_within_chance() -> None:
@@ -69,7 +71,7 @@ def test_many_queries_give_scipys_p_within_chance() -> None:
     differences = rng.normal([0, 0.02, 0.05, 0.1], 0.25, (200, 4))
     ours = compute_randomisation_p(differences)
     for p, column in zip(ours, differences.T, strict=True):
-        theirs = scipy_p(column, n_resamples=9999, rng=rng)
+        theirs = compute_scipy_p(column, n_resamples=9999, rng=rng)
         assert p == pytest.approx(theirs, abs=4 * np.sqrt(2 * p * (1 - p) / 10_000) + 1e-4)
 
 
@@ -97,8 +99,8 @@ def test_a_random_choice_of_signs_agrees_with_all_of_them() -> None:
     ],
 )
 def test_p_counted_by_hand(differences: list[float], p: float) -> None:
-    assert one_p(differences) == p
-    assert one_p([NAN, *differences, NAN]) == p
+    assert compute_one_p(differences) == p
+    assert compute_one_p([NAN, *differences, NAN]) == p
 
 
 def test_ties_count_whatever_the_order_of_summation() -> None:
@@ -113,10 +115,10 @@ def test_ties_count_whatever_the_order_of_summation() -> None:
 
 
 def test_the_smallest_p_is_one_in_all() -> None:
-    assert one_p([1.0] * 100) == 1 / 10_001
-    assert one_p([1.0] * 100, resamples=99) == 1 / 100
-    assert one_p([1.0] * 10, resamples=1024) == 2 / 1024
-    assert one_p([1.0] * 10, resamples=1023) > 2 / 1024
+    assert compute_one_p([1.0] * 100) == 1 / 10_001
+    assert compute_one_p([1.0] * 100, resamples=99) == 1 / 100
+    assert compute_one_p([1.0] * 10, resamples=1024) == 2 / 1024
+    assert compute_one_p([1.0] * 10, resamples=1023) > 2 / 1024
 
 
 @pytest.mark.parametrize("queries", [3, 13, 14, 100])
@@ -133,7 +135,7 @@ def test_nothing_to_compare() -> None:
 
 
 @settings(max_examples=count_examples(20))
-@given(tables(), st.randoms(use_true_random=False))
+@given(draw_tables(), st.randoms(use_true_random=False))
 def test_a_p_depends_on_its_own_column_alone(table: Floats, random: Any) -> None:
     together = compute_randomisation_p(table, resamples=500)
     order = random.sample(range(table.shape[1]), table.shape[1])
@@ -157,7 +159,9 @@ def test_many_columns_do_not_change_the_draws() -> None:
 # --- clustered_intervals
 
 
-def clustered_interval(cells: Floats, statistic: Callable[[Floats], Floats]) -> tuple[float, float] | None:
+def compute_clustered_interval(
+    cells: Floats, statistic: Callable[[Floats], Floats]
+) -> tuple[float, float] | None:
     """The interval of one statistic."""
     (interval,) = bootstrap_intervals(cells, [statistic])
     return interval
@@ -170,7 +174,7 @@ def share(sums: Floats) -> Floats:
     return value
 
 
-def kappa(sums: Floats) -> Floats:
+def compute_kappa(sums: Floats) -> Floats:
     """Cohen's kappa of a 2 x 2 table laid flat."""
     table = sums.reshape(*sums.shape[:-1], 2, 2)
     table = table / table.sum((-1, -2), keepdims=True)
@@ -179,7 +183,7 @@ def kappa(sums: Floats) -> Floats:
     return (agreed - chance) / (1 - chance)
 
 
-def confusions(queries: int, seed: int) -> Floats:
+def draw_confusions(queries: int, seed: int) -> Floats:
     """(queries, 4): ten snippets a query, judged by two people who agree on most."""
     rng = np.random.default_rng(seed)
     first = rng.random((queries, 10)) < rng.beta(1, 1, (queries, 1))
@@ -188,27 +192,31 @@ def confusions(queries: int, seed: int) -> Floats:
     return np.stack([(cells == cell).sum(1) for cell in range(4)], axis=1).astype(np.float64)
 
 
-@pytest.mark.parametrize("statistic", [kappa, lambda sums: share(sums[..., [0, 3]])], ids=["kappa", "share"])
+@pytest.mark.parametrize(
+    "statistic", [compute_kappa, lambda sums: share(sums[..., [0, 3]])], ids=["kappa", "share"]
+)
 def test_clustered_intervals_are_scipys_on_the_same_resamples(
     statistic: Callable[[Floats], Floats],
 ) -> None:
-    cells = confusions(60, seed=1)
+    cells = draw_confusions(60, seed=1)
 
-    def of_queries(places: Any, axis: int) -> Floats:
+    def compute_statistic(places: Any, axis: int) -> Floats:
         return statistic(cells[places.astype(np.int64)].sum(-2))
 
     result = scipy.stats.bootstrap(
-        (np.arange(60.0),), of_queries, method="BCa", n_resamples=10_000, rng=np.random.default_rng(0)
+        (np.arange(60.0),), compute_statistic, method="BCa", n_resamples=10_000, rng=np.random.default_rng(0)
     )
-    assert clustered_interval(cells, statistic) == pytest.approx(tuple(result.confidence_interval), rel=1e-3)
+    assert compute_clustered_interval(cells, statistic) == pytest.approx(
+        tuple(result.confidence_interval), rel=1e-3
+    )
 
 
 def test_a_clustered_interval_surrounds_the_statistic_of_all_snippets() -> None:
     from sklearn.metrics import cohen_kappa_score
 
-    cells = confusions(60, seed=1)
+    cells = draw_confusions(60, seed=1)
     pairs = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], cells.sum(0).astype(int), axis=0)
-    interval = clustered_interval(cells, kappa)
+    interval = compute_clustered_interval(cells, compute_kappa)
     assert interval is not None
     assert interval[0] < cohen_kappa_score(*pairs.T) < interval[1]
 
@@ -217,32 +225,32 @@ def test_snippets_of_a_query_are_drawn_together() -> None:
     """All ten snippets of a query alike: the interval is that of the queries, not ten times narrower."""
     relevant = np.random.default_rng(3).random(50) < 0.6
     cells = np.stack([10 * relevant, 10 * ~relevant], axis=1).astype(np.float64)
-    assert clustered_interval(cells, share) == pytest.approx(
-        scipy_interval(relevant.astype(np.float64)), abs=1e-12
+    assert compute_clustered_interval(cells, share) == pytest.approx(
+        compute_scipy_interval(relevant.astype(np.float64)), abs=1e-12
     )
 
 
 def test_a_statistic_without_spread_has_an_interval_of_one_point() -> None:
-    assert clustered_interval(np.array([[3.0, 0.0]] * 5), share) == (1.0, 1.0)
+    assert compute_clustered_interval(np.array([[3.0, 0.0]] * 5), share) == (1.0, 1.0)
 
 
 def test_undefined_resamples_are_left_out() -> None:
     """One query of five has cells: a third of the resamples lacks it, all others give the same share."""
     cells = np.zeros((5, 2))
     cells[0] = [1, 3]
-    assert clustered_interval(cells, share) == (0.25, 0.25)
+    assert compute_clustered_interval(cells, share) == (0.25, 0.25)
 
 
 def test_no_interval_without_enough_to_draw_from() -> None:
-    assert clustered_interval(np.array([[1.0, 3.0]]), share) is None
-    assert clustered_interval(np.empty((0, 2)), share) is None
-    assert clustered_interval(np.zeros((5, 2)), share) is None
+    assert compute_clustered_interval(np.array([[1.0, 3.0]]), share) is None
+    assert compute_clustered_interval(np.empty((0, 2)), share) is None
+    assert compute_clustered_interval(np.zeros((5, 2)), share) is None
 
-    def only_whole(sums: Floats) -> Floats:
+    def keep_whole(sums: Floats) -> Floats:
         """Defined where every query is in the resample: never by leaving one out, seldom by drawing."""
         return np.where((sums > 0).all(-1), sums.sum(-1), NAN)
 
-    assert clustered_interval(np.eye(5), only_whole) is None
+    assert compute_clustered_interval(np.eye(5), keep_whole) is None
 
 
 # --- holm
@@ -274,7 +282,7 @@ def test_unknown_p_are_no_members_of_the_family() -> None:
 # --- what they are for
 
 
-def pairwise(scores: Floats) -> Floats:
+def subtract_pairwise(scores: Floats) -> Floats:
     """(queries, datasets x pairs) differences from (datasets, engines, queries) scores."""
     first, second = np.triu_indices(scores.shape[1], 1)
     return (scores[:, first] - scores[:, second]).reshape(-1, scores.shape[2]).T
@@ -287,7 +295,7 @@ def test_alike_engines_are_seldom_told_apart() -> None:
     alarms = 0
     for seed in range(40):
         easy = rng.beta(1, 1, (50, 1, 100))
-        differences = pairwise(rng.binomial(10, easy, (50, 5, 100)) / 10)
+        differences = subtract_pairwise(rng.binomial(10, easy, (50, 5, 100)) / 10)
         chances = compute_randomisation_p(differences, seed=seed).reshape(50, 10)
         alarms += sum(bool((holm(p) < 0.05).any()) for p in chances)
     print(f"datasets with a false alarm: {alarms / 2000:.2%}")

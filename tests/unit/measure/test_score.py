@@ -19,10 +19,17 @@ from hypothesis import strategies as st
 from judge.errors import InputError
 from judge.measure.imputation import IMPUTATIONS
 from judge.measure.measures import parse_measures
-from judge.measure.score import mean_with_bounds, score_rankings
+from judge.measure.score import compute_bounded_mean, score_rankings
 from judge.records import BINARY, GRADED, Scale
 from tests.support.cases import check_each, count_examples
-from tests.unit.measure.judged_dataset import JudgedDataset, judgment, one_list, side_by_side, value, values
+from tests.unit.measure.judged_dataset import (
+    JudgedDataset,
+    compute_value,
+    compute_values,
+    make_judgment,
+    make_one_list,
+    make_side_by_side,
+)
 
 LOG3 = 1.584962500721156  # log2(3)
 
@@ -30,7 +37,7 @@ LOG3 = 1.584962500721156  # log2(3)
 # ---- against trec_eval
 
 
-def ragged(seed: int, scale: Scale, measures: str) -> JudgedDataset:
+def draw_ragged(seed: int, scale: Scale, measures: str) -> JudgedDataset:
     """Four engines on 40 queries: lists of 1 to 10 of 25 documents, all judged, most not relevant."""
     rng = random.Random(seed)
     returned = {
@@ -49,7 +56,7 @@ def ragged(seed: int, scale: Scale, measures: str) -> JudgedDataset:
     return JudgedDataset(returned, [grades], scale, 10, measures)
 
 
-def trec_eval(
+def evaluate_by_trec_eval(
     dataset: JudgedDataset, engine: str, names: set[str], *, rel: int, gain: dict[int, int]
 ) -> dict[str, dict[str, float]]:
     qrels: dict[str, dict[str, int]] = {}
@@ -86,9 +93,9 @@ SAME = {
 @check_each("scale", [BINARY, GRADED])
 @check_each("seed", range(5))
 def test_equal_to_trec_eval(seed: int, scale: Scale) -> None:
-    dataset = ragged(seed, scale, " ".join(SAME))
+    dataset = draw_ragged(seed, scale, " ".join(SAME))
     theirs = {
-        engine: trec_eval(
+        engine: evaluate_by_trec_eval(
             dataset,
             engine,
             set(SAME.values()),
@@ -98,7 +105,7 @@ def test_equal_to_trec_eval(seed: int, scale: Scale) -> None:
         for engine in "ABCD"
     }
     compared = 0
-    for row in dataset.rows():
+    for row in dataset.list_scores():
         expected = theirs[row.engine][row.query_id][SAME[row.measure]]
         if row.value is None:
             assert expected == 0  # trec_eval's word for "nothing relevant"
@@ -110,10 +117,12 @@ def test_equal_to_trec_eval(seed: int, scale: Scale) -> None:
 
 
 def test_exponential_ndcg_is_trec_evals_over_mapped_gains() -> None:
-    dataset = ragged(7, GRADED, "nDCG(dcg='exp-log2')@10")
+    dataset = draw_ragged(7, GRADED, "nDCG(dcg='exp-log2')@10")
     gain = {0: 0, 1: 1, 2: 3, 3: 7}
-    theirs = {engine: trec_eval(dataset, engine, {"ndcg_cut_10"}, rel=1, gain=gain) for engine in "ABCD"}
-    for row in dataset.rows():
+    theirs = {
+        engine: evaluate_by_trec_eval(dataset, engine, {"ndcg_cut_10"}, rel=1, gain=gain) for engine in "ABCD"
+    }
+    for row in dataset.list_scores():
         if row.value is not None:
             assert row.value == pytest.approx(theirs[row.engine][row.query_id]["ndcg_cut_10"], abs=1e-12)
 
@@ -131,7 +140,7 @@ def test_a_pool_finds_the_better_engine_where_own_lists_do_not() -> None:
     second = zip("abcdez", [3, 0, 3, 2, 2, 1], strict=True)
     grades = {("q1", name): grade for name, grade in first} | {("q2", name): grade for name, grade in second}
     names = "AP(own,rel=1)@5 nDCG(own)@5 P(rel=1)@5 AP(rel=1)@5 nDCG@5 nDCG(dcg='exp-log2')@5"
-    mean = JudgedDataset(returned, [grades], measures=names).scores().value.mean(axis=(1, 2))
+    mean = JudgedDataset(returned, [grades], measures=names).compute_scores().value.mean(axis=(1, 2))
     assert mean.round(3).tolist() == [
         [0.902, 0.876, 0.9, 0.822, 0.852, 0.833],
         [1.0, 1.0, 0.2, 0.2, 0.28, 0.274],
@@ -140,23 +149,23 @@ def test_a_pool_finds_the_better_engine_where_own_lists_do_not() -> None:
 
 def test_nothing_returned_is_zero_and_nothing_relevant_is_undefined() -> None:
     names = "nDCG@10 AP@10 R@10 P@5 RR@10 Success@5 SetP sDCG@10 RBP ERR AP(own)@10 nDCG(own)@10"
-    result = side_by_side({"engine": [0, 0], "none": [], "other": [3]}, names)
-    assert set(values(result).values()) == {0.0}
-    assert set(values(result, "none").values()) == {0.0}
-    lost = side_by_side({"engine": [0, 0], "none": []}, names)
+    result = make_side_by_side({"engine": [0, 0], "none": [], "other": [3]}, names)
+    assert set(compute_values(result).values()) == {0.0}
+    assert set(compute_values(result, "none").values()) == {0.0}
+    lost = make_side_by_side({"engine": [0, 0], "none": []}, names)
     for engine in ("engine", "none"):
-        undefined = {measure for measure, value in values(lost, engine).items() if value is None}
+        undefined = {measure for measure, value in compute_values(lost, engine).items() if value is None}
         assert undefined == {"nDCG@10", "AP@10", "R@10"}
-        assert set(values(lost, engine).values()) == {None, 0.0}
+        assert set(compute_values(lost, engine).values()) == {None, 0.0}
 
 
 def test_judged_of_an_empty_list_is_unknown() -> None:
-    (row,) = one_list([], "Judged@10").rows()
+    (row,) = make_one_list([], "Judged@10").list_scores()
     assert (row.value, row.judged) == (None, None)
 
 
 def test_grade_1_of_3_is_worth_something_to_ndcg_and_nothing_to_ap() -> None:
-    assert values(one_list([1], "nDCG@10 AP@10")) == {"nDCG@10": 1.0, "AP@10": None}
+    assert compute_values(make_one_list([1], "nDCG@10 AP@10")) == {"nDCG@10": 1.0, "AP@10": None}
 
 
 def test_an_engine_that_broke_has_no_value_and_leaves_the_others_alone() -> None:
@@ -165,11 +174,11 @@ def test_an_engine_that_broke_has_no_value_and_leaves_the_others_alone() -> None
         [{("q", "a"): 3, ("r", "a"): 3}],
         measures="nDCG@10 P@5",
     )
-    assert values(dataset, "A") == {"nDCG@10": 1.0, "P@5": pytest.approx(0.2)}
+    assert compute_values(dataset, "A") == {"nDCG@10": 1.0, "P@5": pytest.approx(0.2)}
     for engine in ("broke", "absent"):
-        rows = [row for row in dataset.rows() if (row.engine, row.query_id) == (engine, "q")]
+        rows = [row for row in dataset.list_scores() if (row.engine, row.query_id) == (engine, "q")]
         assert {(row.value, row.low, row.high, row.judged) for row in rows} == {(None, None, None, None)}
-        assert values(dataset, engine, "r") == {"nDCG@10": 1.0, "P@5": pytest.approx(0.2)}
+        assert compute_values(dataset, engine, "r") == {"nDCG@10": 1.0, "P@5": pytest.approx(0.2)}
 
 
 def test_a_document_counts_once_in_a_list() -> None:
@@ -179,7 +188,7 @@ def test_a_document_counts_once_in_a_list() -> None:
         measures="DCG@10 nDCG@10 AP@10 P@4 SetP",
     )
     dcg = 2 + 2 / 2.321928094887362
-    assert values(dataset) == pytest.approx(
+    assert compute_values(dataset) == pytest.approx(
         {
             "DCG@10": dcg,
             "nDCG@10": dcg / (3 + 2 / LOG3),  # the ideal shows the page in its best words
@@ -195,8 +204,8 @@ def test_an_engine_gains_by_its_own_words_and_the_ideal_by_the_best() -> None:
         {"A": {"q": ["page/long"]}, "B": {"q": ["page/short"]}},
         [{("q", "page/long"): 1, ("q", "page/short"): 3}],
     )
-    assert value(dataset, "A") == pytest.approx(1 / 3)
-    assert value(dataset, "B") == 1
+    assert compute_value(dataset, "A") == pytest.approx(1 / 3)
+    assert compute_value(dataset, "B") == 1
 
 
 def test_results_below_the_depth_do_not_exist() -> None:
@@ -204,7 +213,7 @@ def test_results_below_the_depth_do_not_exist() -> None:
         {"A": {"q": ["x", "y", "z"]}}, [{("q", "x"): 0, ("q", "y"): 2, ("q", "z"): 3}], depth=2
     )
     dataset = replace(dataset, measures="nDCG@2 RR R")
-    assert values(dataset, "A") == pytest.approx({"nDCG@2": 1 / LOG3, "RR": 0.5, "R": 1})
+    assert compute_values(dataset, "A") == pytest.approx({"nDCG@2": 1 / LOG3, "RR": 0.5, "R": 1})
 
 
 @pytest.mark.parametrize("grades", [[3, 0, 2], [2, None, 3, None], []])
@@ -213,17 +222,17 @@ def test_a_depth_beyond_all_lists_takes_no_room_and_changes_no_value(grades: Seq
     names = "nDCG AP R RR RBP ERR SetP AP(own) nDCG(own) nDCG@10 AP@10 P@5 sDCG@5 Success@5 Judged@10"
     rival = [None, 3, 1, 2, 0, 2, 3, 1, 2, 1, 3]
     deep, shallow = (
-        list(side_by_side({"engine": grades, "rival": rival}, names, depth=depth).rows())
+        list(make_side_by_side({"engine": grades, "rival": rival}, names, depth=depth).list_scores())
         for depth in (10**12, 100)
     )
     assert deep == shallow
-    (far,) = side_by_side({"engine": [3, 0, 2]}, "P@1000000", depth=10**12).rows()
+    (far,) = make_side_by_side({"engine": [3, 0, 2]}, "P@1000000", depth=10**12).list_scores()
     assert far.value == pytest.approx(2e-6)
 
 
 def test_a_measure_may_not_look_deeper_than_was_judged() -> None:
     with pytest.raises(InputError, match="P@20 looks deeper than --depth 10"):
-        value(one_list([1], "P@20"))
+        compute_value(make_one_list([1], "P@20"))
 
 
 # ---- what has no grade
@@ -232,11 +241,11 @@ def test_a_measure_may_not_look_deeper_than_was_judged() -> None:
 def test_an_unjudged_snippet_has_one_mix_of_the_grades_of_its_query_for_all_measures() -> None:
     """Of 0 and 2: what each measure gives with either grade, in the same shares."""
     names = "P@3 DCG@3 sDCG@3 RR@3 Success@2 SetP RBP(p=0.5) ERR@3 DCG(dcg='exp-log2')@3"
-    result = values(one_list([0, None, 2], names))
+    result = compute_values(make_one_list([0, None, 2], names))
     share = 3 * (result["P@3"] or 0) - 1
     assert 0 < share < 1
     assert share * IMPUTATIONS == pytest.approx(round(share * IMPUTATIONS))
-    with_0, with_2 = (values(one_list([0, grade, 2], names)) for grade in (0, 2))
+    with_0, with_2 = (compute_values(make_one_list([0, grade, 2], names)) for grade in (0, 2))
     for measure in result:
         mixed = (1 - share) * (with_0[measure] or 0) + share * (with_2[measure] or 0)
         assert result[measure] == pytest.approx(mixed)
@@ -244,14 +253,16 @@ def test_an_unjudged_snippet_has_one_mix_of_the_grades_of_its_query_for_all_meas
 
 def test_an_unjudged_snippet_of_a_query_with_one_grade_gets_that_grade() -> None:
     names = "DCG@3 AP@3 R@3 nDCG@3 RR@3 ERR@3 AP(own)@3"
-    unjudged, judged = (side_by_side({"engine": [2, grade, 2], "other": [2]}, names) for grade in (None, 2))
-    assert values(unjudged) == pytest.approx(values(judged))
+    unjudged, judged = (
+        make_side_by_side({"engine": [2, grade, 2], "other": [2]}, names) for grade in (None, 2)
+    )
+    assert compute_values(unjudged) == pytest.approx(compute_values(judged))
 
 
 def test_an_unjudged_document_counts_in_the_pool_as_in_the_list() -> None:
     """With grade 0 the pool has two relevant documents, with 2 or 3 it has three."""
-    dataset = side_by_side({"engine": [2, None, 0], "other": [3]}, "P@3 DCG@3 AP@3 R@3 nDCG@3 AP(own)@3")
-    result = {measure: value or 0 for measure, value in values(dataset).items()}
+    dataset = make_side_by_side({"engine": [2, None, 0], "other": [3]}, "P@3 DCG@3 AP@3 R@3 nDCG@3 AP(own)@3")
+    result = {measure: value or 0 for measure, value in compute_values(dataset).items()}
     relevant = 3 * result["P@3"] - 1
     best = (result["DCG@3"] - 2) * LOG3 - 2 * relevant
     assert -1e-9 < best < relevant < 1
@@ -272,31 +283,33 @@ def test_a_pair_has_the_same_grades_for_all_engines() -> None:
         [{("q", "shared"): None, ("q", "good"): 3, ("q", "fine"): 3, ("q", "bad"): 0, ("q", "poor"): 1}],
         measures="P@1 DCG@1 RR@1 ERR@1",
     )
-    assert values(dataset, "A") == values(dataset, "B")
-    assert values(dataset, "A")["DCG@1"] is not None
+    assert compute_values(dataset, "A") == compute_values(dataset, "B")
+    assert compute_values(dataset, "A")["DCG@1"] is not None
 
 
 def test_a_query_without_one_grade_has_no_value_although_others_have_grades() -> None:
     dataset = JudgedDataset(
         {"A": {"q": ["x"], "r": ["y"]}}, [{("q", "x"): None, ("r", "y"): 2}], measures="P@1 nDCG@1 DCG@1"
     )
-    assert set(values(dataset, "A").values()) == {None}
-    assert set(values(dataset, "A", "r").values()) == {1.0, 2.0}
+    assert set(compute_values(dataset, "A").values()) == {None}
+    assert set(compute_values(dataset, "A", "r").values()) == {1.0, 2.0}
 
 
 def test_a_list_without_one_grade_has_bounds_and_no_value() -> None:
-    dataset = side_by_side({"engine": [None], "other": [2, 0, 0]}, "P@1 DCG@1")
-    assert values(dataset) == {"P@1": None, "DCG@1": None}
-    rows = [row for row in dataset.rows() if row.engine == "engine"]
+    dataset = make_side_by_side({"engine": [None], "other": [2, 0, 0]}, "P@1 DCG@1")
+    assert compute_values(dataset) == {"P@1": None, "DCG@1": None}
+    rows = [row for row in dataset.list_scores() if row.engine == "engine"]
     assert [(row.low, row.high) for row in rows] == [(0.0, 1.0), (0.0, 3.0)]
 
 
 def test_a_pool_without_one_grade_says_nothing() -> None:
     names = "nDCG@10 AP@10 R@5 P@5 RR SetP RBP ERR sDCG@5 AP(own)@10 nDCG(own)@10 Judged@10"
-    dataset = side_by_side({"engine": [None, None], "other": [None] * 12, "none": []}, names)
-    assert values(dataset) == dict.fromkeys(names.replace("RBP", "RBP(p=0.8)").split()) | {"Judged@10": 0.0}
-    assert values(dataset, "none")["P@5"] == 0.0
-    bounds = {row.measure: (row.low, row.high) for row in dataset.rows() if row.engine == "engine"}
+    dataset = make_side_by_side({"engine": [None, None], "other": [None] * 12, "none": []}, names)
+    assert compute_values(dataset) == dict.fromkeys(names.replace("RBP", "RBP(p=0.8)").split()) | {
+        "Judged@10": 0.0
+    }
+    assert compute_values(dataset, "none")["P@5"] == 0.0
+    bounds = {row.measure: (row.low, row.high) for row in dataset.list_scores() if row.engine == "engine"}
     assert bounds["P@5"] == (0.0, 0.4)
     assert bounds["nDCG@10"] == bounds["AP@10"] == (0.0, 1.0)
 
@@ -304,9 +317,9 @@ def test_a_pool_without_one_grade_says_nothing() -> None:
 def test_a_pool_of_nothing_relevant_known_has_bounds_and_no_value() -> None:
     """Each measure is defined once an unjudged result is relevant: b's own, or a's at rank 2 of 1."""
     names = "nDCG@2 AP@2 R@2 nDCG(own)@2"
-    dataset = side_by_side({"a": [0, None], "b": [None], "c": [0], "none": []}, names, scale=BINARY)
+    dataset = make_side_by_side({"a": [0, None], "b": [None], "c": [0], "none": []}, names, scale=BINARY)
     result: dict[tuple[str, str], Any] = {
-        (row.engine, row.measure): (row.value, row.low, row.high) for row in dataset.rows()
+        (row.engine, row.measure): (row.value, row.low, row.high) for row in dataset.list_scores()
     }
     at_2 = {"nDCG@2": 1 / LOG3, "AP@2": 1 / 2, "R@2": 1}
     for measure, high in at_2.items():
@@ -318,17 +331,17 @@ def test_a_pool_of_nothing_relevant_known_has_bounds_and_no_value() -> None:
 
 
 def test_the_only_unjudged_result_is_relevant_wherever_the_measure_is_defined() -> None:
-    dataset = side_by_side({"a": [0, None], "c": [0]}, "nDCG@2")
-    assert [(row.value, row.low, row.high) for row in dataset.rows()] == [
+    dataset = make_side_by_side({"a": [0, None], "c": [0]}, "nDCG@2")
+    assert [(row.value, row.low, row.high) for row in dataset.list_scores()] == [
         (None, pytest.approx(1 / LOG3), pytest.approx(1 / LOG3)),
         (None, 0, 0),
     ]
 
 
 def test_an_unjudged_result_below_the_cutoff_may_define_a_measure() -> None:
-    dataset = side_by_side({"a": [0, 0, None], "c": [0]}, "nDCG@2 AP@2 P@2")
+    dataset = make_side_by_side({"a": [0, 0, None], "c": [0]}, "nDCG@2 AP@2 P@2")
     result: dict[tuple[str, str], Any] = {
-        (row.engine, row.measure): (row.value, row.low, row.high) for row in dataset.rows()
+        (row.engine, row.measure): (row.value, row.low, row.high) for row in dataset.list_scores()
     }
     assert result["a", "nDCG@2"] == result["a", "AP@2"] == result["c", "AP@2"] == (None, 0, 0)
     assert result["a", "P@2"] == (0, 0, 0)
@@ -342,7 +355,7 @@ def test_a_repeat_that_may_have_no_value_moves_the_mean_of_a_query_or_is_left_ou
         BINARY,
         measures="nDCG@2",
     )
-    value, low, high = dataset.scores().average_repeats()
+    value, low, high = dataset.compute_scores().average_repeats()
     assert value.ravel().tolist() == high.ravel().tolist() == [0, 1]
     assert low.ravel().tolist() == [0, pytest.approx((1 + 1 / LOG3) / 2)]
 
@@ -361,7 +374,7 @@ def test_a_bounded_mean_is_the_extreme_over_all_that_may_take_part(cells: list[t
     ]
     means = [(low[some].mean(), high[some].mean()) for some in chosen if some]
     expected = (min(low for low, _ in means), max(high for _, high in means)) if means else (np.nan, np.nan)
-    assert mean_with_bounds(value, low, high)[1:] == pytest.approx(expected, nan_ok=True)
+    assert compute_bounded_mean(value, low, high)[1:] == pytest.approx(expected, nan_ok=True)
 
 
 def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> None:
@@ -369,7 +382,7 @@ def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> No
         {"A": {"q": ["page/long"]}, "B": {"q": ["page/short", "next"]}},
         [{("q", "page/long"): None, ("q", "page/short"): 2, ("q", "next"): 1}],
     )
-    (row,) = (row for row in dataset.rows() if row.engine == "A")
+    (row,) = (row for row in dataset.list_scores() if row.engine == "A")
     assert row.value is None
     assert row.low == 0
     assert row.high == pytest.approx(3 / (3 + 1 / LOG3))
@@ -386,14 +399,14 @@ def test_an_imputed_grade_in_other_words_raises_the_ideal_of_all() -> None:
     )
     gain = 1 / LOG3
     two, three = 1 + gain, 1 + gain + 1 / 2
-    share = (value(dataset, "A") or 0) / (gain / three)
+    share = (compute_value(dataset, "A") or 0) / (gain / three)
     assert 0 < share < 1
-    assert value(dataset, "B") == pytest.approx((1 - share) * gain / two + share * gain / three)
+    assert compute_value(dataset, "B") == pytest.approx((1 - share) * gain / two + share * gain / three)
 
 
 def test_judged_is_the_share_down_to_the_cutoff() -> None:
-    dataset = one_list([3, 2, None, 1], "P@2 P@3 nDCG@10 SetP")
-    assert [row.judged for row in dataset.rows()] == pytest.approx([1, 2 / 3, 3 / 4, 3 / 4])
+    dataset = make_one_list([3, 2, None, 1], "P@2 P@3 nDCG@10 SetP")
+    assert [row.judged for row in dataset.list_scores()] == pytest.approx([1, 2 / 3, 3 / 4, 3 / 4])
 
 
 def test_a_repeat_without_a_judgment_is_unjudged_there_alone() -> None:
@@ -403,7 +416,7 @@ def test_a_repeat_without_a_judgment_is_unjudged_there_alone() -> None:
         BINARY,
         measures="P@2 Judged@2",
     )
-    rows = {(row.repeat, row.measure): row for row in dataset.rows()}
+    rows = {(row.repeat, row.measure): row for row in dataset.list_scores()}
     assert rows[0, "P@2"].low == 1
     assert (rows[1, "P@2"].low, rows[1, "P@2"].value, rows[1, "P@2"].high) == (0.5, 1, 1)
     assert rows[1, "Judged@2"].value == 0.5
@@ -414,9 +427,9 @@ def test_a_repeat_without_a_judgment_is_unjudged_there_alone() -> None:
 
 def test_a_failed_judgment_gives_way_to_a_grade_and_strangers_are_ignored() -> None:
     dataset = JudgedDataset({"A": {"q": ["x"]}}, [{("q", "x"): None}], measures="P@1")
-    extra = [judgment("q", "x", 3), judgment("q", "stranger", 3), judgment("other", "x", 0)]
+    extra = [make_judgment("q", "x", 3), make_judgment("q", "stranger", 3), make_judgment("other", "x", 0)]
     for late in (extra, extra[::-1]):
-        assert value(replace(dataset, extra=late), "A") == 1
+        assert compute_value(replace(dataset, extra=late), "A") == 1
 
 
 @pytest.mark.parametrize(
@@ -429,34 +442,34 @@ def test_a_failed_judgment_gives_way_to_a_grade_and_strangers_are_ignored() -> N
     ],
 )
 def test_two_grades_for_one_pair_are_refused(grade: int, says: str) -> None:
-    dataset = JudgedDataset({"A": {"q": ["x"]}}, [{("q", "x"): 2}], extra=[judgment("q", "x", grade)])
+    dataset = JudgedDataset({"A": {"q": ["x"]}}, [{("q", "x"): 2}], extra=[make_judgment("q", "x", grade)])
     with pytest.raises(InputError, match=says):
-        dataset.scores()
+        dataset.compute_scores()
 
 
 @pytest.mark.parametrize("grade", [-1, 4])
 def test_a_grade_off_the_scale_is_refused(grade: int) -> None:
     with pytest.raises(InputError, match=f"has grade {grade}, which is not on the graded scale 0-3"):
-        value(one_list([grade], "P@1"))
+        compute_value(make_one_list([grade], "P@1"))
 
 
 def test_two_rankings_of_one_engine_for_one_query_are_refused() -> None:
-    dataset = one_list([1], "P@1")
+    dataset = make_one_list([1], "P@1")
     with pytest.raises(InputError, match="engine 'engine' has two rankings for query 'q'"):
         score_rankings(
-            dataset.rankings() * 2, dataset.documents(), [], parse_measures("P@1"), GRADED, depth=10
+            dataset.make_rankings() * 2, dataset.make_documents(), [], parse_measures("P@1"), GRADED, depth=10
         )
 
 
 def test_documents_of_another_pool_are_refused() -> None:
-    dataset = one_list([1, 2], "P@1")
+    dataset = make_one_list([1, 2], "P@1")
     with pytest.raises(ValueError, match="the pool has 0 documents for engine 'engine'"):
-        score_rankings(dataset.rankings(), {}, [], parse_measures("P@1"), GRADED, depth=10)
+        score_rankings(dataset.make_rankings(), {}, [], parse_measures("P@1"), GRADED, depth=10)
 
 
 def test_no_rankings_and_no_judgments_are_no_scores() -> None:
-    assert list(JudgedDataset({}, []).rows()) == []
-    (row,) = JudgedDataset({"A": {"q": ["x"]}}, []).rows()
+    assert list(JudgedDataset({}, []).list_scores()) == []
+    (row,) = JudgedDataset({"A": {"q": ["x"]}}, []).list_scores()
     assert (row.repeat, row.value, row.judged) == (0, None, 0)
 
 
@@ -464,8 +477,8 @@ def test_no_rankings_and_no_judgments_are_no_scores() -> None:
 
 
 def test_rows_come_sorted_and_hold_plain_numbers() -> None:
-    dataset = ragged(3, GRADED, "nDCG@10 P@5")
-    rows = list(dataset.rows())
+    dataset = draw_ragged(3, GRADED, "nDCG@10 P@5")
+    rows = list(dataset.list_scores())
     assert len(rows) == 4 * 40 * 2
     keys = [(row.engine, row.query_id, row.repeat) for row in rows]
     assert keys == sorted(keys)
@@ -476,13 +489,13 @@ def test_rows_come_sorted_and_hold_plain_numbers() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_the_input_never_reaches_a_result(seed: int) -> None:
     rng = random.Random(seed)
-    dataset = ragged(seed, GRADED, "nDCG@10 AP@10 P@5 RR@10 sDCG@10 R@5 nDCG(own)@10 ERR")
+    dataset = draw_ragged(seed, GRADED, "nDCG@10 AP@10 P@5 RR@10 sDCG@10 R@5 nDCG(own)@10 ERR")
     holes = {pair: None if rng.random() < 0.1 else grade for pair, grade in dataset.grades[0].items()}
     dataset = replace(dataset, grades=[holes, dataset.grades[0]])
     rankings, documents, judgments = (
-        dataset.rankings(),
-        list(dataset.documents().items()),
-        dataset.judgments(),
+        dataset.make_rankings(),
+        list(dataset.make_documents().items()),
+        dataset.make_judgments(),
     )
     rng.shuffle(rankings)
     rng.shuffle(documents)
@@ -490,22 +503,24 @@ def test_the_order_of_the_input_never_reaches_a_result(seed: int) -> None:
     again = score_rankings(
         rankings, dict(documents), judgments, parse_measures(dataset.measures), GRADED, depth=10
     )
-    assert list(again.to_records()) == list(dataset.rows())
+    assert list(again.to_records()) == list(dataset.list_scores())
 
 
 def test_the_hash_seed_never_reaches_a_result() -> None:
     """The seed of this process is random."""
-    program = "from tests.unit.measure.test_score import hexadecimal_values; print(hexadecimal_values())"
+    program = (
+        "from tests.unit.measure.test_score import list_hexadecimal_values; print(list_hexadecimal_values())"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], env={"PYTHONHASHSEED": "1", "PYTHONPATH": "."},
         check=True, capture_output=True, text=True,
     )  # fmt: skip
-    assert done.stdout == f"{hexadecimal_values()}\n"
+    assert done.stdout == f"{list_hexadecimal_values()}\n"
 
 
-def hexadecimal_values() -> list[str | None]:
+def list_hexadecimal_values() -> list[str | None]:
     """Return the bits of each value of a data set."""
-    rows = ragged(1, GRADED, "nDCG@10 AP@10 ERR").rows()
+    rows = draw_ragged(1, GRADED, "nDCG@10 AP@10 ERR").list_scores()
     return [None if row.value is None else row.value.hex() for row in rows]
 
 
@@ -522,9 +537,11 @@ def test_finding_one_more_relevant_result_never_hurts(
     before, after = [*a[:at], 0, *a[at + 1 :]], [*a[:at], data.draw(st.integers(2, 3)), *a[at + 1 :]]
     free, pooled = "P@5 DCG@5 RBP RR@5 Success@5 ERR sDCG@5 SetP", "AP@5 nDCG@5 R@5"
     old, new = (
-        side_by_side({"A": mine, "B": [*b, 3]}, f"{free} {pooled}", depth=7) for mine in (before, after)
+        make_side_by_side({"A": mine, "B": [*b, 3]}, f"{free} {pooled}", depth=7) for mine in (before, after)
     )
-    old_a, new_a, old_b, new_b = (values(dataset, engine) for engine in "AB" for dataset in (old, new))
+    old_a, new_a, old_b, new_b = (
+        compute_values(dataset, engine) for engine in "AB" for dataset in (old, new)
+    )
     for measure in map(str, parse_measures(free)):
         assert (new_a[measure] or 0) >= (old_a[measure] or 0) - 1e-12
     for measure in map(str, parse_measures(pooled)):

@@ -25,19 +25,19 @@ PLEADING = JudgedDataset(
 )
 
 
-def weighed(dataset: JudgedDataset, *flagged: tuple[str, str]) -> FlaggedEffect | None:
-    results = dataset.results()
-    judgments = tabulate_judgments(dataset.judgments(), results)
+def measure_effect(dataset: JudgedDataset, *flagged: tuple[str, str]) -> FlaggedEffect | None:
+    results = dataset.tabulate()
+    judgments = tabulate_judgments(dataset.make_judgments(), results)
     marked = np.array([pair in flagged for pair in results.list_pairs()], bool)
-    return measure_flagged_sensitivity(dataset.scores(), results, judgments, dataset.scale, marked)
+    return measure_flagged_sensitivity(dataset.compute_scores(), results, judgments, dataset.scale, marked)
 
 
 def test_nothing_flagged_is_nothing_to_say() -> None:
-    assert weighed(PLEADING) is None
+    assert measure_effect(PLEADING) is None
 
 
 def test_the_first_measure_is_weighed_and_a_tie_is_no_swap() -> None:
-    result = weighed(PLEADING, ("q", "plea"))
+    result = measure_effect(PLEADING, ("q", "plea"))
     assert result is not None
     assert (result.measure, result.pairs) == ("P@2", 1)
     assert result.engines == {"loud": FlaggedMeans(0.5, 0.0, 0.0), "quiet": FlaggedMeans(0.5, 0.5, 0.5)}
@@ -46,7 +46,7 @@ def test_the_first_measure_is_weighed_and_a_tie_is_no_swap() -> None:
 
 def test_an_order_that_stands_on_pleading_is_found() -> None:
     dataset = JudgedDataset(PLEADING.returned, PLEADING.grades, depth=2, measures="RR@2")
-    result = weighed(dataset, ("q", "plea"))
+    result = measure_effect(dataset, ("q", "plea"))
     assert result is not None
     assert result.engines == {"loud": FlaggedMeans(1.0, 0.0, 0.0), "quiet": FlaggedMeans(0.5, 0.5, 0.5)}
     assert (result.swapped, result.order_changes) == ((("loud", "quiet"),), True)
@@ -59,7 +59,7 @@ def test_what_is_dropped_lets_the_rest_move_up_and_what_is_zeroed_does_not() -> 
         depth=2,
         measures="RR@2",
     )
-    result = weighed(dataset, ("q", "plea"))
+    result = measure_effect(dataset, ("q", "plea"))
     assert result is not None
     assert result.engines["a"] == FlaggedMeans(0.5, 0.5, 1.0)
     assert not result.order_changes
@@ -72,7 +72,7 @@ def test_a_failed_judgment_of_a_flagged_snippet_is_zeroed_too_and_others_stay_un
         depth=2,
         measures="P@2",
     )
-    result = weighed(dataset, ("q", "plea"))
+    result = measure_effect(dataset, ("q", "plea"))
     assert result is not None
     assert {name: (means.unchanged, means.zeroed) for name, means in result.engines.items()} == {
         "a": (None, 0.0),
@@ -88,7 +88,7 @@ def test_queries_without_anything_flagged_keep_their_values_and_every_repeat_cou
         depth=1,
         measures="P@1",
     )
-    result = weighed(dataset, ("q", "plea"))
+    result = measure_effect(dataset, ("q", "plea"))
     assert result is not None
     assert astuple(result.engines["a"]) == pytest.approx((0.75, 0.25, 0.25))
 
@@ -110,7 +110,7 @@ def test_a_winner_that_is_named_only_because_of_flagged_snippets_is_a_change() -
         depth=2,
         measures="P@2",
     )
-    result = weighed(dataset, *((query, f"{query}plea") for query in queries))
+    result = measure_effect(dataset, *((query, f"{query}plea") for query in queries))
     assert result is not None
     assert result.winners == FlaggedWinners("a", None, None)
     assert (result.swapped, result.order_changes) == ((), True)

@@ -15,9 +15,9 @@ from judge.measure.simultaneous import (
     SimultaneousIntervals,
     compare_groups,
     compare_means,
+    compute_detectable_difference,
+    count_required_queries,
     count_resamples,
-    detectable_difference,
-    required_queries,
 )
 from tests.support.cases import check_each, count_examples
 
@@ -25,7 +25,7 @@ NAN = float("nan")
 RESAMPLES = 10_000
 
 
-def skewed_differences(seed: int = 0, queries: int = 20, columns: int = 3) -> Floats:
+def draw_skewed_differences(seed: int = 0, queries: int = 20, columns: int = 3) -> Floats:
     """Skewed differences that share a part by query; the first column has the largest mean."""
     rng = np.random.default_rng(seed)
     shared = rng.exponential(0.1, (queries, 1)) - 0.1
@@ -34,12 +34,12 @@ def skewed_differences(seed: int = 0, queries: int = 20, columns: int = 3) -> Fl
     return values
 
 
-def one_family(differences: Floats, families: int = 1) -> SimultaneousIntervals:
+def compare_one_family(differences: Floats, families: int = 1) -> SimultaneousIntervals:
     (test,) = compare_means(differences[:, None, :], families=families)
     return test
 
 
-def resampled_maxima(differences: Floats) -> Floats:
+def compute_resampled_maxima(differences: Floats) -> Floats:
     """The largest |t| of each resample, by scipy, over the queries that the draws name one by one."""
     (counts,) = [np.concatenate(list(draw_queries(len(differences), RESAMPLES, SEED)))]
     rows = np.repeat(np.tile(np.arange(len(differences)), RESAMPLES), counts.astype(int).ravel())
@@ -49,9 +49,9 @@ def resampled_maxima(differences: Floats) -> Floats:
 
 
 def test_the_critical_value_is_the_upper_5_percent_point_of_the_largest_t() -> None:
-    differences = skewed_differences()
-    test = one_family(differences)
-    maxima = np.sort(resampled_maxima(differences))
+    differences = draw_skewed_differences()
+    test = compare_one_family(differences)
+    maxima = np.sort(compute_resampled_maxima(differences))
     assert test.critical == pytest.approx(maxima[-500], rel=1e-9)
     seen = scipy.stats.ttest_1samp(differences, 0.0)
     larger = (maxima[:, None] >= np.abs(seen.statistic)).sum(0)
@@ -62,12 +62,12 @@ def test_the_critical_value_is_the_upper_5_percent_point_of_the_largest_t() -> N
 
 def test_normal_differences_of_one_column_have_nearly_the_t_quantile() -> None:
     differences = np.random.default_rng(4).normal(0, 1, (400, 1))
-    assert one_family(differences).critical == pytest.approx(scipy.stats.t.ppf(0.975, 399), abs=0.06)
+    assert compare_one_family(differences).critical == pytest.approx(scipy.stats.t.ppf(0.975, 399), abs=0.06)
 
 
 def test_more_columns_have_a_larger_critical_value() -> None:
     differences = np.random.default_rng(4).normal(0, 1, (100, 10))
-    values = [one_family(differences[:, :columns]).critical for columns in (1, 3, 10)]
+    values = [compare_one_family(differences[:, :columns]).critical for columns in (1, 3, 10)]
     assert values == sorted(values)
     assert values[0] < values[2]
 
@@ -77,7 +77,7 @@ def test_more_columns_have_a_larger_critical_value() -> None:
 def test_p_is_below_5_percent_exactly_when_the_interval_excludes_0(
     seed: int, queries: int, families: int
 ) -> None:
-    test = one_family(skewed_differences(seed, queries), families=families)
+    test = compare_one_family(draw_skewed_differences(seed, queries), families=families)
     excludes = (test.low > 0) | (test.high < 0)
     assert (test.p <= 0.05).tolist() == excludes.tolist()
 
@@ -86,23 +86,29 @@ def test_p_is_below_5_percent_exactly_when_the_interval_excludes_0(
 @given(st.permutations(range(4)), st.sampled_from([-1.0, 1.0]), st.integers(-3, 3))
 def test_the_decision_depends_on_no_order_sign_or_unit(order: list[int], sign: float, power: int) -> None:
     """Powers of two are exact, so every figure is the same."""
-    differences = skewed_differences(1, 15, 4)
+    differences = draw_skewed_differences(1, 15, 4)
     differences[np.random.default_rng(2).random(differences.shape) < 0.1] = NAN
-    straight, turned = one_family(differences), one_family(differences[:, order] * sign * 2.0**power)
+    straight, turned = (
+        compare_one_family(differences),
+        compare_one_family(differences[:, order] * sign * 2.0**power),
+    )
     assert turned.critical == straight.critical
     assert turned.p.tolist() == straight.p[order].tolist()
 
 
 def test_measures_are_families_of_their_own() -> None:
-    first, second = skewed_differences(1), skewed_differences(2)
+    first, second = draw_skewed_differences(1), draw_skewed_differences(2)
     both = compare_means(np.stack([first, second], axis=1))
-    assert [each.critical for each in both] == [one_family(first).critical, one_family(second).critical]
-    assert both[1].p.tolist() == one_family(second).p.tolist()
+    assert [each.critical for each in both] == [
+        compare_one_family(first).critical,
+        compare_one_family(second).critical,
+    ]
+    assert both[1].p.tolist() == compare_one_family(second).p.tolist()
 
 
 def test_a_wider_interval_excludes_0_exactly_when_its_p_is_below_5_percent() -> None:
     """The second column is significant as it is, and no longer when each end is .02 farther out."""
-    differences = skewed_differences(queries=40)
+    differences = draw_skewed_differences(queries=40)
     differences[:, 1] += 0.075 - differences[:, 1].mean()
     widening = np.zeros((2, 1, 3))
     widening[0, 0, 1], widening[1, 0, 1] = 0.02, 0.03
@@ -134,50 +140,53 @@ def test_many_queries_need_fewer_resamples(shape: tuple[int, ...], families: int
 
 
 def test_families_divide_the_error() -> None:
-    differences = skewed_differences()
-    one, ten = one_family(differences), one_family(differences, families=10)
-    assert ten.critical == pytest.approx(np.sort(resampled_maxima(differences))[-50])
+    differences = draw_skewed_differences()
+    one, ten = compare_one_family(differences), compare_one_family(differences, families=10)
+    assert ten.critical == pytest.approx(np.sort(compute_resampled_maxima(differences))[-50])
     assert ten.p == pytest.approx(np.minimum(1, 10 * one.p))
 
 
 def test_so_many_families_that_no_resample_decides_name_nothing() -> None:
-    test = one_family(skewed_differences() + 10, families=1_000)
+    test = compare_one_family(draw_skewed_differences() + 10, families=1_000)
     assert np.isinf(test.critical)
     assert (test.low.tolist(), test.high.tolist()) == ([-np.inf] * 3, [np.inf] * 3)
 
 
 def test_a_column_with_5_queries_that_differ_is_not_tested_and_moves_no_other() -> None:
-    differences = skewed_differences(queries=30)
+    differences = draw_skewed_differences(queries=30)
     few = np.zeros((30, 1))
     few[:5] = 0.5
-    alone, beside = one_family(differences), one_family(np.concatenate([differences, few], axis=1))
+    alone, beside = (
+        compare_one_family(differences),
+        compare_one_family(np.concatenate([differences, few], axis=1)),
+    )
     assert beside.critical == alone.critical
     assert beside.tested.tolist() == [True, True, True, False]
     assert (beside.p[3], beside.low[3], beside.high[3]) == (1.0, -np.inf, np.inf)
     few[5] = 0.5
-    assert one_family(np.concatenate([differences, few], axis=1)).tested[3]
+    assert compare_one_family(np.concatenate([differences, few], axis=1)).tested[3]
 
 
 @pytest.mark.parametrize("step", [0.25, 0.1])
 def test_differences_that_are_all_the_same_are_not_tested(step: float) -> None:
     """Tenths differ from one another in their last digit."""
     high = np.linspace(0.5, 0.9, 12)
-    test = one_family((high - (high - step))[:, None])
+    test = compare_one_family((high - (high - step))[:, None])
     assert not test.tested[0]
     assert test.mean[0] == pytest.approx(step)
 
 
 def test_a_column_without_a_value_is_unknown() -> None:
-    differences = np.column_stack([skewed_differences(queries=12)[:, 0], np.full(12, NAN)])
-    test = one_family(differences)
+    differences = np.column_stack([draw_skewed_differences(queries=12)[:, 0], np.full(12, NAN)])
+    test = compare_one_family(differences)
     assert np.isnan([test.mean[1], test.low[1], test.high[1], test.p[1]]).all()
-    assert test.critical == one_family(differences[:, :1]).critical
+    assert test.critical == compare_one_family(differences[:, :1]).critical
 
 
 def test_missing_queries_are_left_out_of_their_column_alone() -> None:
-    differences = skewed_differences(queries=25)
+    differences = draw_skewed_differences(queries=25)
     differences[[3, 8], 1] = NAN
-    test = one_family(differences)
+    test = compare_one_family(differences)
     assert test.mean == pytest.approx(np.nanmean(differences, axis=0))
     assert test.se == pytest.approx(scipy.stats.sem(differences, nan_policy="omit"))
 
@@ -199,14 +208,14 @@ def test_a_contrast_is_welchs_t_with_a_resampled_critical_value() -> None:
 
 
 def test_a_contrast_turns_its_sign_with_the_groups() -> None:
-    differences, members = skewed_differences(queries=40), np.arange(40) % 3 == 0
+    differences, members = draw_skewed_differences(queries=40), np.arange(40) % 3 == 0
     one, other = compare_groups(differences, members), compare_groups(differences, ~members)
     assert one.mean.tolist() == (-other.mean).tolist()
     assert one.p == pytest.approx(other.p)
 
 
 def test_a_contrast_needs_enough_queries_in_either_group() -> None:
-    differences = skewed_differences(queries=40)
+    differences = draw_skewed_differences(queries=40)
     assert compare_groups(differences, np.arange(40) < MIN_GROUP_SIZE).tested.all()
     assert not compare_groups(differences, np.arange(40) < MIN_GROUP_SIZE - 1).tested.any()
 
@@ -216,12 +225,12 @@ def test_a_contrast_needs_enough_queries_in_either_group() -> None:
 
 def test_the_detectable_difference_is_that_of_a_normal_test() -> None:
     """(1.959964 + 0.841621) × 0.2 / √50 = 0.0792408; halved by four times the queries."""
-    assert detectable_difference(0.2, 50, 1.959964) == pytest.approx(0.0792408, abs=1e-7)
-    assert detectable_difference(0.2, 200, 1.959964) == pytest.approx(0.0792408 / 2, abs=1e-7)
+    assert compute_detectable_difference(0.2, 50, 1.959964) == pytest.approx(0.0792408, abs=1e-7)
+    assert compute_detectable_difference(0.2, 200, 1.959964) == pytest.approx(0.0792408 / 2, abs=1e-7)
 
 
 def test_the_least_queries_find_the_far_end_with_80_percent_power() -> None:
     """((2.5 + 0.841621) × 0.2 / 0.05)² = 178.7."""
-    assert required_queries(0.2, 0.05, 2.5) == 179
-    assert required_queries(0.2, -0.05, 2.5) == 179
-    assert detectable_difference(0.2, 179, 2.5) <= 0.05 < detectable_difference(0.2, 178, 2.5)
+    assert count_required_queries(0.2, 0.05, 2.5) == 179
+    assert count_required_queries(0.2, -0.05, 2.5) == 179
+    assert compute_detectable_difference(0.2, 179, 2.5) <= 0.05 < compute_detectable_difference(0.2, 178, 2.5)

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from judge.records import BINARY
-from tests.support.intervals import high_end, low_end
+from tests.support.intervals import get_high_end, get_low_end
 from tests.unit.measure.judged_dataset import JudgedDataset
 
 
 @pytest.fixture
-def nightly() -> JudgedDataset:
+def nightly_dataset() -> JudgedDataset:
     """Two engines, five queries: one breaks, one returns nothing, one finds nothing, one is unjudged."""
     return JudgedDataset(
         {
@@ -35,16 +35,16 @@ def nightly() -> JudgedDataset:
     )
 
 
-def test_what_came_back_is_counted(nightly: JudgedDataset) -> None:
-    a, b = nightly.engines().values()
+def test_what_came_back_is_counted(nightly_dataset: JudgedDataset) -> None:
+    a, b = nightly_dataset.summarise().values()
     assert (a.queries, a.answered, a.empty, a.errors, a.absent) == (5, 4, 1, 0, 0)
     assert (b.queries, b.answered, b.empty, b.errors, b.absent) == (5, 3, 0, 1, 1)
     assert [a.judged, a.duplicates] == pytest.approx([5 / 6, 1 / 6])
     assert (b.judged, b.duplicates) == (1, 0)
 
 
-def test_a_mean_says_over_how_many_queries_and_why_not_over_all(nightly: JudgedDataset) -> None:
-    a, b = nightly.engines().values()
+def test_a_mean_says_over_how_many_queries_and_why_not_over_all(nightly_dataset: JudgedDataset) -> None:
+    a, b = nightly_dataset.summarise().values()
     ndcg = a.measures["nDCG@10"]
     assert [ndcg.mean, ndcg.n, ndcg.undefined, ndcg.unknown] == pytest.approx([2 / 3, 3, 1, 1])
     assert (a.measures["P@1"].mean, a.measures["P@1"].n) == (0.5, 4)
@@ -55,8 +55,8 @@ def test_a_mean_says_over_how_many_queries_and_why_not_over_all(nightly: JudgedD
             assert engine.queries == mean.n + mean.undefined + mean.unknown + engine.errors + engine.absent
 
 
-def test_the_paired_mean_leaves_out_what_one_engine_lacks(nightly: JudgedDataset) -> None:
-    a, b = (engine.measures["nDCG@10"] for engine in nightly.engines().values())
+def test_the_paired_mean_leaves_out_what_one_engine_lacks(nightly_dataset: JudgedDataset) -> None:
+    a, b = (engine.measures["nDCG@10"] for engine in nightly_dataset.summarise().values())
     assert (a.paired, a.paired_n) == (0.5, 2)
     assert (b.paired, b.paired_n) == (0.5, 2)
 
@@ -69,7 +69,7 @@ def test_repeats_are_averaged_within_a_query_first() -> None:
         BINARY,
         measures="P@1",
     )
-    (a,) = dataset.engines().values()
+    (a,) = dataset.summarise().values()
     assert (a.measures["P@1"].mean, a.measures["P@1"].n) == (0.75, 2)
     assert a.judged == 0.75
 
@@ -81,14 +81,21 @@ def test_bounds_are_means_over_the_same_queries() -> None:
         BINARY,
         measures="P@2",
     )
-    mean = dataset.engines()["A"].measures["P@2"]
-    assert (low_end(mean.bounds), mean.mean, high_end(mean.bounds)) == (0.5, 0.75, 0.75)
+    mean = dataset.summarise()["A"].measures["P@2"]
+    assert (get_low_end(mean.bounds), mean.mean, get_high_end(mean.bounds)) == (0.5, 0.75, 0.75)
 
 
 def test_a_mean_over_nothing_is_unknown() -> None:
-    (broke,) = JudgedDataset({"A": {"q": None}}, [], measures="P@1").engines().values()
+    (broke,) = JudgedDataset({"A": {"q": None}}, [], measures="P@1").summarise().values()
     mean = broke.measures["P@1"]
-    assert (mean.mean, low_end(mean.bounds), high_end(mean.bounds), mean.n, mean.paired, mean.paired_n) == (
+    assert (
+        mean.mean,
+        get_low_end(mean.bounds),
+        get_high_end(mean.bounds),
+        mean.n,
+        mean.paired,
+        mean.paired_n,
+    ) == (
         None,
         None,
         None,
@@ -100,9 +107,11 @@ def test_a_mean_over_nothing_is_unknown() -> None:
 
 
 def test_no_engine_has_no_summary() -> None:
-    assert JudgedDataset({}, []).engines() == {}
+    assert JudgedDataset({}, []).summarise() == {}
 
 
-def test_engines_are_summed_up_in_one_order(nightly: JudgedDataset) -> None:
-    turned = replace(nightly, returned={engine: nightly.returned[engine] for engine in ("B", "A")})
-    assert turned.engines() == nightly.engines()
+def test_engines_are_summed_up_in_one_order(nightly_dataset: JudgedDataset) -> None:
+    turned = replace(
+        nightly_dataset, returned={engine: nightly_dataset.returned[engine] for engine in ("B", "A")}
+    )
+    assert turned.summarise() == nightly_dataset.summarise()

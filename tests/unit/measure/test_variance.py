@@ -12,7 +12,7 @@ from judge.measure.stability import VarianceComponents, compute_equivalence_p, e
 from tests.support.cases import check_each
 
 
-def floats(*values: float) -> Floats:
+def make_floats(*values: float) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
@@ -30,7 +30,7 @@ def test_icc_of_shrout_and_fleiss() -> None:
 
 
 def test_equal_repeats_agree_wholly_and_a_shift_costs() -> None:
-    first = floats(0.1, 0.5, 0.9)
+    first = make_floats(0.1, 0.5, 0.9)
     assert icc(np.stack([first, first], axis=1)) == pytest.approx(1)
     shifted = icc(np.stack([first, first + 0.2], axis=1))
     # Var of queries 0.16, of the repeats' means 0.02, nothing left.
@@ -95,7 +95,7 @@ def test_components_find_the_variances_of_a_simulated_dataset() -> None:
 def test_equivalence_equals_statsmodels(differences: list[float], margin: float) -> None:
     from statsmodels.stats.weightstats import ttost_paired
 
-    array = floats(*differences)
+    array = make_floats(*differences)
     assume(array.std() > 1e-6)
     expected = ttost_paired(array, np.zeros(len(array)), -margin, margin)[0]
     assert compute_equivalence_p(array, margin) == pytest.approx(expected, abs=1e-12)
@@ -109,11 +109,11 @@ def test_equal_differences_are_inside_the_margin_or_not(difference: float, p: fl
 
 
 def test_one_difference_proves_nothing() -> None:
-    assert compute_equivalence_p(floats(0.0), 0.01) is None
-    assert compute_equivalence_p(floats(), 0.01) is None
+    assert compute_equivalence_p(make_floats(0.0), 0.01) is None
+    assert compute_equivalence_p(make_floats(), 0.01) is None
 
 
 @pytest.mark.parametrize("margin", [0.0, -0.01, float("nan")])
 def test_a_margin_is_above_0(margin: float) -> None:
     with pytest.raises(ValueError, match="must be above 0"):
-        compute_equivalence_p(floats(0.0, 0.1), margin)
+        compute_equivalence_p(make_floats(0.0, 0.1), margin)

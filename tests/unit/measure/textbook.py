@@ -9,7 +9,7 @@ from judge.measure.measures import Measure
 from judge.records import Scale
 
 
-def textbook(
+def compute_by_textbook(
     measure: Measure,
     scale: Scale,
     lists: Sequence[Sequence[str]],
@@ -22,7 +22,7 @@ def textbook(
     own = list(lists[at])
     rel = measure.rel or scale.relevant_from
 
-    def gain(grade: int) -> float:
+    def compute_gain(grade: int) -> float:
         if measure.name in ("nDCG", "DCG", "sDCG"):
             return 2**grade - 1 if measure.dcg == "exp-log2" else grade
         return (2**grade - 1) / 2**scale.top if measure.name == "ERR" else float(grade >= rel)
@@ -30,28 +30,30 @@ def textbook(
     gained = []
     for rank, name in enumerate(own):
         repeated = name.split("/")[0] in [other.split("/")[0] for other in own[:rank]]
-        gained.append(0.0 if repeated else gain(grades[name]))
+        gained.append(0.0 if repeated else compute_gain(grades[name]))
     top = gained[:cutoff]
     if not (measure.own or measure.name in ("nDCG", "AP", "R")):
-        return _of_list(measure, top, cutoff, gain(scale.top), len(own))
+        return _compute_list_value(measure, top, cutoff, compute_gain(scale.top), len(own))
     pool = [own[:cutoff] if measure.name == "AP" else own] if measure.own else lists
     best: dict[str, float] = {}
     for name in (name for names in pool for name in names):
         document = name.split("/")[0]
-        best[document] = max(best.get(document, 0.0), gain(grades[name]))
+        best[document] = max(best.get(document, 0.0), compute_gain(grades[name]))
     ideal = sorted(best.values(), reverse=True)
-    divisor = _dcg(ideal[:cutoff]) if measure.name == "nDCG" else sum(ideal)
+    divisor = _compute_dcg(ideal[:cutoff]) if measure.name == "nDCG" else sum(ideal)
     if divisor == 0:
         return 0.0 if measure.own else None
-    return _of_list(measure, top, cutoff, gain(scale.top), len(own)) / divisor
+    return _compute_list_value(measure, top, cutoff, compute_gain(scale.top), len(own)) / divisor
 
 
-def _of_list(measure: Measure, top: Sequence[float], cutoff: int, best: float, returned: int) -> float:
+def _compute_list_value(
+    measure: Measure, top: Sequence[float], cutoff: int, best: float, returned: int
+) -> float:
     hits = [rank for rank, gain in enumerate(top, start=1) if gain > 0]
     values = {
-        "nDCG": _dcg(top),
-        "DCG": _dcg(top),
-        "sDCG": _dcg(top) / _dcg([best] * cutoff),
+        "nDCG": _compute_dcg(top),
+        "DCG": _compute_dcg(top),
+        "sDCG": _compute_dcg(top) / _compute_dcg([best] * cutoff),
         "AP": sum((each + 1) / rank for each, rank in enumerate(hits)),
         "P": len(hits) / cutoff,
         "R": len(hits),
@@ -63,12 +65,12 @@ def _of_list(measure: Measure, top: Sequence[float], cutoff: int, best: float, r
         "Success": float(bool(hits)),
         "SetP": len(hits) / returned if returned else 0.0,
         "RBP": (1 - measure.p) * sum(measure.p ** (rank - 1) for rank in hits),
-        "ERR": _err(top),
+        "ERR": _compute_err(top),
     }
     return values[measure.name]
 
 
-def _err(stops: Sequence[float]) -> float:
+def _compute_err(stops: Sequence[float]) -> float:
     still, total = 1.0, 0.0
     for rank, stop in enumerate(stops, start=1):
         total += still * stop / rank
@@ -76,5 +78,5 @@ def _err(stops: Sequence[float]) -> float:
     return total
 
 
-def _dcg(gains: Sequence[float]) -> float:
+def _compute_dcg(gains: Sequence[float]) -> float:
     return sum(gain / math.log2(1 + rank) for rank, gain in enumerate(gains, start=1))

@@ -44,16 +44,16 @@ def open_at(
 def ask(model: Model, *prompts: Prompt) -> list[Completion]:
     """The answers to `prompts` (or to PROMPT), asked one after the other; the model is closed."""
 
-    async def asking() -> list[Completion]:
+    async def ask_all() -> list[Completion]:
         try:
-            return [await agree(model, prompt) for prompt in prompts or (PROMPT,)]
+            return [await ask_until_accepted(model, prompt) for prompt in prompts or (PROMPT,)]
         finally:
             await model.aclose()
 
-    return asyncio.run(asking())
+    return asyncio.run(ask_all())
 
 
-async def agree(model: Model, prompt: Prompt) -> Completion:
+async def ask_until_accepted(model: Model, prompt: Prompt) -> Completion:
     """The answer to `prompt`, asked again as often as the adapter gives something up."""
     while True:
         try:
@@ -62,13 +62,13 @@ async def agree(model: Model, prompt: Prompt) -> Completion:
             continue
 
 
-def cases(kind: str) -> list[Case]:
+def load_cases(kind: str) -> list[Case]:
     """The recorded replies of a kind: `http` or `message`."""
     lines = (Path(__file__).parents[2] / "cases" / "replies.jsonl").read_text(encoding="utf-8").splitlines()
     return [case for case in map(json.loads, lines) if case["kind"] == kind]
 
 
-def reply_of(case: Case) -> Reply:
+def make_reply(case: Case) -> Reply:
     """What a server does in `case`."""
     if case["kind"] == "message":
         message = dict(case["message"])
@@ -79,7 +79,7 @@ def reply_of(case: Case) -> Reply:
     return Reply(status=case["status"], headers=case["headers"], body=case["body"])
 
 
-def always(reply: Reply) -> LoopbackServer:
+def serve_reply(reply: Reply) -> LoopbackServer:
     """A server that does the same with every request."""
 
     def answer(_: ChatRequest) -> Reply:

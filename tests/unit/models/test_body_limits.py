@@ -20,7 +20,7 @@ from tests.unit.models.adapter_calls import ask, open_at
 
 
 @cache
-def bomb() -> bytes:
+def pack_zeros() -> bytes:
     """Return 100 MB of zeros, packed to half of a MB."""
     return gzip.compress(bytes(100 * 2**20), 1)
 
@@ -51,7 +51,7 @@ class Packed(ThreadedServer):
 @check_each(
     ("body", "encoding", "words"),
     [
-        (bomb, "gzip", "larger than 8 MB"),
+        (pack_zeros, "gzip", "larger than 8 MB"),
         (lambda: b" " * (MAX_BYTES + 1), "", "larger than 8 MB"),
         (lambda: b"x", "br", "compressed with 'br'"),
         (lambda: b"no gzip", "gzip", "is no gzip"),
@@ -89,8 +89,8 @@ def test_a_body_of_exactly_the_limit_is_read() -> None:
 
 
 async def _read(packed: bytes, encoding: str | None) -> bytes:
-    async def chunks() -> AsyncIterator[bytes]:
+    async def yield_chunks() -> AsyncIterator[bytes]:
         for start in range(0, len(packed), 16_384):
             yield packed[start : start + 16_384]
 
-    return b"".join([part async for part in read_limited(chunks(), encoding)])
+    return b"".join([part async for part in read_limited(yield_chunks(), encoding)])

@@ -14,7 +14,7 @@ from judge.errors import SetupError
 from judge.models.endpoint import Endpoint
 from judge.records import Sampling, Usage
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
-from tests.unit.models.adapter_calls import CANARY, PROMPT, SAMPLING, always, ask, open_at
+from tests.unit.models.adapter_calls import CANARY, PROMPT, SAMPLING, ask, open_at, serve_reply
 
 GRADE = '{"grade": 2}'
 PATH = "/api/v1/services/aigc/text-generation/generation"
@@ -22,7 +22,7 @@ PATH = "/api/v1/services/aigc/text-generation/generation"
 
 def test_an_answer_is_read_whole() -> None:
     usage = Usage(prompt_tokens=90, cached_tokens=64, completion_tokens=20, reasoning_tokens=5)
-    with always(Reply(text=GRADE, usage=usage, model="m-2026-11-01")) as server:
+    with serve_reply(Reply(text=GRADE, usage=usage, model="m-2026-11-01")) as server:
         [answer] = ask(open_at("dashscope", server))
     assert (answer.text, answer.finish_reason, answer.usage) == (GRADE, "stop", usage)
     assert (answer.model, answer.request_id) == ("m-2026-11-01", "request-1")
@@ -30,7 +30,7 @@ def test_an_answer_is_read_whole() -> None:
 
 def test_the_request_carries_what_was_asked_and_nothing_else() -> None:
     sampling = Sampling(temperature=0.0, max_tokens=400, top_p=0.9, seed=7)
-    with always(Reply(text=GRADE)) as server:
+    with serve_reply(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("dashscope", server, sampling=sampling))
         [requests] = server.requests
     assert requests.path == PATH
@@ -69,7 +69,7 @@ def test_the_answer_format_steps_down_once_and_is_remembered() -> None:
 
 def test_a_plain_text_output_is_read() -> None:
     body = {"output": {"text": GRADE, "finish_reason": "stop"}, "request_id": "r"}
-    with always(Reply(body=json.dumps(body))) as server:
+    with serve_reply(Reply(body=json.dumps(body))) as server:
         [answer] = ask(open_at("dashscope", server))
     assert (answer.text, answer.usage, answer.model) == (GRADE, None, "m")
 
@@ -110,7 +110,7 @@ def test_no_warning_and_no_file_of_the_home_directory(
 def test_the_environment_names_the_server() -> None:
     from judge.models.dashscope import DashScope
 
-    with always(Reply(text=GRADE)) as server:
+    with serve_reply(Reply(text=GRADE)) as server:
         environ = {"DASHSCOPE_HTTP_BASE_URL": server.dashscope_url}
         model = DashScope("m", Endpoint(None, environ, 5.0, 8), SAMPLING)
         assert (model.name, model.endpoint) == ("dashscope:m", server.dashscope_url)

@@ -12,11 +12,11 @@ import pytest
 
 from judge.errors import CallError, ConnectionFailed, SetupError
 from judge.models import open_model
-from judge.models.endpoint import proxy_for
-from judge.models.error_mapping import connection_error
+from judge.models.endpoint import find_proxy
+from judge.models.error_mapping import make_connection_error
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
-from tests.unit.models.adapter_calls import ADAPTERS, CANARY, KEYS, SAMPLING, always, ask, open_at
+from tests.unit.models.adapter_calls import ADAPTERS, CANARY, KEYS, SAMPLING, ask, open_at, serve_reply
 
 ANSWER = Reply(text='{"grade": 2}')
 
@@ -44,7 +44,7 @@ class TunnelProxy(socketserver.ThreadingTCPServer):
         self.server_close()
 
 
-def opened(kind: str, url: str) -> None:
+def open_at_url(kind: str, url: str) -> None:
     open_model(f"{kind}:m", base_url=url, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
 
 
@@ -62,7 +62,7 @@ def opened(kind: str, url: str) -> None:
 )
 def test_an_address_is_a_host_and_a_path_and_nothing_else(kind: str, url: str, why: str) -> None:
     with pytest.raises(SetupError, match=why) as refused:
-        opened(kind, url)
+        open_at_url(kind, url)
     assert "canary" not in str(refused.value)
 
 
@@ -80,7 +80,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def test_a_private_server_is_never_called_through_a_proxy(
     adapter: str, named: str, no_proxy: pytest.MonkeyPatch
 ) -> None:
-    with always(ANSWER) as between, always(ANSWER) as server:
+    with serve_reply(ANSWER) as between, serve_reply(ANSWER) as server:
         no_proxy.setenv(named, between.url)
         ask(open_at(adapter, server))
         assert (len(between.requests), len(server.requests)) == (0, 1)
@@ -108,7 +108,7 @@ def test_a_public_server_is_called_through_the_proxy(adapter: str, no_proxy: pyt
 def test_the_login_of_a_proxy_is_sent_with_a_request_to_an_http_address(
     adapter: str, no_proxy: pytest.MonkeyPatch
 ) -> None:
-    with always(ANSWER) as between:
+    with serve_reply(ANSWER) as between:
         no_proxy.setenv("http_proxy", between.url.replace("http://", "http://ann:pw%40word@"))
         url = "http://judge.example/api/v1"
         ask(
@@ -146,10 +146,10 @@ def test_a_proxy_that_is_none_of_http_is_refused_before_a_call(
 ) -> None:
     no_proxy.setenv("all_proxy", "socks5://me:pw@127.0.0.1:9")
     with pytest.raises(SetupError, match=r"the proxy socks5://127\.0\.0\.1:9 cannot be used"):
-        opened(adapter, "https://judge.example/v1")
-    opened(adapter, "http://127.0.0.1:9/v1")
+        open_at_url(adapter, "https://judge.example/v1")
+    open_at_url(adapter, "http://127.0.0.1:9/v1")
     no_proxy.setenv("no_proxy", "judge.example")
-    opened(adapter, "https://judge.example/v1")
+    open_at_url(adapter, "https://judge.example/v1")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_the_proxy_is_the_one_for_the_address(
 ) -> None:
     no_proxy.setenv("https_proxy", "10.0.0.1:3128")
     no_proxy.setenv("no_proxy", "spared.example")
-    assert proxy_for(url) == expected
+    assert find_proxy(url) == expected
 
 
 TLS = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")
@@ -186,7 +186,7 @@ TLS.reason = "WRONG_VERSION_NUMBER"
 def test_why_there_is_no_connection(cause: OSError, words: str, lasting: bool) -> None:
     outer = RuntimeError("some library's words")
     outer.__cause__ = cause
-    error = connection_error(outer, f"https://judge.example/v1/{CANARY}", CANARY)
+    error = make_connection_error(outer, f"https://judge.example/v1/{CANARY}", CANARY)
     assert isinstance(error, ConnectionFailed)
     assert f"https://judge.example/v1/***: {words}" in error.detail
     assert (error.kind, error.billed, error.lasting) == ("transport", False, lasting)
@@ -196,6 +196,6 @@ def test_why_there_is_no_connection(cause: OSError, words: str, lasting: bool) -
     "cause", [ConnectionResetError(104, "reset"), ssl.SSLEOFError(8, "EOF"), ValueError()]
 )
 def test_a_call_that_somebody_may_have_heard_may_be_billed(cause: Exception) -> None:
-    error = connection_error(cause, "https://judge.example/v1")
+    error = make_connection_error(cause, "https://judge.example/v1")
     assert not isinstance(error, ConnectionFailed)
     assert error.billed

@@ -12,7 +12,16 @@ from judge.errors import AccountError, CallError, NoResponse, RequestRejected, R
 from judge.records import Completion
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
-from tests.unit.models.adapter_calls import ADAPTERS, CANARY, Case, always, ask, cases, open_at, reply_of
+from tests.unit.models.adapter_calls import (
+    ADAPTERS,
+    CANARY,
+    Case,
+    ask,
+    load_cases,
+    make_reply,
+    open_at,
+    serve_reply,
+)
 
 CLASSES: dict[str, type[CallError]] = {
     "rate_limit": RetryableError,
@@ -48,7 +57,7 @@ def skip_foreign(adapter: str, case: Case) -> None:
         pytest.skip("not a shape of this wire")
 
 
-def failure(adapter: str, server: LoopbackServer, timeout: float = 60.0) -> CallError:
+def get_failure(adapter: str, server: LoopbackServer, timeout: float = 60.0) -> CallError:
     """The error of one call; a call that succeeds fails the test."""
     with pytest.raises(CallError) as caught:
         ask(open_at(adapter, server, timeout=timeout))
@@ -56,14 +65,14 @@ def failure(adapter: str, server: LoopbackServer, timeout: float = 60.0) -> Call
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-@pytest.mark.parametrize("case", cases("http"), ids=lambda case: case["shape"])
+@pytest.mark.parametrize("case", load_cases("http"), ids=lambda case: case["shape"])
 def test_each_http_failure_is_named(adapter: str, case: Case) -> None:
     skip_foreign(adapter, case)
     kind = FINER.get(case["shape"], case["expected"]["error"])
     if (adapter, case["shape"]) in LOST:
         kind = "transport"
-    with always(reply_of(case)) as server:
-        error = failure(adapter, server, timeout=0.3 if case["shape"] == "timeout" else 60.0)
+    with serve_reply(make_reply(case)) as server:
+        error = get_failure(adapter, server, timeout=0.3 if case["shape"] == "timeout" else 60.0)
         assert error.kind == kind
         assert isinstance(error, CLASSES[kind])
         assert isinstance(error, TimedOut) == (case["shape"] == "timeout")
@@ -73,15 +82,15 @@ def test_each_http_failure_is_named(adapter: str, case: Case) -> None:
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-@pytest.mark.parametrize("case", cases("message"), ids=lambda case: case["shape"])
+@pytest.mark.parametrize("case", load_cases("message"), ids=lambda case: case["shape"])
 def test_each_message_is_read_or_declined(adapter: str, case: Case) -> None:
     skip_foreign(adapter, case)
     expected = case["expected"]
-    with always(reply_of(case)) as server:
+    with serve_reply(make_reply(case)) as server:
         if expected.get("error") in ("refusal", "content_filter"):
-            assert failure(adapter, server).kind == expected["error"]
+            assert get_failure(adapter, server).kind == expected["error"]
         elif (adapter, case["shape"]) in LOST:
-            assert failure(adapter, server).kind == "transport"
+            assert get_failure(adapter, server).kind == "transport"
         else:
             [answer] = ask(open_at(adapter, server))
             check(case, adapter, answer)
@@ -103,17 +112,17 @@ def check(case: Case, adapter: str, answer: Completion) -> None:
 @check_each("adapter", ADAPTERS)
 @check_each("reply", [Reply(text="x" * 500, cut=True), Reply(reset=True)])
 def test_a_broken_connection_may_have_been_billed(adapter: str, reply: Reply) -> None:
-    with always(reply) as server:
-        error = failure(adapter, server)
+    with serve_reply(reply) as server:
+        error = get_failure(adapter, server)
     assert isinstance(error, NoResponse)
     assert (error.kind, error.billed) == ("transport", True)
 
 
 @pytest.mark.parametrize("adapter", ["openai", "dashscope"])
 def test_a_server_that_is_not_there_bills_nothing(adapter: str) -> None:
-    with always(Reply()) as server:
+    with serve_reply(Reply()) as server:
         pass
-    error = failure(adapter, server)
+    error = get_failure(adapter, server)
     assert (error.kind, error.billed) == ("transport", False)
     assert server.url in error.detail
 
@@ -132,18 +141,18 @@ def test_a_server_that_is_not_there_bills_nothing(adapter: str) -> None:
     ],
 )
 def test_retry_after_is_read(adapter: str, headers: dict[str, str], seconds: float | None) -> None:
-    with always(Reply(status=429, headers=headers, body="{}")) as server:
-        assert failure(adapter, server).retry_after == seconds
+    with serve_reply(Reply(status=429, headers=headers, body="{}")) as server:
+        assert get_failure(adapter, server).retry_after == seconds
 
 
 def test_retry_after_may_be_a_date_however_far() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    with always(Reply(status=429, headers={"retry-after": soon}, body="{}")) as server:
-        wait = failure("openai", server).retry_after
+    with serve_reply(Reply(status=429, headers={"retry-after": soon}, body="{}")) as server:
+        wait = get_failure("openai", server).retry_after
     assert wait is not None
     assert 25 < wait <= 31
-    with always(Reply(status=429, headers={"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"})) as server:
-        wait = failure("openai", server).retry_after
+    with serve_reply(Reply(status=429, headers={"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"})) as server:
+        wait = get_failure("openai", server).retry_after
     assert wait is not None
     assert wait > 1e9
 
@@ -153,8 +162,8 @@ def test_a_key_that_the_server_repeats_is_masked(adapter: str) -> None:
     body = {"error": {"message": f"Incorrect API key provided: {CANARY}", "code": "invalid_api_key"}}
     if adapter.endswith(("dashscope", "tongyi")):
         body = {"code": "InvalidApiKey", "message": f"no such key {CANARY}"}  # type: ignore[dict-item]
-    with always(Reply(status=401, body=json.dumps(body))) as server:
-        error = failure(adapter, server)
+    with serve_reply(Reply(status=401, body=json.dumps(body))) as server:
+        error = get_failure(adapter, server)
     assert error.kind == "auth"
     assert "***" in str(error)
     assert CANARY not in repr(error)
@@ -162,8 +171,8 @@ def test_a_key_that_the_server_repeats_is_masked(adapter: str) -> None:
 
 @pytest.mark.parametrize("adapter", ["openai", "dashscope", "langchain:openai"])
 def test_a_redirect_is_not_followed(adapter: str) -> None:
-    with always(Reply(text="{}")) as elsewhere:
+    with serve_reply(Reply(text="{}")) as elsewhere:
         there = {"location": f"{elsewhere.url}/v1/chat/completions"}
-        with always(Reply(status=307, headers=there, body="")) as server:
-            assert failure(adapter, server).kind == "bad_parameter"
+        with serve_reply(Reply(status=307, headers=there, body="")) as server:
+            assert get_failure(adapter, server).kind == "bad_parameter"
         assert elsewhere.requests == []

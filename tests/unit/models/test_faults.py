@@ -139,16 +139,21 @@ def test_a_word_for_an_empty_account_means_what_its_server_means_by_it(endpoint:
 
 @check_each("body", [None, "", "gone", b"\xff", [], {"error": None}, {"error": "gone"}, {"detail": ["x"]}])
 def test_any_body_is_some_fault(body: object) -> None:
-    assert classify(ErrorResponse.of(500, body, {})).kind == "server_error"
+    assert classify(ErrorResponse.from_response(500, body, {})).kind == "server_error"
 
 
 def test_a_success_takes_the_status_that_its_body_names() -> None:
-    assert ErrorResponse.of(200, {"error": {"code": 429, "message": "slow down"}}, {}).status == 429
-    assert ErrorResponse.of(200, {"status_code": 400, "code": "DataInspectionFailed"}, {}).status == 400
-    assert ErrorResponse.of(500, {"error": {"code": 404}}, {}).status == 500
+    assert (
+        ErrorResponse.from_response(200, {"error": {"code": 429, "message": "slow down"}}, {}).status == 429
+    )
+    assert (
+        ErrorResponse.from_response(200, {"status_code": 400, "code": "DataInspectionFailed"}, {}).status
+        == 400
+    )
+    assert ErrorResponse.from_response(500, {"error": {"code": 404}}, {}).status == 500
 
 
-def gemini(*quotas: str) -> list[object]:
+def make_gemini_error(*quotas: str) -> list[object]:
     """How Gemini's compatible mode words any limit; which one it was only `quotas` say."""
     text = "You exceeded your current quota, please check your plan and billing details."
     failure = {"violations": [{"quotaId": quota, "quotaValue": "15"} for quota in quotas]}
@@ -165,11 +170,11 @@ def gemini(*quotas: str) -> list[object]:
     ],
 )
 def test_which_limit_it_was_is_read_where_a_server_hides_it(quotas: list[str], kind: str) -> None:
-    assert classify(ErrorResponse.of(429, gemini(*quotas), {})).kind == kind
+    assert classify(ErrorResponse.from_response(429, make_gemini_error(*quotas), {})).kind == kind
 
 
 def test_an_error_is_found_under_the_names_that_baidu_gives_it() -> None:
-    fault = ErrorResponse.of(
+    fault = ErrorResponse.from_response(
         200, {"error_code": 110, "error_msg": "Access token invalid or no longer valid"}, {}
     )
     assert (fault.code, fault.message) == ("110", "Access token invalid or no longer valid")

@@ -18,7 +18,16 @@ from judge.models.endpoint import Endpoint
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
-from tests.unit.models.adapter_calls import CANARY, KEYS, PROMPT, SAMPLING, agree, always, ask, open_at
+from tests.unit.models.adapter_calls import (
+    CANARY,
+    KEYS,
+    PROMPT,
+    SAMPLING,
+    ask,
+    ask_until_accepted,
+    open_at,
+    serve_reply,
+)
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
@@ -30,7 +39,7 @@ BOTH = ("langchain:openai", "langchain:tongyi")
 @pytest.mark.parametrize("adapter", BOTH)
 def test_an_answer_is_read_whole(adapter: str) -> None:
     usage = Usage(prompt_tokens=90, cached_tokens=64, completion_tokens=20, reasoning_tokens=5)
-    with always(Reply(text=GRADE, usage=usage)) as server:
+    with serve_reply(Reply(text=GRADE, usage=usage)) as server:
         model = open_at(adapter, server)
         assert (model.name, model.endpoint[: len(server.url)]) == (f"{adapter}:m", server.url)
         [answer] = ask(model)
@@ -38,7 +47,7 @@ def test_an_answer_is_read_whole(adapter: str) -> None:
 
 
 def test_what_chat_openai_sends_is_what_the_completion_says() -> None:
-    with always(Reply(text=GRADE)) as server:
+    with serve_reply(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("langchain:openai", server))
         [requests] = server.requests
     body: dict[str, Any] = dict(requests.body or {})
@@ -59,11 +68,11 @@ def test_what_chat_openai_sends_is_what_the_completion_says() -> None:
 def test_a_parameter_that_a_server_refuses_is_taken_back() -> None:
     refusal = '{"error": {"message": "Unrecognized request argument supplied: chat_template_kwargs"}}'
 
-    def strict(request: ChatRequest) -> Reply:
+    def refuse_parameter(request: ChatRequest) -> Reply:
         body = request.body or {}
         return Reply(status=400, body=refusal) if "chat_template_kwargs" in body else Reply(text=GRADE)
 
-    with LoopbackServer(strict) as server:
+    with LoopbackServer(refuse_parameter) as server:
         answers = ask(open_at("langchain:openai", server), PROMPT, PROMPT)
         assert len(server.requests) == 3
     assert all("chat_template_kwargs" not in answer.params for answer in answers)
@@ -75,7 +84,7 @@ def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
     from judge.models.langchain import LangChainModel, LangChainSetup
 
     refusal = '{"error": {"code": "insufficient_quota", "message": "You exceeded your current quota."}}'
-    with always(Reply(status=429, body=refusal)) as server:
+    with serve_reply(Reply(status=429, body=refusal)) as server:
         chat = init_chat_model(
             "m", model_provider="openai", base_url=server.openai_url, api_key="k", max_retries=0
         )
@@ -105,25 +114,25 @@ def test_what_fails_for_another_reason_takes_no_parameter_back(status: int, code
 def test_many_first_calls_pay_one_refusal_each() -> None:
     refusal = '{"error": {"message": "Unrecognized request argument supplied: chat_template_kwargs"}}'
 
-    def strict(request: ChatRequest) -> Reply:
+    def refuse_parameter(request: ChatRequest) -> Reply:
         refused = "chat_template_kwargs" in (request.body or {})
         return Reply(status=400, body=refusal, delay=0.05) if refused else Reply(text=GRADE)
 
-    async def asking() -> list[Completion]:
+    async def ask_all() -> list[Completion]:
         model = open_at("langchain:openai", server)
-        answers = await asyncio.gather(*(agree(model, PROMPT) for _ in range(4)))
+        answers = await asyncio.gather(*(ask_until_accepted(model, PROMPT) for _ in range(4)))
         await model.aclose()
         return answers
 
-    with LoopbackServer(strict) as server:
-        answers = asyncio.run(asking())
+    with LoopbackServer(refuse_parameter) as server:
+        answers = asyncio.run(ask_all())
         assert len(server.requests) == 8
     assert not any("chat_template_kwargs" in answer.params for answer in answers)
 
 
 @pytest.mark.parametrize("top_p", [None, 0.5])
 def test_what_tongyi_sends_is_what_the_completion_says(top_p: float | None) -> None:
-    with always(Reply(text=GRADE)) as server:
+    with serve_reply(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("langchain:tongyi", server, sampling=Sampling(0.0, 400, top_p, seed=3)))
         [requests] = server.requests
     assert requests.body is not None
@@ -139,18 +148,18 @@ def test_what_tongyi_sends_is_what_the_completion_says(top_p: float | None) -> N
 
 
 def test_tongyi_asks_as_many_at_once_as_it_may() -> None:
-    async def asking() -> None:
+    async def ask_all() -> None:
         model = open_at("langchain:tongyi", server)
         await asyncio.gather(*(model.complete(PROMPT) for _ in range(8)))
         await model.aclose()
 
-    with always(Reply(text=GRADE, in_flight=8)) as server:
-        asyncio.run(asking())
+    with serve_reply(Reply(text=GRADE, in_flight=8)) as server:
+        asyncio.run(ask_all())
         assert server.in_flight_peak == 8
 
 
 def test_two_tongyi_models_keep_their_own_addresses() -> None:
-    with always(Reply(text="first")) as first, always(Reply(text="second")) as second:
+    with serve_reply(Reply(text="first")) as first, serve_reply(Reply(text="second")) as second:
         one, other = open_at("langchain:tongyi", first), open_at("langchain:tongyi", second)
         assert [ask(one)[0].text, ask(other)[0].text] == ["first", "second"]
 
@@ -159,7 +168,7 @@ def test_tracing_and_caches_hear_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     from langchain_core.caches import InMemoryCache
     from langchain_core.globals import set_llm_cache
 
-    with always(Reply(text=GRADE)) as server, always(Reply(body="{}")) as smith:
+    with serve_reply(Reply(text=GRADE)) as server, serve_reply(Reply(body="{}")) as smith:
         monkeypatch.setenv("LANGSMITH_TRACING", "true")
         monkeypatch.setenv("LANGSMITH_API_KEY", "key")
         monkeypatch.setenv("LANGSMITH_ENDPOINT", smith.url)
@@ -227,14 +236,14 @@ def test_a_ready_object_that_breaks_is_a_failed_call() -> None:
 
 def test_a_slow_call_is_given_up_in_time() -> None:
     with (
-        always(Reply(text=GRADE, delay=1.0)) as server,
+        serve_reply(Reply(text=GRADE, delay=1.0)) as server,
         pytest.raises(RetryableError, match=r"no answer within 0\.2 s"),
     ):
         ask(open_at("langchain:openai", server, timeout=0.2))
 
 
 def test_threads_end_with_the_model() -> None:
-    with always(Reply(text=GRADE)) as server:
+    with serve_reply(Reply(text=GRADE)) as server:
         ask(open_at("langchain:tongyi", server))
     threads = [thread for thread in threading.enumerate() if thread.name.startswith("langchain")]
     for thread in threads:

@@ -15,7 +15,7 @@ KEY = "wonder/ful key"
 
 
 @pytest.fixture
-def logged() -> Iterator[io.StringIO]:
+def log_output() -> Iterator[io.StringIO]:
     text, logger = io.StringIO(), logging.getLogger("some.library")
     handler, make = logging.StreamHandler(text), logging.getLogRecordFactory()
     logger.addHandler(handler)
@@ -24,7 +24,7 @@ def logged() -> Iterator[io.StringIO]:
     logging.setLogRecordFactory(make)
 
 
-def test_a_key_in_words_arguments_and_tracebacks_is_masked(logged: io.StringIO) -> None:
+def test_a_key_in_words_arguments_and_tracebacks_is_masked(log_output: io.StringIO) -> None:
     redact_logs(KEY)
     redact_logs(KEY)
     logger = logging.getLogger("some.library.part")
@@ -33,12 +33,12 @@ def test_a_key_in_words_arguments_and_tracebacks_is_masked(logged: io.StringIO) 
         raise ValueError(f"not {KEY}")
     except ValueError:
         logger.exception("failed")
-    first, second, *_, last = logged.getvalue().splitlines()
+    first, second, *_, last = log_output.getvalue().splitlines()
     assert first == "sent ***, got {'key': '***'}, 7%"
     assert (second, last) == ("failed", "ValueError: not ***")
 
 
-def test_a_record_without_a_key_stays_as_it_is(logged: io.StringIO) -> None:
+def test_a_record_without_a_key_stays_as_it_is(log_output: io.StringIO) -> None:
     redact_logs("", "none", KEY)
     records: list[logging.LogRecord] = []
     logger = logging.getLogger("some.library")
@@ -51,5 +51,5 @@ def test_a_record_without_a_key_stays_as_it_is(logged: io.StringIO) -> None:
     logger.addHandler(listener)
     logger.error("sent %s of none", "words")
     logger.removeHandler(listener)
-    assert logged.getvalue() == "sent words of none\n"
+    assert log_output.getvalue() == "sent words of none\n"
     assert (records[0].msg, records[0].args) == ("sent %s of none", ("words",))

@@ -42,11 +42,11 @@ def test_a_program_adds_a_provider_of_its_own() -> None:
 
     opened = []
 
-    def opens(name: str, access: Endpoint, sampling: Sampling) -> Echo:
+    def open_echo(name: str, access: Endpoint, sampling: Sampling) -> Echo:
         opened.append((name, access.timeout, sampling))
         return Echo()
 
-    PROVIDERS["echo"] = Provider("echo:NAME", opens)
+    PROVIDERS["echo"] = Provider("echo:NAME", open_echo)
     try:
         model = open_model("echo:x", base_url=None, environ={}, sampling=SAMPLING, timeout=1, concurrency=1)
     finally:

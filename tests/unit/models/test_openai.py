@@ -15,12 +15,21 @@ from judge.models.openai import OpenAI
 from judge.records import Completion, Sampling, Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
-from tests.unit.models.adapter_calls import CANARY, PROMPT, SAMPLING, SCHEMA, agree, always, ask, open_at
+from tests.unit.models.adapter_calls import (
+    CANARY,
+    PROMPT,
+    SAMPLING,
+    SCHEMA,
+    ask,
+    ask_until_accepted,
+    open_at,
+    serve_reply,
+)
 
 GRADE = '{"grade": 2}'
 
 
-def refusing(message: str, when: Callable[[ChatRequest], bool]) -> LoopbackServer:
+def serve_refusal(message: str, when: Callable[[ChatRequest], bool]) -> LoopbackServer:
     """A server that answers 400 with `message` to requests that `when` picks, else with a grade."""
 
     def answer(request: ChatRequest) -> Reply:
@@ -39,21 +48,21 @@ def format_of(request: ChatRequest) -> str:
 
 def test_an_answer_is_read_whole() -> None:
     usage = Usage(prompt_tokens=90, cached_tokens=64, completion_tokens=20, reasoning_tokens=5)
-    with always(Reply(text=GRADE, usage=usage, model="m-2026-11-01", finish_reason="length")) as server:
+    with serve_reply(Reply(text=GRADE, usage=usage, model="m-2026-11-01", finish_reason="length")) as server:
         [answer] = ask(open_at("openai", server))
     assert (answer.text, answer.finish_reason) == (GRADE, "length")
     assert (answer.usage, answer.model, answer.request_id) == (usage, "m-2026-11-01", "chat-1")
 
 
 def test_a_server_that_counts_nothing_leaves_usage_unknown() -> None:
-    with always(Reply(text=GRADE, usage=None)) as server:
+    with serve_reply(Reply(text=GRADE, usage=None)) as server:
         [answer] = ask(open_at("openai", server))
     assert answer.usage is None
 
 
 def test_the_request_carries_what_was_asked_and_nothing_else() -> None:
     sampling = Sampling(temperature=0.0, max_tokens=400, top_p=0.9, seed=7)
-    with always(Reply(text=GRADE)) as server:
+    with serve_reply(Reply(text=GRADE)) as server:
         [answer] = ask(open_at("openai", server, sampling=sampling))
         [requests] = server.requests
     assert requests.body is not None
@@ -82,7 +91,7 @@ def test_environment_variables_of_the_sdk_stay_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("OPENAI_ADMIN_KEY", "admin-key")
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-shell")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-shell")
-    with always(Reply(text=GRADE)) as server:
+    with serve_reply(Reply(text=GRADE)) as server:
         ask(open_at("openai", server, environ={"OPENAI_PROJECT_ID": "project"}))
         [requests] = server.requests
     headers = {name.lower(): value for name, value in requests.headers.items()}
@@ -117,11 +126,11 @@ def test_thinking_is_turned_off_as_the_server_reads_it(url: str, switch: dict[st
     ],
 )
 def test_the_answer_format_steps_down_once_and_is_remembered(message: str) -> None:
-    def picky(chat_request: ChatRequest) -> bool:
+    def accepts_only_text(chat_request: ChatRequest) -> bool:
         return format_of(chat_request) != "text"
 
     second = replace(PROMPT, user="query: coffee")
-    with refusing(message, picky) as server:
+    with serve_refusal(message, accepts_only_text) as server:
         answers = ask(open_at("openai", server), PROMPT, second)
         formats = [format_of(request) for request in server.requests]
     assert formats == ["json_schema", "json_object", "text", "text"]
@@ -130,22 +139,22 @@ def test_the_answer_format_steps_down_once_and_is_remembered(message: str) -> No
 
 
 def test_many_first_calls_pay_one_refusal_each() -> None:
-    async def asking(model: OpenAI) -> list[Completion]:
+    async def ask_all(model: OpenAI) -> list[Completion]:
         prompts = [replace(PROMPT, user=f"query: {number}") for number in range(8)]
-        answers = await asyncio.gather(*(agree(model, prompt) for prompt in prompts))
+        answers = await asyncio.gather(*(ask_until_accepted(model, prompt) for prompt in prompts))
         await model.aclose()
         return answers
 
     message = "response_format.type json_schema is not supported"
-    with refusing(message, lambda request: format_of(request) == "json_schema") as server:
+    with serve_refusal(message, lambda request: format_of(request) == "json_schema") as server:
         model = OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)
-        answers = asyncio.run(asking(model))
+        answers = asyncio.run(ask_all(model))
         assert len(server.requests) <= 16
     assert {answer.params["response_format"]["type"] for answer in answers} == {"json_object"}
 
 
 def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> None:
-    async def asking(model: OpenAI) -> list[str]:
+    async def ask_all(model: OpenAI) -> list[str]:
         with pytest.raises(ParametersRejected, match="json_schema is not supported") as conceded:
             await model.complete(PROMPT)
         shown = [conceded.value.kind, (await model.complete(PROMPT)).text]
@@ -153,8 +162,8 @@ def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> No
         return shown
 
     message = "response_format.type json_schema is not supported"
-    with refusing(message, lambda request: format_of(request) == "json_schema") as server:
-        output = asyncio.run(asking(OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)))
+    with serve_refusal(message, lambda request: format_of(request) == "json_schema") as server:
+        output = asyncio.run(ask_all(OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)))
         assert output == ["conceded", GRADE]
         assert len(server.requests) == 2
 
@@ -168,7 +177,7 @@ def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> No
     ],
 )
 def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, sent: int | None) -> None:
-    with refusing(message, lambda request: refused in (request.body or {})) as server:
+    with serve_refusal(message, lambda request: refused in (request.body or {})) as server:
         model = open_at("openai", server)
         intended = dict(model.params)
         answers = ask(model, PROMPT, PROMPT)
@@ -179,26 +188,26 @@ def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, 
 
 
 def test_a_refusal_that_no_step_cures_ends() -> None:
-    with refusing("Range of max_tokens should be [1, 100]", lambda _: True) as server:
+    with serve_refusal("Range of max_tokens should be [1, 100]", lambda _: True) as server:
         with pytest.raises(AccountError, match=r"bad_parameter.*max_tokens.*change that parameter"):
             ask(open_at("openai", server))
         assert len(server.requests) == 1
 
 
 def test_an_endless_refusal_of_formats_ends() -> None:
-    with refusing("response_format is not supported", lambda _: True) as server:
+    with serve_refusal("response_format is not supported", lambda _: True) as server:
         with pytest.raises(AccountError):
             ask(open_at("openai", server))
         assert [format_of(request) for request in server.requests] == ["json_schema", "json_object", "text"]
 
 
 def test_text_that_is_no_unicode_is_this_pairs_own_failure() -> None:
-    with always(Reply(text=GRADE)) as server, pytest.raises(RequestRejected, match="bad_request"):
+    with serve_reply(Reply(text=GRADE)) as server, pytest.raises(RequestRejected, match="bad_request"):
         ask(open_at("openai", server), replace(PROMPT, user="half of an emoji: \ud83d"))
 
 
 def test_extra_parameters_win() -> None:
-    with always(Reply(text=GRADE)) as server:
+    with serve_reply(Reply(text=GRADE)) as server:
         access = Endpoint(server.openai_url, {}, 5.0, 8)
         ask(OpenAI("m", access, SAMPLING, extra={"reasoning_effort": "low", "temperature": 1}))
         [requests] = server.requests
@@ -217,7 +226,7 @@ def test_setup_says_what_is_missing() -> None:
 
 
 def test_the_environment_names_the_server_and_no_password_gets_into_an_address() -> None:
-    with always(Reply(text=GRADE)) as server:
+    with serve_reply(Reply(text=GRADE)) as server:
         environ = {"OPENAI_BASE_URL": f"{server.openai_url}/"}
         model = OpenAI("m", Endpoint(None, environ, 5.0, 8), SAMPLING)
         assert (model.name, model.endpoint) == ("openai:m", server.openai_url)

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.models.chat_messages import parse_response, read_completion
-from judge.models.endpoint import proxy_secrets
+from judge.models.endpoint import find_proxy_secrets
 from judge.models.error_mapping import ErrorResponse
-from judge.models.redaction import MIN_SECRET_LENGTH, mask, redact, secrets_in
+from judge.models.redaction import MIN_SECRET_LENGTH, find_secrets, mask, redact
 from tests.support.cases import check_each
 
 KEY = "kä/9e41+not.like=a~key&<\"\\'"
@@ -92,7 +92,7 @@ def test_errors_lose_what_is_shaped_like_a_key_and_reasons_do_not() -> None:
 
 def test_secrets_are_named_so() -> None:
     named = {"OPENAI_API_KEY": " k1 ", "X_TOKEN": "k2", "A_SECRET": "k3", "PASSWORD": "k4", "EMPTY_KEY": ""}
-    assert secrets_in({**named, "KEYBOARD": "de", "PATH": "/bin"}) == ("k1", "k2", "k3", "k4")
+    assert find_secrets({**named, "KEYBOARD": "de", "PATH": "/bin"}) == ("k1", "k2", "k3", "k4")
 
 
 def test_an_answer_is_masked_before_it_is_read_or_cut() -> None:
@@ -122,9 +122,9 @@ def test_the_password_of_a_proxy_is_a_secret_as_it_is_named_and_as_it_is_sent(
     monkeypatch.delenv("https_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
-    secrets = proxy_secrets("https://model.example/v1")
+    secrets = find_proxy_secrets("https://model.example/v1")
     assert secrets == ("p@ssw0rd-long", "ann:p@ssw0rd-long")
     sent = base64.b64encode(b"ann:p@ssw0rd-long").decode()
     assert "ann" not in redact(f"Basic {sent}", *secrets).replace("Basic", "")
     assert redact("http://ann:p%40ssw0rd-long@proxy.example", *secrets) == "http://***@proxy.example"
-    assert proxy_secrets("http://127.0.0.1/v1") == ()
+    assert find_proxy_secrets("http://127.0.0.1/v1") == ()

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.errors import CallError, NoResponse, RequestRejected, RetryableError
-from judge.models.chat_messages import message_text, parse_response, read_completion, read_usage
+from judge.models.chat_messages import extract_message_text, parse_response, read_completion, read_usage
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.records import Usage
 from tests.support.cases import check_each, count_examples
 from tests.support.fake_server import Reply
-from tests.unit.models.adapter_calls import always, ask, open_at
+from tests.unit.models.adapter_calls import ask, open_at, serve_reply
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
 NAMES = st.sampled_from(
@@ -87,7 +87,7 @@ def test_an_html_page_is_named_by_its_title_which_shows_no_key() -> None:
     ],
 )
 def test_an_answer_of_no_known_shape_is_empty(adapter: str, body: str) -> None:
-    with always(Reply(body=body)) as server:
+    with serve_reply(Reply(body=body)) as server:
         [answer] = ask(open_at(adapter, server))
     assert answer.text == ""
 
@@ -121,12 +121,14 @@ def test_tokens_that_are_not_counted_are_unknown_and_not_none(counted: dict[str,
 
 def test_content_parts_are_joined_without_reasoning() -> None:
     assert (
-        message_text([{"type": "thinking", "text": "3?"}, {"text": "a"}, "b", {"type": "image"}, None])
+        extract_message_text(
+            [{"type": "thinking", "text": "3?"}, {"text": "a"}, "b", {"type": "image"}, None]
+        )
         == "ab"
     )
 
 
-def ended(finish_reason: object) -> str | None:
+def find_finish_reason(finish_reason: object) -> str | None:
     """The finish reason of an answer for which a server says `finish_reason`."""
     choice = {"message": {"content": "2"}, "finish_reason": finish_reason}
     return read_completion([choice], model="m", params={}, usage=None, request_id=None).finish_reason
@@ -134,8 +136,8 @@ def ended(finish_reason: object) -> str | None:
 
 @check_each("word", ["stop", "STOP", "eos", "end_turn", "stop_sequence", "tool_calls", "", "null"])
 def test_an_answer_that_ended_by_itself_keeps_the_servers_word(word: str) -> None:
-    assert ended(word) == word.lower()
-    assert ended(None) is None
+    assert find_finish_reason(word) == word.lower()
+    assert find_finish_reason(None) is None
 
 
 @check_each(
@@ -146,7 +148,7 @@ def test_an_answer_that_ended_by_itself_keeps_the_servers_word(word: str) -> Non
     ],
 )
 def test_an_answer_that_ended_otherwise_was_cut(word: str) -> None:
-    assert ended(word) == "length"
+    assert find_finish_reason(word) == "length"
 
 
 @check_each(
@@ -165,5 +167,5 @@ def test_an_answer_that_ended_otherwise_was_cut(word: str) -> None:
 )
 def test_an_answer_that_a_filter_ended_is_declined(word: str) -> None:
     with pytest.raises(RequestRejected) as caught:
-        ended(word)
+        find_finish_reason(word)
     assert caught.value.kind == "content_filter"

@@ -16,7 +16,7 @@ from judge.records import Usage
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
 from tests.support.rerank_server import rerank, rerank_as_tei
-from tests.unit.models.adapter_calls import CANARY, PROMPT, SAMPLING, always, ask
+from tests.unit.models.adapter_calls import CANARY, PROMPT, SAMPLING, ask, serve_reply
 
 KEYS = {"DASHSCOPE_API_KEY": CANARY, "COHERE_API_KEY": CANARY, "RERANK_API_KEY": CANARY}
 TEXT = "Tea is a drink. grade=3"
@@ -81,7 +81,7 @@ def test_a_server_of_tei_is_asked_as_it_reads_after_its_first_refusal() -> None:
 )
 def test_a_reply_without_a_score_is_an_error(body: object) -> None:
     with (
-        always(Reply(body=json.dumps(body))) as server,
+        serve_reply(Reply(body=json.dumps(body))) as server,
         pytest.raises(CallError, match="holds no relevance score"),
     ):
         ask(open_at("server", server.url), PAIR)

@@ -14,7 +14,7 @@ from judge.errors import ConnectionFailed, RequestRejected, RetryableError
 from judge.models.worker_model import PromptWorker, Result, Worker, WorkerLost, WorkerModel
 from judge.records import Completion, Prompt
 from tests.support import virtual_time
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.unit.models.adapter_calls import PROMPT
 
 
@@ -98,7 +98,7 @@ class LocalPool:
         self.is_stopped = True
 
 
-def prompt(user: str, seconds: float = 1.0) -> Prompt:
+def make_prompt(user: str, seconds: float = 1.0) -> Prompt:
     return replace(PROMPT, user=user, query=str(seconds))
 
 
@@ -109,7 +109,9 @@ def test_requests_are_spread_and_sent_together_and_results_reach_their_prompts()
         assert (model.name, model.endpoint, model.params) == (local.name, local.endpoint, local.params)
         users = [f"{number}" for number in range(20)]
         # The later ones are the faster ones.
-        completions = await asyncio.gather(*(model.complete(prompt(user, 20 - int(user))) for user in users))
+        completions = await asyncio.gather(
+            *(model.complete(make_prompt(user, 20 - int(user))) for user in users)
+        )
         assert [each.text for each in completions] == users
         for worker in pool.workers:
             assert len(worker.model.requests) == 10
@@ -128,7 +130,7 @@ def test_an_error_of_the_model_is_raised_as_it_is() -> None:
     async def main() -> None:
         model = WorkerModel(EchoModel(), LocalPool(1))
         with pytest.raises(RequestRejected) as caught:
-            await model.complete(prompt("bad"))
+            await model.complete(make_prompt("bad"))
         assert (caught.value.kind, caught.value.detail, caught.value.billed) == ("content_filter", "no", True)
         await model.aclose()
 
@@ -140,7 +142,7 @@ def test_a_lost_worker_fails_what_it_has_not_answered_and_is_used_again_when_it_
         pool = LocalPool(2)
         model = WorkerModel(EchoModel(), pool)
         requests = [
-            asyncio.create_task(model.complete(prompt(f"{number}", 1 + 9 * (number // 2))))
+            asyncio.create_task(model.complete(make_prompt(f"{number}", 1 + 9 * (number // 2))))
             for number in range(4)
         ]
         await asyncio.sleep(5)
@@ -151,11 +153,11 @@ def test_a_lost_worker_fails_what_it_has_not_answered_and_is_used_again_when_it_
         assert [isinstance(each, RetryableError) and each.billed for each in errors] == [True]
         assert "the node ended" in str(errors[0])
         assert sorted(first.model.requests + second.model.requests) == ["0", "1", "2", "3"]
-        await asyncio.gather(*(model.complete(prompt("more")) for _ in range(2)))
+        await asyncio.gather(*(model.complete(make_prompt("more")) for _ in range(2)))
         assert second.model.requests.count("more") == 2
         first.come_back()
         await asyncio.sleep(5)
-        await asyncio.gather(*(model.complete(prompt("again")) for _ in range(2)))
+        await asyncio.gather(*(model.complete(make_prompt("again")) for _ in range(2)))
         assert [worker.model.requests.count("again") for worker in pool.workers] == [1, 1]
         await model.aclose()
 
@@ -168,21 +170,21 @@ def test_without_a_worker_no_request_is_billed() -> None:
         pool.workers[0].lose()
         model = WorkerModel(EchoModel(), pool)
         with pytest.raises(ConnectionFailed) as caught:
-            await model.complete(prompt("1"))
+            await model.complete(make_prompt("1"))
         assert not caught.value.billed
         await model.aclose()
         error = ConnectionFailed("transport", "a new cluster", lasting=True)
         model = WorkerModel(EchoModel(), LocalPool(1, error))
         for _ in range(2):
             with pytest.raises(ConnectionFailed, match="a new cluster"):
-                await model.complete(prompt("1"))
+                await model.complete(make_prompt("1"))
         await model.aclose()
 
     virtual_time.run(main())
 
 
 def test_a_model_without_a_server_is_refused(tmp_path: Path) -> None:
-    done = command("run", example.path(), "-m", "lexical", "--on", "ray", "--out", tmp_path / "out")
+    done = run_judge("run", example.find_dataset(), "-m", "lexical", "--on", "ray", "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "lexical" in done.stderr
     assert "omit --on ray" in done.stderr

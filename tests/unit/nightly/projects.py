@@ -28,7 +28,7 @@ from judge.nightly import job
 from judge.nightly.assessor_drift import CANARIES_FILE
 from judge.nightly.record import record_to_json
 from judge.records import Completion, Prompt, Sampling, Usage
-from tests.support.factories import fenced, write_rows
+from tests.support.factories import extract_fenced, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.nightly import simulated
 
@@ -61,24 +61,24 @@ class Judge:
         """Return the reply to a request about a snippet."""
         if self.down:
             return Reply(status=503, body="{}")
-        shown = fenced(request.prompt)
+        shown = extract_fenced(request.prompt)
         match = re.search(r"grade=(\d)", shown)
         grade = int(match[1]) if match else _EXPECTED[shown]
-        if _chance("swapped", shown) < self.swapped:
-            grade = _beside(grade, shown)
-        if _chance("flip", request.prompt, request.attempt) < self.flips:
-            grade = _beside(grade, shown, request.attempt)
+        if _draw_chance("swapped", shown) < self.swapped:
+            grade = _step_beside(grade, shown)
+        if _draw_chance("flip", request.prompt, request.attempt) < self.flips:
+            grade = _step_beside(grade, shown, request.attempt)
         text = "hm" if self.mumbles else json.dumps({"reason": f"it is {grade}", "grade": grade})
         return Reply(text=text, delay=self.delay, model=self.served, usage=Usage(100, 0, 10))
 
 
-def _chance(*parts: object) -> float:
+def _draw_chance(*parts: object) -> float:
     """Return a number from 0 to 1 that depends on `parts` alone."""
     return int.from_bytes(sha256(repr(parts).encode()).digest()[:6]) / 2**48
 
 
-def _beside(grade: int, *parts: object) -> int:
-    step = 1 if _chance("step", *parts) < 0.5 else -1
+def _step_beside(grade: int, *parts: object) -> int:
+    step = 1 if _draw_chance("step", *parts) < 0.5 else -1
     return grade + step if 0 <= grade + step <= 3 else grade - step
 
 
@@ -123,41 +123,41 @@ class NightlyProject:
         )
         self.toml.write_text("\n".join(lines), encoding="utf-8")
 
-    def dawn(self, worse: float = 0.0, edit: Callable[[dict[str, Any]], None] | None = None) -> str:
+    def begin_day(self, worse: float = 0.0, edit: Callable[[dict[str, Any]], None] | None = None) -> str:
         """Begin the next day: write the dataset of its night and return its date; `edit` changes each row.
 
         `worse` is how much worse the first engine is tonight.
         """
         if self.days:
-            self.tonight = simulated.following(self.rng, self.tonight)
+            self.tonight = simulated.draw_next_night(self.rng, self.tonight)
         self.days += 1
         day = f"2026-05-{self.days:02}"
-        rows = list(self._rows(np.array([worse, 0, 0])))
+        rows = list(self._make_rows(np.array([worse, 0, 0])))
         for row in rows:
             if edit is not None:
                 edit(row)
         write_rows(self.folder / f"{day}.jsonl", rows)
         return day
 
-    def _rows(self, worse: np.ndarray[Any, np.dtype[np.float64]]) -> Iterator[dict[str, Any]]:
-        lists = self.tonight.lists(worse)
+    def _make_rows(self, worse: np.ndarray[Any, np.dtype[np.float64]]) -> Iterator[dict[str, Any]]:
+        lists = self.tonight.rank_documents(worse)
         for query in range(self.queries):
             engines = {}
             for engine, ranked in zip(simulated.ENGINES, lists[:, query], strict=True):
-                engines[engine] = [self._result(query, int(document)) for document in ranked[:_SHOWN]]
+                engines[engine] = [self._make_result(query, int(document)) for document in ranked[:_SHOWN]]
             yield {"query_id": f"q{query}", "query": f"question number {query}", "engines": engines}
 
-    def _result(self, query: int, document: int) -> dict[str, str]:
+    def _make_result(self, query: int, document: int) -> dict[str, str]:
         return {
             "url": f"https://x.example/{query}/{document}",
             "snippet": f"text {query}.{document} grade={self.tonight.true[query, document]}",
         }
 
-    def night(self, day: str) -> dict[str, Any]:
+    def run_night(self, day: str) -> dict[str, Any]:
         """Run the night of `day` in this process and return its record."""
         return record_to_json(job.run_nightly(self.toml, day).record)
 
-    def file(self, day: str, name: str = "night.json") -> bytes:
+    def read_file(self, day: str, name: str = "night.json") -> bytes:
         """Return the bytes of a file of the night of `day`."""
         return (self.nights / day / name).read_bytes()
 
@@ -174,7 +174,7 @@ class FakeServer:
         self._answer = answer
         self.attempts: Counter[str] = Counter()
 
-    def reply(self, prompt: Prompt) -> Reply:
+    def find_reply(self, prompt: Prompt) -> Reply:
         """Return what the server answers to `prompt`."""
         self.attempts[prompt.user] += 1
         request = ChatRequest("", {}, None, prompt.user, len(self.requests) + 1, self.attempts[prompt.user])
@@ -198,7 +198,7 @@ class _FakeModel:
 
     def __init__(self, name: str, access: Endpoint, _: Sampling) -> None:
         self.name = f"fake:{name}"
-        self.endpoint = access.url(default="")
+        self.endpoint = access.choose_url(default="")
         self.params: Mapping[str, Any] = {}
 
     async def complete(self, prompt: Prompt) -> Completion:
@@ -206,7 +206,7 @@ class _FakeModel:
         server = _SERVERS.get(self.endpoint)
         if server is None:
             raise ConnectionFailed("transport", f"{self.endpoint}: connection refused", lasting=False)
-        reply = server.reply(prompt)
+        reply = server.find_reply(prompt)
         await asyncio.sleep(reply.delay)
         if reply.status != 200:
             raise RetryableError("server_error", f"HTTP {reply.status}")
@@ -220,15 +220,17 @@ PROVIDERS["fake"] = Provider("fake:NAME", _FakeModel)
 
 
 @contextmanager
-def nightly_project(
+def make_nightly_project(
     folder: Path, rules: Mapping[str, object], queries: int = 12, seed: int = 1, *, wire: bool = False
 ) -> Iterator[NightlyProject]:
     """Yield a project of nights before its first night; with `wire`, its judge is a server on loopback."""
     judge, rng = Judge(), np.random.default_rng(seed)
     with (LoopbackServer if wire else FakeServer)(lambda request: judge.answer(request)) as server:
-        here = NightlyProject(folder, judge, server, queries, rng, simulated.first(rng, queries))
-        here.configure(rules)
-        yield here
+        project = NightlyProject(
+            folder, judge, server, queries, rng, simulated.draw_first_night(rng, queries)
+        )
+        project.configure(rules)
+        yield project
 
 
 @dataclass(frozen=True)
@@ -245,45 +247,49 @@ class _FirstNight:
 _FIRST_NIGHTS: dict[object, _FirstNight] = {}
 
 
-def freeze(here: NightlyProject) -> str:
+def freeze(project: NightlyProject) -> str:
     """Run a night and make it the baseline; take the files of an equal first night where there was one."""
-    is_first = not (here.days or here.nights.exists()) and isinstance(here.server, FakeServer)
-    day = here.dawn()
-    if not is_first or not isinstance(here.server, FakeServer):
-        _run_baseline(here, day)
+    is_first = not (project.days or project.nights.exists()) and isinstance(project.server, FakeServer)
+    day = project.begin_day()
+    if not is_first or not isinstance(project.server, FakeServer):
+        _run_baseline(project, day)
         return day
-    texts = (path.read_text(encoding="utf-8") for path in (here.toml, here.folder / f"{day}.jsonl"))
-    key = (type(here.judge), repr(here.judge), *(text.replace(str(here.folder), "") for text in texts))
+    texts = (path.read_text(encoding="utf-8") for path in (project.toml, project.folder / f"{day}.jsonl"))
+    key = (
+        type(project.judge),
+        repr(project.judge),
+        *(text.replace(str(project.folder), "") for text in texts),
+    )
     if key in _FIRST_NIGHTS:
-        _copy_first_night(_FIRST_NIGHTS[key], here, here.server)
+        _copy_first_night(_FIRST_NIGHTS[key], project, project.server)
     else:
-        _run_baseline(here, day)
+        _run_baseline(project, day)
         files = {
-            path.relative_to(here.folder): (path.read_bytes(), path.stat().st_mode)
-            for path in here.nights.rglob("*")
+            path.relative_to(project.folder): (path.read_bytes(), path.stat().st_mode)
+            for path in project.nights.rglob("*")
             if path.is_file()
         }
-        requests, attempts = tuple(here.server.requests), here.server.attempts.copy()
-        _FIRST_NIGHTS[key] = _FirstNight(here.folder, files, requests, attempts)
+        requests, attempts = tuple(project.server.requests), project.server.attempts.copy()
+        _FIRST_NIGHTS[key] = _FirstNight(project.folder, files, requests, attempts)
     return day
 
 
-def _run_baseline(here: NightlyProject, day: str) -> None:
-    here.night(day)
-    job.set_baseline(here.nights / day, here.nights)
+def _run_baseline(project: NightlyProject, day: str) -> None:
+    project.run_night(day)
+    job.set_baseline(project.nights / day, project.nights)
 
 
-def _copy_first_night(night: _FirstNight, here: NightlyProject, server: FakeServer) -> None:
+def _copy_first_night(night: _FirstNight, project: NightlyProject, server: FakeServer) -> None:
     for name, (content, mode) in night.files.items():
-        path = here.folder / name
+        path = project.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.replace(bytes(night.folder), bytes(here.folder)))
+        path.write_bytes(content.replace(bytes(night.folder), bytes(project.folder)))
         path.chmod(mode)
     server.requests.extend(night.requests)
     server.attempts.update(night.attempts)
 
 
-def reworded(row: dict[str, Any]) -> None:
+def reword_snippets(row: dict[str, Any]) -> None:
     """Change each snippet, so that all of a night is judged."""
     for result in (result for each in row["engines"].values() for result in each):
         result["snippet"] += " in other words"

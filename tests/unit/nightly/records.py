@@ -34,7 +34,7 @@ HOSTILE = (
 )
 
 
-def row(engine: str, measure: str, before: float, after: float, **given: Any) -> dict[str, Any]:
+def make_row(engine: str, measure: str, before: float, after: float, **given: Any) -> dict[str, Any]:
     """An outcome of the regression test: the engine's change from the baseline over 100 queries."""
     change = round(after - before, 6)
     return {
@@ -55,11 +55,11 @@ def row(engine: str, measure: str, before: float, after: float, **given: Any) ->
     }
 
 
-def night(day: str, means: Mapping[str, float] | None = None, **given: Any) -> dict[str, Any]:
+def make_night(day: str, means: Mapping[str, float] | None = None, **given: Any) -> dict[str, Any]:
     """The record of a fine night whose engines have these means of sDCG@10."""
     means = ENGINES if means is None else means
     rows = [
-        row(engine, measure, ENGINES.get(engine, mean), mean)
+        make_row(engine, measure, ENGINES.get(engine, mean), mean)
         for engine, mean in means.items()
         for measure in MEASURES
     ]
@@ -82,7 +82,7 @@ def night(day: str, means: Mapping[str, float] | None = None, **given: Any) -> d
         "judged": 3000,
         "coverage": 1.0,
         "failures": {},
-        "engines": {engine: _engine(mean) for engine, mean in means.items()},
+        "engines": {engine: _make_engine(mean) for engine, mean in means.items()},
         "baseline": {
             "name": "2026-05-01",
             "id": "2026-05-01-ab12cd34",
@@ -98,7 +98,7 @@ def night(day: str, means: Mapping[str, float] | None = None, **given: Any) -> d
             "measures": list(MEASURES),
             "rows": rows,
         },
-        "canaries": canaries(60),
+        "canaries": make_canaries(60),
         "query_drift": {
             "tonight": 100,
             "baseline": 100,
@@ -133,7 +133,7 @@ def night(day: str, means: Mapping[str, float] | None = None, **given: Any) -> d
     }
 
 
-def _engine(mean: float) -> dict[str, Any]:
+def _make_engine(mean: float) -> dict[str, Any]:
     measures = {
         "sDCG@10": {"mean": mean, "ci95": [mean - 0.03, mean + 0.03], "n": 100, "pool_free": True},
         "P@5": {"mean": mean / 2, "ci95": [mean / 2 - 0.02, mean / 2 + 0.02], "n": 100, "pool_free": True},
@@ -143,7 +143,7 @@ def _engine(mean: float) -> dict[str, Any]:
     return {**counts, "measures": measures}
 
 
-def canaries(unchanged: int, *, drift: bool = False) -> dict[str, Any]:
+def make_canaries(unchanged: int, *, drift: bool = False) -> dict[str, Any]:
     """How 60 canaries were graded, so many of them as in the baseline."""
     changed = 60 - unchanged
     return {
@@ -167,16 +167,16 @@ def canaries(unchanged: int, *, drift: bool = False) -> dict[str, Any]:
     }
 
 
-def regression() -> dict[str, Any]:
+def make_regression() -> dict[str, Any]:
     """A night on which bing dropped by both measures, and baidu became better."""
     rows = [
-        row("bing", "AP@10", 0.62, 0.589),
-        row("bing", "sDCG@10", 0.61, 0.588),
-        row("baidu", "AP@10", 0.57, 0.60, verdict="improvement", p=0.0002, p_holm=0.0008),
-        row("baidu", "sDCG@10", 0.57, 0.57),
+        make_row("bing", "AP@10", 0.62, 0.589),
+        make_row("bing", "sDCG@10", 0.61, 0.588),
+        make_row("baidu", "AP@10", 0.57, 0.60, verdict="improvement", p=0.0002, p_holm=0.0008),
+        make_row("baidu", "sDCG@10", 0.57, 0.57),
     ]
     tested = {"ran": True, "alpha": 0.01, "min_drop": 0.01, "measures": ["AP@10", "sDCG@10"], "rows": rows}
-    return night(
+    return make_night(
         "2026-05-20",
         status="regression",
         exit=1,
@@ -186,19 +186,19 @@ def regression() -> dict[str, Any]:
     )
 
 
-def drift() -> dict[str, Any]:
+def make_drift() -> dict[str, Any]:
     """A night of assessor drift."""
-    return night(
+    return make_night(
         "2026-05-09",
         status="assessor drift",
         exit=3,
         reasons=["the served model changed: 'b', 'a' at the baseline", "29 of 60 canaries changed"],
-        canaries=canaries(31, drift=True),
+        canaries=make_canaries(31, drift=True),
         regression_test=None,
     )
 
 
-def month() -> list[dict[str, Any]]:
+def make_month() -> list[dict[str, Any]]:
     """29 nights: quiet ones, an assessor swap, an outage, bing's drop, a new baseline; none on the 12th."""
     result = []
     for at in range(30):
@@ -209,7 +209,7 @@ def month() -> list[dict[str, Any]]:
         }
         if at >= 18:
             wave["bing"] -= 0.035
-        record = night(day, wave, canaries=canaries(60 - at % 3))
+        record = make_night(day, wave, canaries=make_canaries(60 - at % 3))
         if at == 0:
             record |= {
                 "status": "no baseline",
@@ -222,7 +222,7 @@ def month() -> list[dict[str, Any]]:
         if at == 8:
             record |= {
                 "status": "assessor drift", "exit": 3, "served": ["other"],
-                "canaries": canaries(31, drift=True),
+                "canaries": make_canaries(31, drift=True),
                 "reasons": ["the server names another model: 'other', 'fake' in the baseline"],
                 "regression_test": {**record["regression_test"], "ran": False, "rows": []},
             }  # fmt: skip
@@ -241,12 +241,12 @@ def month() -> list[dict[str, Any]]:
     return result
 
 
-def parsed(values: Mapping[str, Any]) -> NightRecord:
+def parse_record(values: Mapping[str, Any]) -> NightRecord:
     """The values as the record that they are."""
     return record_from_json(values, "night.json")
 
 
-def written(folder: Path, records: list[dict[str, Any]]) -> Path:
+def write_nights(folder: Path, records: list[dict[str, Any]]) -> Path:
     """The folder, with the nights in it as `judge nightly` leaves them."""
     for record in records:
         path = folder / record["date"] / "night.json"

@@ -17,7 +17,7 @@ from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.resampling import compute_randomisation_p
 from judge.nightly.assessor_drift import Grades
 from judge.nightly.record import RegressionOutcome
-from judge.nightly.regression_test import one_sided_p
+from judge.nightly.regression_test import compute_one_sided_p
 
 ENGINES = ("amber", "birch", "cedar")
 MEASURES = ("AP@10", "sDCG@10")
@@ -36,51 +36,53 @@ class Night:
     grade: Ints
     noise: Floats
 
-    def lists(self, worse: Floats) -> Ints:
+    def rank_documents(self, worse: Floats) -> Ints:
         """Return (engines, queries, 10) documents in rank order; `worse` is added to each engine's noise."""
         spread = (np.array(_NOISE) + worse)[:, None, None]
         return np.argsort(-(self.true + spread * self.noise), axis=-1)[..., :_DEPTH]
 
 
-def first(rng: np.random.Generator, queries: int) -> Night:
+def draw_first_night(rng: np.random.Generator, queries: int) -> Night:
     """Return the night of the baseline."""
     ease = rng.normal(0, 0.7, (queries, 1))
     latent = ease + rng.normal(0, 1, (queries, _DOCUMENTS))
     true = np.digitize(latent, [0.6, 1.2, 1.9])
     noise = rng.normal(0, 1, (len(ENGINES), queries, _DOCUMENTS))
-    return Night(true, _judged(rng, true), noise)
+    return Night(true, _judge_pairs(rng, true), noise)
 
 
-def following(rng: np.random.Generator, night: Night) -> Night:
+def draw_next_night(rng: np.random.Generator, night: Night) -> Night:
     """Return the next night, which differs by chance only."""
     fresh = rng.normal(0, 1, night.noise.shape)
     anew: Bools = rng.random(night.true.shape) < _REJUDGED
     return replace(
         night,
         noise=np.sqrt(1 - _MOVES) * night.noise + np.sqrt(_MOVES) * fresh,
-        grade=np.where(anew, _judged(rng, night.true), night.grade),
+        grade=np.where(anew, _judge_pairs(rng, night.true), night.grade),
     )
 
 
-def _judged(rng: np.random.Generator, true: Ints) -> Ints:
+def _judge_pairs(rng: np.random.Generator, true: Ints) -> Ints:
     off = np.where(rng.random(true.shape) < _FLIPS, rng.choice([-1, 1], true.shape), 0)
     return np.clip(true + off, 0, _TOP)
 
 
-def measured(before: Night, now: Night, worse: Floats) -> tuple[Floats, Floats]:
+def measure_nights(before: Night, now: Night, worse: Floats) -> tuple[Floats, Floats]:
     """Return (engines, queries, measures) at the baseline and tonight, on one pool; NaN without relevant."""
-    lists = before.lists(np.zeros(len(ENGINES))), now.lists(worse)
+    lists = before.rank_documents(np.zeros(len(ENGINES))), now.rank_documents(worse)
     pooled = np.zeros(before.true.shape, bool)
     for night, ranked in zip((before, now), lists, strict=True):
         for engine in ranked:
             rows = np.arange(len(engine))[:, None]
             pooled[rows, engine] |= night.grade[rows, engine] >= _RELEVANT
     relevant = pooled.sum(1).astype(float)
-    one, two = (_values(night, ranked, relevant) for night, ranked in zip((before, now), lists, strict=True))
+    one, two = (
+        _compute_values(night, ranked, relevant) for night, ranked in zip((before, now), lists, strict=True)
+    )
     return one, two
 
 
-def _values(night: Night, lists: Ints, relevant: Floats) -> Floats:
+def _compute_values(night: Night, lists: Ints, relevant: Floats) -> Floats:
     grades = np.take_along_axis(night.grade[None], lists, axis=-1)
     hit = grades >= _RELEVANT
     precision = hit.cumsum(-1) / np.arange(1, _DEPTH + 1)
@@ -90,7 +92,7 @@ def _values(night: Night, lists: Ints, relevant: Floats) -> Floats:
     return np.stack([average, scaled], axis=-1)
 
 
-def changes(before: Floats, now: Floats) -> Iterator[RegressionOutcome]:
+def list_changes(before: Floats, now: Floats) -> Iterator[RegressionOutcome]:
     """Yield the changes to test, engine by engine; nothing is unjudged, so bounds are the change."""
     moved = (now - before).transpose(1, 0, 2).reshape(before.shape[1], -1)
     chances = compute_randomisation_p(moved)
@@ -102,26 +104,26 @@ def changes(before: Floats, now: Floats) -> Iterator[RegressionOutcome]:
         change = float(known.mean())
         yield RegressionOutcome(
             ENGINES[engine], MEASURES[measure], len(known), means[0], means[1], change,
-            None, None, change, change, one_sided_p(float(p), change),
+            None, None, change, change, compute_one_sided_p(float(p), change),
         )  # fmt: skip
 
 
-def turnover(before: Night, now: Night) -> float:
+def measure_turnover(before: Night, now: Night) -> float:
     """Return the share of the ten results of all engines that were not there on the night before."""
     nothing = np.zeros(len(ENGINES))
-    old, new = before.lists(nothing), now.lists(nothing)
-    kept = (new[..., :, None] == old[..., None, :]).any(-1)
-    return float(1 - kept.mean())
+    old, new = before.rank_documents(nothing), now.rank_documents(nothing)
+    stays = (new[..., :, None] == old[..., None, :]).any(-1)
+    return float(1 - stays.mean())
 
 
-def worsened(rng: np.random.Generator, drop: float, queries: int = 20_000) -> float:
+def find_noise(rng: np.random.Generator, drop: float, queries: int = 20_000) -> float:
     """Return how much noise added to the first engine lowers its true MAP by `drop`."""
-    before = first(rng, queries)
-    now = following(rng, before)
+    before = draw_first_night(rng, queries)
+    now = draw_next_night(rng, before)
     low, high = 0.0, 5.0
     for _ in range(20):
         middle = (low + high) / 2
-        one, two = measured(before, now, np.array([middle, 0, 0]))
+        one, two = measure_nights(before, now, np.array([middle, 0, 0]))
         if np.nanmean(one[0, :, 0]) - np.nanmean(two[0, :, 0]) < drop:
             low = middle
         else:
@@ -136,25 +138,27 @@ class Grader:
     usual: Ints
     unsteady: Floats
 
-    def grades(self, rng: np.random.Generator, repeats: int, error_share: float = 0.01) -> Grades:
+    def draw_grades(self, rng: np.random.Generator, repeats: int, error_share: float = 0.01) -> Grades:
         """Return a night's grades; `error_share` of the pairs get another grade for this night alone."""
-        usual = np.where(rng.random(self.usual.shape) < error_share, _beside(rng, self.usual), self.usual)
+        usual = np.where(
+            rng.random(self.usual.shape) < error_share, _step_beside(rng, self.usual), self.usual
+        )
         off = rng.random((repeats, len(usual))) < self.unsteady
-        grades = np.where(off, _beside(rng, np.broadcast_to(usual, off.shape)), usual)
+        grades = np.where(off, _step_beside(rng, np.broadcast_to(usual, off.shape)), usual)
         return {("q", f"{pair:03}"): column.tolist() for pair, column in enumerate(grades.T)}
 
-    def swapped(self, rng: np.random.Generator, share: float) -> Grader:
+    def swap_grades(self, rng: np.random.Generator, share: float) -> Grader:
         """Return an assessor that usually gives that share of the pairs another grade."""
         chosen = rng.permutation(len(self.usual)) < round(share * len(self.usual))
-        return replace(self, usual=np.where(chosen, _beside(rng, self.usual), self.usual))
+        return replace(self, usual=np.where(chosen, _step_beside(rng, self.usual), self.usual))
 
 
-def grader(rng: np.random.Generator, pairs: int = 64) -> Grader:
+def make_grader(rng: np.random.Generator, pairs: int = 64) -> Grader:
     """Return an assessor that changes 2 % of most grades, and 25 % of those of a fifth of the pairs."""
     return Grader(np.arange(pairs) % 4, np.where(rng.permutation(pairs) < pairs // 5, 0.25, 0.02))
 
 
-def _beside(rng: np.random.Generator, grades: Ints) -> Ints:
+def _step_beside(rng: np.random.Generator, grades: Ints) -> Ints:
     """Return for each grade one next to it."""
     step = rng.choice([-1, 1], grades.shape)
     moved: Ints = np.where((grades + step < 0) | (grades + step > _TOP), grades - step, grades + step)

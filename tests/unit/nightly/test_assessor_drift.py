@@ -14,7 +14,7 @@ from tests.support.cases import count_examples
 RULES = NightlyConfig()
 
 
-def grades(*rows: list[int]) -> Grades:
+def make_grades(*rows: list[int]) -> Grades:
     return {("q", f"{number:02}"): row for number, row in enumerate(rows)}
 
 
@@ -24,16 +24,16 @@ def find(tonight: Grades, before: Grades, moody: float = RULES.max_flip_rate) ->
     return compared
 
 
-STEADY = grades(*([grade] * 3 for grade in (0, 1, 2, 3) for _ in range(16)))
+STEADY = make_grades(*([grade] * 3 for grade in (0, 1, 2, 3) for _ in range(16)))
 
 
-def moved(pairs: int, step: int) -> Grades:
+def move_grades(pairs: int, step: int) -> Grades:
     """`STEADY` with the first `pairs` that can moving by a step."""
     rows = [list(row) for row in STEADY.values()]
     movable = [row for row in rows if 0 <= row[0] + step <= 3][:pairs]
     for row in movable:
         row[:] = [grade + step for grade in row]
-    return grades(*rows)
+    return make_grades(*rows)
 
 
 def test_the_same_grades_are_no_drift() -> None:
@@ -45,47 +45,47 @@ def test_the_same_grades_are_no_drift() -> None:
 
 @pytest.mark.parametrize(("pairs", "drifts"), [(1, False), (3, False), (8, True), (20, True)])
 def test_a_few_pairs_may_change_and_many_may_not(pairs: int, drifts: bool) -> None:
-    compared = find(moved(pairs, 1), STEADY)
+    compared = find(move_grades(pairs, 1), STEADY)
     assert (compared.changed, compared.up, compared.down) == (pairs, pairs, 0)
     assert compared.shift == pytest.approx(pairs / 64)
     assert any(find_grade_drift(compared, RULES)) == drifts
 
 
 def test_a_judge_that_became_stricter_is_called_so() -> None:
-    assert "stricter: by 0.31 grades" in [*find_grade_drift(find(moved(20, -1), STEADY), RULES)][-1]
-    assert "more generous: by 0.31 grades" in [*find_grade_drift(find(moved(20, 1), STEADY), RULES)][-1]
+    assert "stricter: by 0.31 grades" in [*find_grade_drift(find(move_grades(20, -1), STEADY), RULES)][-1]
+    assert "more generous: by 0.31 grades" in [*find_grade_drift(find(move_grades(20, 1), STEADY), RULES)][-1]
 
 
 def test_the_most_moods_that_may_be_tolerated_hide_no_judge_that_changed_half_of_its_grades() -> None:
     rules = NightlyConfig.load({"max_flip_rate": 0.25})
-    assert any(find_grade_drift(find(moved(32, -1), STEADY, rules.max_flip_rate), rules))
+    assert any(find_grade_drift(find(move_grades(32, -1), STEADY, rules.max_flip_rate), rules))
 
 
 def test_unsteady_pairs_may_change_more() -> None:
     wavering = [[0, 1, 0], [2, 1, 2], [3, 2, 3], [1, 0, 1]] * 4
     other = [[1, 0, 1], [1, 2, 1], [2, 3, 2], [0, 1, 0]] * 4
-    compared = find(grades(*other), grades(*wavering))
+    compared = find(make_grades(*other), make_grades(*wavering))
     assert compared.changed == 16
     assert list(find_grade_drift(compared, RULES)) == []
 
 
 def test_one_pair_by_hand() -> None:
     # Of the six ways to deal 1 1 0 0 to two nights, two set the nights a whole grade apart.
-    compared = find(grades([1, 1]), grades([0, 0]), moody=0.0)
+    compared = find(make_grades([1, 1]), make_grades([0, 0]), moody=0.0)
     assert compared.p_changed == pytest.approx(1 / 3, abs=0.03)
 
 
 def test_pairs_without_a_grade_on_a_night_are_left_out() -> None:
-    assert compare_grades(grades([], [1]), grades([1], []), 0.02) is None
-    compared = find(grades([], [1, 2], [3, 3, 3]), grades([1, 1], [1], [3, 3]))
+    assert compare_grades(make_grades([], [1]), make_grades([1], []), 0.02) is None
+    compared = find(make_grades([], [1, 2], [3, 3, 3]), make_grades([1, 1], [1], [3, 3]))
     assert (compared.compared, compared.baseline_mean, compared.shift) == (2, 2.0, 0.25)
 
 
 @settings(max_examples=count_examples(10))
 @given(st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=2), min_size=1, max_size=12), st.randoms())
 def test_the_order_of_pairs_and_of_their_repeats_is_nothing(rows: list[list[int]], chance: object) -> None:
-    before = grades(*(row[::-1] for row in rows))
-    tonight = grades(*rows)
+    before = make_grades(*(row[::-1] for row in rows))
+    tonight = make_grades(*rows)
     turned = dict(sorted(tonight.items(), reverse=True))
     assert compare_grades(turned, before, 0.02) == compare_grades(tonight, before, 0.02)
     assert find(tonight, before).p_changed == 1.0
@@ -100,5 +100,5 @@ def test_a_mood_of_the_tolerated_size_is_rarely_an_alarm() -> None:
             [min(3, max(0, row[0] + step))] * 3
             for row, step in zip(STEADY.values(), steps.tolist(), strict=True)
         ]
-        alarms += any(find_grade_drift(find(grades(*rows), STEADY), RULES))
+        alarms += any(find_grade_drift(find(make_grades(*rows), STEADY), RULES))
     assert alarms <= 1

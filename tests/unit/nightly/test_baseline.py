@@ -12,92 +12,97 @@ from judge import pipeline
 from judge.config.run import Config
 from judge.errors import InputError
 from judge.nightly import job
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze
 
 
-def test_a_run_that_misses_too_much_cannot_be_the_baseline(small: NightlyProject) -> None:
-    day = small.dawn()
-    run = small.folder / "runs" / "half"
-    config = replace(Config.load(small.toml), data=str(small.folder / f"{day}.jsonl"), out=str(run))
+def test_a_run_that_misses_too_much_cannot_be_the_baseline(small_project: NightlyProject) -> None:
+    day = small_project.begin_day()
+    run = small_project.folder / "runs" / "half"
+    config = replace(
+        Config.load(small_project.toml), data=str(small_project.folder / f"{day}.jsonl"), out=str(run)
+    )
     pipeline.run(replace(config, max_calls=20))
     with pytest.raises(InputError, match=r"of its pairs are judged, and a baseline needs 99%"):
-        job.set_baseline(run, small.nights)
-    assert not (small.nights / "baseline" / "baseline.json").exists()
+        job.set_baseline(run, small_project.nights)
+    assert not (small_project.nights / "baseline" / "baseline.json").exists()
 
 
-def test_a_run_that_lost_a_file_cannot_be_the_baseline(small: NightlyProject) -> None:
-    day = small.dawn()
-    small.night(day)
-    (small.nights / day / "config.json").unlink()
+def test_a_run_that_lost_a_file_cannot_be_the_baseline(small_project: NightlyProject) -> None:
+    day = small_project.begin_day()
+    small_project.run_night(day)
+    (small_project.nights / day / "config.json").unlink()
     with pytest.raises(InputError, match=r"config\.json: No such file"):
-        job.set_baseline(small.nights / day, small.nights)
+        job.set_baseline(small_project.nights / day, small_project.nights)
 
 
-def test_the_name_of_a_baseline_may_be_no_utf8(small: NightlyProject) -> None:
-    small.night(small.dawn())
-    run = (small.nights / "2026-05-01").rename(small.folder / os.fsdecode(b"caf\xe9"))
-    assert ascii(job.set_baseline(run, small.nights).name) == r"'caf\udce9'"
+def test_the_name_of_a_baseline_may_be_no_utf8(small_project: NightlyProject) -> None:
+    small_project.run_night(small_project.begin_day())
+    run = (small_project.nights / "2026-05-01").rename(small_project.folder / os.fsdecode(b"caf\xe9"))
+    assert ascii(job.set_baseline(run, small_project.nights).name) == r"'caf\udce9'"
 
 
-def test_a_baseline_without_canaries_is_remarked_on(here: NightlyProject) -> None:
-    here.configure({"canary_repeats": 0})
-    freeze(here)
-    here.configure(RULES)
-    record = here.night(here.dawn())
+def test_a_baseline_without_canaries_is_remarked_on(project: NightlyProject) -> None:
+    project.configure({"canary_repeats": 0})
+    freeze(project)
+    project.configure(RULES)
+    record = project.run_night(project.begin_day())
     assert (record["status"], record["canaries"]["compared"]) == ("fine", 0)
     assert any("only the served model name can show assessor drift" in each for each in record["remarks"])
 
 
-def test_the_folder_of_nights_is_known_from_the_night_and_hints_name_both(small: NightlyProject) -> None:
-    first = small.night(small.dawn())
-    assert first["reasons"][0].endswith(f"to set one: judge baseline set {small.nights / '2026-05-01'}")
-    done = command("baseline", "set", small.nights / "2026-05-01")
-    assert (done.returncode, f"baseline of {small.nights}" in done.stdout) == (0, True)
-    assert small.night(small.dawn())["status"] == "fine"
+def test_the_folder_of_nights_is_known_from_the_night_and_hints_name_both(
+    small_project: NightlyProject,
+) -> None:
+    first = small_project.run_night(small_project.begin_day())
+    place = small_project.nights / "2026-05-01"
+    assert first["reasons"][0].endswith(f"to set one: judge baseline set {place}")
+    done = run_judge("baseline", "set", place)
+    assert (done.returncode, f"baseline of {small_project.nights}" in done.stdout) == (0, True)
+    assert small_project.run_night(small_project.begin_day())["status"] == "fine"
 
 
-def gone(row: dict[str, Any]) -> None:
+def remove_cedar(row: dict[str, Any]) -> None:
     del row["engines"]["cedar"]
 
 
-def broken(row: dict[str, Any]) -> None:
+def break_amber(row: dict[str, Any]) -> None:
     row["engines"]["amber"] = {"error": "HTTP 503"}
 
 
 def test_an_engine_that_was_dropped_for_good_leaves_the_baseline_with_the_next_one(
-    small: NightlyProject,
+    small_project: NightlyProject,
 ) -> None:
-    freeze(small)
-    day = small.dawn(edit=gone)
-    record = small.night(day)
+    freeze(small_project)
+    day = small_project.begin_day(edit=remove_cedar)
+    record = small_project.run_night(day)
     assert (record["status"], record["complete"], record["finished"]) == ("incomplete", True, False)
     assert "cedar: is in the baseline and not in this night's dataset" in record["reasons"][0]
     assert "judge baseline set" in record["reasons"][0]
-    job.set_baseline(small.nights / day, small.nights)
-    assert small.night(small.dawn(edit=gone))["status"] == "fine"
+    job.set_baseline(small_project.nights / day, small_project.nights)
+    assert small_project.run_night(small_project.begin_day(edit=remove_cedar))["status"] == "fine"
 
 
 def test_a_night_with_an_engine_that_fails_cannot_be_the_baseline(
-    small: NightlyProject,
+    small_project: NightlyProject,
 ) -> None:
-    freeze(small)
-    small.configure({"canary_repeats": 0}, "temperature = 0.7")
-    day = small.dawn(edit=broken)
-    record = small.night(day)
+    freeze(small_project)
+    small_project.configure({"canary_repeats": 0}, "temperature = 0.7")
+    day = small_project.begin_day(edit=break_amber)
+    record = small_project.run_night(day)
     assert (record["status"], record["complete"]) == ("assessor drift", False)
     with pytest.raises(
         InputError, match=f"{day}: cannot be the baseline: the night is incomplete"
     ) as refused:
-        job.set_baseline(small.nights / day, small.nights)
+        job.set_baseline(small_project.nights / day, small_project.nights)
     assert "baseline set" not in str(refused.value)
 
 
 def test_a_first_night_on_which_an_engine_broke_is_refused_without_telling_to_set_it(
-    small: NightlyProject,
+    small_project: NightlyProject,
 ) -> None:
-    day = small.dawn(edit=broken)
-    assert small.night(day)["status"] == "incomplete"
+    day = small_project.begin_day(edit=break_amber)
+    assert small_project.run_night(day)["status"] == "incomplete"
     with pytest.raises(InputError, match="amber") as refused:
-        job.set_baseline(small.nights / day, small.nights)
+        job.set_baseline(small_project.nights / day, small_project.nights)
     assert "baseline set" not in str(refused.value)

@@ -96,7 +96,7 @@ def test_a_night_that_is_no_baseline_does_not_tell_to_make_it_one() -> None:
     assert decide(Evidence(False, assessor_changes=("swapped",))).reasons == ("swapped",)
 
 
-def engine(
+def make_engine(
     answered: int, errors: int = 0, empty: int = 0, absent: int = 0, no_snippets: float | None = None
 ) -> NightEngineResult:
     queries = answered + errors + empty + absent
@@ -113,20 +113,20 @@ def engine(
 @check_each(
     ("tonight", "is_broken"),
     [
-        (engine(98, errors=2), False),
-        (engine(90, errors=10), False),  # exactly the margin
-        (engine(89, errors=11), True),
-        (engine(80, empty=20), True),
-        (engine(85, absent=15), True),
+        (make_engine(98, errors=2), False),
+        (make_engine(90, errors=10), False),  # exactly the margin
+        (make_engine(89, errors=11), True),
+        (make_engine(80, empty=20), True),
+        (make_engine(85, absent=15), True),
         (None, False),
     ],
 )
 def test_an_engine_is_broken_when_far_fewer_answers_came(
     tonight: NightEngineResult | None, is_broken: bool
 ) -> None:
-    unavailable = find_unavailable({"bing": tonight} if tonight else {}, {"bing": engine(100)}, 0.1)
+    unavailable = find_unavailable({"bing": tonight} if tonight else {}, {"bing": make_engine(100)}, 0.1)
     assert ("bing" in unavailable) == is_broken
-    assert find_unavailable({"new": engine(0, errors=9)}, {}, 0.1) == {}
+    assert find_unavailable({"new": make_engine(0, errors=9)}, {}, 0.1) == {}
 
 
 def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() -> None:
@@ -140,7 +140,7 @@ def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() ->
 
 
 def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
-    blank, full = engine(100, no_snippets=1.0), engine(100, no_snippets=0.1)
+    blank, full = make_engine(100, no_snippets=1.0), make_engine(100, no_snippets=0.1)
     assert "was a field renamed?" in find_unavailable({"bing": blank}, {"bing": full}, 0.1)["bing"]
     assert find_unavailable({"bing": blank}, {"bing": blank}, 0.1) == {}
 
@@ -148,8 +148,8 @@ def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
 def test_an_engine_without_snippets_is_named_before_anything_is_judged() -> None:
     (text,) = find_without_text({"bing": 0.9, "brave": 0.5}, {}, 0.5)
     assert text.startswith("bing: 90% of its results have an empty snippet, more than max_empty_snippets 50%")
-    assert list(find_without_text({"bing": 0.9}, {"bing": engine(100, no_snippets=0.7)}, 0.5)) == []
-    assert len(list(find_without_text({"bing": 0.9}, {"bing": engine(100, no_snippets=0.5)}, 0.5))) == 1
+    assert list(find_without_text({"bing": 0.9}, {"bing": make_engine(100, no_snippets=0.7)}, 0.5)) == []
+    assert len(list(find_without_text({"bing": 0.9}, {"bing": make_engine(100, no_snippets=0.5)}, 0.5))) == 1
     assert list(find_without_text({"bing": 1.0}, {}, 1.0)) == []
 
 
@@ -171,17 +171,17 @@ def test_a_drop_under_another_assessor_is_possible_when_it_is_more_than_the_cana
 
 
 def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:
-    assert find_silent({"bing": engine(100), "brave": engine(90, errors=10)}, 0.1) == []
-    (text,) = find_silent({"bing": engine(100), "brave": engine(80, errors=15, absent=5)}, 0.1)
+    assert find_silent({"bing": make_engine(100), "brave": make_engine(90, errors=10)}, 0.1) == []
+    (text,) = find_silent({"bing": make_engine(100), "brave": make_engine(80, errors=15, absent=5)}, 0.1)
     assert text.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 without a ranking)")
 
 
 def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:
     engines = {
-        "a": engine(95, errors=5),
-        "b": engine(100),
-        "c": engine(98, absent=2),
-        "d": engine(0, empty=9),
+        "a": make_engine(95, errors=5),
+        "b": make_engine(100),
+        "c": make_engine(98, absent=2),
+        "d": make_engine(0, empty=9),
     }
     assert list(describe_unanswered(engines, {"a": {"HTTP 500: boom": 3, "HTTP 429": 2}})) == [
         "a: no answer to 5 of 100 queries, most often HTTP 500: boom",
@@ -192,7 +192,9 @@ def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:
 
 
 def test_an_engine_that_was_silent_at_the_baseline_may_stay_so() -> None:
-    assert find_unavailable({"bing": engine(50, empty=50)}, {"bing": engine(55, empty=45)}, 0.1) == {}
+    assert (
+        find_unavailable({"bing": make_engine(50, empty=50)}, {"bing": make_engine(55, empty=45)}, 0.1) == {}
+    )
 
 
 @check_each(

@@ -10,9 +10,9 @@ import pytest
 
 from judge.nightly.query_drift import (
     describe_query_drift,
+    find_shared_query_ids,
     measure_coverage,
     measure_text_distance,
-    shared_query_ids,
 )
 from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.records import Query
@@ -25,14 +25,14 @@ TRAINS = [
 ]
 
 
-def query(id_: str, text: str) -> Query:
+def make_query(id_: str, text: str) -> Query:
     return Query(id_, text, text, "en")
 
 
 def test_a_query_is_shared_when_both_ask_the_same_under_one_id() -> None:
-    tonight = {"a": query("a", "one"), "b": query("b", "two"), "c": query("c", "three")}
-    baseline = {"a": query("a", "one"), "b": query("b", "other"), "d": query("d", "three")}
-    assert shared_query_ids(tonight, baseline) == {"a"}
+    tonight = {"a": make_query("a", "one"), "b": make_query("b", "two"), "c": make_query("c", "three")}
+    baseline = {"a": make_query("a", "one"), "b": make_query("b", "other"), "d": make_query("d", "three")}
+    assert find_shared_query_ids(tonight, baseline) == {"a"}
 
 
 def test_the_same_texts_are_at_no_distance() -> None:
@@ -78,8 +78,8 @@ def test_the_distance_is_that_of_independent_libraries(one: Sequence[str], two: 
 
     count = CountVectorizer(analyzer="char", ngram_range=(2, 3), lowercase=True)
     table = count.fit_transform([f" {text} " for text in (*one, *two)]).toarray()
-    told = jensenshannon(table[: len(one)].sum(0), table[len(one) :].sum(0), base=2) ** 2
-    assert measure_text_distance(one, two)[0] == pytest.approx(told, abs=1e-9)
+    divergence = jensenshannon(table[: len(one)].sum(0), table[len(one) :].sum(0), base=2) ** 2
+    assert measure_text_distance(one, two)[0] == pytest.approx(divergence, abs=1e-9)
 
 
 def test_a_similar_query_covers_another() -> None:
@@ -99,7 +99,7 @@ def test_many_new_queries_are_estimated_from_a_sample() -> None:
     assert len(uncovered) == pytest.approx(1_000, abs=60)
 
 
-def drift(tonight: int, baseline: int, shared: int, distance: float, p: float) -> QueryDrift:
+def make_drift(tonight: int, baseline: int, shared: int, distance: float, p: float) -> QueryDrift:
     return QueryDrift(
         tonight=tonight,
         baseline=baseline,
@@ -115,16 +115,16 @@ def drift(tonight: int, baseline: int, shared: int, distance: float, p: float) -
 
 
 def test_what_is_worth_saying() -> None:
-    alike = drift(9, 9, 9, 0.0, 1.0)
+    alike = make_drift(9, 9, 9, 0.0, 1.0)
     assert list(describe_query_drift(alike)) == []
-    other = drift(10, 9, 8, 0.5, 0.005)
+    other = make_drift(10, 9, 8, 0.5, 0.005)
     first, second = describe_query_drift(other)
     assert "8 of the baseline's 9 queries are asked tonight (2 new, 1 gone)" in first
     assert "characters is 0.500, 0.100 by chance" in second
 
 
 def test_a_low_coverage_is_a_remark_with_examples() -> None:
-    same = drift(10, 10, 9, 0.0, 1.0)
+    same = make_drift(10, 10, 9, 0.0, 1.0)
     assert len(list(describe_query_drift(replace(same, coverage=1.0)))) == 1
     _, text = describe_query_drift(replace(same, coverage=0.9, uncovered=("x",)))
     assert text == "90.0% of the night's queries are in the baseline or similar to one in it"

@@ -14,15 +14,22 @@ from judge.nightly import trend
 from judge.nightly.record import NightRecord
 from judge.nightly.trend import TrendValue
 from tests.support.cases import check_each
-from tests.unit.nightly.records import canaries, month, night, parsed, row, written
+from tests.unit.nightly.records import (
+    make_canaries,
+    make_month,
+    make_night,
+    make_row,
+    parse_record,
+    write_nights,
+)
 
 
-def nights_of(*records: dict[str, Any]) -> tuple[NightRecord, ...]:
-    return tuple(map(parsed, records))
+def make_nights(*records: dict[str, Any]) -> tuple[NightRecord, ...]:
+    return tuple(map(parse_record, records))
 
 
 def test_nights_come_by_date_and_what_is_no_night_is_left_alone(tmp_path: Path) -> None:
-    written(tmp_path, [night("2026-05-02"), night("2026-05-01"), night("2025-12-31")])
+    write_nights(tmp_path, [make_night("2026-05-02"), make_night("2026-05-01"), make_night("2025-12-31")])
     (tmp_path / "baseline").mkdir()
     (tmp_path / "2026-05-03").mkdir()
     result = trend.read_history(tmp_path)
@@ -37,16 +44,16 @@ def test_nights_come_by_date_and_what_is_no_night_is_left_alone(tmp_path: Path) 
         "{",
         "[]",
         "{}",
-        json.dumps({**night("2026-05-09"), "schema": 3}),
-        json.dumps({**night("2026-05-09"), "status": "well"}),
-        json.dumps(night("2026-05-10")),
-        json.dumps({**night("2026-05-09"), "engines": 3}),
-        json.dumps({**night("2026-05-09"), "regression_test": {"rows": [{"engine": "bing"}]}}),
-        json.dumps({**night("2026-05-09"), "canaries": canaries(60) | {"pairs": "many"}}),
+        json.dumps({**make_night("2026-05-09"), "schema": 3}),
+        json.dumps({**make_night("2026-05-09"), "status": "well"}),
+        json.dumps(make_night("2026-05-10")),
+        json.dumps({**make_night("2026-05-09"), "engines": 3}),
+        json.dumps({**make_night("2026-05-09"), "regression_test": {"rows": [{"engine": "bing"}]}}),
+        json.dumps({**make_night("2026-05-09"), "canaries": make_canaries(60) | {"pairs": "many"}}),
     ],
 )
 def test_a_damaged_night_is_named_and_the_others_are_read(tmp_path: Path, text: str) -> None:
-    written(tmp_path, [night("2026-05-08"), night("2026-05-09")])
+    write_nights(tmp_path, [make_night("2026-05-08"), make_night("2026-05-09")])
     (tmp_path / "2026-05-09" / "night.json").write_text(text, encoding="utf-8")
     result = trend.read_history(tmp_path)
     assert [each.date.day for each in result.nights] == [8]
@@ -62,7 +69,7 @@ def test_a_folder_without_nights_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 def test_a_night_that_was_begun_and_has_no_record_is_known(tmp_path: Path) -> None:
-    written(tmp_path, [night("2026-05-01"), night("2026-05-04")])
+    write_nights(tmp_path, [make_night("2026-05-01"), make_night("2026-05-04")])
     for name in ("2026-05-02/canaries", "2026-05-03", "2026-5-9/x", "baseline/x", "2026-05-31b/x"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "2026-05-03" / ".lock").touch()  # nothing came of it
@@ -77,38 +84,40 @@ def test_a_folder_in_which_one_night_was_begun_says_how_to_go_on_with_it(tmp_pat
 
 
 def test_what_a_night_paid_is_its_own_bill_and_unknown_of_older_ones() -> None:
-    older = night("2026-05-02")
+    older = make_night("2026-05-02")
     del older["cost_total"]
-    costs = [each.cost_total and each.cost_total.usd for each in nights_of(night("2026-05-01"), older)]
+    costs = [each.cost_total and each.cost_total.usd for each in make_nights(make_night("2026-05-01"), older)]
     assert costs == [0.0412, None]
 
 
 def test_only_what_no_pool_divides_is_a_mean_and_the_gate_gives_the_rest() -> None:
-    nights = nights_of(night("2026-05-01"))
-    assert trend.trend_measures(nights) == {"sDCG@10": "mean", "P@5": "mean", "AP@10": "change"}
-    assert trend.series(nights, "bing", "nDCG@10", "mean") == (None,)
+    nights = make_nights(make_night("2026-05-01"))
+    assert trend.list_trend_measures(nights) == {"sDCG@10": "mean", "P@5": "mean", "AP@10": "change"}
+    assert trend.list_values(nights, "bing", "nDCG@10", "mean") == (None,)
 
 
 def test_a_series_has_a_place_for_every_night() -> None:
-    broken = night("2026-05-02", regression_test=None)
+    broken = make_night("2026-05-02", regression_test=None)
     broken["engines"]["bing"]["measures"]["sDCG@10"] |= {"mean": None, "ci95": None, "n": 0}
-    nights = nights_of(night("2026-05-01", {"bing": 0.5}), broken, night("2026-05-03", {"baidu": 0.5}))
-    means = trend.series(nights, "bing", "sDCG@10", "mean")
+    nights = make_nights(
+        make_night("2026-05-01", {"bing": 0.5}), broken, make_night("2026-05-03", {"baidu": 0.5})
+    )
+    means = trend.list_values(nights, "bing", "sDCG@10", "mean")
     assert means == (TrendValue(0.5, (0.47, 0.53), 100), None, None)
-    first, second, third = trend.series(nights, "bing", "AP@10", "change")
+    first, second, third = trend.list_values(nights, "bing", "AP@10", "change")
     assert first is not None
     assert first.value == pytest.approx(0.5 - 0.61)
     assert (second, third) == (None, None)
-    assert trend.all_engines(nights) == ("baidu", "bing", "searx")
+    assert trend.list_engines(nights) == ("baidu", "bing", "searx")
 
 
 def test_the_last_change_from_the_baseline_is_of_the_one_in_force() -> None:
-    gone = night("2026-05-02", regression_test=None)
-    assert trend.change_from_baseline(nights_of(night("2026-05-01"), gone), "bing", "AP@10") == TrendValue(
-        0.0, (-0.015, 0.015), 100
-    )
+    gone = make_night("2026-05-02", regression_test=None)
+    assert trend.find_baseline_change(
+        make_nights(make_night("2026-05-01"), gone), "bing", "AP@10"
+    ) == TrendValue(0.0, (-0.015, 0.015), 100)
     gone["baseline"] = {**gone["baseline"], "id": "another"}
-    assert trend.change_from_baseline(nights_of(night("2026-05-01"), gone), "bing", "AP@10") is None
+    assert trend.find_baseline_change(make_nights(make_night("2026-05-01"), gone), "bing", "AP@10") is None
 
 
 @check_each(
@@ -127,35 +136,38 @@ def test_the_last_change_from_the_baseline_is_of_the_one_in_force() -> None:
         ({"baseline": None, "query_drift": None}, ("baseline",)),
         ({"queries": 90}, ("queries",)),
         ({"queries": 0, "query_drift": None}, ()),
-        ({"query_drift": {**night("2026-05-02")["query_drift"], "new": 4, "gone": 4}}, ("queries",)),
+        ({"query_drift": {**make_night("2026-05-02")["query_drift"], "new": 4, "gone": 4}}, ("queries",)),
     ],
 )
 def test_what_changed_since_the_night_before(given: dict[str, Any], changed: tuple[str, ...]) -> None:
-    nights = nights_of(night("2026-05-01"), night("2026-05-02", **given))
+    nights = make_nights(make_night("2026-05-01"), make_night("2026-05-02", **given))
     assert trend.find_changes(nights) == ((), changed)
 
 
 def test_what_is_unknown_for_a_night_is_held_against_the_last_that_knew() -> None:
-    down = night("2026-05-02", served=[], queries=0, query_drift=None)
-    after = night("2026-05-03", served=["other"])
-    assert trend.find_changes(nights_of(night("2026-05-01"), down, after)) == ((), (), ("model",))
+    down = make_night("2026-05-02", served=[], queries=0, query_drift=None)
+    after = make_night("2026-05-03", served=["other"])
+    assert trend.find_changes(make_nights(make_night("2026-05-01"), down, after)) == ((), (), ("model",))
 
 
 def test_a_new_baseline_is_no_change_of_the_queries() -> None:
-    after = night("2026-05-02")
+    after = make_night("2026-05-02")
     after["baseline"] = {**after["baseline"], "id": "another"}
     after["query_drift"] |= {"new": 3, "gone": 1}
-    assert trend.find_changes(nights_of(night("2026-05-01"), after)) == ((), ("baseline",))
+    assert trend.find_changes(make_nights(make_night("2026-05-01"), after)) == ((), ("baseline",))
 
 
 def test_who_regressed() -> None:
-    record = night("2026-05-01")
-    record["regression_test"]["rows"] = [row("bing", "AP@10", 0.6, 0.55), row("baidu", "AP@10", 0.6, 0.6)]
-    assert nights_of(record)[0].regressed == {"bing"}
+    record = make_night("2026-05-01")
+    record["regression_test"]["rows"] = [
+        make_row("bing", "AP@10", 0.6, 0.55),
+        make_row("baidu", "AP@10", 0.6, 0.6),
+    ]
+    assert make_nights(record)[0].regressed == {"bing"}
 
 
 def test_the_month_reads(tmp_path: Path) -> None:
-    result = trend.read_history(written(tmp_path, month()))
+    result = trend.read_history(write_nights(tmp_path, make_month()))
     assert len(result.nights) == 29
     changed = {
         each.date.day: kinds

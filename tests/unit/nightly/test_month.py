@@ -12,14 +12,14 @@ from judge.measure.measures import parse_measures
 from judge.measure.score import Scores, score_rankings
 from judge.records import GRADED, Ranking
 from tests.fault_injection import month
-from tests.unit.measure.judged_dataset import judgment, snippet
+from tests.unit.measure.judged_dataset import make_judgment, make_snippet
 from tests.unit.nightly import simulated
 
 
 @pytest.mark.slow
 def test_a_quiet_month_is_quiet() -> None:
     tally = month.Tally()
-    month.quiet_month(np.random.default_rng(1), 150, tally)
+    month.simulate_quiet_month(np.random.default_rng(1), 150, tally)
     assert tally.quiet == 30
     assert tally.alarms <= 1
 
@@ -36,31 +36,33 @@ def test_a_large_drop_is_caught_and_a_swap_is_the_judge() -> None:
 @pytest.mark.parametrize("worse", [0.0, 1.0])
 def test_the_simulation_measures_as_the_product_does(worse: float) -> None:
     rng = np.random.default_rng(3)
-    before = simulated.first(rng, 6)
-    now = simulated.following(rng, before)
+    before = simulated.draw_first_night(rng, 6)
+    now = simulated.draw_next_night(rng, before)
     lists = {
-        "before": before.lists(np.zeros(3)),
-        "now": now.lists(np.array([worse, 0, 0])),
+        "before": before.rank_documents(np.zeros(3)),
+        "now": now.rank_documents(np.array([worse, 0, 0])),
     }
-    told = dict(zip(("before", "now"), simulated.measured(before, now, np.array([worse, 0, 0])), strict=True))
-    scores = _scored({"before": before, "now": now}, lists)
+    nights = dict(
+        zip(("before", "now"), simulated.measure_nights(before, now, np.array([worse, 0, 0])), strict=True)
+    )
+    scores = _score_nights({"before": before, "now": now}, lists)
     for at, name in enumerate(scores.engines):
         night, engine = name.split()
-        here = told[night][simulated.ENGINES.index(engine)]
-        np.testing.assert_allclose(scores.value[at, :, 0], here, atol=1e-12)
+        values = nights[night][simulated.ENGINES.index(engine)]
+        np.testing.assert_allclose(scores.value[at, :, 0], values, atol=1e-12)
 
 
-def _scored(nights: Mapping[str, simulated.Night], lists: Mapping[str, Ints]) -> Scores:
+def _score_nights(nights: Mapping[str, simulated.Night], lists: Mapping[str, Ints]) -> Scores:
     """The same nights, scored as `judge nightly` does: a document is one, its grades are each night's."""
     rankings, documents, judgments = [], {}, {}
     for name, night in nights.items():
         for engine, ranked in zip(simulated.ENGINES, lists[name], strict=True):
             for query, shown in enumerate(ranked.tolist()):
                 wordings = [f"{document}/{name}" for document in shown]
-                rankings.append(Ranking(f"{name} {engine}", f"q{query}", tuple(map(snippet, wordings))))
+                rankings.append(Ranking(f"{name} {engine}", f"q{query}", tuple(map(make_snippet, wordings))))
                 documents[f"{name} {engine}", f"q{query}"] = tuple(map(str, shown))
                 for document, wording in zip(shown, wordings, strict=True):
                     grade = int(night.grade[query, document])
-                    judgments[query, wording] = judgment(f"q{query}", wording, grade)
+                    judgments[query, wording] = make_judgment(f"q{query}", wording, grade)
     measures = parse_measures(simulated.MEASURES)
     return score_rankings(rankings, documents, judgments.values(), measures, GRADED, depth=10)

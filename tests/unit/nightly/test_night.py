@@ -17,143 +17,143 @@ from judge.errors import InputError, SetupError
 from judge.nightly import job
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import write_queries
-from tests.unit.nightly.projects import RULES, NightlyProject, freeze, nightly_project, reworded
+from tests.unit.nightly.projects import RULES, NightlyProject, freeze, make_nightly_project, reword_snippets
 
 
-def keys(store: Path) -> set[str]:
+def read_keys(store: Path) -> set[str]:
     with closing(sqlite3.connect(store)) as connection:
         return {key for (key,) in connection.execute("SELECT key FROM verdicts")}
 
 
-def blamed(record: dict[str, Any]) -> set[str]:
+def list_blamed(record: dict[str, Any]) -> set[str]:
     return {row["engine"] for row in record["regression_test"]["rows"] if row["verdict"] == "regression"}
 
 
-def test_labels_are_of_the_dataset_and_not_of_the_canaries(here: NightlyProject) -> None:
-    day = here.dawn()
-    data = here.folder / f"{day}.jsonl"
+def test_labels_are_of_the_dataset_and_not_of_the_canaries(project: NightlyProject) -> None:
+    day = project.begin_day()
+    data = project.folder / f"{day}.jsonl"
     pair = factory.load_pooled_dataset(Config(model="lexical", data=str(data))).pool.pairs[0]
-    labels = here.folder / "labels.txt"
+    labels = project.folder / "labels.txt"
     labels.write_text(f"{pair.query.id} 0 {pair.snippet.id} 3\n")
-    here.configure(RULES, f'qrels = "{labels}"')
-    assert here.night(day)["complete"]
-    assert json.loads(here.file(day, "summary.json"))["labels"]["pairs"] == 1
+    project.configure(RULES, f'qrels = "{labels}"')
+    assert project.run_night(day)["complete"]
+    assert json.loads(project.read_file(day, "summary.json"))["labels"]["pairs"] == 1
 
 
 # --- one judge in one store
 
 
-def test_a_night_of_drift_that_becomes_the_baseline_is_all_of_one_judge(here: NightlyProject) -> None:
-    freeze(here)
-    here.judge.swapped = 0.5
-    day = here.dawn()
-    drifted = here.night(day)
+def test_a_night_of_drift_that_becomes_the_baseline_is_all_of_one_judge(project: NightlyProject) -> None:
+    freeze(project)
+    project.judge.swapped = 0.5
+    day = project.begin_day()
+    drifted = project.run_night(day)
     assert drifted["status"] == "assessor drift"
-    quarantined_keys = keys(here.nights / day / drifted["quarantined_store"])
+    quarantined_keys = read_keys(project.nights / day / drifted["quarantined_store"])
     assert len(quarantined_keys) == drifted["judged"]
-    job.set_baseline(here.nights / day, here.nights)
+    job.set_baseline(project.nights / day, project.nights)
     for _ in range(2):
-        night = here.night(here.dawn())
-        assert (night["status"], blamed(night)) == ("fine", set())
-    shared = keys(here.nights / "verdicts.sqlite")
+        night = project.run_night(project.begin_day())
+        assert (night["status"], list_blamed(night)) == ("fine", set())
+    shared = read_keys(project.nights / "verdicts.sqlite")
     assert quarantined_keys < shared
-    assert not keys(here.nights / f"verdicts.backup-{day}.sqlite") <= shared
+    assert not read_keys(project.nights / f"verdicts.backup-{day}.sqlite") <= shared
 
 
-def test_canaries_that_a_kill_cut_short_on_an_earlier_night_end_no_later_one(here: NightlyProject) -> None:
-    freeze(here)
-    here.judge.swapped = 0.5
-    day = here.dawn()
-    drifted = here.night(day)
-    cut_short = here.nights / day / "canaries-2"
+def test_canaries_that_a_kill_cut_short_on_an_earlier_night_end_no_later_one(project: NightlyProject) -> None:
+    freeze(project)
+    project.judge.swapped = 0.5
+    day = project.begin_day()
+    drifted = project.run_night(day)
+    cut_short = project.nights / day / "canaries-2"
     cut_short.mkdir()
-    (cut_short / "config.json").write_bytes((here.nights / day / "canaries" / "config.json").read_bytes())
-    assert here.night(here.dawn())["quarantined_store"] == drifted["quarantined_store"]
+    (cut_short / "config.json").write_bytes((project.nights / day / "canaries" / "config.json").read_bytes())
+    assert project.run_night(project.begin_day())["quarantined_store"] == drifted["quarantined_store"]
 
 
 @pytest.mark.slow
-def test_a_drift_to_yet_another_judge_has_a_store_of_its_own(here: NightlyProject) -> None:
-    freeze(here)
+def test_a_drift_to_yet_another_judge_has_a_store_of_its_own(project: NightlyProject) -> None:
+    freeze(project)
     stores = []
     for name in ("fake-2", "fake-2", "fake-3"):
-        here.judge.served = name
-        record = here.night(here.dawn())
+        project.judge.served = name
+        record = project.run_night(project.begin_day())
         assert (record["status"], record["served"]) == ("assessor drift", [name])
         stores.append(Path(record["quarantined_store"]).name)
     assert stores == [f"verdicts.drifted-2026-05-{day:02}.sqlite" for day in (2, 2, 4)]
 
 
-def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(here: NightlyProject) -> None:
-    freeze(here)
-    known = keys(here.nights / "verdicts.sqlite")
-    day = here.dawn(edit=reworded)
-    answer = type(here.judge).answer
+def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(project: NightlyProject) -> None:
+    freeze(project)
+    known = read_keys(project.nights / "verdicts.sqlite")
+    day = project.begin_day(edit=reword_snippets)
+    answer = type(project.judge).answer
 
-    class Renamed(type(here.judge)):  # type: ignore[misc]
+    class Renamed(type(project.judge)):  # type: ignore[misc]
         """Has another name for all that is no canary."""
 
         def answer(self, requests: Any) -> Any:
             self.served = "fake-2" if "grade=" in requests.prompt else "fake"
             return answer(self, requests)
 
-    here.judge.__class__ = Renamed
-    record = here.night(day)
+    project.judge.__class__ = Renamed
+    record = project.run_night(day)
     assert (record["status"], record["quarantined_store"], record["finished"]) == (
         "assessor drift",
         None,
         True,
     )
-    assert keys(here.nights / "verdicts.sqlite") == known
+    assert read_keys(project.nights / "verdicts.sqlite") == known
     with pytest.raises(InputError, match="its assessor changed during the night"):
-        job.set_baseline(here.nights / day, here.nights)
-    here.judge.__class__ = Renamed.__base__
-    here.judge.served = "fake"
-    assert here.night(here.dawn())["status"] == "fine"
+        job.set_baseline(project.nights / day, project.nights)
+    project.judge.__class__ = Renamed.__base__
+    project.judge.served = "fake"
+    assert project.run_night(project.begin_day())["status"] == "fine"
 
 
-def test_a_night_that_another_judge_goes_on_with_is_drift(here: NightlyProject) -> None:
-    freeze(here)
-    known = keys(here.nights / "verdicts.sqlite")
-    here.configure(RULES, "max_calls = 150")
-    day = here.dawn(edit=reworded)
-    first = here.night(day)
+def test_a_night_that_another_judge_goes_on_with_is_drift(project: NightlyProject) -> None:
+    freeze(project)
+    known = read_keys(project.nights / "verdicts.sqlite")
+    project.configure(RULES, "max_calls = 150")
+    day = project.begin_day(edit=reword_snippets)
+    first = project.run_night(day)
     assert (first["status"], first["finished"]) == ("incomplete", False)
     # The judge was sound until then, so what it said is shared.
-    known, before = keys(here.nights / "verdicts.sqlite"), known
+    known, before = read_keys(project.nights / "verdicts.sqlite"), known
     assert len(known - before) == first["judged"] == 150 - 128
-    here.configure(RULES)
-    here.judge.swapped = 0.5
-    again = here.night(day)
+    project.configure(RULES)
+    project.judge.swapped = 0.5
+    again = project.run_night(day)
     assert (again["status"], again["finished"], again["judged"]) == (
         "assessor drift",
         True,
         first["judgments"],
     )
     assert "canaries have another grade" in again["reasons"][0]
-    assert keys(here.nights / "verdicts.sqlite") == known
+    assert read_keys(project.nights / "verdicts.sqlite") == known
     # As a baseline it is all of the judge that ended it, and so are its canaries.
-    job.set_baseline(here.nights / day, here.nights)
-    assert here.night(here.dawn())["status"] == "fine"
+    job.set_baseline(project.nights / day, project.nights)
+    assert project.run_night(project.begin_day())["status"] == "fine"
 
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_pairs_that_are_judged_again_in_another_way_are_drift(tmp_path: Path, *, strict: bool) -> None:
-    with nightly_project(tmp_path, {"canary_repeats": 0}) as here:
-        day, run = here.dawn(), tmp_path / "runs" / "base"
-        config = replace(Config.load(here.toml), data=str(tmp_path / f"{day}.jsonl"), out=str(run))
+    with make_nightly_project(tmp_path, {"canary_repeats": 0}) as project:
+        day, run = project.begin_day(), tmp_path / "runs" / "base"
+        config = replace(Config.load(project.toml), data=str(tmp_path / f"{day}.jsonl"), out=str(run))
         pipeline.run(replace(config, measures=("AP@10", "sDCG@10")))
-        job.set_baseline(run, here.nights)
+        job.set_baseline(run, project.nights)
         if strict:
-            here.judge.__class__ = type("Strict", (type(here.judge),), {"answer": stricter})
-        record = here.night(here.dawn(worse=4.0))
+            project.judge.__class__ = type("Strict", (type(project.judge),), {"answer": answer_stricter})
+        record = project.run_night(project.begin_day(worse=4.0))
     # It flips now and then on what it judges again, which is noise and hides no engine.
     status, engines = ("assessor drift", set()) if strict else ("regression", {"amber"})
-    assert (record["status"], blamed(record)) == (status, engines)
+    assert (record["status"], list_blamed(record)) == (status, engines)
     assert any("cannot be distinguished from an engine" in each for each in record["remarks"]) != strict
     assert ("become stricter" in record["reasons"][0]) == strict
 
 
-def stricter(self: Any, requests: Any) -> Any:
+def answer_stricter(self: Any, requests: Any) -> Any:
     """An answer with a grade less than the sound judge would give."""
     reply = super(type(self), self).answer(requests)
     output = json.loads(reply.text)
@@ -164,36 +164,36 @@ def stricter(self: Any, requests: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_drift_while_the_judge_is_away_is_gone_on_with(here: NightlyProject) -> None:
-    freeze(here)
-    here.configure(RULES, "temperature = 0.7")
-    here.judge.down = True
-    day = here.dawn()
-    away = here.night(day)
+def test_drift_while_the_judge_is_away_is_gone_on_with(project: NightlyProject) -> None:
+    freeze(project)
+    project.configure(RULES, "temperature = 0.7")
+    project.judge.down = True
+    day = project.begin_day()
+    away = project.run_night(day)
     assert (away["status"], away["finished"], away["coverage"]) == ("assessor drift", False, None)
-    here.judge.down = False
-    record = here.night(day)
+    project.judge.down = False
+    record = project.run_night(day)
     assert (record["finished"], record["coverage"]) == (True, 1.0)
 
 
-def test_a_dataset_that_was_mended_is_taken_and_what_was_paid_is_kept(small: NightlyProject) -> None:
-    freeze(small)
-    rng = small.rng.bit_generator.state
+def test_a_dataset_that_was_mended_is_taken_and_what_was_paid_is_kept(small_project: NightlyProject) -> None:
+    freeze(small_project)
+    rng = small_project.rng.bit_generator.state
 
-    def broken(row: dict[str, Any]) -> None:
+    def break_amber(row: dict[str, Any]) -> None:
         row["engines"]["amber"] = {"error": "HTTP 503"}
 
-    tonight, days = small.tonight, small.days
-    day = small.dawn(edit=broken)
-    away = small.night(day)
+    tonight, days = small_project.tonight, small_project.days
+    day = small_project.begin_day(edit=break_amber)
+    away = small_project.run_night(day)
     assert (away["status"], away["finished"]) == ("incomplete", False)
-    small.tonight, small.days, small.rng.bit_generator.state = tonight, days, rng
-    small.dawn()
-    before = small.calls
-    record = small.night(day)
+    small_project.tonight, small_project.days, small_project.rng.bit_generator.state = tonight, days, rng
+    small_project.begin_day()
+    before = small_project.calls
+    record = small_project.run_night(day)
     assert (record["status"], record["coverage"]) == ("fine", 1.0)
     # Two engines were judged before.
-    assert 0 < small.calls - before <= 4 * 5
+    assert 0 < small_project.calls - before <= 4 * 5
 
 
 def test_engines_that_were_away_are_asked_again(tmp_path: Path) -> None:
@@ -226,36 +226,36 @@ def test_engines_that_were_away_are_asked_again(tmp_path: Path) -> None:
 # --- limits, options, files
 
 
-def test_canaries_and_run_share_one_limit_of_calls(here: NightlyProject) -> None:
-    here.configure(RULES, "max_calls = 150")
-    record = here.night(here.dawn())
-    assert (record["status"], here.calls) == ("incomplete", 150)
+def test_canaries_and_run_share_one_limit_of_calls(project: NightlyProject) -> None:
+    project.configure(RULES, "max_calls = 150")
+    record = project.run_night(project.begin_day())
+    assert (record["status"], project.calls) == ("incomplete", 150)
     assert "max_calls = 150 is used up; raise it" in record["reasons"][0]
     assert "(of it, canaries used this many calls: 128)" in record["reasons"][0]
     assert "--" not in record["reasons"][0]
 
 
 @pytest.mark.slow
-def test_canaries_and_run_share_one_budget(here: NightlyProject) -> None:
+def test_canaries_and_run_share_one_budget(project: NightlyProject) -> None:
     # A reply takes 100 tokens in and 10 out, so 110 dollars at these prices; and each call 0.0011.
-    here.configure(RULES, "budget = 0.165\nprice = [10.0, 10.0]\nconcurrency = 8")
-    record = here.night(here.dawn())
+    project.configure(RULES, "budget = 0.165\nprice = [10.0, 10.0]\nconcurrency = 8")
+    record = project.run_night(project.begin_day())
     assert record["status"] == "incomplete"
-    assert 128 < here.calls <= 150
-    assert record["cost"]["usd"] == pytest.approx(0.0011 * here.calls)
+    assert 128 < project.calls <= 150
+    assert record["cost"]["usd"] == pytest.approx(0.0011 * project.calls)
 
 
-def test_all_canaries_are_asked_at_any_depth(here: NightlyProject) -> None:
-    here.configure(RULES, "depth = 1")
-    record = here.night(here.dawn())
+def test_all_canaries_are_asked_at_any_depth(project: NightlyProject) -> None:
+    project.configure(RULES, "depth = 1")
+    record = project.run_night(project.begin_day())
     assert (record["depth"], record["canaries"]["pairs"]) == (1, 64)
 
 
 @pytest.mark.slow
-def test_a_panel_may_be_the_baseline(here: NightlyProject) -> None:
-    here.configure(RULES, 'panel = ["fake:fake2"]')
-    freeze(here)
-    assert here.night(here.dawn())["status"] == "fine"
+def test_a_panel_may_be_the_baseline(project: NightlyProject) -> None:
+    project.configure(RULES, 'panel = ["fake:fake2"]')
+    freeze(project)
+    assert project.run_night(project.begin_day())["status"] == "fine"
 
 
 def test_a_key_that_is_missing_is_said_before_engines_are_asked(
@@ -276,15 +276,15 @@ def test_a_key_that_is_missing_is_said_before_engines_are_asked(
         assert engines.searched == []
 
 
-def test_a_trend_that_cannot_be_drawn_is_a_line_and_people_are_told(small: NightlyProject) -> None:
-    freeze(small)
-    (small.nights / "trend.html").unlink()
-    (small.nights / "trend.html").mkdir()
-    day = small.dawn()
-    told = job.run_nightly(small.toml, day)
-    assert (told.record.status, told.record.exit) == ("fine", 0)
-    assert told.lines[-1].startswith("trend: not drawn: ")
-    assert (small.nights / day / "summary.md").exists()
+def test_a_trend_that_cannot_be_drawn_is_a_line_and_people_are_told(small_project: NightlyProject) -> None:
+    freeze(small_project)
+    (small_project.nights / "trend.html").unlink()
+    (small_project.nights / "trend.html").mkdir()
+    day = small_project.begin_day()
+    result = job.run_nightly(small_project.toml, day)
+    assert (result.record.status, result.record.exit) == ("fine", 0)
+    assert result.lines[-1].startswith("trend: not drawn: ")
+    assert (small_project.nights / day / "summary.md").exists()
 
 
 def test_a_line_about_the_trend_is_no_command_of_github(
@@ -293,9 +293,9 @@ def test_a_line_about_the_trend_is_no_command_of_github(
     folder = tmp_path / "##[error]forged"
     folder.mkdir()
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    with nightly_project(folder, {"canary_repeats": 0}, queries=2) as here:
-        (here.nights / "trend.html").mkdir(parents=True)
-        told = job.run_nightly(here.toml, here.dawn())
-    assert told.lines[-1].startswith("trend: not drawn: ")
-    assert "# #[error]forged" in told.lines[-1]
-    assert not any("##[" in line for line in told.lines if not line.startswith("::"))
+    with make_nightly_project(folder, {"canary_repeats": 0}, queries=2) as project:
+        (project.nights / "trend.html").mkdir(parents=True)
+        result = job.run_nightly(project.toml, project.begin_day())
+    assert result.lines[-1].startswith("trend: not drawn: ")
+    assert "# #[error]forged" in result.lines[-1]
+    assert not any("##[" in line for line in result.lines if not line.startswith("::"))

@@ -12,7 +12,7 @@ import pytest
 from judge.errors import InputError
 from judge.nightly import job
 from judge.nightly.record import record_to_json
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import write_queries
 
@@ -48,50 +48,50 @@ class Nights:
             encoding="utf-8",
         )
 
-    def night(self, day: str) -> dict[str, object]:
+    def run_night(self, day: str) -> dict[str, object]:
         """Run the night of `day` and return its record."""
         return record_to_json(job.run_nightly(self.toml, day).record)
 
     def freeze(self) -> None:
         """Does a night and makes it the baseline."""
-        self.night("2026-05-01")
+        self.run_night("2026-05-01")
         job.set_baseline(self.nights / "2026-05-01", self.nights)
 
 
-def page(request: SearchRequest) -> Page:
+def make_page(request: SearchRequest) -> Page:
     """Ten results, of which every other one is to the point."""
     long = "opens every summer beside old wooden ships"
     texts = [f"{'page' if rank % 2 else request.query} {rank} {long}" for rank in range(10)]
     return Page([(f"t{rank}", f"https://x.example/{rank}", text) for rank, text in enumerate(texts)])
 
 
-def on_some(odd: Page, *numbers: int) -> Callable[[SearchRequest], Page]:
+def answer_some_oddly(odd: Page, *numbers: int) -> Callable[[SearchRequest], Page]:
     """Answers as ever, but `odd` to the questions with these numbers."""
-    return lambda request: odd if int(request.query.split()[-1]) in numbers else page(request)
+    return lambda request: odd if int(request.query.split()[-1]) in numbers else make_page(request)
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Iterator[Nights]:
+def project(tmp_path: Path) -> Iterator[Nights]:
     """Nights before the first one."""
-    here: Nights
+    project: Nights
 
     def answer(request: SearchRequest) -> Page:
-        return here.answers.get(request.engine, page)(request)
+        return project.answers.get(request.engine, make_page)(request)
 
     with EngineServer(answer) as server:
-        here = Nights(tmp_path, server)
-        here.configure()
-        yield here
+        project = Nights(tmp_path, server)
+        project.configure()
+        yield project
 
 
 # --- engine settings
 
 
-def test_engines_that_are_asked_otherwise_are_not_blamed(two: Nights) -> None:
-    two.freeze()
-    two.configure("depth = 5")
-    done = command("nightly", two.toml, "--date", "2026-05-02")
-    record = json.loads((two.nights / "2026-05-02" / "night.json").read_text())
+def test_engines_that_are_asked_otherwise_are_not_blamed(project: Nights) -> None:
+    project.freeze()
+    project.configure("depth = 5")
+    done = run_judge("nightly", project.toml, "--date", "2026-05-02")
+    record = json.loads((project.nights / "2026-05-02" / "night.json").read_text())
     assert (done.returncode, record["status"], record["regression_test"]["rows"]) == (
         3,
         "engine settings changed",
@@ -99,103 +99,103 @@ def test_engines_that_are_asked_otherwise_are_not_blamed(two: Nights) -> None:
     )
     (why,) = record["reasons"]
     assert why.startswith("engine settings changed since the baseline: depth was 10, now 5;")
-    assert f"judge baseline set {two.nights / '2026-05-02'}" in why
-    job.set_baseline(two.nights / "2026-05-02", two.nights)
-    assert two.night("2026-05-03")["status"] == "fine"
+    assert f"judge baseline set {project.nights / '2026-05-02'}" in why
+    job.set_baseline(project.nights / "2026-05-02", project.nights)
+    assert project.run_night("2026-05-03")["status"] == "fine"
     for at, (collect, text) in enumerate(
         (
             ('depth = 5\nlang = "zh"', "lang was not set, now zh"),
             ('depth = 5\ncountry = "de"', "country was not set, now de"),
         )
     ):
-        two.configure(collect)
-        record = two.night(f"2026-05-1{at}")
+        project.configure(collect)
+        record = project.run_night(f"2026-05-1{at}")
         assert (record["status"], text in str(record["reasons"])) == ("engine settings changed", True)
 
 
-def test_another_address_or_table_of_an_engine_is_another_question(two: Nights) -> None:
+def test_another_address_or_table_of_an_engine_is_another_question(project: Nights) -> None:
     table = (
         '[collect.engines.mine]\nurl = "{url}?q={{query}}"\nresults = "data.items"\n'
         'fields = {{ {fields} }}\nsecrets = {{ token = "{mark}" }}'
     )
 
     def ask(path: str = "/mine", region: str = "", fields: str = FIELDS, mark: str = "x") -> None:
-        told = table.format(url=f"{two.server.url}{path}", fields=fields, mark=mark)
-        two.configure(tables=told + (f'\nparams = {{ region = "{region}" }}' if region else ""))
-        text = two.toml.read_text().replace('"searxng", "tavily"', '"searxng", "http:mine"')
-        two.toml.write_text(text.replace(f', tavily = "{two.server.url}"', ""))
+        tables = table.format(url=f"{project.server.url}{path}", fields=fields, mark=mark)
+        project.configure(tables=tables + (f'\nparams = {{ region = "{region}" }}' if region else ""))
+        text = project.toml.read_text().replace('"searxng", "tavily"', '"searxng", "http:mine"')
+        project.toml.write_text(text.replace(f', tavily = "{project.server.url}"', ""))
 
     ask()
-    two.freeze()
+    project.freeze()
     ask(mark="y")
-    assert two.night("2026-05-02")["status"] == "fine"
+    assert project.run_night("2026-05-02")["status"] == "fine"
     for day, otherwise, line in (
         ("2026-05-03", {"region": "de"}, "params changed in [collect.engines.mine]"),
         ("2026-05-04", {"fields": FIELDS + ', date = "day"'}, "fields changed in [collect.engines.mine]"),
         ("2026-05-05", {"path": "/v2/mine"}, "mine's address was "),
     ):
         ask(**otherwise)
-        record = two.night(day)
+        record = project.run_night(day)
         assert record["status"] == "engine settings changed", record
         assert line in str(record["reasons"])
-    kept = (two.nights / "2026-05-02" / "collected.json").read_text()
-    assert '"y"' not in kept
+    collected = (project.nights / "2026-05-02" / "collected.json").read_text()
+    assert '"y"' not in collected
 
 
-def test_a_baseline_that_does_not_say_how_engines_were_asked_is_taken_as_it_is(two: Nights) -> None:
-    two.night("2026-05-01")
-    kept = two.nights / "2026-05-01" / "collected.json"
-    kept.write_text('{"remarks": []}')
-    job.set_baseline(two.nights / "2026-05-01", two.nights)
-    two.configure("depth = 20")
-    assert two.night("2026-05-02")["status"] == "fine"
-    kept.unlink()
-    job.set_baseline(two.nights / "2026-05-01", two.nights)
-    assert two.night("2026-05-03")["status"] == "fine"
+def test_a_baseline_that_does_not_say_how_engines_were_asked_is_taken_as_it_is(project: Nights) -> None:
+    project.run_night("2026-05-01")
+    path = project.nights / "2026-05-01" / "collected.json"
+    path.write_text('{"remarks": []}')
+    job.set_baseline(project.nights / "2026-05-01", project.nights)
+    project.configure("depth = 20")
+    assert project.run_night("2026-05-02")["status"] == "fine"
+    path.unlink()
+    job.set_baseline(project.nights / "2026-05-01", project.nights)
+    assert project.run_night("2026-05-03")["status"] == "fine"
 
 
 # --- answers that are missing
 
 
-def test_an_engine_that_failed_on_a_few_queries_is_told_of_with_the_reason(two: Nights) -> None:
-    two.freeze()
-    two.answers["searxng"] = on_some(Page(status=500, body="boom"), 3)
-    record = two.night("2026-05-02")
+def test_an_engine_that_failed_on_a_few_queries_is_told_of_with_the_reason(project: Nights) -> None:
+    project.freeze()
+    project.answers["searxng"] = answer_some_oddly(Page(status=500, body="boom"), 3)
+    record = project.run_night("2026-05-02")
     assert record["status"] == "fine"
     (text,) = [each for each in record["remarks"] if "no answer" in each]  # type: ignore[attr-defined]
     assert text.startswith("searxng: no answer to 1 of 10 queries, most often ")
     assert "HTTP 500" in text
-    assert "no answer to 1 of 10" in (two.nights / "2026-05-02" / "summary.md").read_text()
+    assert "no answer to 1 of 10" in (project.nights / "2026-05-02" / "summary.md").read_text()
 
 
-def test_an_engine_that_finds_nothing_at_all_is_told_of_and_no_baseline(two: Nights) -> None:
-    two.answers["tavily"] = lambda _: Page([])
-    record = two.night("2026-05-01")
+def test_an_engine_that_finds_nothing_at_all_is_told_of_and_no_baseline(project: Nights) -> None:
+    project.answers["tavily"] = lambda _: Page([])
+    record = project.run_night("2026-05-01")
     assert (record["status"], record["exit"]) == ("no baseline", 0)
     assert any(
         each.startswith("tavily: returned no result for any of 10 queries")
         for each in record["remarks"]  # type: ignore[attr-defined]
     )
     with pytest.raises(InputError, match="cannot be the baseline: tavily returned no result for any query"):
-        job.set_baseline(two.nights / "2026-05-01", two.nights)
-    assert not (two.nights / "baseline").exists()
+        job.set_baseline(project.nights / "2026-05-01", project.nights)
+    assert not (project.nights / "baseline").exists()
 
 
 # --- what stands under every night
 
 
-def test_a_night_without_anything_to_say_has_no_remarks(two: Nights) -> None:
-    two.freeze()
-    record = two.night("2026-05-02")
+def test_a_night_without_anything_to_say_has_no_remarks(project: Nights) -> None:
+    project.freeze()
+    record = project.run_night("2026-05-02")
     assert (record["status"], record["remarks"]) == ("fine", [])
 
 
-def test_a_fine_night_tells_of_its_power_everywhere(two: Nights) -> None:
-    two.freeze()
-    told = job.run_nightly(two.toml, "2026-05-02")
-    summary = (two.nights / "2026-05-02" / "summary.md").read_text()
-    for text in ("\n".join(told.lines), summary.replace("\\", "")):
+def test_a_fine_night_tells_of_its_power_everywhere(project: Nights) -> None:
+    project.freeze()
+    result = job.run_nightly(project.toml, "2026-05-02")
+    summary = (project.nights / "2026-05-02" / "summary.md").read_text()
+    for text in ("\n".join(result.lines), summary.replace("\\", "")):
         assert "would not have been detected with these 10 queries" in text
         assert "sDCG@10 " in text
     # The same answers as at the baseline: no difference, so the least drop that the gate looks at.
-    assert {row.detectable for row in told.record.outcomes} == {0.02}
+    assert {row.detectable for row in result.record.outcomes} == {0.02}

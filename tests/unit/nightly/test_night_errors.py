@@ -6,30 +6,30 @@ import pytest
 
 from judge.errors import InputError
 from judge.nightly import job
-from tests.support.command_line import command
+from tests.support.command_line import run_judge
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze
 
 
-def refused(here: NightlyProject) -> str:
+def get_refusal(project: NightlyProject) -> str:
     """What a night of the next day is refused with, before anything is asked."""
-    day, calls = here.dawn(), here.calls
+    day, calls = project.begin_day(), project.calls
     with pytest.raises(InputError) as caught:
-        here.night(day)
-    assert here.calls == calls
+        project.run_night(day)
+    assert project.calls == calls
     return str(caught.value)
 
 
-def test_a_day_that_is_empty_is_not_today(here: NightlyProject) -> None:
-    done = command("nightly", here.toml, "--date", "")
-    assert (done.returncode, here.calls) == (2, 0)
+def test_a_day_that_is_empty_is_not_today(project: NightlyProject) -> None:
+    done = run_judge("nightly", project.toml, "--date", "")
+    assert (done.returncode, project.calls) == (2, 0)
     assert "--date is ''" in done.stderr
 
 
 @pytest.mark.parametrize("place", ["/dev/null/x.sqlite", "{folder}/judge.toml", "{folder}"])
-def test_a_store_that_cannot_be_one_is_found_out_first(here: NightlyProject, place: str) -> None:
-    store = place.format(folder=here.folder)
-    here.configure(RULES, f'store = "{store}"')
-    text = refused(here)
+def test_a_store_that_cannot_be_one_is_found_out_first(project: NightlyProject, place: str) -> None:
+    store = place.format(folder=project.folder)
+    project.configure(RULES, f'store = "{store}"')
+    text = get_refusal(project)
     assert "store: " in text
     assert store in text
 
@@ -46,43 +46,46 @@ def test_a_store_that_cannot_be_one_is_found_out_first(here: NightlyProject, pla
         ),
     ],
 )
-def test_what_would_be_ignored_is_refused(here: NightlyProject, top: str, expected: str) -> None:
-    here.configure(RULES, top)
-    result = refused(here)
-    assert f"{here.toml}: {expected}" in result
+def test_what_would_be_ignored_is_refused(project: NightlyProject, top: str, expected: str) -> None:
+    project.configure(RULES, top)
+    result = get_refusal(project)
+    assert f"{project.toml}: {expected}" in result
 
 
-def test_a_measure_that_needs_a_grade_above_the_scale_is_refused(here: NightlyProject) -> None:
-    here.configure(RULES)
-    here.toml.write_text(here.toml.read_text() + 'measures = ["AP(rel=9)@10", "P@5"]\n')
-    assert "rel=9 is above 3, the top grade" in refused(here)
+def test_a_measure_that_needs_a_grade_above_the_scale_is_refused(project: NightlyProject) -> None:
+    project.configure(RULES)
+    project.toml.write_text(project.toml.read_text() + 'measures = ["AP(rel=9)@10", "P@5"]\n')
+    assert "rel=9 is above 3, the top grade" in get_refusal(project)
 
 
 @pytest.mark.parametrize("shift", ["inf", "nan"])
-def test_a_shift_that_never_comes_is_refused(here: NightlyProject, shift: str) -> None:
-    here.configure(RULES)
-    here.toml.write_text(here.toml.read_text() + f"min_shift = {shift}\n")
-    assert "min_shift is" in refused(here)
+def test_a_shift_that_never_comes_is_refused(project: NightlyProject, shift: str) -> None:
+    project.configure(RULES)
+    project.toml.write_text(project.toml.read_text() + f"min_shift = {shift}\n")
+    assert "min_shift is" in get_refusal(project)
 
 
 @pytest.mark.parametrize("damaged", ["{}", '{"id": "2026-05-01-0a1b2c3d", "name": "2026-05-01"}'])
-def test_a_damaged_baseline_says_how_to_mend_it(small: NightlyProject, damaged: str) -> None:
-    freeze(small)
-    pointer = small.nights / "baseline" / "baseline.json"
+def test_a_damaged_baseline_says_how_to_mend_it(small_project: NightlyProject, damaged: str) -> None:
+    freeze(small_project)
+    pointer = small_project.nights / "baseline" / "baseline.json"
     pointer.write_text(damaged)
     with pytest.raises(InputError) as shown:
-        job.show_baseline(small.nights)
-    for line in (refused(small), str(shown.value)):
+        job.show_baseline(small_project.nights)
+    for line in (get_refusal(small_project), str(shown.value)):
         assert str(pointer) in line
-        assert f"set the baseline again: judge baseline set {small.nights / '2026-05-01'}" in line
+        assert f"set the baseline again: judge baseline set {small_project.nights / '2026-05-01'}" in line
 
 
-def test_a_baseline_that_lost_a_file_says_how_to_mend_it(small: NightlyProject) -> None:
-    freeze(small)
-    (lost,) = (small.nights / "baseline").glob("*/results.json")
+def test_a_baseline_that_lost_a_file_says_how_to_mend_it(small_project: NightlyProject) -> None:
+    freeze(small_project)
+    (lost,) = (small_project.nights / "baseline").glob("*/results.json")
     for text in ("{}", "[", None):
         if text is None:
             lost.unlink()
         else:
             lost.write_text(text)
-        assert f"set the baseline again: judge baseline set {small.nights / '2026-05-01'}" in refused(small)
+        assert (
+            f"set the baseline again: judge baseline set {small_project.nights / '2026-05-01'}"
+            in get_refusal(small_project)
+        )

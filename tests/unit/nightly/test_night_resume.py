@@ -14,86 +14,89 @@ from judge.nightly import job
 from tests.support.fake_engines import EngineServer, Page
 from tests.support.fake_server import Reply
 from tests.unit.collect.engine_calls import write_queries
-from tests.unit.nightly.projects import RULES, NightlyProject, freeze, nightly_project, reworded
+from tests.unit.nightly.projects import RULES, NightlyProject, freeze, make_nightly_project, reword_snippets
 
 #: Nobody listens there.
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
-def ask_at(here: NightlyProject, address: str) -> None:
+def ask_at(project: NightlyProject, address: str) -> None:
     """Makes judge.toml name another server."""
-    lines = here.toml.read_text(encoding="utf-8").splitlines()
-    told = [f'base_url = "{address}"' if line.startswith("base_url") else line for line in lines]
-    here.toml.write_text("\n".join(told), encoding="utf-8")
+    lines = project.toml.read_text(encoding="utf-8").splitlines()
+    changed_lines = [f'base_url = "{address}"' if line.startswith("base_url") else line for line in lines]
+    project.toml.write_text("\n".join(changed_lines), encoding="utf-8")
 
 
 # --- gone on with by another judge
 
 
-def test_a_judge_that_is_swapped_between_canaries_and_run_is_drift(here: NightlyProject) -> None:
-    freeze(here)
-    day = here.dawn(edit=reworded)
-    in_the_way = here.nights / f".verdicts.{day}.sqlite.part"
+def test_a_judge_that_is_swapped_between_canaries_and_run_is_drift(project: NightlyProject) -> None:
+    freeze(project)
+    day = project.begin_day(edit=reword_snippets)
+    in_the_way = project.nights / f".verdicts.{day}.sqlite.part"
     in_the_way.mkdir()
     with pytest.raises(StoreError):
-        here.night(day)
+        project.run_night(day)
     in_the_way.rmdir()
-    here.judge.swapped = 0.5
-    record = here.night(day)
+    project.judge.swapped = 0.5
+    record = project.run_night(day)
     assert (record["status"], record["regression_test"]["rows"]) == ("assessor drift", [])
-    assert [path.name for path in sorted((here.nights / day).glob("canaries*"))] == ["canaries", "canaries-2"]
+    assert [path.name for path in sorted((project.nights / day).glob("canaries*"))] == [
+        "canaries",
+        "canaries-2",
+    ]
 
 
-def test_canaries_that_a_limit_cut_short_are_no_round_of_their_own(here: NightlyProject) -> None:
-    freeze(here)
-    here.configure(RULES, "max_calls = 100")
-    day = here.dawn()
-    assert here.night(day)["status"] == "incomplete"
-    here.night(day)
-    assert len(list((here.nights / day).glob("canaries*"))) == 1
-    here.configure(RULES)
-    assert here.night(day)["status"] == "fine"
+def test_canaries_that_a_limit_cut_short_are_no_round_of_their_own(project: NightlyProject) -> None:
+    freeze(project)
+    project.configure(RULES, "max_calls = 100")
+    day = project.begin_day()
+    assert project.run_night(day)["status"] == "incomplete"
+    project.run_night(day)
+    assert len(list((project.nights / day).glob("canaries*"))) == 1
+    project.configure(RULES)
+    assert project.run_night(day)["status"] == "fine"
 
 
 # --- judge.toml was mended
 
 
-def test_an_address_that_was_wrong_is_mended_in_judge_toml(here: NightlyProject) -> None:
-    freeze(here)
-    day = here.dawn()
-    ask_at(here, NOWHERE)
-    assert here.night(day)["status"] == "incomplete"
-    ask_at(here, here.server.openai_url)
-    assert here.night(day)["status"] == "fine"
+def test_an_address_that_was_wrong_is_mended_in_judge_toml(project: NightlyProject) -> None:
+    freeze(project)
+    day = project.begin_day()
+    ask_at(project, NOWHERE)
+    assert project.run_night(day)["status"] == "incomplete"
+    ask_at(project, project.server.openai_url)
+    assert project.run_night(day)["status"] == "fine"
 
 
-def test_an_unfinished_night_goes_on_as_judge_toml_now_says(small: NightlyProject) -> None:
-    small.configure({"canary_repeats": 0}, "max_calls = 10")
-    day = small.dawn()
-    assert small.night(day)["status"] == "incomplete"
-    small.configure({"canary_repeats": 0}, "depth = 2")
-    record = small.night(day)
+def test_an_unfinished_night_goes_on_as_judge_toml_now_says(small_project: NightlyProject) -> None:
+    small_project.configure({"canary_repeats": 0}, "max_calls = 10")
+    day = small_project.begin_day()
+    assert small_project.run_night(day)["status"] == "incomplete"
+    small_project.configure({"canary_repeats": 0}, "depth = 2")
+    record = small_project.run_night(day)
     assert (record["status"], record["depth"], record["coverage"]) == ("no baseline", 2, 1.0)
     assert record["judgments"] == record["judged"]
 
 
-def test_a_limit_is_named_as_in_judge_toml_in_both_languages(small: NightlyProject) -> None:
-    small.configure({"canary_repeats": 0}, "max_calls = 10")
-    reason = next(iter(job.run_nightly(small.toml, small.dawn()).record.reasons))
+def test_a_limit_is_named_as_in_judge_toml_in_both_languages(small_project: NightlyProject) -> None:
+    small_project.configure({"canary_repeats": 0}, "max_calls = 10")
+    reason = next(iter(job.run_nightly(small_project.toml, small_project.begin_day()).record.reasons))
     assert reason.endswith("unjudged: max_calls = 10 is used up; raise it and run again")
     assert CHINESE(reason).endswith("max_calls = 10 已用完；请调高后重新运行")
 
 
-def test_canaries_of_a_judge_that_was_asked_by_mistake_do_not_count(here: NightlyProject) -> None:
-    freeze(here)
-    here.configure(RULES, "temperature = 0.7\nmax_calls = 150")
-    here.judge.swapped = 0.5
-    day = here.dawn(edit=reworded)
-    mistaken = here.night(day)
+def test_canaries_of_a_judge_that_was_asked_by_mistake_do_not_count(project: NightlyProject) -> None:
+    freeze(project)
+    project.configure(RULES, "temperature = 0.7\nmax_calls = 150")
+    project.judge.swapped = 0.5
+    day = project.begin_day(edit=reword_snippets)
+    mistaken = project.run_night(day)
     assert (mistaken["status"], mistaken["finished"]) == ("assessor drift", False)
-    here.configure(RULES)
-    here.judge.swapped = 0.0
-    record = here.night(day)
+    project.configure(RULES)
+    project.judge.swapped = 0.0
+    record = project.run_night(day)
     assert (record["status"], record["reasons"]) == ("fine", [])
     assert record["cost"]["calls"] >= 2 * 128 + record["judged"]
 
@@ -101,27 +104,29 @@ def test_canaries_of_a_judge_that_was_asked_by_mistake_do_not_count(here: Nightl
 # --- a finished night
 
 
-def test_options_of_a_finished_night_are_looked_at_all_the_same(small: NightlyProject) -> None:
-    day = small.dawn()
-    small.night(day)
+def test_options_of_a_finished_night_are_looked_at_all_the_same(small_project: NightlyProject) -> None:
+    day = small_project.begin_day()
+    small_project.run_night(day)
     for top, wrong in (("depht = 2", "depht"), ("depth = 0", "depth is 0"), ('scale = "stars"', "stars")):
-        small.configure({"canary_repeats": 0}, top)
+        small_project.configure({"canary_repeats": 0}, top)
         with pytest.raises(InputError, match=wrong):
-            small.night(day)
-    small.configure({"canary_repeats": 0, "measures": ["AP@10"]})
+            small_project.run_night(day)
+    small_project.configure({"canary_repeats": 0, "measures": ["AP@10"]})
     with pytest.raises(InputError, match="does not depend on the pool"):
-        small.night(day)
+        small_project.run_night(day)
 
 
-def test_a_finished_night_stays_as_it_was_and_says_what_is_asked_otherwise_now(small: NightlyProject) -> None:
-    day = small.dawn()
-    done = job.run_nightly(small.toml, day)
-    small.configure({"canary_repeats": 0}, "depth = 2")
-    again = job.run_nightly(small.toml, day)
+def test_a_finished_night_stays_as_it_was_and_says_what_is_asked_otherwise_now(
+    small_project: NightlyProject,
+) -> None:
+    day = small_project.begin_day()
+    done = job.run_nightly(small_project.toml, day)
+    small_project.configure({"canary_repeats": 0}, "depth = 2")
+    again = job.run_nightly(small_project.toml, day)
     assert again.record == done.record
     (text,) = set(again.lines) - set(done.lines)
     assert "depth was 10, now 2" in text
-    assert str(small.nights / day) in text
+    assert str(small_project.nights / day) in text
 
 
 # --- what collecting remarked
@@ -130,28 +135,31 @@ def test_a_finished_night_stays_as_it_was_and_says_what_is_asked_otherwise_now(s
 def test_what_collecting_remarked_is_in_the_night_also_when_it_is_gone_on_with(tmp_path: Path) -> None:
     queries = write_queries(tmp_path, *(f"question {number}" for number in range(3)))
     page = Page([("t", f"https://x.example/{rank}", f"text {rank}") for rank in (3, 1)])
-    with EngineServer(lambda _: page) as engines, nightly_project(tmp_path, {"canary_repeats": 0}) as here:
-        here.judge.__class__ = type("Yes", (type(here.judge),), {"answer": _grade})
+    with (
+        EngineServer(lambda _: page) as engines,
+        make_nightly_project(tmp_path, {"canary_repeats": 0}) as project,
+    ):
+        project.judge.__class__ = type("Yes", (type(project.judge),), {"answer": _reply_with_grade})
         collect = f'[collect]\nqueries = "{queries}"\nengine = ["tavily"]\nrate = 500.0\ndepth = 30\n'
         collect += f'[collect.base_urls]\ntavily = "{engines.url}"\n'
 
         def ask(top: str) -> None:
-            here.configure({"canary_repeats": 0}, f"{top}\n{collect}")
-            text = here.toml.read_text(encoding="utf-8")
-            here.toml.write_text(text.partition("\n")[2], encoding="utf-8")  # without its dataset
+            project.configure({"canary_repeats": 0}, f"{top}\n{collect}")
+            text = project.toml.read_text(encoding="utf-8")
+            project.toml.write_text(text.partition("\n")[2], encoding="utf-8")  # without its dataset
 
         ask("max_calls = 1")
         for status in ("incomplete", "no baseline"):
-            record = job.run_nightly(here.toml, "2026-05-01").record
+            record = job.run_nightly(project.toml, "2026-05-01").record
             assert record.status == status
             assert any(
                 "tavily returns at most 20 of the 30 requested results" in remark for remark in record.remarks
             )
             ask("max_calls = 100")
-            (here.nights / "2026-05-01" / "night.json").unlink()  # as if killed before it was written
+            (project.nights / "2026-05-01" / "night.json").unlink()  # as if killed before it was written
 
 
-def _grade(self: Any, requests: Any) -> Any:
+def _reply_with_grade(self: Any, requests: Any) -> Any:
     """A grade for any snippet."""
     return Reply(text=json.dumps({"reason": "it is so", "grade": 2}), model=self.served)
 
@@ -166,25 +174,25 @@ def test_nights_of_two_folders_share_a_store_and_nothing_else(tmp_path: Path) ->
         folder.mkdir()
     rules: dict[str, object] = {"canary_repeats": 0}
     with (
-        nightly_project(folders[0], rules, queries=4) as one,
-        nightly_project(folders[1], rules, queries=4, seed=2) as two,
+        make_nightly_project(folders[0], rules, queries=4) as one,
+        make_nightly_project(folders[1], rules, queries=4, seed=2) as two,
     ):
         for each in (one, two):
             each.configure(rules, store)
             freeze(each)
         one.configure(rules, f"{store}\ntemperature = 0.7")
-        day = one.dawn()
-        drifted = one.night(day)
+        day = one.begin_day()
+        drifted = one.run_night(day)
         assert drifted["status"] == "assessor drift"
-        assert two.night(two.dawn())["status"] == "fine"
+        assert two.run_night(two.begin_day())["status"] == "fine"
         assert (one.nights / day / drifted["quarantined_store"]).exists()
         # What a night that is not done paid for is not paid for again.
         one.configure(rules, f"{store}\nmax_calls = 3")
-        day = one.dawn(edit=reworded)
-        two.dawn(edit=reworded)
-        assert one.night(day)["status"] == "incomplete"
+        day = one.begin_day(edit=reword_snippets)
+        two.begin_day(edit=reword_snippets)
+        assert one.run_night(day)["status"] == "incomplete"
         paid = one.calls
-        two.night(day)
+        two.run_night(day)
         one.configure(rules, store)
-        record = one.night(day)
+        record = one.run_night(day)
         assert (record["status"], one.calls - paid) == ("fine", record["judgments"] - 3)

@@ -15,58 +15,58 @@ from judge.config.nightly import NightlyConfig
 from judge.errors import InputError
 from judge.nightly import job
 from judge.nightly.assessor_drift import CanaryGrades, find_assessor_changes
-from tests.unit.nightly.projects import RULES, NightlyProject, freeze, nightly_project, reworded
+from tests.unit.nightly.projects import RULES, NightlyProject, freeze, make_nightly_project, reword_snippets
 
 STOP = {**RULES, "judge_on_drift": "stop"}
 #: 64 canaries, each twice.
 CANARY_CALLS = 128
 
 
-def test_a_night_of_drift_pays_for_its_canaries_alone(here: NightlyProject) -> None:
-    freeze(here)
-    here.configure(STOP)
-    here.judge.swapped = 0.5
-    day, before = here.dawn(edit=reworded), here.calls
-    record = here.night(day)
+def test_a_night_of_drift_pays_for_its_canaries_alone(project: NightlyProject) -> None:
+    freeze(project)
+    project.configure(STOP)
+    project.judge.swapped = 0.5
+    day, before = project.begin_day(edit=reword_snippets), project.calls
+    record = project.run_night(day)
     assert (record["status"], record["exit"], record["stopped"]) == ("assessor drift", 3, True)
-    assert (here.calls - before, record["cost_total"]["calls"], record["judged"]) == (
+    assert (project.calls - before, record["cost_total"]["calls"], record["judged"]) == (
         CANARY_CALLS,
         CANARY_CALLS,
         None,
     )
     assert 'set judge_on_drift = "all" in [nightly], run judge nightly again' in record["reasons"][-1]
     with pytest.raises(InputError, match=r"stopped after the canaries.*judge_on_drift = .all."):
-        job.set_baseline(here.nights / day, here.nights)
+        job.set_baseline(project.nights / day, project.nights)
     # The same command again costs nothing, and with the other rule judges the rest of the night.
-    assert (here.night(day), here.calls - before) == (record, CANARY_CALLS)
-    here.configure(RULES)
-    final = here.night(day)
+    assert (project.run_night(day), project.calls - before) == (record, CANARY_CALLS)
+    project.configure(RULES)
+    final = project.run_night(day)
     assert (final["status"], final["coverage"], final["stopped"]) == (
         "assessor drift",
         1.0,
         False,
     )
-    job.set_baseline(here.nights / day, here.nights)
-    assert here.night(here.dawn())["status"] == "fine"
+    job.set_baseline(project.nights / day, project.nights)
+    assert project.run_night(project.begin_day())["status"] == "fine"
 
 
-def test_other_options_are_judged_in_full_for_they_are_to_be_the_baseline(here: NightlyProject) -> None:
-    freeze(here)
-    here.configure(STOP, "temperature = 0.7")
-    record = here.night(here.dawn())
+def test_other_options_are_judged_in_full_for_they_are_to_be_the_baseline(project: NightlyProject) -> None:
+    freeze(project)
+    project.configure(STOP, "temperature = 0.7")
+    record = project.run_night(project.begin_day())
     assert (record["status"], record["coverage"], record["stopped"]) == ("assessor drift", 1.0, False)
 
 
-def test_a_new_name_of_the_model_is_accepted_by_rule_while_no_canary_moves(here: NightlyProject) -> None:
-    freeze(here)
-    here.configure({**STOP, "accept_names": ["fake-2", "fake-2026-*"]})
+def test_a_new_name_of_the_model_is_accepted_by_rule_while_no_canary_moves(project: NightlyProject) -> None:
+    freeze(project)
+    project.configure({**STOP, "accept_names": ["fake-2", "fake-2026-*"]})
     for name, status in (("fake-2026-05", "fine"), ("fake-3", "assessor drift")):
-        here.judge.served = name
-        record = here.night(here.dawn(edit=reworded))
+        project.judge.served = name
+        record = project.run_night(project.begin_day(edit=reword_snippets))
         assert (record["status"], record["served"]) == (status, [name])
         assert any("accept_names" in each for each in record["remarks"]) == (status == "fine")
-    here.judge.served, here.judge.swapped = "fake-2", 0.5
-    record = here.night(here.dawn())
+    project.judge.served, project.judge.swapped = "fake-2", 0.5
+    record = project.run_night(project.begin_day())
     assert "the served model changed: the server names fake-2" in record["reasons"][0]
 
 
@@ -81,9 +81,9 @@ def test_a_name_is_accepted_only_when_canaries_were_compared() -> None:
     assert len(list(find_assessor_changes(replace(same, unreadable=96), before, rules))) == 2
 
 
-def test_a_limit_that_is_used_up_is_not_a_judge_that_is_away(here: NightlyProject) -> None:
-    here.configure(RULES, "max_calls = 100")
-    record = here.night(here.dawn())
+def test_a_limit_that_is_used_up_is_not_a_judge_that_is_away(project: NightlyProject) -> None:
+    project.configure(RULES, "max_calls = 100")
+    record = project.run_night(project.begin_day())
     assert (record["status"], record["exit"]) == ("incomplete", 3)
     text = record["reasons"][0]
     assert "did not answer" not in text
@@ -91,58 +91,58 @@ def test_a_limit_that_is_used_up_is_not_a_judge_that_is_away(here: NightlyProjec
     assert "max_calls = 100 is used up; raise it and run again; or lower canary_repeats" in text
 
 
-def test_a_renamed_field_ends_a_night_before_anything_is_judged(here: NightlyProject) -> None:
-    freeze(here)
+def test_a_renamed_field_ends_a_night_before_anything_is_judged(project: NightlyProject) -> None:
+    freeze(project)
 
     def lose_texts(row: dict[str, Any]) -> None:
         for result in row["engines"]["birch"]:
             result |= {"title": f"title of {result['snippet']}", "snippet": ""}
 
-    before = here.calls
-    day = here.dawn(edit=lose_texts)
-    record = here.night(day)
-    assert (record["status"], record["exit"], here.calls) == ("incomplete", 3, before)
+    before = project.calls
+    day = project.begin_day(edit=lose_texts)
+    record = project.run_night(day)
+    assert (record["status"], record["exit"], project.calls) == ("incomplete", 3, before)
     assert record["reasons"][0].startswith("birch: 100% of its results have an empty snippet")
-    here.configure({**RULES, "max_empty_snippets": 1.0})
-    assert here.night(day)["coverage"] == 1.0
+    project.configure({**RULES, "max_empty_snippets": 1.0})
+    assert project.run_night(day)["coverage"] == 1.0
 
 
-def test_a_day_before_the_baseline_is_refused(small: NightlyProject) -> None:
-    earlier = small.dawn()
-    day = small.dawn()
-    small.night(day)
-    job.set_baseline(small.nights / day, small.nights)
-    calls = small.calls
+def test_a_day_before_the_baseline_is_refused(small_project: NightlyProject) -> None:
+    earlier = small_project.begin_day()
+    day = small_project.begin_day()
+    small_project.run_night(day)
+    job.set_baseline(small_project.nights / day, small_project.nights)
+    calls = small_project.calls
     with pytest.raises(InputError, match="--date is '2026-05-01', before the baseline's night 2026-05-02"):
-        small.night(earlier)
-    assert small.calls == calls
+        small_project.run_night(earlier)
+    assert small_project.calls == calls
 
 
-def test_the_command_that_sets_a_baseline_names_the_run(small: NightlyProject) -> None:
-    day = small.dawn()
-    run = small.nights / day
-    assert f"to set one: judge baseline set {run}" in small.night(day)["reasons"][0]
+def test_the_command_that_sets_a_baseline_names_the_run(small_project: NightlyProject) -> None:
+    day = small_project.begin_day()
+    run = small_project.nights / day
+    assert f"to set one: judge baseline set {run}" in small_project.run_night(day)["reasons"][0]
     with pytest.raises(InputError, match=f"to set one: judge baseline set {run}$"):
-        job.show_baseline(small.nights)
+        job.show_baseline(small_project.nights)
     done = CliRunner().invoke(app, ["baseline", "set", str(run)])
-    assert done.stdout.startswith(f"baseline of {small.nights}: {run} (4 queries, ")
+    assert done.stdout.startswith(f"baseline of {small_project.nights}: {run} (4 queries, ")
 
 
-def test_progress_says_what_is_judged(here: NightlyProject) -> None:
-    done = CliRunner().invoke(app, ["nightly", str(here.toml), "--date", here.dawn()])
+def test_progress_says_what_is_judged(project: NightlyProject) -> None:
+    done = CliRunner().invoke(app, ["nightly", str(project.toml), "--date", project.begin_day()])
     lines = [line for line in done.stderr.splitlines() if line.startswith("judging ")]
     assert [line.partition(";")[0] for line in lines] == [
         f"judging {CANARY_CALLS} canary pairs",
-        f"judging {json.loads(here.file('2026-05-01'))['judgments']} pairs",
+        f"judging {json.loads(project.read_file('2026-05-01'))['judgments']} pairs",
     ]
 
 
 def test_drift_with_a_large_drop_of_one_engine_is_possible_and_not_certain(tmp_path: Path) -> None:
-    with nightly_project(tmp_path, RULES, queries=24) as here:
-        here.judge.flips = 0.0
-        freeze(here)
-        here.judge.swapped = 0.4
-        record = here.night(here.dawn(worse=9.0))
+    with make_nightly_project(tmp_path, RULES, queries=24) as project:
+        project.judge.flips = 0.0
+        freeze(project)
+        project.judge.swapped = 0.4
+        record = project.run_night(project.begin_day(worse=9.0))
     assert (record["status"], record["exit"], record["regression_test"]["rows"]) == ("assessor drift", 3, [])
     possible = [each for each in record["reasons"] if each.startswith("possible: ")]
     assert [each.split()[1] for each in possible] == ["amber"]

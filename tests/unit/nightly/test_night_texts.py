@@ -5,59 +5,67 @@ from __future__ import annotations
 from typing import Any
 
 from judge.messages import Text
-from judge.nightly.night_texts import describe_reasons, describe_shown_nights, headline
+from judge.nightly.night_texts import describe_reasons, describe_shown_nights, make_headline
 from judge.nightly.record import NightRecord
 from tests.support.cases import check_each
-from tests.unit.nightly.records import night, parsed, regression
+from tests.unit.nightly.records import make_night, make_regression, parse_record
 
 
-def nights_of(*records: dict[str, Any]) -> tuple[NightRecord, ...]:
-    return tuple(map(parsed, records))
+def make_nights(*records: dict[str, Any]) -> tuple[NightRecord, ...]:
+    return tuple(map(parse_record, records))
 
 
-def fine(day: int) -> dict[str, Any]:
-    return night(f"2026-05-{day:02}")
+def make_fine_night(day: int) -> dict[str, Any]:
+    return make_night(f"2026-05-{day:02}")
 
 
-def away(day: int) -> dict[str, Any]:
-    return night(f"2026-05-{day:02}", status="incomplete", reasons=["the assessor did not answer"])
+def make_unanswered_night(day: int) -> dict[str, Any]:
+    return make_night(f"2026-05-{day:02}", status="incomplete", reasons=["the assessor did not answer"])
 
 
 @check_each(
     ("records", "en", "zh"),
     [
-        ([fine(1)], "2026-05-01: fine.", "2026-05-01：正常。"),
-        ([away(1), fine(2), fine(3)], "2026-05-03: fine for 2 nights.", "2026-05-03：连续 2 晚正常。"),
+        ([make_fine_night(1)], "2026-05-01: fine.", "2026-05-01：正常。"),
         (
-            [regression(), away(21), fine(22)],
+            [make_unanswered_night(1), make_fine_night(2), make_fine_night(3)],
+            "2026-05-03: fine for 2 nights.",
+            "2026-05-03：连续 2 晚正常。",
+        ),
+        (
+            [make_regression(), make_unanswered_night(21), make_fine_night(22)],
             "2026-05-22: fine; last alarm 2026-05-20: bing.",
             "2026-05-22：正常；上次告警 2026-05-20：bing。",
         ),
         (
-            [regression(), fine(21), fine(22), away(23)],
+            [make_regression(), make_fine_night(21), make_fine_night(22), make_unanswered_night(23)],
             "2026-05-23: incomplete; last alarm 2026-05-20: bing.",
             "2026-05-23：不完整；上次告警 2026-05-20：bing。",
         ),
-        ([fine(19), regression()], "2026-05-20: regression of bing.", "2026-05-20：回归：bing。"),
+        (
+            [make_fine_night(19), make_regression()],
+            "2026-05-20: regression of bing.",
+            "2026-05-20：回归：bing。",
+        ),
     ],
 )
 def test_the_headline_says_since_when_it_is_fine_and_when_there_was_an_alarm(
     records: list[dict[str, Any]], en: str, zh: str
 ) -> None:
-    output = headline(nights_of(*records))
+    output = make_headline(make_nights(*records))
     assert tuple(text.replace("\u2068", "").replace("\u2069", "") for text in output) == (en, zh)
 
 
 def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
     stored = ["bing: AP@10 fell", "bing: sDCG@10 fell", "baidu: broke"]
-    *drops, broke = describe_reasons(nights_of(regression() | {"reasons": stored})[0])
+    *drops, broke = describe_reasons(make_nights(make_regression() | {"reasons": stored})[0])
     assert [each.en for each in drops] == stored[:2]
     assert drops[1].zh == "\u2068bing\u2069：sDCG@10 下降 0.022，从 0.610 到 0.588，100 个查询（p = 0.0008）"
     assert broke == Text("baidu: broke", "baidu: broke")
 
 
 def test_it_is_said_when_charts_leave_nights_out() -> None:
-    nights = nights_of(*(fine(day) for day in range(1, 6)))
+    nights = make_nights(*(make_fine_night(day) for day in range(1, 6)))
     assert describe_shown_nights(nights, 5) is None
     text = describe_shown_nights(nights, 3)
     assert text is not None

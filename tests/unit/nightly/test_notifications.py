@@ -14,13 +14,20 @@ from judge.nightly import notifications
 from judge.nightly.night_texts import format_markdown, format_plain, make_message
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
-from tests.unit.nightly.records import HOSTILE, drift, night, parsed, regression, row
+from tests.unit.nightly.records import (
+    HOSTILE,
+    make_drift,
+    make_night,
+    make_regression,
+    make_row,
+    parse_record,
+)
 
 # --- Markdown
 
 
 def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> None:
-    assert format_markdown(make_message(parsed(regression())), "report.html").splitlines() == [
+    assert format_markdown(make_message(parse_record(make_regression())), "report.html").splitlines() == [
         "# judge 2026-05-20: regression: `bing` AP@10 −0.031",
         "",
         "- `bing` regression: AP@10 −0.031 (0.620 to 0.589; 95 %: −0.046 to −0.016), p (Holm) below 0.001,"
@@ -42,12 +49,12 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
 
 def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_change() -> None:
     rows = [
-        row("bing", "AP@10", 0.62, 0.611, n=120, detectable=0.0413),
-        row("bing", "sDCG@10", 0.61, 0.612, n=120, detectable=0.021),
-        row("baidu", "AP@10", 0.57, 0.57, n=120, detectable=0.039),
+        make_row("bing", "AP@10", 0.62, 0.611, n=120, detectable=0.0413),
+        make_row("bing", "sDCG@10", 0.61, 0.612, n=120, detectable=0.021),
+        make_row("baidu", "AP@10", 0.57, 0.57, n=120, detectable=0.039),
     ]
-    fine = night("2026-05-20", regression_test={**regression()["regression_test"], "rows": rows})
-    lines = [format_plain(line) for line in make_message(parsed(fine)).lines]
+    fine = make_night("2026-05-20", regression_test={**make_regression()["regression_test"], "rows": rows})
+    lines = [format_plain(line) for line in make_message(parse_record(fine)).lines]
     assert lines[:4] == [
         "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10",
         "a drop of AP@10 under about 0.041 or of sDCG@10 under about 0.021 would not have been detected with"
@@ -56,13 +63,15 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
         "baidu: AP@10 0.570 (+0.000) against the baseline",
     ]
     # A record of an older version does not have the figure.
-    assert "would not have been detected" not in str(make_message(parsed(night("2026-05-20"))).lines)
+    assert "would not have been detected" not in str(
+        make_message(parse_record(make_night("2026-05-20"))).lines
+    )
 
 
 def test_a_night_that_blames_nobody_says_why() -> None:
-    told = make_message(parsed(drift()))
-    assert told.title == "judge 2026-05-09: assessor drift"
-    assert told.lines[:3] == (
+    message = make_message(parse_record(make_drift()))
+    assert message.title == "judge 2026-05-09: assessor drift"
+    assert message.lines[:3] == (
         "the served model changed: 'b', 'a' at the baseline",
         "29 of 60 canaries changed",
         "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), 29 of 60 changed, the assessor has drifted",
@@ -71,40 +80,45 @@ def test_a_night_that_blames_nobody_says_why() -> None:
 
 def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp_path: Path) -> None:
     nothing = dict.fromkeys(("judgments", "judged", "coverage"))
-    down = night(
+    down = make_night(
         "2026-05-03", {}, status="incomplete", exit=3, reasons=["the assessor did not answer"], **nothing
     )
     down |= {"regression_test": None, "query_drift": None, "baseline": None, "queries": 0}
     down["canaries"] |= {"judged": 0, "failed": 180, "mean_grade": None, "compared": 0, "unchanged": None}
     down["cost_total"]["usd"] = None
-    assert make_message(parsed(down)).lines == (
+    assert make_message(parse_record(down)).lines == (
         "the assessor did not answer",
         "canaries: none of 60 pairs could be graded",
         "this night paid for 240 calls, canaries included: price unknown",
     )
-    lines = notifications.publish(tmp_path, parsed(down), {})
+    lines = notifications.publish(tmp_path, parse_record(down), {})
     assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
 def test_calls_that_a_kill_left_open_are_a_range() -> None:
-    record = night("2026-05-20")
+    record = make_night("2026-05-20")
     record["cost_total"] |= {"calls": 450, "lost": 25}
-    assert make_message(parsed(record)).lines[-1] == (
+    assert make_message(parse_record(record)).lines[-1] == (
         "this night paid for 425 to 450 calls (25 of them were in flight when a process ended early and may"
         " not have been sent), canaries included: $0.0412"
     )
 
 
 def test_a_regression_says_what_else_is_wrong() -> None:
-    record = regression() | {"reasons": ["bing: AP@10", "bing: sDCG@10", "searx: answered 20%"]}
-    assert make_message(parsed(record)).lines[2] == "searx: answered 20%"
+    record = make_regression() | {"reasons": ["bing: AP@10", "bing: sDCG@10", "searx: answered 20%"]}
+    assert make_message(parse_record(record)).lines[2] == "searx: answered 20%"
 
 
 def test_many_regressions_fit_a_title() -> None:
-    rows = [row(f"engine{at}", "AP@10", 0.6, 0.57 - at / 100) for at in range(5)]
+    rows = [make_row(f"engine{at}", "AP@10", 0.6, 0.57 - at / 100) for at in range(5)]
     title = format_plain(
         make_message(
-            parsed({**regression(), "regression_test": {**regression()["regression_test"], "rows": rows}})
+            parse_record(
+                {
+                    **make_regression(),
+                    "regression_test": {**make_regression()["regression_test"], "rows": rows},
+                }
+            )
         ).title
     )
     assert title == "judge 2026-05-20: regression: engine4 AP@10 −0.070, engine3 AP@10 −0.060, 3 more"
@@ -112,11 +126,13 @@ def test_many_regressions_fit_a_title() -> None:
 
 @check_each("name", HOSTILE)
 def test_markdown_shows_a_name_as_it_is_and_nothing_else(name: str) -> None:
-    record = regression()
+    record = make_regression()
     for each in record["regression_test"]["rows"][:2]:
         each["engine"] = name
     record |= {"reasons": [name], "remarks": [name]}
-    tokens = MarkdownIt("commonmark").parse(format_markdown(make_message(parsed(record)), "report.html"))
+    tokens = MarkdownIt("commonmark").parse(
+        format_markdown(make_message(parse_record(record)), "report.html")
+    )
     inline = [child for token in tokens for child in token.children or ()]
     assert {child.type for child in inline} <= {"text", "code_inline", "link_open", "link_close"}
     assert [child.attrs["href"] for child in inline if child.type == "link_open"] == ["report.html"]
@@ -130,9 +146,9 @@ def test_markdown_shows_a_name_as_it_is_and_nothing_else(name: str) -> None:
 
 @given(st.text())
 def test_any_name_is_one_code_span(name: str) -> None:
-    record = regression()
+    record = make_regression()
     record["regression_test"]["rows"] = [{**record["regression_test"]["rows"][0], "engine": name}]
-    (heading, *_) = format_markdown(make_message(parsed(record)), "report.html").splitlines()
+    (heading, *_) = format_markdown(make_message(parse_record(record)), "report.html").splitlines()
     tokens = MarkdownIt("commonmark").parse(heading)
     assert [token.type for token in tokens] == ["heading_open", "inline", "heading_close"]
     assert [child.type for child in tokens[1].children or ()] == ["text", "code_inline", "text"]
@@ -142,7 +158,9 @@ def test_any_name_is_one_code_span(name: str) -> None:
 
 
 def test_the_terminal_shows_plain_words(tmp_path: Path) -> None:
-    lines = notifications.publish(tmp_path, parsed(regression() | {"remarks": ["panel was [], now *x*"]}), {})
+    lines = notifications.publish(
+        tmp_path, parse_record(make_regression() | {"remarks": ["panel was [], now *x*"]}), {}
+    )
     assert lines[1].startswith("- bing regression: AP@10 −0.031 (0.620 to 0.589;")
     assert lines[-3:] == [f"- report: {tmp_path / 'report.html'}", "Remarks:", "- panel was [], now *x*"]
 
@@ -154,7 +172,7 @@ def test_the_files_are_the_same_for_the_same_night(tmp_path: Path) -> None:
     first, again = tmp_path / "a", tmp_path / "b"
     for folder in (first, again):
         folder.mkdir()
-        lines = notifications.publish(folder, parsed(regression()), {})
+        lines = notifications.publish(folder, parse_record(make_regression()), {})
         assert lines[0] == "judge 2026-05-20: regression: bing AP@10 −0.031"
     for name in ("summary.md", "junit.xml"):
         assert (first / name).read_bytes() == (again / name).read_bytes()
@@ -164,12 +182,12 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
     table = WebhookOptions(kind="slack", url_env="HOOK", link="https://ours.example/{date}/")
     with LoopbackServer(lambda requests: Reply(body="ok")) as server:
         environ = {"HOOK": f"{server.url}/services/T0000/secretpart"}
-        told = [
-            notifications.publish(tmp_path, parsed(record), environ, webhook=table)[-1]
-            for record in (regression(), regression(), drift())
+        messages = [
+            notifications.publish(tmp_path, parse_record(record), environ, webhook=table)[-1]
+            for record in (make_regression(), make_regression(), make_drift())
         ]
         texts = [request.body["text"] for request in server.requests if request.body]
-    assert told == [
+    assert messages == [
         "webhook: slack message was sent",
         "webhook: slack message was sent before",
         "webhook: slack message was sent",
@@ -187,7 +205,7 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
 
 def test_a_webhook_that_is_not_set_up_is_said_and_ends_nothing(tmp_path: Path) -> None:
     lines = notifications.publish(
-        tmp_path, parsed(night("2026-05-02")), {}, webhook=WebhookOptions(url_env="HOOK")
+        tmp_path, parse_record(make_night("2026-05-02")), {}, webhook=WebhookOptions(url_env="HOOK")
     )
     assert lines[-1].startswith("webhook: not sent: [nightly] webhook: the environment variable 'HOOK'")
     assert (tmp_path / "summary.md").exists()
@@ -196,7 +214,7 @@ def test_a_webhook_that_is_not_set_up_is_said_and_ends_nothing(tmp_path: Path) -
 def test_a_webhook_with_half_an_address_ends_nothing(tmp_path: Path) -> None:
     table = WebhookOptions(url_env="HOOK")
     lines = notifications.publish(
-        tmp_path, parsed(night("2026-05-02")), {"HOOK": "https://[secret"}, webhook=table
+        tmp_path, parse_record(make_night("2026-05-02")), {"HOOK": "https://[secret"}, webhook=table
     )
     assert lines[-1] == "webhook: not sent: [nightly] webhook: $HOOK holds no https:// address"
     assert (tmp_path / "summary.md").exists()
@@ -204,4 +222,4 @@ def test_a_webhook_with_half_an_address_ends_nothing(tmp_path: Path) -> None:
 
 def test_a_record_goes_through_json_unchanged() -> None:
     """The records of these tests have the shape of the file."""
-    assert json.loads(json.dumps(regression())) == regression()
+    assert json.loads(json.dumps(make_regression())) == make_regression()

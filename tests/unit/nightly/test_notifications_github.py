@@ -13,10 +13,10 @@ from judge.config.nightly import WebhookOptions
 from judge.nightly import notifications
 from tests.support.cases import check_each
 from tests.support.fake_server import LoopbackServer, Reply
-from tests.unit.nightly.records import HOSTILE, drift, night, parsed, regression
+from tests.unit.nightly.records import HOSTILE, make_drift, make_night, make_regression, parse_record
 
 
-def obeyed(line: str) -> tuple[str, dict[str, str], str] | None:
+def parse_command(line: str) -> tuple[str, dict[str, str], str] | None:
     """What a runner takes the line for, by the rules of GitHub's runner; None when it is just a line."""
     match = re.match(r"\s*::(\w[\w-]*)(?: (.*?))?::(.*)$", line, re.DOTALL)
     if match is None:
@@ -24,18 +24,18 @@ def obeyed(line: str) -> tuple[str, dict[str, str], str] | None:
     if match is None:
         return None
     pairs = (each.split("=", 1) for each in (match[2] or "").split(",") if each)
-    return match[1], {key: decoded(value) for key, value in pairs}, decoded(match[3])
+    return match[1], {key: decode_data(value) for key, value in pairs}, decode_data(match[3])
 
 
-def decoded(text: str) -> str:
+def decode_data(text: str) -> str:
     for code, char in (("%3A", ":"), ("%2C", ","), ("%0D", "\r"), ("%0A", "\n"), ("%25", "%")):
         text = text.replace(code, char)
     return text
 
 
 def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() -> None:
-    (line,) = notifications.format_annotations(parsed(regression()))
-    command = obeyed(line)
+    (line,) = notifications.format_annotations(parse_record(make_regression()))
+    command = parse_command(line)
     assert command is not None
     assert command[:2] == ("error", {"title": "judge: regression"})
     assert command[2].startswith("bing regression: AP@10 −0.031 (0.620 to 0.589;")
@@ -45,34 +45,34 @@ def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() 
 @pytest.mark.parametrize(
     ("record", "levels"),
     [
-        (night("2026-05-01"), []),
-        (drift(), ["error", "error"]),
-        (night("2026-05-01", status="no baseline", reasons=["set one"]), ["warning"]),
+        (make_night("2026-05-01"), []),
+        (make_drift(), ["error", "error"]),
+        (make_night("2026-05-01", status="no baseline", reasons=["set one"]), ["warning"]),
     ],
 )
 def test_annotations_are_errors_where_the_night_fails(record: dict[str, Any], levels: list[str]) -> None:
-    commands = [obeyed(line) for line in notifications.format_annotations(parsed(record))]
+    commands = [parse_command(line) for line in notifications.format_annotations(parse_record(record))]
     assert [command[0] for command in commands if command] == levels
 
 
 @check_each("name", HOSTILE)
 def test_no_name_becomes_a_command_of_its_own(tmp_path: Path, name: str) -> None:
-    record = regression()
+    record = make_regression()
     for each in record["regression_test"]["rows"]:
         each["engine"] = name
     record |= {"reasons": ["a drop", "a drop", name], "remarks": [name]}
-    lines = notifications.publish(tmp_path, parsed(record), {"GITHUB_ACTIONS": "true"})
-    commands = [obeyed(line) for line in "\n".join(lines).split("\n")]
-    told = [command for command in commands if command]
-    assert [level for level, _, _ in told] == ["error", "warning"]
-    assert not name.isprintable() or all(name.strip() in text for _, _, text in told)
+    lines = notifications.publish(tmp_path, parse_record(record), {"GITHUB_ACTIONS": "true"})
+    commands = [parse_command(line) for line in "\n".join(lines).split("\n")]
+    annotations = [command for command in commands if command]
+    assert [level for level, _, _ in annotations] == ["error", "warning"]
+    assert not name.isprintable() or all(name.strip() in text for _, _, text in annotations)
 
 
 @check_each("line", ["##[error]x", "###[error]x", "::error::x", "  ::add-mask::x", "\u2003::e::x"])
 def test_a_quiet_line_is_no_command_and_still_says_it(line: str) -> None:
-    assert obeyed(line) is not None
+    assert parse_command(line) is not None
     (quiet,) = notifications.escape_commands([line], {"GITHUB_ACTIONS": "true"})
-    assert obeyed(quiet) is None
+    assert parse_command(quiet) is None
     assert quiet.replace(" ", "") == line.replace(" ", "")
 
 
@@ -81,9 +81,11 @@ def test_what_a_webhook_answers_is_no_command(tmp_path: Path) -> None:
     with LoopbackServer(lambda request: Reply(body=refusal)) as server:
         environ = {"GITHUB_ACTIONS": "true", "HOOK": f"{server.url}/hook"}
         table = WebhookOptions(kind="feishu", url_env="HOOK")
-        lines = notifications.publish(tmp_path, parsed(night("2026-05-02")), environ, webhook=table)
+        lines = notifications.publish(
+            tmp_path, parse_record(make_night("2026-05-02")), environ, webhook=table
+        )
     assert "rejected with 9" in lines[-1]
-    assert not any(map(obeyed, lines))
+    assert not any(map(parse_command, lines))
 
 
 def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> None:
@@ -96,7 +98,7 @@ def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> N
         "GITHUB_REPOSITORY": "us/ours",
         "GITHUB_RUN_ID": "42",
     }
-    notifications.publish(tmp_path, parsed(night("2026-05-02")), environ)
+    notifications.publish(tmp_path, parse_record(make_night("2026-05-02")), environ)
     text = summary.read_text(encoding="utf-8")
     assert text.startswith("before\n# judge 2026-05-02: fine\n")
     assert "[report](<https://github.example/us/ours/actions/runs/42>)" in text
@@ -104,5 +106,5 @@ def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> N
 
 def test_a_summary_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     environ = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "step")}
-    lines = notifications.publish(tmp_path, parsed(night("2026-05-02")), environ)
+    lines = notifications.publish(tmp_path, parse_record(make_night("2026-05-02")), environ)
     assert lines[-1] == "the step's summary could not be written: No such file or directory"

@@ -11,7 +11,7 @@ from judge.nightly.night_texts import describe_outcome
 from judge.nightly.notifications import format_junit
 from judge.nightly.record import RegressionOutcome
 from tests.support.cases import check_each
-from tests.unit.nightly.records import HOSTILE, night, parsed, regression
+from tests.unit.nightly.records import HOSTILE, make_night, make_regression, parse_record
 
 #: What Jenkins' junit-10.xsd lets an element hold and say.
 ALLOWED = {
@@ -29,7 +29,7 @@ ALLOWED = {
 }
 
 
-def checked(text: str) -> ET.Element:
+def check_document(text: str) -> ET.Element:
     """The document, which only has what the schema knows, and counts what it holds."""
     root = ET.fromstring(text)  # noqa: S314 - our own
     for element in root.iter():
@@ -53,7 +53,7 @@ def test_an_interval_is_left_out_where_it_is_the_whole_range(ends: tuple[float, 
 
 
 def test_junit_has_a_case_a_row_and_one_for_the_night() -> None:
-    root = checked(format_junit(parsed(regression())))
+    root = check_document(format_junit(parse_record(make_regression())))
     cases = [
         (case.get("classname"), case.get("name"), [child.tag for child in case])
         for case in root.iter("testcase")
@@ -78,18 +78,20 @@ def test_junit_has_a_case_a_row_and_one_for_the_night() -> None:
     ],
 )
 def test_junit_says_of_the_night_what_its_exit_code_says(status: str, outcome: list[str]) -> None:
-    root = checked(
-        format_junit(parsed(night("2026-05-02", status=status, regression_test=None, reasons=["why"])))
+    root = check_document(
+        format_junit(
+            parse_record(make_night("2026-05-02", status=status, regression_test=None, reasons=["why"]))
+        )
     )
     assert [child.tag for case in root.iter("testcase") for child in case] == outcome
 
 
 @check_each("name", HOSTILE)
 def test_junit_is_xml_whatever_a_name_holds(name: str) -> None:
-    record = regression()
+    record = make_regression()
     for each in record["regression_test"]["rows"]:
         each["engine"] = name
-    cases = list(checked(format_junit(parsed(record))).iter("testcase"))
+    cases = list(check_document(format_junit(parse_record(record))).iter("testcase"))
     assert len(cases) == 5
     if name.isprintable():
         assert cases[1].get("classname") == f"judge.nightly.{name}"

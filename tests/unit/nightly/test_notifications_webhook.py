@@ -22,18 +22,18 @@ from judge.nightly.notifications import FORMATS, Webhook, post_message
 from judge.nightly.record import record_to_json
 from tests.support.cases import check_each
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
-from tests.unit.nightly.records import night, parsed
+from tests.unit.nightly.records import make_night, parse_record
 
-RECORD = parsed(night("2026-05-02"))
+RECORD = parse_record(make_night("2026-05-02"))
 TEXT = 'judge 2026-05-02: fine\na <at user_id="all"></at> & b > c'
 
 
-def told(server: LoopbackServer, kind: str, secret: str = "") -> str:
+def post_night(server: LoopbackServer, kind: str, secret: str = "") -> str:
     webhook = Webhook(kind, f"{server.url}/hook/tokentokentoken?access_token=keykeykey", secret)
     return post_message(webhook, TEXT, RECORD, pause=0.01)
 
 
-def body_of(server: LoopbackServer) -> Mapping[str, Any]:
+def read_body(server: LoopbackServer) -> Mapping[str, Any]:
     (requests,) = server.requests
     assert requests.body is not None
     return requests.body
@@ -58,8 +58,8 @@ def body_of(server: LoopbackServer) -> Mapping[str, Any]:
 )
 def test_each_kind_speaks_its_format(kind: str, answer: str, body: Mapping[str, Any]) -> None:
     with LoopbackServer(lambda request: Reply(body=answer)) as server:
-        assert told(server, kind) == ""
-        assert body_of(server) == body
+        assert post_night(server, kind) == ""
+        assert read_body(server) == body
         assert server.requests[0].headers["Content-Type"] == "application/json; charset=utf-8"
 
 
@@ -74,7 +74,7 @@ def test_what_is_refused_with_a_200_is_said_and_not_tried_again(
     kind: str, answer: str, expected: str
 ) -> None:
     with LoopbackServer(lambda request: Reply(body=answer)) as server:
-        assert expected in told(server, kind)
+        assert expected in post_night(server, kind)
         assert len(server.requests) == 1
 
 
@@ -82,7 +82,7 @@ def test_what_is_refused_with_a_200_is_said_and_not_tried_again(
 def test_passing_faults_are_tried_three_times(status: int, tries: int) -> None:
     headers = {"Location": "/elsewhere"} if status == 302 else {}
     with LoopbackServer(lambda request: Reply(status=status, body="no", headers=headers)) as server:
-        assert told(server, "slack") == f"HTTP {status}"
+        assert post_night(server, "slack") == f"HTTP {status}"
         assert len(server.requests) == tries
 
 
@@ -91,12 +91,12 @@ def test_a_fault_that_passes_is_no_fault() -> None:
         return Reply(reset=True) if request.number < 3 else Reply(body="ok")
 
     with LoopbackServer(answer) as server:
-        assert told(server, "json") == ""
+        assert post_night(server, "json") == ""
         assert len(server.requests) == 3
 
 
 @contextmanager
-def dripping() -> Iterator[str]:
+def serve_slowly() -> Iterator[str]:
     """The address of a server that answers for ever, a blank at a time."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
@@ -119,7 +119,7 @@ def dripping() -> Iterator[str]:
 
 
 def test_a_server_that_never_ends_its_answer_is_given_up() -> None:
-    with dripping() as url:
+    with serve_slowly() as url:
         wrong = post_message(Webhook("json", url), TEXT, RECORD, pause=0.01, timeout=0.2)
     assert wrong == "no answer (TimeoutError)"
 
@@ -127,7 +127,7 @@ def test_a_server_that_never_ends_its_answer_is_given_up() -> None:
 @pytest.mark.parametrize("body", ["[" * 9_000, '{"code": ' + "[" * 900 + "]" * 900 + "}", "x" * 1_000_000])
 def test_an_answer_that_nobody_can_read_ends_nothing(body: str) -> None:
     with LoopbackServer(lambda request: Reply(body=body)) as server:
-        told(server, "feishu")
+        post_night(server, "feishu")
         assert len(server.requests) == 1
 
 
@@ -144,7 +144,7 @@ def test_a_server_that_is_not_there_is_said_without_its_address() -> None:
 def test_what_a_server_says_of_the_address_is_masked() -> None:
     echo = json.dumps({"code": 9, "msg": "no tokentokentoken \x1b[31m keykeykey s3cret-s3cret"})
     with LoopbackServer(lambda request: Reply(body=echo)) as server:
-        assert told(server, "feishu", "s3cret-s3cret") == "rejected with 9: no *** \\x1b[31m *** ***"
+        assert post_night(server, "feishu", "s3cret-s3cret") == "rejected with 9: no *** \\x1b[31m *** ***"
 
 
 def test_no_address_is_in_what_the_object_shows() -> None:
@@ -153,8 +153,8 @@ def test_no_address_is_in_what_the_object_shows() -> None:
 
 def test_feishu_signs_with_the_time_and_the_secret_as_the_key() -> None:
     with LoopbackServer(lambda request: Reply(body='{"code":0}')) as server:
-        told(server, "feishu", "sesame")
-        body = body_of(server)
+        post_night(server, "feishu", "sesame")
+        body = read_body(server)
     key = f"{body['timestamp']}\nsesame".encode()
     assert base64.b64decode(body["sign"]) == hmac.new(key, b"", hashlib.sha256).digest()
 
@@ -164,7 +164,7 @@ def test_dingtalk_signs_the_time_and_the_secret_in_the_address() -> None:
         webhook = Webhook("dingtalk", f"{server.url}/robot/send?access_token=k", "SECsesame")
         url, body = FORMATS["dingtalk"](webhook, TEXT, RECORD)
         assert post_message(webhook, TEXT, RECORD) == ""
-        assert body_of(server) == body
+        assert read_body(server) == body
     query = dict(pair.split("=", 1) for pair in url.split("?")[1].split("&"))
     signed_text = f"{query['timestamp']}\nSECsesame".encode()
     signed = base64.b64decode(unquote_plus(query["sign"]))

@@ -10,15 +10,15 @@ from judge.nightly import notifications
 from judge.nightly.decision import Evidence, decide
 from judge.nightly.night_texts import format_terminal, make_banner, make_message
 from judge.nightly.record import NightRecord, record_to_json, translate_reasons
-from tests.unit.nightly.records import night, parsed, regression, row
+from tests.unit.nightly.records import make_night, make_regression, make_row, parse_record
 
 
-def lines_of(record: NightRecord) -> list[str]:
+def format_lines(record: NightRecord) -> list[str]:
     return format_terminal(make_message(record, CHINESE), "report.html", CHINESE)
 
 
 def test_a_regression() -> None:
-    assert lines_of(parsed(regression())) == [
+    assert format_lines(parse_record(make_regression())) == [
         "judge 2026-05-20：回归：bing AP@10 −0.031",
         "- bing 回归：AP@10 −0.031（0.620 到 0.589；95 %：−0.046 到 −0.016）"
         "，p（Holm 校正）小于 0.001，100 条查询",
@@ -37,11 +37,11 @@ def test_a_regression() -> None:
 
 def test_a_fine_night() -> None:
     rows = [
-        row("bing", "AP@10", 0.62, 0.611, n=120, detectable=0.0413),
-        row("bing", "sDCG@10", 0.61, 0.612, n=120, detectable=0.021),
+        make_row("bing", "AP@10", 0.62, 0.611, n=120, detectable=0.0413),
+        make_row("bing", "sDCG@10", 0.61, 0.612, n=120, detectable=0.021),
     ]
-    fine = night("2026-05-20", regression_test={**regression()["regression_test"], "rows": rows})
-    assert lines_of(parsed(fine))[:4] == [
+    fine = make_night("2026-05-20", regression_test={**make_regression()["regression_test"], "rows": rows})
+    assert format_lines(parse_record(fine))[:4] == [
         "judge 2026-05-20：正常",
         "- 与基线 2026-05-01 相比没有检出下降：按 AP@10、sDCG@10 做了 2 次比较",
         "- 小于以下幅度的下降，120 条查询不足以检出：AP@10 约 0.041、sDCG@10 约 0.021（功效 80 %）",
@@ -52,16 +52,16 @@ def test_a_fine_night() -> None:
 def test_reasons_are_in_chinese_also_when_the_record_is_read_again() -> None:
     evidence = Evidence(has_baseline=False, set_baseline_command="judge baseline set runs/nights/2026-05-02")
     decision = decide(evidence)
-    record = replace(parsed(night("2026-05-02")), status=decision.status, reasons=decision.reasons)
+    record = replace(parse_record(make_night("2026-05-02")), status=decision.status, reasons=decision.reasons)
     record = replace(record, banner=make_banner(record))
-    read = parsed(record_to_json(record))
+    read = parse_record(record_to_json(record))
     expected = ("还没有基线，因此不做比较；设置基线：judge baseline set runs/nights/2026-05-02",)
     assert translate_reasons(record, CHINESE) == translate_reasons(read, CHINESE) == expected
     assert read.reasons[0].startswith("there is no baseline yet, so nothing is compared; to set one: judge")
 
 
 def test_files_are_the_same_in_both_languages(tmp_path: Path) -> None:
-    record = parsed(regression())
+    record = parse_record(make_regression())
     texts = []
     for t in (CHINESE, ENGLISH):
         notifications.publish(tmp_path, record, {}, t=t)

@@ -15,7 +15,7 @@ from judge.nightly.record import (
     BannerSentence,
     EngineSettings,
     EngineSource,
-    json_schema,
+    make_json_schema,
     read_record,
     read_record_if_there,
     record_from_json,
@@ -25,15 +25,15 @@ from judge.nightly.record import (
 from judge.nightly.stores import count_calls
 from judge.runs.folder import RunFolder
 from tests.support.cases import check_each
-from tests.unit.nightly.records import drift, month, night, parsed, regression
+from tests.unit.nightly.records import make_drift, make_month, make_night, make_regression, parse_record
 
 HERE = Path(__file__).resolve().parent
 SCHEMA = HERE.parents[2] / "docs" / "schema" / "night.json"
 
 
-@check_each("values", [night("2026-05-02"), regression(), drift(), *month()[:2]])
+@check_each("values", [make_night("2026-05-02"), make_regression(), make_drift(), *make_month()[:2]])
 def test_a_record_is_written_and_read_back_the_same(tmp_path: Path, values: dict[str, Any]) -> None:
-    record = parsed(values)
+    record = parse_record(values)
     write_record(RunFolder(tmp_path), record)
     assert read_record(RunFolder(tmp_path)) == record
     stored = json.loads((tmp_path / "night.json").read_text(encoding="utf-8"))
@@ -90,7 +90,7 @@ def test_an_old_night_that_does_not_say_whether_it_is_complete_is_so_when_it_is_
 )
 def test_a_damaged_record_is_refused_with_the_key(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as refused:
-        record_from_json({**night("2026-05-02"), **given}, "runs/night.json")
+        record_from_json({**make_night("2026-05-02"), **given}, "runs/night.json")
     assert message in str(refused.value)
 
 
@@ -166,8 +166,8 @@ def test_a_damaged_file_of_costs_is_named(content: object, problem: str, tmp_pat
 
 def test_the_schema_in_the_documentation_is_that_of_the_record() -> None:
     # To write it again: python -m tests.unit.nightly.test_record
-    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == json_schema()
+    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == make_json_schema()
 
 
 if __name__ == "__main__":
-    SCHEMA.write_text(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    SCHEMA.write_text(json.dumps(make_json_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

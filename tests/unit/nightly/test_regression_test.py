@@ -14,21 +14,21 @@ from judge.config.nightly import NightlyConfig
 from judge.measure.compare import compare_engines
 from judge.nightly.record import RegressionOutcome
 from judge.nightly.regression_test import (
+    compute_detectable_drop,
+    compute_one_sided_p,
     decide_outcomes,
-    detectable_drop,
     measure_changes,
-    one_sided_p,
     warn_of_hidden_drops,
     warn_of_too_few_queries,
 )
 from tests.support.cases import check_each
-from tests.unit.measure.tables import NAN, tabled
+from tests.unit.measure.tables import NAN, tabulate_scores
 
 CHANGE = RegressionOutcome("bing", "AP@10", 100, 0.6, 0.55, -0.05, -0.07, -0.03, -0.05, -0.05, 0.0001)
 RULES = NightlyConfig()
 
 
-def verdicts(
+def decide_verdicts(
     *given: RegressionOutcome, broken: Sequence[str] = (), rules: NightlyConfig = RULES
 ) -> list[str]:
     return [row.verdict for row in decide_outcomes(given, broken, rules)]
@@ -53,7 +53,7 @@ def verdicts(
     ],
 )
 def test_one_change_alone(what: dict[str, Any], verdict: str) -> None:
-    assert verdicts(replace(CHANGE, **what)) == [verdict]
+    assert decide_verdicts(replace(CHANGE, **what)) == [verdict]
 
 
 def test_an_improvement_has_the_p_of_a_rise() -> None:
@@ -67,9 +67,9 @@ def test_an_improvement_has_the_p_of_a_rise() -> None:
 def test_all_engines_and_measures_are_one_family() -> None:
     alone = replace(CHANGE, p=0.004)
     others = [replace(CHANGE, engine=f"e{number}", p=0.5, change=0.0, least=0.0) for number in range(2)]
-    assert verdicts(alone) == ["regression"]
-    assert verdicts(alone, others[0]) == ["regression", "fine"]
-    assert verdicts(alone, *others) == ["fine", "fine", "fine"]  # 3 * 0.004 is above 0.01
+    assert decide_verdicts(alone) == ["regression"]
+    assert decide_verdicts(alone, others[0]) == ["regression", "fine"]
+    assert decide_verdicts(alone, *others) == ["fine", "fine", "fine"]  # 3 * 0.004 is above 0.01
     assert [row.p_holm for row in decide_outcomes([alone, *others], (), RULES)] == pytest.approx(
         [0.012, 1.0, 1.0]
     )
@@ -78,17 +78,17 @@ def test_all_engines_and_measures_are_one_family() -> None:
 def test_an_engine_that_broke_is_not_blamed_and_makes_no_other_harder_to_blame() -> None:
     alone = replace(CHANGE, p=0.004)
     others = [replace(CHANGE, engine="broken", measure=f"P@{cutoff}") for cutoff in (1, 5)]
-    assert verdicts(alone, *others, broken=["broken"]) == ["regression", "incomplete", "incomplete"]
+    assert decide_verdicts(alone, *others, broken=["broken"]) == ["regression", "incomplete", "incomplete"]
     assert decide_outcomes([alone, *others], ["broken"], RULES)[0].p_holm == 0.004
 
 
 def test_the_rules_decide_what_is_worth_an_alarm() -> None:
-    assert verdicts(CHANGE, rules=NightlyConfig(min_drop=0.06)) == ["fine"]
-    assert verdicts(replace(CHANGE, p=0.04), rules=NightlyConfig(alpha=0.05)) == ["regression"]
+    assert decide_verdicts(CHANGE, rules=NightlyConfig(min_drop=0.06)) == ["fine"]
+    assert decide_verdicts(replace(CHANGE, p=0.04), rules=NightlyConfig(alpha=0.05)) == ["regression"]
 
 
 def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
-    scores = tabled([[0.5, 0.4, 0.6, NAN], [0.3, 0.2, 0.1, 0.9]])
+    scores = tabulate_scores([[0.5, 0.4, 0.6, NAN], [0.3, 0.2, 0.1, 0.9]])
     (fell,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
     (rose,) = measure_changes(compare_engines(scores), scores, {"bing": ("b", "a")}, RULES.alpha)
     assert (fell.engine, fell.measure, fell.n) == ("bing", "P@5", 3)
@@ -103,37 +103,37 @@ def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
 
 def test_what_is_unjudged_bounds_a_change_on_the_right_side() -> None:
     value = [[0.5] * 6, [0.3] * 6]
-    scores = tabled(value, low=[[0.5] * 6, [0.2] * 6], high=[[0.5] * 6, [0.4] * 6])
+    scores = tabulate_scores(value, low=[[0.5] * 6, [0.2] * 6], high=[[0.5] * 6, [0.4] * 6])
     (fell,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
     assert (fell.least, fell.most) == pytest.approx((-0.3, -0.1))
 
 
 def test_a_night_like_the_baseline_has_no_negative_zero() -> None:
-    scores = tabled([[0.5, 0.4], [0.5, 0.4]])
+    scores = tabulate_scores([[0.5, 0.4], [0.5, 0.4]])
     for sides in (("a", "b"), ("b", "a")):
         (same,) = measure_changes(compare_engines(scores), scores, {"bing": sides}, RULES.alpha)
         assert str(same.change) == "0.0"
-        assert (same.p, verdicts(same)) == (0.5, ["fine"])
+        assert (same.p, decide_verdicts(same)) == (0.5, ["fine"])
 
 
 def test_the_chance_of_a_drop_is_that_of_an_independent_library() -> None:
     differences = np.array([-0.31, 0.12, -0.2, -0.05, 0.02, -0.4, -0.17, 0.07])
-    told = scipy.stats.permutation_test(
+    expected = scipy.stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", alternative="less", n_resamples=1000
     )
-    scores = tabled([np.zeros(8), differences])
+    scores = tabulate_scores([np.zeros(8), differences])
     (fell,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
-    assert fell.p == pytest.approx(told.pvalue, abs=1e-12)
+    assert fell.p == pytest.approx(expected.pvalue, abs=1e-12)
 
 
 def test_nothing_to_compare_has_no_chance() -> None:
-    assert one_sided_p(None, -0.1) is None
-    assert one_sided_p(0.1, None) is None
+    assert compute_one_sided_p(None, -0.1) is None
+    assert compute_one_sided_p(0.1, None) is None
 
 
 def test_many_engines_and_a_strict_alpha_can_still_raise_an_alarm() -> None:
     fell = np.full(40, -0.3)
-    scores = tabled([np.zeros(40), fell])
+    scores = tabulate_scores([np.zeros(40), fell])
     for alpha in (0.01, 0.0001):
         (change,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, alpha / 100)
         rows = decide_outcomes(
@@ -163,23 +163,23 @@ def test_what_could_be_hidden_is_said() -> None:
 def test_the_detectable_drop_is_worked_by_hand() -> None:
     # Differences -.1, .1, -.1, .1: sd = sqrt(.04 / 3) = .115470; t(.95, 3) = 2.353363, t(.8, 3) = .978472;
     # so 3.331835 * .115470 / 2 = .192364.
-    scores = tabled([[0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.4, 0.6]])
+    scores = tabulate_scores([[0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.4, 0.6]])
     (same,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
     assert same.sd == pytest.approx(0.115470, abs=1e-6)
-    assert detectable_drop(same, 0.05, 0.005) == pytest.approx(0.192364, abs=1e-6)
+    assert compute_detectable_drop(same, 0.05, 0.005) == pytest.approx(0.192364, abs=1e-6)
     # The level is divided by the number of comparisons: t(.95 is 1 - .1 / 2).
     rows = decide_outcomes([same, replace(same, engine="other")], (), NightlyConfig(alpha=0.1))
     assert [row.detectable for row in rows] == pytest.approx([0.192364] * 2, abs=1e-6)
     # No smaller than a drop that the gate ignores, and unknown for one query and for an engine that broke.
-    assert detectable_drop(replace(same, sd=0.0), 0.05, 0.005) == 0.005
-    assert detectable_drop(replace(same, n=1, sd=None), 0.05, 0.005) is None
+    assert compute_detectable_drop(replace(same, sd=0.0), 0.05, 0.005) == 0.005
+    assert compute_detectable_drop(replace(same, n=1, sd=None), 0.05, 0.005) is None
     assert [row.detectable for row in decide_outcomes([same], ["bing"], RULES)] == [None]
 
 
 def test_four_of_five_drops_of_the_detectable_size_are_found() -> None:
     rng = np.random.default_rng(7)
     change = replace(CHANGE, n=120, sd=0.2)
-    drop = detectable_drop(change, 0.01 / 6, 0.005)
+    drop = compute_detectable_drop(change, 0.01 / 6, 0.005)
     assert drop is not None
     nights = rng.normal(-drop, 0.2, (4_000, 120))
     p = np.asarray(scipy.stats.ttest_1samp(nights, 0.0, axis=1, alternative="less").pvalue)

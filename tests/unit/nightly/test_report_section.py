@@ -13,43 +13,43 @@ from judge.nightly import job
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import BannerSentence
 from tests.unit.nightly import records
-from tests.unit.nightly.projects import RULES, NightlyProject, freeze, nightly_project
+from tests.unit.nightly.projects import RULES, NightlyProject, freeze, make_nightly_project
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[NightlyProject]:
+def project(tmp_path: Path) -> Iterator[NightlyProject]:
     """A project of nights of as many queries as an alarm takes."""
-    with nightly_project(tmp_path, {**RULES, "canary_repeats": 0}, queries=20) as made:
+    with make_nightly_project(tmp_path, {**RULES, "canary_repeats": 0}, queries=20) as made:
         yield made
 
 
-def test_the_band_stays_however_the_report_is_written_again(here: NightlyProject) -> None:
-    freeze(here)
-    worse = here.dawn(worse=4.0)
-    assert here.night(worse)["status"] == "regression"
-    folder = here.nights / worse
-    before = here.file(worse, "report.html")
-    (text, *reasons) = json.loads(here.file(worse))["banner"]
+def test_the_band_stays_however_the_report_is_written_again(project: NightlyProject) -> None:
+    freeze(project)
+    worse = project.begin_day(worse=4.0)
+    assert project.run_night(worse)["status"] == "regression"
+    folder = project.nights / worse
+    before = project.read_file(worse, "report.html")
+    (text, *reasons) = json.loads(project.read_file(worse))["banner"]
     assert text["en"] == f"{worse}: regression of \u2068amber\u2069."
-    assert [each["en"] for each in reasons] == json.loads(here.file(worse))["reasons"]
+    assert [each["en"] for each in reasons] == json.loads(project.read_file(worse))["reasons"]
     assert f"{worse}: regression of <bdi>amber</bdi>.".encode() in before
     assert reasons[0]["en"].encode() in before
     for again in (
-        lambda: job.run_nightly(here.toml, worse),
+        lambda: job.run_nightly(project.toml, worse),
         lambda: finished_run.rescore(folder, save=True),
         lambda: api.rewrite_report(folder),
     ):
         again()
-        assert here.file(worse, "report.html") == before
+        assert project.read_file(worse, "report.html") == before
     (folder / "report.html").unlink()  # as if killed before it was written
-    job.run_nightly(here.toml, worse)
-    assert here.file(worse, "report.html") == before
+    job.run_nightly(project.toml, worse)
+    assert project.read_file(worse, "report.html") == before
     (folder / "summary.json").unlink()
-    told = job.run_nightly(here.toml, worse)
-    assert told.record.status == "regression"
-    assert any(line.startswith("report: not drawn: ") and "summary.json" in line for line in told.lines)
+    result = job.run_nightly(project.toml, worse)
+    assert result.record.status == "regression"
+    assert any(line.startswith("report: not drawn: ") and "summary.json" in line for line in result.lines)
 
 
 def test_a_fine_night_says_so_and_no_more() -> None:
-    record = records.parsed(records.night("2026-05-02"))
+    record = records.parse_record(records.make_night("2026-05-02"))
     assert make_banner(record) == (BannerSentence(en="2026-05-02: fine.", zh="2026-05-02：正常。"),)

@@ -19,7 +19,7 @@ AWKWARD = "a b%c$d'e"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder whose name the shell, cron and systemd would each misread if they could."""
     folder = tmp_path / AWKWARD
     folder.mkdir()
@@ -28,9 +28,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("keys", [True, False])
-def test_the_cron_line_runs_in_its_folder_with_its_keys_or_without(here: Path, *, keys: bool) -> None:
+def test_the_cron_line_runs_in_its_folder_with_its_keys_or_without(folder: Path, *, keys: bool) -> None:
     if keys:
-        (here / "judge.env").write_text("OPENAI_API_KEY=sk-canary\n", encoding="utf-8")
+        (folder / "judge.env").write_text("OPENAI_API_KEY=sk-canary\n", encoding="utf-8")
     *comments, line = make_schedule("cron", Path("no such 50%.toml")).splitlines()
     assert all(each.startswith("# ") for each in comments)
     minute, hour, day, month, weekday, command = line.split(" ", 5)
@@ -42,12 +42,12 @@ def test_the_cron_line_runs_in_its_folder_with_its_keys_or_without(here: Path, *
     )
     assert (done.stdout, done.stderr) == (b"", b"")
     assert done.returncode == 2
-    assert (here / "nightly.log").stat().st_size > 0
+    assert (folder / "nightly.log").stat().st_size > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_schedule_in_chinese_differs_in_its_comments_only(kind: str, here: Path) -> None:
-    toml = here / "judge.toml"
+def test_a_schedule_in_chinese_differs_in_its_comments_only(kind: str, folder: Path) -> None:
+    toml = folder / "judge.toml"
     toml.write_text('data = "results.jsonl"\nmodel = "openai:m"\n', encoding="utf-8")
     english, chinese = (make_schedule(kind, toml, t).splitlines() for t in (ENGLISH, CHINESE))
     different = [line for before, line in zip(english, chinese, strict=True) if before != line]
@@ -56,8 +56,8 @@ def test_a_schedule_in_chinese_differs_in_its_comments_only(kind: str, here: Pat
 
 
 @pytest.mark.parametrize("kind", ["cron", "systemd"])
-def test_the_comment_names_the_keys_and_addresses_that_judge_toml_asks_for(kind: str, here: Path) -> None:
-    toml = here / "judge.toml"
+def test_the_comment_names_the_keys_and_addresses_that_judge_toml_asks_for(kind: str, folder: Path) -> None:
+    toml = folder / "judge.toml"
     assert " (OPENAI_API_KEY=…, JUDGE_WEBHOOK=…) " in make_schedule(kind, toml)
     toml.write_text(
         'data = "results.jsonl"\nmodel = "dashscope:m"\n'
@@ -67,15 +67,15 @@ def test_the_comment_names_the_keys_and_addresses_that_judge_toml_asks_for(kind:
     assert " (DASHSCOPE_API_KEY=…, HOOK=…, SIGN=…) " in make_schedule(kind, toml)
 
 
-def test_the_systemd_units_name_this_folder_and_this_python(here: Path) -> None:
+def test_the_systemd_units_name_this_folder_and_this_python(folder: Path) -> None:
     text = make_schedule("systemd", Path("my judge.toml"))
     service, timer = text.split("# ---- judge-nightly.service\n")[1].split("# ---- judge-nightly.timer\n")
     unit = RawConfigParser()
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read_string(service)
     assert unit["Service"]["Type"] == "oneshot"
-    assert unit["Service"]["WorkingDirectory"].replace("%%", "%") == str(here)
-    assert unit["Service"]["EnvironmentFile"].replace("%%", "%") == f"-{here / 'judge.env'}"
+    assert unit["Service"]["WorkingDirectory"].replace("%%", "%") == str(folder)
+    assert unit["Service"]["EnvironmentFile"].replace("%%", "%") == f"-{folder / 'judge.env'}"
     assert unit["Service"]["ExecStart"] == f'{sys.executable} -m judge nightly "my judge.toml"'
     # What came to an exit code is not begun again at once, for most of them are final.
     assert unit["Service"]["Restart"] == "on-abnormal"
@@ -84,7 +84,7 @@ def test_the_systemd_units_name_this_folder_and_this_python(here: Path) -> None:
     assert unit["Install"]["WantedBy"] == "timers.target"
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_the_workflow_is_yaml_and_runs_the_nights_one_at_a_time() -> None:
     yaml = pytest.importorskip("yaml")
     Path("my: judge.toml").write_text('model = "lexical"\ndata = "data.jsonl"\n', encoding="utf-8")
@@ -102,7 +102,7 @@ def test_the_workflow_is_yaml_and_runs_the_nights_one_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_every_place_is_filled_in(kind: str) -> None:
     Path("judge.toml").write_text('model = "lexical"\ndata = "data.jsonl"\n', encoding="utf-8")
     text = make_schedule(kind, Path("judge.toml")).replace("${{", "").replace("}}", "")
@@ -141,7 +141,7 @@ webhook = { kind = "dingtalk", url_env = "DING_URL", secret_env = "DING_SECRET" 
 """
 
 
-def steps_of(toml: str) -> tuple[list[dict[str, Any]], str]:
+def read_steps(toml: str) -> tuple[list[dict[str, Any]], str]:
     """The steps of the workflow for judge.toml, read by a parser of YAML, and the whole text."""
     yaml = pytest.importorskip("yaml")
     Path("judge.toml").write_text(toml, encoding="utf-8")
@@ -149,9 +149,9 @@ def steps_of(toml: str) -> tuple[list[dict[str, Any]], str]:
     return yaml.safe_load(text)["jobs"]["nightly"]["steps"], text
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_the_workflow_names_the_secrets_packages_and_files_that_judge_toml_asks_for() -> None:
-    steps, text = steps_of(WHOLE)
+    steps, text = read_steps(WHOLE)
     (night,) = [step for step in steps if step.get("run", "").startswith("judge ")]
     names = [
         "OPENAI_API_KEY", "DASHSCOPE_API_KEY", "ANTHROPIC_API_KEY",
@@ -175,17 +175,17 @@ def test_the_workflow_names_the_secrets_packages_and_files_that_judge_toml_asks_
     assert "vars." not in text
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_a_workflow_without_keys_sets_none_and_an_address_of_this_machine_is_a_secret(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    steps, text = steps_of('model = "lexical"\ndata = "data.parquet"\n')
+    steps, text = read_steps('model = "lexical"\ndata = "data.parquet"\n')
     assert [step["env"] for step in steps if "env" in step] == [{"TOML": "judge.toml"}]
     assert "nothing else: none." in text
     assert 'pip install "search-judge[parquet]"' in [step.get("run") for step in steps]
-    steps, _ = steps_of('model = "lexical"\ndata = "data.xlsx"\n')
+    steps, _ = read_steps('model = "lexical"\ndata = "data.xlsx"\n')
     assert 'pip install "search-judge[xlsx]"' in [step.get("run") for step in steps]
-    steps, _ = steps_of('model = "openai:m"\ndata = "data.jsonl"\non = "ray"\n')
+    steps, _ = read_steps('model = "openai:m"\ndata = "data.jsonl"\non = "ray"\n')
     assert 'pip install "search-judge[ray]"' in [step.get("run") for step in steps]
     monkeypatch.setenv("OPENAI_BASE_URL", "https://proxy.example/v1")
     for base_url, names in (
@@ -193,14 +193,14 @@ def test_a_workflow_without_keys_sets_none_and_an_address_of_this_machine_is_a_s
         ("https://a/v1", {"OPENAI_API_KEY"}),
     ):
         line = f'base_url = "{base_url}"\n' if base_url else ""
-        steps, text = steps_of(f'model = "openai:a"\ndata = "data.jsonl"\n{line}')
+        steps, text = read_steps(f'model = "openai:a"\ndata = "data.jsonl"\n{line}')
         assert [set(step["env"]) - {"TOML"} for step in steps if "env" in step] == [names]
         assert "proxy.example" not in text
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_a_workflow_needs_a_judge_toml_that_is_right() -> None:
     with pytest.raises(InputError, match="no such file"):
         make_schedule("github", Path("missing.toml"))
     with pytest.raises(InputError, match="'MY KEY' is not a name of an environment variable"):
-        steps_of(WHOLE.replace("MINE_KEY", "MY KEY"))
+        read_steps(WHOLE.replace("MINE_KEY", "MY KEY"))

@@ -37,53 +37,53 @@ def read_content(path: Path, keys: str = "abc") -> tuple[dict[str, int], int]:
         )
 
 
-def begin(shared: Path, day: str) -> Path:
+def begin(shared_store: Path, day: str) -> Path:
     """The own store of a night, in the folder of the shared one."""
-    return stores.begin_store(stores.own_store_path(shared.parent, day), shared)
+    return stores.begin_store(stores.name_own_store(shared_store.parent, day), shared_store)
 
 
 @pytest.fixture
-def shared(tmp_path: Path) -> Path:
+def shared_store(tmp_path: Path) -> Path:
     """A store that nights share."""
     return put(tmp_path / "verdicts.sqlite", a=3)
 
 
-def test_a_nights_own_store_is_a_copy_until_it_is_added(shared: Path) -> None:
-    own = put(begin(shared, "2026-05-02"), b=1)
-    assert begin(shared, "2026-05-02") == own
-    assert (read_content(own), read_content(shared)) == (({"a": 3, "b": 1}, 2), ({"a": 3}, 1))
-    stores.end_store(own, shared)
-    assert read_content(shared) == ({"a": 3, "b": 1}, 2)
-    assert {path.name for path in shared.parent.iterdir()} <= {
-        shared.name, f"{shared.name}.locks", f"{shared.name}-wal", f"{shared.name}-shm"
-    }  # fmt: skip
+def test_a_nights_own_store_is_a_copy_until_it_is_added(shared_store: Path) -> None:
+    own = put(begin(shared_store, "2026-05-02"), b=1)
+    assert begin(shared_store, "2026-05-02") == own
+    assert (read_content(own), read_content(shared_store)) == (({"a": 3, "b": 1}, 2), ({"a": 3}, 1))
+    stores.end_store(own, shared_store)
+    assert read_content(shared_store) == ({"a": 3, "b": 1}, 2)
+    assert {path.name for path in shared_store.parent.iterdir()} <= {
+        f"{shared_store.name}{ending}" for ending in ("", ".locks", "-wal", "-shm")
+    }
 
 
-def test_two_nights_that_overlap_lose_nothing(shared: Path) -> None:
-    first = put(begin(shared, "2026-05-02"), b=1)
-    stores.end_store(put(begin(shared, "2026-05-03"), c=2), shared)
-    stores.end_store(first, shared)
-    stores.end_store(first, shared)  # a process that died in between does it again
-    assert read_content(shared) == ({"a": 3, "b": 1, "c": 2}, 3)
+def test_two_nights_that_overlap_lose_nothing(shared_store: Path) -> None:
+    first = put(begin(shared_store, "2026-05-02"), b=1)
+    stores.end_store(put(begin(shared_store, "2026-05-03"), c=2), shared_store)
+    stores.end_store(first, shared_store)
+    stores.end_store(first, shared_store)  # a process that died in between does it again
+    assert read_content(shared_store) == ({"a": 3, "b": 1, "c": 2}, 3)
 
 
 def test_the_first_night_makes_the_shared_store(tmp_path: Path) -> None:
-    shared = tmp_path / "verdicts.sqlite"
-    stores.end_store(put(begin(shared, "2026-05-01"), a=2), shared)
-    assert read_content(shared) == ({"a": 2}, 1)
+    shared_store = tmp_path / "verdicts.sqlite"
+    stores.end_store(put(begin(shared_store, "2026-05-01"), a=2), shared_store)
+    assert read_content(shared_store) == ({"a": 2}, 1)
 
 
-def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared: Path) -> None:
-    quarantined = put(stores.quarantined_store_path(shared.parent, "2026-05-07"), b=0)
-    assert list(stores.list_quarantined_stores(shared.parent)) == [(quarantined, "2026-05-07")]
-    stores.promote_store(quarantined, shared)
-    assert read_content(shared) == ({"b": 0}, 1)
-    assert read_content(shared.with_name("verdicts.backup-2026-05-07.sqlite")) == ({"a": 3}, 1)
-    assert list(stores.list_quarantined_stores(shared.parent)) == []
+def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared_store: Path) -> None:
+    quarantined = put(stores.name_quarantined_store(shared_store.parent, "2026-05-07"), b=0)
+    assert list(stores.list_quarantined_stores(shared_store.parent)) == [(quarantined, "2026-05-07")]
+    stores.promote_store(quarantined, shared_store)
+    assert read_content(shared_store) == ({"b": 0}, 1)
+    assert read_content(shared_store.with_name("verdicts.backup-2026-05-07.sqlite")) == ({"a": 3}, 1)
+    assert list(stores.list_quarantined_stores(shared_store.parent)) == []
 
 
 def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
-    shared = tmp_path / "verdicts.sqlite"
-    shared.write_text("no database, and long enough to be looked at by SQLite as if it were one" * 20)
+    shared_store = tmp_path / "verdicts.sqlite"
+    shared_store.write_text("no database, and long enough to be looked at by SQLite as if it were one" * 20)
     with pytest.raises(StoreError, match=r"verdicts\.sqlite"):
-        begin(shared, "2026-05-02")
+        begin(shared_store, "2026-05-02")

@@ -12,114 +12,120 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from judge.cli.nightly_commands import trend as command
-from judge.cli.render.trend_table import print_trend, sparkline
+from judge.cli.render.trend_table import draw_sparkline, print_trend
 from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.nightly import trend
 from judge.nightly.trend import Trend, TrendValue, make_trend
 from judge.report.charts.svg import make_axis
-from tests.support.command_line import command as run_command
-from tests.unit.nightly.records import month, night, written
+from tests.support.command_line import run_judge as run_command
+from tests.unit.nightly.records import make_month, make_night, write_nights
 
 
-def shown(result: Trend, t: Translator = ENGLISH) -> list[str]:
+def render_trend(result: Trend, t: Translator = ENGLISH) -> list[str]:
     screen = Console(file=io.StringIO(), width=200, highlight=False)
     print_trend(result, screen, t)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue().splitlines()
 
 
-def cell(lines: list[str], head: str, column: str) -> str:
+def find_cell(lines: list[str], head: str, column: str) -> str:
     """What stands in a line under the head of a column, as wide as the nights are."""
     start = lines[1].index(column)
     return next(line for line in lines if line.startswith(head))[start : start + 29]
 
 
 def test_a_sparkline_has_a_bar_a_night_and_a_blank_where_there_is_no_value() -> None:
-    assert sparkline([0.0, 1.0, None, 0.5, -3.0, 9.0], make_axis([0.0, 1.0])) == "▁█ ▅▁█"
+    assert draw_sparkline([0.0, 1.0, None, 0.5, -3.0, 9.0], make_axis([0.0, 1.0])) == "▁█ ▅▁█"
 
 
 def test_signs_stand_under_the_nights_they_are_of(tmp_path: Path) -> None:
-    lines = shown(make_trend(trend.read_history(written(tmp_path, month()))))
+    lines = render_trend(make_trend(trend.read_history(write_nights(tmp_path, make_month()))))
     assert lines[0] == "29 nights, 2026-05-01 to 2026-05-30: sDCG@10"
-    status, changed = (cell(lines, head, "night by night") for head in ("status", "changed"))
+    status, changed = (find_cell(lines, head, "night by night") for head in ("status", "changed"))
     assert status == "-·······~····?···!!!!!!······"
     assert [at for at, sign in enumerate(changed) if sign == "^"] == [1, 8, 9, 23]
-    assert cell(lines, "searx", "night by night")[13] == " "
-    assert cell(lines, "canaries", "night by night")[8] == "▅"
+    assert find_cell(lines, "searx", "night by night")[13] == " "
+    assert find_cell(lines, "canaries", "night by night")[8] == "▅"
     assert "2026-05-09  ~  another model; assessor drift; the server names another model" in "\n".join(lines)
     assert "2026-05-19  !  regression of bing" in lines
 
 
 def test_what_depends_on_the_pool_is_shown_as_the_change_from_the_baseline(tmp_path: Path) -> None:
-    result = make_trend(trend.read_history(written(tmp_path, month())), measure="AP@10")
+    result = make_trend(trend.read_history(write_nights(tmp_path, make_month())), measure="AP@10")
     assert result.kind == "change"
-    lines = shown(result)
+    lines = render_trend(result)
     assert lines[0].endswith("AP@10, change from the frozen baseline on one pool")
-    assert cell(lines, "bing", "night by night")[0] == " "
+    assert find_cell(lines, "bing", "night by night")[0] == " "
 
 
 def test_first_last_least_most_and_the_way_to_the_baseline(tmp_path: Path) -> None:
-    nights = [night(f"2026-05-0{day}", {"bing": mean}) for day, mean in ((1, 0.61), (2, 0.66), (3, 0.58))]
-    result = make_trend(trend.read_history(written(tmp_path, nights)), engine="bing")
+    nights = [
+        make_night(f"2026-05-0{day}", {"bing": mean}) for day, mean in ((1, 0.61), (2, 0.66), (3, 0.58))
+    ]
+    result = make_trend(trend.read_history(write_nights(tmp_path, nights)), engine="bing")
     row = result.engines["bing"]
     assert [row.first, row.last, row.min, row.max] == [0.61, 0.58, 0.58, 0.66]
     assert row.to_baseline == TrendValue(-0.03, (-0.045, -0.015), 100)
-    (line,) = [line for line in shown(result) if line.startswith("bing")]
+    (line,) = [line for line in render_trend(result) if line.startswith("bing")]
     assert line.split()[1:6] == ["▄█▁", "0.610", "0.580", "0.580", "0.660"]
     assert line.endswith("−0.030 (−0.045 … −0.015)")
 
 
 def test_ends_are_without_nights_of_another_judge(tmp_path: Path) -> None:
-    strict = night("2026-05-02", {"bing": 0.2}, status="assessor drift", exit=3)
-    nights = [night("2026-05-01", {"bing": 0.61}), strict, night("2026-05-03", {"bing": 0.58})]
-    result = make_trend(trend.read_history(written(tmp_path, nights)))
+    strict = make_night("2026-05-02", {"bing": 0.2}, status="assessor drift", exit=3)
+    nights = [make_night("2026-05-01", {"bing": 0.61}), strict, make_night("2026-05-03", {"bing": 0.58})]
+    result = make_trend(trend.read_history(write_nights(tmp_path, nights)))
     row = result.engines["bing"]
     assert [row.first, row.last, row.min, row.max] == [0.61, 0.58, 0.58, 0.61]
     assert [value and value.value for value in row.values] == [0.61, 0.2, 0.58]
-    assert "first, last, min and max of engines are without nights of assessor drift" in shown(result)
+    assert "first, last, min and max of engines are without nights of assessor drift" in render_trend(result)
 
 
 def test_what_the_nights_paid_is_told_night_by_night_and_in_all(tmp_path: Path) -> None:
-    unknown = night("2026-05-02")
+    unknown = make_night("2026-05-02")
     unknown["cost_total"]["usd"] = None
     result = make_trend(
-        trend.read_history(written(tmp_path, [night("2026-05-01"), unknown, night("2026-05-03")]))
+        trend.read_history(
+            write_nights(tmp_path, [make_night("2026-05-01"), unknown, make_night("2026-05-03")])
+        )
     )
     assert [each.cost_total_usd for each in result.nights] == [0.0412, None, 0.0412]
-    assert "paid: $0.0824 in 2 nights" in shown(result)
+    assert "paid: $0.0824 in 2 nights" in render_trend(result)
 
 
 def test_a_night_that_was_begun_and_not_finished_is_listed(tmp_path: Path) -> None:
-    written(tmp_path, [night("2026-05-01")])
+    write_nights(tmp_path, [make_night("2026-05-01")])
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
     result = make_trend(trend.read_history(tmp_path))
     assert result.begun == ("2026-05-02",)
     text = "2026-05-02 was begun and not finished: judge nightly judge.toml --date 2026-05-02"
-    assert shown(result)[-1] == text
+    assert render_trend(result)[-1] == text
 
 
 def test_a_long_history_shows_its_last_nights(tmp_path: Path) -> None:
-    nights = [night(f"2026-{month:02}-{day:02}") for month in (1, 3, 5) for day in range(1, 29)]
-    lines = shown(make_trend(trend.read_history(written(tmp_path, nights))))
+    nights = [make_night(f"2026-{month:02}-{day:02}") for month in (1, 3, 5) for day in range(1, 29)]
+    lines = render_trend(make_trend(trend.read_history(write_nights(tmp_path, nights))))
     assert lines[1] == "lines show the last 60 nights"
     assert [line.count("·") for line in lines if line.startswith("status ")] == [60]
 
 
 def test_reasons_are_in_the_language_of_the_terminal_and_english_in_json(tmp_path: Path) -> None:
-    told = {"en": "the server names another model", "zh": "服务器报告的是另一个模型"}
-    drift = night("2026-05-02", status="assessor drift", exit=3, reasons=[told["en"]])
-    drift["banner"] = [{"en": "assessor drift", "zh": "评测员漂移"}, told]
-    folder = written(tmp_path, [night("2026-05-01"), drift])
+    reason = {"en": "the server names another model", "zh": "服务器报告的是另一个模型"}
+    drift = make_night("2026-05-02", status="assessor drift", exit=3, reasons=[reason["en"]])
+    drift["banner"] = [{"en": "assessor drift", "zh": "评测员漂移"}, reason]
+    folder = write_nights(tmp_path, [make_night("2026-05-01"), drift])
     result = make_trend(trend.read_history(folder), t=CHINESE)
-    assert "2026-05-02  ~  评测员漂移；服务器报告的是另一个模型" in shown(result, CHINESE)
+    assert "2026-05-02  ~  评测员漂移；服务器报告的是另一个模型" in render_trend(result, CHINESE)
     printed = run_command("trend", folder, "--json", "--ui-lang", "zh")
-    assert json.loads(printed.stdout)["nights"][1]["reasons"] == [told["en"]]
+    assert json.loads(printed.stdout)["nights"][1]["reasons"] == [reason["en"]]
 
 
 def test_names_from_outside_are_shown_and_never_obeyed(tmp_path: Path) -> None:
-    record = night("2026-05-01", {"a\x1b[31m\u202ered": 0.5}, status="incomplete", reasons=["x\x1b]0;y\x07"])
-    text = "\n".join(shown(make_trend(trend.read_history(written(tmp_path, [record])))))
+    record = make_night(
+        "2026-05-01", {"a\x1b[31m\u202ered": 0.5}, status="incomplete", reasons=["x\x1b]0;y\x07"]
+    )
+    text = "\n".join(render_trend(make_trend(trend.read_history(write_nights(tmp_path, [record])))))
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "a\\x1b[31m\\x202ered" in text
@@ -134,19 +140,21 @@ def test_an_unknown_name_is_refused_with_the_known_ones(
 ) -> None:
     with pytest.raises(InputError, match=expected.replace("(", "\\(")):
         make_trend(
-            trend.read_history(written(tmp_path, month())), options.get("engine"), options.get("measure")
+            trend.read_history(write_nights(tmp_path, make_month())),
+            options.get("engine"),
+            options.get("measure"),
         )
 
 
 def test_a_history_of_damaged_nights_is_refused(tmp_path: Path) -> None:
-    written(tmp_path, [night("2026-05-01") | {"schema": 9}])
+    write_nights(tmp_path, [make_night("2026-05-01") | {"schema": 9}])
     with pytest.raises(InputError, match="no night can be read"):
         make_trend(trend.read_history(tmp_path))
 
 
 def test_the_command_prints_json_and_writes_the_page(tmp_path: Path) -> None:
-    away, *nights = month()
-    written(tmp_path / "nights", [{**away, "coverage": None}, *nights])
+    away, *nights = make_month()
+    write_nights(tmp_path / "nights", [{**away, "coverage": None}, *nights])
     app = Typer()
     app.command()(command)
     page = tmp_path / "out" / "mine.html"

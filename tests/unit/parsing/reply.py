@@ -38,7 +38,7 @@ class Reply:
             self.key = self.rng.choice((self.key.title(), self.key.upper(), *synonyms))
         self.truth: int | None = self.rng.randint(0, self.scale.top)
         self.other = self.rng.choice([grade for grade in range(self.scale.top + 1) if grade != self.truth])
-        self.value = self.spelled(self.truth)
+        self.value = self.spell_grade(self.truth)
         if self.rng.random() < 0.06:
             self.truth, self.value = None, self.rng.choice(words.OFF_SCALE[self.scale.name])
         self.reason = "".join(self.rng.choices(words.PLAIN, k=self.rng.randint(1, 3)))
@@ -52,14 +52,14 @@ class Reply:
         self.thought = self.exotic = False
         self.text = ""
 
-    def spelled(self, grade: int) -> str:
+    def spell_grade(self, grade: int) -> str:
         name = "graded" if self.scale is GRADED else ("no", "yes")[grade]
         return self.rng.choice(words.SPELLINGS[name]).format(grade, wide=chr(0xFF10 + grade))
 
     def spoil(self) -> None:
         self.truth, self.recoverable, self.spoiled = None, False, True
 
-    def object(self, value: str, reason: str, q: str = '"') -> str:
+    def write_object(self, value: str, reason: str, q: str = '"') -> str:
         """An object in one of the usual layouts; `reason` is escaped as the quote `q` asks for."""
         members = [f"{q}reason{q}: {q}{reason}{q}", f"{q}{self.key}{q}: {value}"]
         if self.rng.random() < 0.3:
@@ -69,8 +69,8 @@ class Reply:
         between, around = self.rng.choice(((", ", ""), (", ", ""), (",\n  ", "\n"), (",", "")))
         return "{" + around + between.join(members) + around + "}"
 
-    def marked(self) -> str:
+    def mark_value(self) -> str:
         return f"{OPEN}{self.value}{CLOSE}"
 
-    def escaped(self) -> str:
+    def escape_reason(self) -> str:
         return json.dumps(self.reason, ensure_ascii=self.rng.random() < 0.1)[1:-1]

@@ -16,42 +16,44 @@ from tests.unit.parsing import reply_words as words
 from tests.unit.parsing.reply import CLOSE, OPEN, Case, Reply
 
 
-def plain(reply: Reply) -> None:
-    reply.text = reply.object(reply.marked(), reply.escaped())
+def write_plain(reply: Reply) -> None:
+    reply.text = reply.write_object(reply.mark_value(), reply.escape_reason())
 
 
-def raw_reason(reply: Reply) -> None:
+def write_raw_reason(reply: Reply) -> None:
     """Quotes and line breaks of the reason stand as they are, so a trap in it may end the string."""
-    reply.text = reply.object(reply.marked(), reply.reason)
+    reply.text = reply.write_object(reply.mark_value(), reply.reason)
 
 
-def single_quotes(reply: Reply) -> None:
+def write_single_quotes(reply: Reply) -> None:
     escaped = reply.reason.replace("\\", "\\\\").replace("'", "\\'")
     reason = reply.reason if reply.rng.random() < 0.3 else escaped
-    reply.text = reply.object(reply.marked().replace('"', "'"), reason, "'")
+    reply.text = reply.write_object(reply.mark_value().replace('"', "'"), reason, "'")
 
 
-def python_literal(reply: Reply) -> None:
+def write_python_literal(reply: Reply) -> None:
     body = repr({"reason": reply.reason, "ok": True, "date": None})
-    value = reply.marked().replace('"', "'")
+    value = reply.mark_value().replace('"', "'")
     reply.text = f"{body[:-1]}, '{reply.key}': {value}}}"
 
 
-def full_width(reply: Reply) -> None:
-    text = reply.object("\ue002", "\ue003").translate(str.maketrans("{}:,", "｛｝：，"))
-    value, reason = reply.marked(), reply.escaped()
+def write_full_width(reply: Reply) -> None:
+    text = reply.write_object("\ue002", "\ue003").translate(str.maketrans("{}:,", "｛｝：，"))
+    value, reason = reply.mark_value(), reply.escape_reason()
     if reply.rng.random() < 0.5:
         text = "".join(part + "“”“"[n % 2] for n, part in enumerate(text.split('"')))[:-1]
         value, reason = value.replace('"', "”"), reply.reason.replace("“", "‘").replace("”", "’")
     reply.text = text.replace("\ue003", reason).replace("\ue002", value)
 
 
-def bare_keys(reply: Reply) -> None:
-    reply.text = reply.object(reply.marked(), reply.escaped()).replace('"reason"', "reason", 1)
+def write_bare_keys(reply: Reply) -> None:
+    reply.text = reply.write_object(reply.mark_value(), reply.escape_reason()).replace(
+        '"reason"', "reason", 1
+    )
     reply.text = reply.text.replace(f'"{reply.key}":', f"{reply.key}:")
 
 
-def bare(reply: Reply) -> None:
+def write_bare_value(reply: Reply) -> None:
     labels = (
         ("Verdict", "判定", "结论", "Answer") if reply.scale is BINARY else ("Grade", "等级", "Score", "评分")
     )
@@ -59,13 +61,13 @@ def bare(reply: Reply) -> None:
     reply.text = reply.rng.choice(words.BARE_FORMS).format(v=value, label=reply.rng.choice(labels))
 
 
-def exotic(reply: Reply) -> None:
+def write_exotic_form(reply: Reply) -> None:
     form = reply.rng.choice(words.EXOTIC)
     # Without an object, nothing tells a quoted closing mark from one that ends the thinking.
     reply.reason = reply.reason.replace("</", "")
     reply.text = form.format(
         v=reply.value.replace('"', ""), q=reply.value, r=reply.reason, key=reply.key, label=reply.key.title(),
-        other=reply.spelled(reply.other), reason_label=reply.rng.choice(("Reason", "理由")),
+        other=reply.spell_grade(reply.other), reason_label=reply.rng.choice(("Reason", "理由")),
     )  # fmt: skip
     reply.exotic, reply.recoverable = True, False
     off_scale = reply.truth is None
@@ -80,115 +82,117 @@ def exotic(reply: Reply) -> None:
             reply.truth = grade if scale == reply.scale.name else None
 
 
-def fence(reply: Reply) -> None:
+def add_fence(reply: Reply) -> None:
     mark = reply.rng.choice(("```", "```", "~~~"))
     head = mark + reply.rng.choice(("json", "json", "", "JSON")) + reply.rng.choice(("\n", "\r\n", "\n\n"))
     reply.text = head + reply.text + reply.rng.choice(("\n" + mark, "\n" + mark, "\n" + mark + "\n", ""))
 
 
-def prose(reply: Reply) -> None:
+def add_prose(reply: Reply) -> None:
     before = reply.rng.choice((*words.BEFORE, *asides.LEADS))
     after = reply.rng.choice(words.AFTER)
     reply.text = reply.rng.choice((before + reply.text, reply.text + after, before + reply.text + after))
 
 
-def trailing_comma(reply: Reply) -> None:
+def add_trailing_comma(reply: Reply) -> None:
     head, brace, tail = reply.text.rpartition("}")
     reply.text = f"{head},{brace}{tail}" if brace else reply.text
 
 
-def wrapper(reply: Reply) -> None:
+def add_wrapper(reply: Reply) -> None:
     form = reply.rng.choice(('{"result": %s}', "[%s]", "{%s}", "<answer>%s</answer>"))
     reply.text = form.replace("%s", reply.text)
 
 
-def missing_brace(reply: Reply) -> None:
+def drop_brace(reply: Reply) -> None:
     side = reply.rng.choice(("{", "}"))
     reply.text = reply.text.replace("{", "", 1) if side == "{" else "".join(reply.text.rpartition("}")[::2])
     reply.recoverable = False
 
 
-def line_ends(reply: Reply) -> None:
+def write_line_ends(reply: Reply) -> None:
     reply.text = reply.text.replace("\n", "\r\n")
 
 
-def thought(reply: Reply) -> None:
-    other = reply.spelled(reply.other)
+def add_thought(reply: Reply) -> None:
+    other = reply.spell_grade(reply.other)
     values = {"key": reply.key, "other": other, "label": reply.key.title()}
     reply.text = reply.rng.choice(words.THOUGHTS) % values + reply.text
     reply.thought = True
 
 
-def endless_thought(reply: Reply) -> None:
+def add_endless_thought(reply: Reply) -> None:
     if "</" not in reply.text and not reply.thought:
         reply.text = reply.rng.choice(("<think>", "<think>\nLet me see. ", "◁think▷")) + reply.text
         reply.finish_reason = reply.rng.choice(("stop", "length"))
         reply.spoil()
 
 
-def agreeing(reply: Reply) -> None:
+def add_agreeing_object(reply: Reply) -> None:
     if reply.spoiled:
         return
-    reply.text += reply.rng.choice(("\n", " ", "\n\nFinal: ")) + reply.object(reply.value, "again")
+    reply.text += reply.rng.choice(("\n", " ", "\n\nFinal: ")) + reply.write_object(reply.value, "again")
     reply.recoverable = False
 
 
-def conflicting(reply: Reply) -> None:
+def add_conflicting_value(reply: Reply) -> None:
     if reply.truth is None or reply.exotic:
         return
-    rival = reply.object(reply.spelled(reply.other), "rival")
+    rival = reply.write_object(reply.spell_grade(reply.other), "rival")
     reply.text = reply.rng.choice(
         (f"{reply.text}\n{rival}", f"{rival}\n{reply.text}", f"{reply.text}, {rival}")
     )
     reply.spoil()
 
 
-def correction(reply: Reply) -> None:
+def add_correction(reply: Reply) -> None:
     if reply.truth in (None, reply.other):
         return  # nothing is stated before, so a labelled last line would be the answer
     label = "verdict" if reply.scale is BINARY else "grade"
-    word = reply.spelled(reply.other).replace('"', "")
+    word = reply.spell_grade(reply.other).replace('"', "")
     reply.text += reply.rng.choice((*asides.CORRECTIONS, *asides.DISOWNED)).format(word, label=label)
     reply.spoil()
 
 
-def borrowed(reply: Reply) -> None:
+def write_quoted_object(reply: Reply) -> None:
     """The only object is one that the reply quotes: the answer itself never came."""
-    rival = reply.object(reply.spelled(reply.other), "perfect")
+    rival = reply.write_object(reply.spell_grade(reply.other), "perfect")
     reply.text = reply.rng.choice(asides.BORROWED).replace("%s", rival)
     reply.exotic = True
     reply.spoil()
 
 
-def foreign_key(reply: Reply) -> None:
+def write_foreign_key(reply: Reply) -> None:
     """The only verdict stands under a key that makes it someone else's."""
-    reply.text = (
-        f'{{"{reply.rng.choice(asides.FOREIGN_KEYS)}": {reply.object(reply.value, reply.escaped())}}}'
+    key, answer = (
+        reply.rng.choice(asides.FOREIGN_KEYS),
+        reply.write_object(reply.value, reply.escape_reason()),
     )
+    reply.text = f'{{"{key}": {answer}}}'
     reply.exotic = True
     reply.spoil()
 
 
-def opposed(reply: Reply) -> None:
+def add_opposed_member(reply: Reply) -> None:
     """Another member says the contrary of the value."""
     side, grade = reply.rng.choice((("low", 0), ("high", reply.scale.top)))
     member = reply.rng.choice(asides.OPPOSED[side])
-    text = reply.object(reply.spelled(grade), reply.escaped())
+    text = reply.write_object(reply.spell_grade(grade), reply.escape_reason())
     reply.text = reply.rng.choice((f"{{{member}, {text[1:]}", f"{text[:-1]}, {member}}}"))
     reply.exotic = True
     reply.spoil()
 
 
-def stated_twice(reply: Reply) -> None:
+def repeat_key(reply: Reply) -> None:
     """The object has its key once more, with another value."""
     key = reply.rng.choice((reply.key, reply.key.upper(), "结论" if reply.scale is BINARY else "评分"))
-    again = f', "{key}": {reply.spelled(reply.other)}}}'
-    reply.text = reply.object(reply.value, reply.escaped()).removesuffix("}").rstrip() + again
+    again = f', "{key}": {reply.spell_grade(reply.other)}}}'
+    reply.text = reply.write_object(reply.value, reply.escape_reason()).removesuffix("}").rstrip() + again
     reply.exotic = True
     reply.spoil()
 
 
-def blanks(reply: Reply) -> None:
+def write_blanks(reply: Reply) -> None:
     """JSON mode that never stops: blanks until the limit, in front of the closer or behind it."""
     head, brace, tail = reply.text.rpartition("}")
     many = reply.rng.choice((" ", "\n", "\t", "\n \n")) * reply.rng.randint(50, 2_000)
@@ -198,14 +202,14 @@ def blanks(reply: Reply) -> None:
         reply.text += many
 
 
-def looped(reply: Reply) -> None:
+def repeat_reply(reply: Reply) -> None:
     """A model that says the same again and again, until the limit or not."""
     reply.text = "\n".join([reply.text] * reply.rng.randint(2, 12))
     reply.finish_reason = reply.rng.choice(("stop", "length"))
     reply.recoverable = False
 
 
-def noise(reply: Reply) -> None:
+def add_noise(reply: Reply) -> None:
     """Single characters lost, doubled or added, at least three away from the value."""
     for _ in range(reply.rng.randint(1, 3)):
         start, end = reply.text.find(OPEN) - 3, reply.text.find(CLOSE) + 4
@@ -218,36 +222,56 @@ def noise(reply: Reply) -> None:
     reply.recoverable = False
 
 
-def truncated(reply: Reply) -> None:
+def truncate_reply(reply: Reply) -> None:
     """The reply ends anywhere; mostly it says so, and always where nobody could tell otherwise."""
     if words.BOUNDARY_TRAP in reply.reason or reply.spoiled:
         return
     reply.text = reply.text[: reply.rng.randint(0, len(reply.text))]
-    told = reply.thought or not any(brace in reply.text for brace in "{｛") or reply.rng.random() < 0.7
-    reply.finish_reason = "length" if told else "stop"
+    is_reported = reply.thought or not any(brace in reply.text for brace in "{｛") or reply.rng.random() < 0.7
+    reply.finish_reason = "length" if is_reported else "stop"
     reply.recoverable = False
 
 
 Change = Callable[[Reply], None]
 SHAPES: tuple[Change, ...] = (
-    *(plain, plain, plain, raw_reason, raw_reason, single_quotes),
+    *(write_plain, write_plain, write_plain, write_raw_reason, write_raw_reason, write_single_quotes),
     *(
-        python_literal,
-        full_width,
-        bare_keys,
-        bare,
-        exotic,
-        exotic,
-        borrowed,
-        borrowed,
-        stated_twice,
-        foreign_key,
-        opposed,
+        write_python_literal,
+        write_full_width,
+        write_bare_keys,
+        write_bare_value,
+        write_exotic_form,
+        write_exotic_form,
+        write_quoted_object,
+        write_quoted_object,
+        repeat_key,
+        write_foreign_key,
+        add_opposed_member,
     ),
 )
 DAMAGES: tuple[Change, ...] = (
-    *(fence, fence, prose, prose, trailing_comma, wrapper, missing_brace, line_ends, thought, thought),
-    *(endless_thought, agreeing, conflicting, correction, blanks, looped, noise, noise),
+    *(
+        add_fence,
+        add_fence,
+        add_prose,
+        add_prose,
+        add_trailing_comma,
+        add_wrapper,
+        drop_brace,
+        write_line_ends,
+        add_thought,
+        add_thought,
+    ),
+    *(
+        add_endless_thought,
+        add_agreeing_object,
+        add_conflicting_value,
+        add_correction,
+        write_blanks,
+        repeat_reply,
+        add_noise,
+        add_noise,
+    ),
 )
 
 
@@ -257,17 +281,20 @@ def make(seed: str) -> Case:
     shape = reply.rng.choice(SHAPES)
     shape(reply)
     damages = reply.rng.sample(DAMAGES, reply.rng.choice((0, 1, 1, 2, 2, 3)))
-    for damage in sorted(damages, key=(thought, endless_thought, noise).__contains__):
-        if not (shape is bare and damage in (prose, trailing_comma, wrapper, noise, missing_brace)):
+    for damage in sorted(damages, key=(add_thought, add_endless_thought, add_noise).__contains__):
+        if not (
+            shape is write_bare_value
+            and damage in (add_prose, add_trailing_comma, add_wrapper, add_noise, drop_brace)
+        ):
             damage(reply)
     if reply.rng.random() < 0.15:
-        truncated(reply)
+        truncate_reply(reply)
     text = reply.text.replace(OPEN, "").replace(CLOSE, "")
     recoverable = reply.recoverable and reply.truth is not None
     return Case(text, reply.scale, reply.finish_reason, reply.truth, recoverable)
 
 
-def outcome(case: Case) -> str:
+def classify_outcome(case: Case) -> str:
     """What reading makes of a case: `right`, `refused` or `wrong`."""
     try:
         verdict = parse_verdict(case.text, case.scale, case.finish_reason)

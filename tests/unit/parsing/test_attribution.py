@@ -49,7 +49,7 @@ EXPLAINED = (
 )
 
 
-def kind(text: str, *, graded: bool = True) -> str:
+def find_refusal_kind(text: str, *, graded: bool = True) -> str:
     """The kind of refusal that reading ends with."""
     with pytest.raises(ReplyParseError) as caught:
         parse_verdict(text, GRADED if graded else BINARY)
@@ -58,10 +58,10 @@ def kind(text: str, *, graded: bool = True) -> str:
 
 @check_each("form", BORROWED)
 def test_a_quoted_object_is_no_answer(form: str) -> None:
-    assert kind(form.replace("%s", GRADE)) in ("ambiguous", "refusal")
-    assert kind(form.replace("%s", VERDICT), graded=False) in ("ambiguous", "refusal")
+    assert find_refusal_kind(form.replace("%s", GRADE)) in ("ambiguous", "refusal")
+    assert find_refusal_kind(form.replace("%s", VERDICT), graded=False) in ("ambiguous", "refusal")
     fenced = GRADE if "```" in form else f"```json\n{GRADE}\n```"
-    assert kind(form.replace("%s", fenced)) in ("ambiguous", "refusal")
+    assert find_refusal_kind(form.replace("%s", fenced)) in ("ambiguous", "refusal")
 
 
 @check_each("form", BORROWED)
@@ -73,13 +73,13 @@ def test_the_answer_behind_a_quoted_object_counts_when_both_agree(form: str) -> 
     except ReplyParseError:
         result = None
     assert result in (2, None)
-    assert kind(form.replace("%s", GRADE.replace("2", "3")) + f"\n\nMy answer:\n{GRADE}")
+    assert find_refusal_kind(form.replace("%s", GRADE.replace("2", "3")) + f"\n\nMy answer:\n{GRADE}")
 
 
 @check_each("words", DISOWNED)
 def test_an_object_that_is_taken_back_is_no_answer(words: str) -> None:
-    assert kind(GRADE + words.format(label="grade")) == "ambiguous"
-    assert kind(VERDICT + words.format(label="verdict"), graded=False) == "ambiguous"
+    assert find_refusal_kind(GRADE + words.format(label="grade")) == "ambiguous"
+    assert find_refusal_kind(VERDICT + words.format(label="verdict"), graded=False) == "ambiguous"
 
 
 @check_each("lead", [*LEADS, *PROSE])
@@ -126,7 +126,7 @@ def test_an_explanation_behind_an_object_changes_nothing(words: str) -> None:
     ],
 )
 def test_what_may_have_another_last_word_is_refused(text: str) -> None:
-    assert kind(text)
+    assert find_refusal_kind(text)
 
 
 @check_each("members", ["", ', "sure": 0.9', ', "id": 1', ', "parts": {"a": 0}', ', "steps": [1, 2]'])
@@ -145,9 +145,9 @@ def test_an_object_that_words_inside_the_text_around_it_take_back_is_no_answer(
         '"reason": "a", "grade": 2',
         '"grade": 2, "reason": "a "b" c"',
     ):
-        assert kind(form % (own + members, words))
+        assert find_refusal_kind(form % (own + members, words))
     if members:
-        assert kind(form % ('"grade": 2' + members + ', "reason": "a"', words))
+        assert find_refusal_kind(form % ('"grade": 2' + members + ', "reason": "a"', words))
 
 
 @check_each(
@@ -164,8 +164,11 @@ def test_members_that_leave_no_doubt_are_read(text: str) -> None:
 
 @check_each("key", FOREIGN_KEYS)
 def test_a_verdict_under_a_foreign_key_is_no_answer(key: str) -> None:
-    assert kind(f'{{"{key}": {GRADE}}}') == "ambiguous"
-    assert kind(f'{{"{key}": {{"reason": "a "b" c", "grade": 2}}}}') in ("ambiguous", "malformed")
+    assert find_refusal_kind(f'{{"{key}": {GRADE}}}') == "ambiguous"
+    assert find_refusal_kind(f'{{"{key}": {{"reason": "a "b" c", "grade": 2}}}}') in (
+        "ambiguous",
+        "malformed",
+    )
 
 
 @check_each("key", ["result", "Final_Answer", "output", "verdict", "arguments", "结果", "最终判断"])
@@ -180,13 +183,14 @@ def test_members_that_contradict_the_value_are_refused(grade: int, member: str) 
     """In front of it, behind it, around it, and in an object that is damaged."""
     word = "yes" if grade else "no"
     for before, behind in (("", f", {member}"), (f"{member}, ", "")):
-        assert kind(f'{{{before}"reason": "a", "grade": {grade}{behind}}}') == "ambiguous"
+        assert find_refusal_kind(f'{{{before}"reason": "a", "grade": {grade}{behind}}}') == "ambiguous"
         if "verdict" not in member:
             assert (
-                kind(f'{{{before}"reason": "a", "verdict": "{word}"{behind}}}', graded=False) == "ambiguous"
+                find_refusal_kind(f'{{{before}"reason": "a", "verdict": "{word}"{behind}}}', graded=False)
+                == "ambiguous"
             )
-    assert kind(f'{{{member}, "result": {{"grade": {grade}}}}}') == "ambiguous"
-    assert kind(f'{{"grade": {grade}, {member}, "reason": "a "b" c"}}') == "ambiguous"
+    assert find_refusal_kind(f'{{{member}, "result": {{"grade": {grade}}}}}') == "ambiguous"
+    assert find_refusal_kind(f'{{"grade": {grade}, {member}, "reason": "a "b" c"}}') == "ambiguous"
 
 
 @pytest.mark.parametrize("grade", range(4))
@@ -197,7 +201,7 @@ def test_members_that_agree_with_the_value_are_read(grade: int) -> None:
 
 
 def test_verdicts_and_relevance_must_not_differ() -> None:
-    assert kind('{"relevant": "yes", "verdict": "no"}', graded=False) == "ambiguous"
+    assert find_refusal_kind('{"relevant": "yes", "verdict": "no"}', graded=False) == "ambiguous"
     assert parse_verdict('{"relevant": "no", "verdict": "no"}', BINARY).grade == 0
 
 

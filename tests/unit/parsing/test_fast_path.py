@@ -16,14 +16,14 @@ from judge.parsing.any_form import parse_any
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale, Verdict
 from tests.support.cases import check_each
-from tests.support.scaling import MOST, growth
+from tests.support.scaling import MOST, measure_growth
 from tests.unit.parsing.edits import edit_reply
 from tests.unit.parsing.reply_fuzz import make as make_reply
 
 CASES = Path(__file__).parents[2] / "cases" / "replies.jsonl"
 
 
-def outcome(
+def find_outcome(
     parse: Callable[[str, Scale, str | None], Verdict], text: str, scale: Scale, end: str
 ) -> Verdict | str:
     """Return the verdict, or the kind of the refusal."""
@@ -34,7 +34,7 @@ def outcome(
 
 
 def assert_same(text: str, scale: Scale, end: str = "stop") -> None:
-    assert outcome(parse_verdict, text, scale, end) == outcome(parse_any, text, scale, end), text
+    assert find_outcome(parse_verdict, text, scale, end) == find_outcome(parse_any, text, scale, end), text
 
 
 def test_both_paths_agree_on_the_samples() -> None:
@@ -143,4 +143,4 @@ def test_cost_grows_in_proportion_to_the_length(unit: str, around: tuple[str, st
     def make(length: int) -> str:
         return around[0] + unit * (length // len(unit)) + around[1]
 
-    assert growth(lambda text: outcome(parse_any, text, GRADED, "stop"), make, 18_000) <= MOST
+    assert measure_growth(lambda text: find_outcome(parse_any, text, GRADED, "stop"), make, 18_000) <= MOST

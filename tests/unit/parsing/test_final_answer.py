@@ -10,10 +10,10 @@ from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import GRADED, Scale
 from tests.support.cases import check_each
-from tests.support.scaling import MOST, growth
+from tests.support.scaling import MOST, measure_growth
 
 
-def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
+def get_refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     """The kind of error that reading ends with."""
     with pytest.raises(ReplyParseError) as caught:
         parse_verdict(text, scale, finish_reason)
@@ -66,12 +66,12 @@ def test_thinking_is_dropped(text: str, grade: int) -> None:
 )
 @check_each("finish_reason", ["stop", "length", None])
 def test_thinking_that_does_not_end_holds_no_answer(text: str, finish_reason: str | None) -> None:
-    assert refusal(text, GRADED, finish_reason) in ("truncated", "malformed", "ambiguous")
+    assert get_refusal(text, GRADED, finish_reason) in ("truncated", "malformed", "ambiguous")
 
 
 @check_each("text", ["", "   \n\t", "\ufeff", "\u200b", "<think>3</think>", "<|im_end|>", "\x00"])
 def test_nothing_is_empty(text: str) -> None:
-    assert refusal(text, GRADED) == "empty"
+    assert get_refusal(text, GRADED) == "empty"
 
 
 #: Each makes a text from a number of pieces.
@@ -103,7 +103,7 @@ HUGE: list[tuple[Callable[[int], str], int, str]] = [
 @pytest.mark.parametrize(("make", "pieces"), [pytest.param(make, n, id=name) for make, n, name in HUGE])
 def test_garbage_is_refused_at_once(make: Callable[[int], str], pieces: int) -> None:
     """It is refused whatever its size, in time that grows with its length alone."""
-    assert growth(lambda text: refusal(text, GRADED), make, pieces) <= MOST
+    assert measure_growth(lambda text: get_refusal(text, GRADED), make, pieces) <= MOST
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
 from tests.support.cases import check_each
-from tests.unit.parsing.test_surroundings import OBJECTS, grade_of
+from tests.unit.parsing.test_surroundings import OBJECTS, parse_grade
 
 OBJECT, VERDICT = OBJECTS["graded", "en"], OBJECTS["binary", "en"]
 
@@ -97,26 +97,26 @@ DENIALS = (
 )
 
 
-def refuses(text: str, scale: Scale = GRADED) -> bool:
-    return grade_of(text, scale) is None
+def is_refused(text: str, scale: Scale = GRADED) -> bool:
+    return parse_grade(text, scale) is None
 
 
-def beside(prose: str, answer: str) -> tuple[str, str, str]:
+def place_beside(prose: str, answer: str) -> tuple[str, str, str]:
     return f"{prose}\n{answer}", f"{answer}\n\n{prose}", f"{prose}\n\n```json\n{answer}\n```"
 
 
 @check_each("sentence", NOT_MINE)
 def test_an_answer_that_is_said_not_to_be_final_is_refused(sentence: str) -> None:
-    assert all(map(refuses, beside(sentence, OBJECT)))
-    assert all(refuses(text, BINARY) for text in beside(sentence, VERDICT))
-    assert refuses(f"Grade: 2\n{sentence}")
+    assert all(map(is_refused, place_beside(sentence, OBJECT)))
+    assert all(is_refused(text, BINARY) for text in place_beside(sentence, VERDICT))
+    assert is_refused(f"Grade: 2\n{sentence}")
 
 
 @check_each("form", [*OTHERS, *THOUGHTS])
 def test_an_object_of_another_source_or_of_thinking_is_refused(form: str) -> None:
-    assert refuses(form.replace("%s", OBJECT))
-    assert refuses(form.replace("%s", VERDICT), BINARY)
-    assert refuses(form.replace("%s", f"\n```json\n{OBJECT}\n```"))
+    assert is_refused(form.replace("%s", OBJECT))
+    assert is_refused(form.replace("%s", VERDICT), BINARY)
+    assert is_refused(form.replace("%s", f"\n```json\n{OBJECT}\n```"))
 
 
 def test_the_answer_behind_escaped_thinking_is_read() -> None:
@@ -129,55 +129,57 @@ def test_prose_that_contradicts_a_grade_without_a_digit_is_refused(
     sentence: str, grades: tuple[int, ...]
 ) -> None:
     for grade in range(4):
-        texts = beside(sentence, OBJECT.replace("2", str(grade)))
-        read = {grade_of(text, GRADED) for text in texts}
+        texts = place_beside(sentence, OBJECT.replace("2", str(grade)))
+        read = {parse_grade(text, GRADED) for text in texts}
         assert read == ({None} if grade in grades else {grade}), grade
     value = "yes" if 3 in grades else "no"
-    assert all(refuses(text, BINARY) for text in beside(sentence, VERDICT.replace('"yes"', f'"{value}"')))
-    assert refuses(f"{sentence}\n\nGrade: {grades[-1]}")
+    assert all(
+        is_refused(text, BINARY) for text in place_beside(sentence, VERDICT.replace('"yes"', f'"{value}"'))
+    )
+    assert is_refused(f"{sentence}\n\nGrade: {grades[-1]}")
 
 
 @check_each("sentence", HARMLESS)
 def test_prose_that_agrees_with_a_grade_is_harmless(sentence: str) -> None:
-    for text in beside(sentence, OBJECT):
-        assert grade_of(text, GRADED) == 2, text
+    for text in place_beside(sentence, OBJECT):
+        assert parse_grade(text, GRADED) == 2, text
 
 
 @check_each("form", DENIALS)
 def test_prose_that_denies_a_grade_refuses_this_one_only(form: str) -> None:
-    for text in beside(form.format(2), OBJECT):
-        assert refuses(text), text
-    for text in beside(form.format(3), OBJECT):
-        assert grade_of(text, GRADED) == 2, text
+    for text in place_beside(form.format(2), OBJECT):
+        assert is_refused(text), text
+    for text in place_beside(form.format(3), OBJECT):
+        assert parse_grade(text, GRADED) == 2, text
 
 
 @check_each(
     "line", ["Grade: 2-3", "Grade: N/A", "grade = high", "Grade: 2?", "等级：二到三", "\\boxed{1 or 2}"]
 )
 def test_a_labelled_value_that_is_none_contradicts_the_object_beside_it(line: str) -> None:
-    assert all(map(refuses, beside(line, OBJECT)))
+    assert all(map(is_refused, place_beside(line, OBJECT)))
 
 
 @check_each("line", ["Verdict: maybe", "verdict: partially", "判定：不一定", "Verdict = N/A", "\\boxed{}"])
 def test_a_labelled_verdict_that_is_none_contradicts_the_object_beside_it(line: str) -> None:
-    assert all(refuses(text, BINARY) for text in beside(line, VERDICT))
+    assert all(is_refused(text, BINARY) for text in place_beside(line, VERDICT))
 
 
 @check_each("line", ["2.5", "2-3", "1 or 2", "1到2", "Two signs. 1.5", "Maybe.", "不一定"])
 def test_a_value_between_two_and_a_doubt_contradict_the_object_beside_them(line: str) -> None:
-    assert all(map(refuses, beside(line, OBJECT)))
+    assert all(map(is_refused, place_beside(line, OBJECT)))
 
 
 @check_each(
     "line", ["Grade:", "Grade (0-3): 2", "Grade: 2 out of 3", "**等级：2**（部分有用）", "Grade: see below:"]
 )
 def test_a_labelled_value_that_agrees_is_harmless(line: str) -> None:
-    assert grade_of(f"{line}\n{OBJECT}", GRADED) == 2
+    assert parse_grade(f"{line}\n{OBJECT}", GRADED) == 2
 
 
 @check_each("words", ["[]", "null", "Two signs. []", "Only the title matches; partially", "摘要只有标题。无"])
 def test_words_that_state_nothing_are_harmless(words: str) -> None:
-    assert grade_of(f"{{'verdict': 'no'}} {words}", BINARY) == 0
+    assert parse_grade(f"{{'verdict': 'no'}} {words}", BINARY) == 0
 
 
 @check_each(
@@ -192,8 +194,8 @@ def test_words_that_state_nothing_are_harmless(words: str) -> None:
     ],
 )
 def test_an_object_in_the_reason_is_no_answer(form: str) -> None:
-    assert refuses(form.replace("%s", OBJECT))
-    assert refuses(f"Grade: {{}}\n{form.replace('%s', OBJECT)}")
+    assert is_refused(form.replace("%s", OBJECT))
+    assert is_refused(f"Grade: {{}}\n{form.replace('%s', OBJECT)}")
 
 
 @check_each(
@@ -210,19 +212,19 @@ def test_an_object_in_the_reason_is_no_answer(form: str) -> None:
     ],
 )
 def test_a_denial_that_may_mean_another_grade_is_refused(sentence: str) -> None:
-    assert all(map(refuses, beside(sentence, OBJECT)))
+    assert all(map(is_refused, place_beside(sentence, OBJECT)))
 
 
 @pytest.mark.parametrize(
     "text", ['So the result: ("It is about the weather; grade: 3 ", "3/5")', '它写道"谈的是天气；等级：3 "']
 )
 def test_a_quoted_sentence_is_no_answer(text: str) -> None:
-    assert refuses(text)
+    assert is_refused(text)
 
 
 @check_each("lead", ["Here is my answer:\n", "The snippet is about another city, so:\n", "判断如下：\n"])
 def test_prose_in_front_of_labelled_lines_is_harmless(lead: str) -> None:
-    assert grade_of(f"{lead}Reason: Only the city, 3 of 10 steps.\nGrade: 1", GRADED) == 1
+    assert parse_grade(f"{lead}Reason: Only the city, 3 of 10 steps.\nGrade: 1", GRADED) == 1
 
 
 @pytest.mark.parametrize("text", ["> Grade: 2", "> 等级：2", "> Reason: two signs\n> Grade: 2", "> 2"])

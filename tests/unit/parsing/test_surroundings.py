@@ -32,7 +32,7 @@ FENCES = ("%s", "```json\n%s\n```")
 SCALES = [pytest.param(GRADED, 2, id="graded"), pytest.param(BINARY, 1, id="binary")]
 
 
-def grade_of(text: str, scale: Scale) -> int | None:
+def parse_grade(text: str, scale: Scale) -> int | None:
     """Return the grade of a reply, None when it is refused."""
     try:
         return parse_verdict(text, scale).grade
@@ -42,7 +42,7 @@ def grade_of(text: str, scale: Scale) -> int | None:
 
 def read_share(texts: list[str], scale: Scale, grade: int) -> float:
     """Return the share of replies that are read; none may give another grade."""
-    grades = [grade_of(text, scale) for text in texts]
+    grades = [parse_grade(text, scale) for text in texts]
     assert {*grades} <= {grade, None}
     return grades.count(grade) / len(grades)
 
@@ -74,17 +74,17 @@ def test_an_object_of_another_is_refused(form: str, scale: Scale) -> None:
     for lang in ("en", "zh"):
         for fence in FENCES[: 1 if "```" in form else 2]:
             text = form.replace("%s", fence.replace("%s", OBJECTS[scale.name, lang]))
-            assert grade_of(text, scale) is None, text
+            assert parse_grade(text, scale) is None, text
 
 
 @check_each("form", CORRECTIONS)
 def test_a_correction_behind_an_object_is_refused(form: str) -> None:
     for other in ("0", "1", "3"):
         text = OBJECTS["graded", "en"] + "\n\n" + form.format(other, label="grade", label_zh="等级")
-        assert grade_of(text, GRADED) is None, text
+        assert parse_grade(text, GRADED) is None, text
     for other in ("no", "否", "不相关"):
         text = OBJECTS["binary", "en"] + "\n\n" + form.format(other, label="verdict", label_zh="判定")
-        assert grade_of(text, BINARY) is None, text
+        assert parse_grade(text, BINARY) is None, text
 
 
 @check_each("form", CONFLICTS)
@@ -92,8 +92,8 @@ def test_a_stated_value_that_conflicts_is_refused(form: str) -> None:
     for other in ("0", "1", "3"):
         for fence in FENCES:
             answer = fence.replace("%s", OBJECTS["graded", "zh"])
-            assert grade_of(f"{form.format(other)}\n\n{answer}", GRADED) is None, other
-            assert grade_of(f"{answer}\n\n{form.format(other)}", GRADED) is None, other
+            assert parse_grade(f"{form.format(other)}\n\n{answer}", GRADED) is None, other
+            assert parse_grade(f"{answer}\n\n{form.format(other)}", GRADED) is None, other
 
 
 @check_each(
@@ -102,13 +102,13 @@ def test_a_stated_value_that_conflicts_is_refused(form: str) -> None:
     + [(text, BINARY, grade) for text, grade in LABELLED_VERDICTS],
 )
 def test_labelled_lines_are_read(text: str, scale: Scale, grade: int) -> None:
-    assert grade_of(text, scale) == grade
-    assert grade_of(text.replace("\n", "\r\n"), scale) == grade
+    assert parse_grade(text, scale) == grade
+    assert parse_grade(text.replace("\n", "\r\n"), scale) == grade
 
 
 @check_each("text", UNCERTAIN_GRADES)
 def test_labelled_lines_that_leave_doubt_are_refused(text: str) -> None:
-    assert grade_of(text, GRADED) is None
+    assert parse_grade(text, GRADED) is None
 
 
 def test_the_reason_of_labelled_lines_is_kept() -> None:
@@ -121,7 +121,7 @@ def test_the_reason_of_labelled_lines_is_kept() -> None:
 
 def test_edits_around_a_protected_value_never_change_it() -> None:
     replies = [edit_reply(f"suite:{number}") for number in range(1_500)]
-    grades = [grade_of(reply.text, reply.scale) for reply in replies]
+    grades = [parse_grade(reply.text, reply.scale) for reply in replies]
     wrong = [reply for reply, grade in zip(replies, grades, strict=True) if grade not in (reply.grade, None)]
     assert wrong == []
     assert grades.count(None) / len(grades) < 0.15

@@ -17,31 +17,31 @@ CASES = Path(__file__).parents[2] / "cases" / "replies.jsonl"
 YES_NO = {"yes": 1, "no": 0}
 
 
-def replies(*modes: str) -> list[Any]:
+def load_replies(*modes: str) -> list[Any]:
     records = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
     return [record for record in records if record["kind"] == "text" and record["mode"] in modes]
 
 
-def text_of(record: dict[str, Any]) -> str:
+def make_text(record: dict[str, Any]) -> str:
     if "text" in record:
         return str(record["text"])
     made = record["text_gen"]
     return str(made["head"] + made["repeat"] * made["times"] + made["tail"])
 
 
-def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
+def get_refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     """The kind of error that reading ends with."""
     with pytest.raises(ReplyParseError) as caught:
         parse_verdict(text, scale, finish_reason)
     return caught.value.kind
 
 
-@check_each("record", replies("grade", "verdict"))
+@check_each("record", load_replies("grade", "verdict"))
 def test_sample_reply(record: dict[str, Any]) -> None:
     scale = BINARY if record["mode"] == "verdict" else GRADED
-    text, expected = text_of(record), record["expected"]
+    text, expected = make_text(record), record["expected"]
     if expected["class"] == "must_reject":
-        assert refusal(text, scale, record["finish_reason"]) == expected["error"]
+        assert get_refusal(text, scale, record["finish_reason"]) == expected["error"]
         return
     value = YES_NO.get(expected["value"], expected["value"])
     try:
@@ -53,9 +53,9 @@ def test_sample_reply(record: dict[str, Any]) -> None:
     assert verdict.reason == expected.get("reason_exact", verdict.reason)
 
 
-@pytest.mark.parametrize("record", replies("list3"))
+@pytest.mark.parametrize("record", load_replies("list3"))
 def test_several_verdicts_for_one_snippet_are_refused(record: dict[str, Any]) -> None:
-    assert refusal(text_of(record), GRADED) == "ambiguous"
+    assert get_refusal(make_text(record), GRADED) == "ambiguous"
 
 
 @check_each(
@@ -73,7 +73,7 @@ def test_several_verdicts_for_one_snippet_are_refused(record: dict[str, Any]) ->
     ],
 )
 def test_only_the_key_of_the_scale_counts(text: str, scale: Scale) -> None:
-    assert refusal(text, scale) == "missing_key"
+    assert get_refusal(text, scale) == "missing_key"
 
 
 def test_both_keys_are_told_apart_by_the_scale() -> None:
@@ -152,7 +152,7 @@ def test_what_stands_around_an_object_does_not_matter(text: str) -> None:
     ],
 )
 def test_replies_that_say_two_things_are_refused(text: str) -> None:
-    assert refusal(text, GRADED) == "ambiguous"
+    assert get_refusal(text, GRADED) == "ambiguous"
 
 
 @check_each(
@@ -207,7 +207,7 @@ def test_damage_that_leaves_the_value_certain_is_repaired(text: str, reason: str
     ],
 )
 def test_damage_that_leaves_doubt_is_refused(text: str) -> None:
-    assert refusal(text, GRADED) in ("malformed", "truncated", "ambiguous")
+    assert get_refusal(text, GRADED) in ("malformed", "truncated", "ambiguous")
 
 
 @check_each(
@@ -222,12 +222,12 @@ def test_damage_that_leaves_doubt_is_refused(text: str) -> None:
     ],
 )
 def test_a_damaged_object_in_a_question_or_behind_prose_is_refused(text: str) -> None:
-    assert refusal(text, BINARY) in ("malformed", "ambiguous")
+    assert get_refusal(text, BINARY) in ("malformed", "ambiguous")
 
 
 @check_each("word", ["相关", "→ 相关", "yes"])
 def test_text_in_a_list_behind_the_object_that_states_another_value_is_refused(word: str) -> None:
-    assert refusal(f'[{{"reason": "a", "verdict": "no"}}\n{word}]', BINARY) == "ambiguous"
+    assert get_refusal(f'[{{"reason": "a", "verdict": "no"}}\n{word}]', BINARY) == "ambiguous"
 
 
 @check_each(
@@ -244,7 +244,7 @@ def test_text_in_a_list_behind_the_object_that_states_another_value_is_refused(w
 )
 def test_a_verdict_in_front_of_another_one_is_refused(text: str) -> None:
     """A line that is one word, or that begins with one and explains it, states a verdict."""
-    assert refusal(text, BINARY) == "ambiguous"
+    assert get_refusal(text, BINARY) == "ambiguous"
 
 
 @check_each(
@@ -266,14 +266,14 @@ def test_no_value_in_front_of_one_or_a_demand_in_the_line_above_is_refused(text:
 
 def test_a_verdict_in_a_table_that_begins_behind_prose_is_not_taken_for_a_reason() -> None:
     table = "判定结果为：| verdict | reason |\n|---|---|\n| Ｎｏ | 没有时间， |"
-    assert refusal(f"{table}\n**Final verdict: yes**", BINARY) == "not_a_grade"
+    assert get_refusal(f"{table}\n**Final verdict: yes**", BINARY) == "not_a_grade"
 
 
 @pytest.mark.parametrize(
     "text", ["yes\na b.\nGrade: 0", "[no\na b.\nGrade: 3", '不相关 - a b.\n{"grade": 2}']
 )
 def test_a_verdict_in_front_of_a_grade_that_opposes_it_is_refused(text: str) -> None:
-    assert refusal(text, GRADED) == "ambiguous"
+    assert get_refusal(text, GRADED) == "ambiguous"
 
 
 @check_each(
@@ -286,7 +286,7 @@ def test_a_verdict_in_front_of_a_grade_that_opposes_it_is_refused(text: str) -> 
 )
 @check_each("finish_reason", ["stop", "length"])
 def test_a_cut_value_is_refused(text: str, finish_reason: str) -> None:
-    assert refusal(text, GRADED, finish_reason) == "truncated"
+    assert get_refusal(text, GRADED, finish_reason) == "truncated"
 
 
 @check_each(
@@ -299,7 +299,7 @@ def test_a_cut_value_is_refused(text: str, finish_reason: str) -> None:
     ],
 )
 def test_a_reply_cut_by_its_length_may_have_gone_on(text: str) -> None:
-    assert refusal(text, GRADED, "length") == "truncated"
+    assert get_refusal(text, GRADED, "length") == "truncated"
 
 
 ENDED = ("stop", "STOP", "end_turn", "eos", "stop_sequence", "tool_calls", "complete", "null", "", None)
@@ -325,8 +325,8 @@ def test_a_reply_that_ended_by_itself_is_whole(finish_reason: str | None) -> Non
 
 @check_each("finish_reason", CUT)
 def test_any_other_end_may_have_cut_the_value(finish_reason: str) -> None:
-    assert refusal("2", GRADED, finish_reason) == "truncated"
-    assert refusal('{"reason":"a","grade":1', GRADED, finish_reason) == "truncated"
+    assert get_refusal("2", GRADED, finish_reason) == "truncated"
+    assert get_refusal('{"reason":"a","grade":1', GRADED, finish_reason) == "truncated"
     assert parse_verdict('{"reason": "a", "grade": 1}', GRADED, finish_reason).grade == 1
 
 

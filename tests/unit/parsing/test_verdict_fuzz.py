@@ -12,7 +12,7 @@ from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
 from tests.unit.parsing.reply_asides import BORROWED
-from tests.unit.parsing.reply_fuzz import make, outcome
+from tests.unit.parsing.reply_fuzz import classify_outcome, make
 
 KINDS = {
     "empty",
@@ -29,7 +29,7 @@ KINDS = {
 @pytest.mark.parametrize(("first", "last"), [(0, 1_500), pytest.param(1_500, 20_000, marks=pytest.mark.slow)])
 def test_damaged_replies_are_never_misread(first: int, last: int) -> None:
     cases = [make(f"suite:{number}") for number in range(first, last)]
-    outcomes = [outcome(case) for case in cases]
+    outcomes = [classify_outcome(case) for case in cases]
     assert [case for case, result in zip(cases, outcomes, strict=True) if result == "wrong"] == []
     sound = [result for case, result in zip(cases, outcomes, strict=True) if case.recoverable]
     assert sound.count("right") / len(sound) > 0.9

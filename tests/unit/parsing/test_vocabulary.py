@@ -10,7 +10,7 @@ from judge.records import BINARY, GRADED, Scale
 from tests.support.cases import check_each
 
 
-def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
+def get_refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     """The kind of error that reading ends with."""
     with pytest.raises(ReplyParseError) as caught:
         parse_verdict(text, scale, finish_reason)
@@ -55,7 +55,7 @@ def test_words_for_no(word: str) -> None:
     ],
 )
 def test_other_words_are_no_verdict(value: str) -> None:
-    assert refusal(f'{{"reason": "r", "verdict": {value}}}', BINARY) in ("not_a_grade", "malformed")
+    assert get_refusal(f'{{"reason": "r", "verdict": {value}}}', BINARY) in ("not_a_grade", "malformed")
 
 
 @check_each(
@@ -68,7 +68,7 @@ def test_spellings_of_a_grade(value: str) -> None:
 
 @check_each("value", ["2.5", '"2.5"', '"1.5"', "0.1", "2.000001", '"２．５"'])
 def test_fractions_are_not_rounded(value: str) -> None:
-    assert refusal(f'{{"reason": "r", "grade": {value}}}', GRADED) == "not_integer"
+    assert get_refusal(f'{{"reason": "r", "grade": {value}}}', GRADED) == "not_integer"
 
 
 @check_each(
@@ -80,7 +80,7 @@ def test_fractions_are_not_rounded(value: str) -> None:
     ],
 )
 def test_what_is_not_on_the_scale_is_no_grade(value: str) -> None:
-    assert refusal(f'{{"reason": "r", "grade": {value}}}', GRADED) == "not_a_grade"
+    assert get_refusal(f'{{"reason": "r", "grade": {value}}}', GRADED) == "not_a_grade"
 
 
 @check_each(
@@ -111,7 +111,7 @@ def test_bare_grades(text: str) -> None:
 
 def test_a_labelled_reason_may_follow_a_bare_value() -> None:
     assert parse_verdict("Grade: 2\nReason: lists 3 steps", GRADED).reason == "lists 3 steps"
-    assert refusal("Grade: 2\nReason: lists\nGrade: 3", GRADED) == "ambiguous"
+    assert get_refusal("Grade: 2\nReason: lists\nGrade: 3", GRADED) == "ambiguous"
 
 
 @check_each(
@@ -123,7 +123,7 @@ def test_a_labelled_reason_may_follow_a_bare_value() -> None:
     ],
 )
 def test_a_bare_value_that_its_reason_denies_is_refused(text: str) -> None:
-    assert refusal(text, BINARY) == "ambiguous"
+    assert get_refusal(text, BINARY) == "ambiguous"
 
 
 @check_each(
@@ -136,7 +136,7 @@ def test_a_bare_value_that_its_reason_denies_is_refused(text: str) -> None:
     ],
 )
 def test_words_in_prose_are_not_read(text: str) -> None:
-    assert refusal(text, BINARY) in ("malformed", "not_a_grade")
+    assert get_refusal(text, BINARY) in ("malformed", "not_a_grade")
 
 
 @check_each(
@@ -144,7 +144,7 @@ def test_words_in_prose_are_not_read(text: str) -> None:
     ["10", "4", "-1", "+1", "2 or 3", "1-2", "1/3", "Grade: 12", "Score: 3/5", "I say 2", "2 3", "#3", "# 3"],
 )
 def test_numbers_in_prose_are_not_read(text: str) -> None:
-    assert refusal(text, GRADED) in ("malformed", "not_a_grade")
+    assert get_refusal(text, GRADED) in ("malformed", "not_a_grade")
 
 
 @check_each(
@@ -156,4 +156,4 @@ def test_numbers_in_prose_are_not_read(text: str) -> None:
     ],
 )
 def test_a_refusal_is_no_verdict(text: str) -> None:
-    assert refusal(text, BINARY) == "refusal"
+    assert get_refusal(text, BINARY) == "refusal"

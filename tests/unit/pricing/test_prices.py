@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
-from judge.pricing import total_cost
-from judge.pricing.prices import SHIPPED_PRICES, Price, PriceRow, common_price, find_price, read_prices
+from judge.pricing import sum_cost
+from judge.pricing.prices import SHIPPED_PRICES, Price, PriceRow, find_common_price, find_price, read_prices
 from judge.records import ANSWERED, Call, Usage
 from tests.support.cases import check_each
 
@@ -22,24 +22,26 @@ def test_cached_input_has_its_own_price() -> None:
     price = Price(input=2.0, output=10.0, cached=0.5)
     usage = Usage(prompt_tokens=1000, cached_tokens=400, completion_tokens=100)
     # 600 fresh at 2 + 400 cached at 0.5 + 100 out at 10, per million
-    assert price.usd(usage) == pytest.approx(0.0024)
+    assert price.compute_usd(usage) == pytest.approx(0.0024)
 
 
 def test_more_cached_tokens_than_tokens_earn_no_money() -> None:
     usage = Usage(prompt_tokens=100, cached_tokens=400, completion_tokens=10)
     # no fresh ones, 400 cached at 0.5, 10 out at 10, per million
-    assert Price(input=2.0, output=10.0, cached=0.5).usd(usage) == pytest.approx(0.0003)
+    assert Price(input=2.0, output=10.0, cached=0.5).compute_usd(usage) == pytest.approx(0.0003)
 
 
 def test_a_request_in_a_batch_costs_a_share_of_the_price() -> None:
     usage = Usage(prompt_tokens=1000, completion_tokens=100)
-    assert Price(input=2.0, output=10.0, cached=0.5).usd(usage, in_batch=True) == pytest.approx(0.0015)
+    assert Price(input=2.0, output=10.0, cached=0.5).compute_usd(usage, in_batch=True) == pytest.approx(
+        0.0015
+    )
     [half], [third] = (read_prices([{**ROW, **more}], "p.toml") for more in ({}, {"batch": 0.3}))
     assert (half.price.batch, third.price.batch) == (0.5, 0.3)
     calls = [Call(ANSWERED, usage), Call(ANSWERED, usage, in_batch=True), Call("server_error", in_batch=True)]
     # 0.4 a million in and 1.2 out: $0.00052 in realtime
-    assert total_cost(calls, half.price).usd == pytest.approx(0.00078)
-    assert total_cost(calls, third.price).usd == pytest.approx(0.000676)
+    assert sum_cost(calls, half.price).usd == pytest.approx(0.00078)
+    assert sum_cost(calls, third.price).usd == pytest.approx(0.000676)
 
 
 @check_each(
@@ -114,6 +116,6 @@ def test_every_shipped_row_has_a_day_and_a_source_and_hides_no_other() -> None:
 
 
 def test_a_panel_has_a_price_where_its_members_share_one() -> None:
-    assert common_price([Price(1, 2, 1), Price(1, 2, 1)]) == Price(1, 2, 1)
-    assert common_price([Price(1, 2, 1), Price(1, 3, 1)]) is None
-    assert common_price([None, None]) is None
+    assert find_common_price([Price(1, 2, 1), Price(1, 2, 1)]) == Price(1, 2, 1)
+    assert find_common_price([Price(1, 2, 1), Price(1, 3, 1)]) is None
+    assert find_common_price([None, None]) is None

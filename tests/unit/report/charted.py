@@ -15,10 +15,10 @@ from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
 from judge.report.charts import Chart, ChartData, draw_charts
 from judge.runs import results_file
-from tests.unit.report.labelled import make_run, people
+from tests.unit.report.labelled import make_people, make_run
 
 
-def scored(run: JudgedRun) -> Scores:
+def compute_run_scores(run: JudgedRun) -> Scores:
     """The run's scores."""
     spec = run.spec
     return score_rankings(
@@ -31,12 +31,12 @@ def scored(run: JudgedRun) -> Scores:
     )
 
 
-def summary_of(run: JudgedRun) -> Summary:
+def summarise_run(run: JudgedRun) -> Summary:
     """Return the summary of the run."""
     return analyse(run)[1]
 
 
-def chart_data(summary: Summary, entries: Iterable[results_file.QueryEntry]) -> ChartData:
+def make_chart_data(summary: Summary, entries: Iterable[results_file.QueryEntry]) -> ChartData:
     """Return what charts need of these queries."""
     data = ChartData.start(summary)
     for entry in entries:
@@ -44,15 +44,15 @@ def chart_data(summary: Summary, entries: Iterable[results_file.QueryEntry]) -> 
     return data
 
 
-def charts_of(run: JudgedRun, agreement: LabelAgreement | None = None) -> tuple[Chart, ...]:
+def draw_run_charts(run: JudgedRun, agreement: LabelAgreement | None = None) -> tuple[Chart, ...]:
     """Return the charts of the run."""
-    summary = summary_of(run)
-    return draw_charts(summary, chart_data(summary, entries_of(run)), agreement)
+    summary = summarise_run(run)
+    return draw_charts(summary, make_chart_data(summary, list_entries(run)), agreement)
 
 
-def entries_of(run: JudgedRun) -> Iterator[results_file.QueryEntry]:
+def list_entries(run: JudgedRun) -> Iterator[results_file.QueryEntry]:
     """The queries of the run's results.json, once."""
-    scores = scored(run)
+    scores = compute_run_scores(run)
     value, _, _ = scores.average_repeats()
     table = {
         (engine, query): {
@@ -62,17 +62,17 @@ def entries_of(run: JudgedRun) -> Iterator[results_file.QueryEntry]:
         for e, engine in enumerate(scores.engines)
         for q, query in enumerate(scores.queries)
     }
-    judgments = results_file.judgment_entries(run.judgments, run.members, run.spec.scale)
-    return results_file.query_entries(run.data, run.pool, lambda _: judgments, table, {})
+    judgments = results_file.make_judgment_entries(run.judgments, run.members, run.spec.scale)
+    return results_file.make_query_entries(run.data, run.pool, lambda _: judgments, table, {})
 
 
-def agreement_with(
+def make_agreement(
     confusion: tuple[tuple[int, ...], ...], statistic: StatisticValue, people_relevant_from: int = 2
 ) -> LabelAgreement:
     """Return an agreement with these counts, whose main statistics are all the same."""
     run = make_run({"A": {"q1": ["x"]}}, {("q1", "x"): 3})
     return replace(
-        compare_with_labels(run, people(run, {("q1", "x"): 3})),
+        compare_with_labels(run, make_people(run, {("q1", "x"): 3})),
         confusion=confusion,
         pairs=sum(map(sum, confusion)),
         people_relevant_from=people_relevant_from,

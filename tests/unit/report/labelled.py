@@ -33,7 +33,7 @@ def make_run(
     data = read_dataset(rows, lang="en", max_chars=400)
     pooled = build_pool(data, depth)
     judgments = [
-        _judgment(pair, number, line[pair.query.id, pair.snippet.text])
+        _make_judgment(pair, number, line[pair.query.id, pair.snippet.text])
         for number, line in enumerate(repeats, start=1)
         for pair in pooled.pairs
     ]
@@ -41,19 +41,19 @@ def make_run(
     return JudgedRun(data, pooled, tuple(judgments), spec)
 
 
-def people(run: JudgedRun, by_text: GradesByText, scale: Scale = GRADED, unmatched: int = 0) -> LabelSet:
+def make_people(run: JudgedRun, by_text: GradesByText, scale: Scale = GRADED, unmatched: int = 0) -> LabelSet:
     """People's grades of a run's pairs."""
     ids = {(pair.query.id, pair.snippet.text): (pair.query.id, pair.snippet.id) for pair in run.pool.pairs}
     grades = {ids[key]: grade for key, grade in by_text.items() if grade is not None}
     return LabelSet(grades, scale, "labels.csv", unmatched)
 
 
-def agreement_of(run: JudgedRun, labels: LabelSet, *, bare: bool = False) -> dict[str, Any]:
+def measure_agreement(run: JudgedRun, labels: LabelSet, *, bare: bool = False) -> dict[str, Any]:
     """Return what agreement.json holds of a run and labels."""
     return to_json(compare_with_labels(run, labels, bare=bare))
 
 
-def favouring(
+def make_favouring_run(
     queries: int, favoured: str = "B", other: str = "A", seed: int = 0
 ) -> tuple[Shown, dict[tuple[str, str], int], dict[tuple[str, str], int]]:
     """Two engines, people's grades and an assessor's, who gives the `favoured` one's results one more.
@@ -74,12 +74,12 @@ def favouring(
     return shown, truth, assessor
 
 
-def first(queries: int, grades: GradesByText) -> dict[tuple[str, str], int | None]:
-    """The grades of the first queries of `favouring`."""
+def label_first(queries: int, grades: GradesByText) -> dict[tuple[str, str], int | None]:
+    """The grades of the first queries of `make_favouring_run`."""
     return {key: grade for key, grade in grades.items() if int(key[0].removeprefix("q")) < queries}
 
 
-def _judgment(pair: Pair, repeat: int, grade: int | None) -> Judgment:
+def _make_judgment(pair: Pair, repeat: int, grade: int | None) -> Judgment:
     error, flags = "rate_limit" if grade is None else None, pair.snippet.flags
     return Judgment(
         pair.query.id, pair.snippet.id, repeat, grade, "", error, "someone", "", {}, "", None, flags

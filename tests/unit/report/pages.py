@@ -41,7 +41,7 @@ def parse_queries(queries: Iterable[Mapping[str, Any]]) -> Iterator[QueryEntry]:
 def write_page(place: Path, folder: Path, budget: PageBudget | None = None) -> Path:
     """Write the report of a finished run into the folder `place`."""
     path = place / "report.html"
-    path.write_text(page_of(folder, budget), encoding="utf-8")
+    path.write_text(render_page(folder, budget), encoding="utf-8")
     return path
 
 
@@ -55,7 +55,7 @@ def render_results(results: Mapping[str, Any], run: str = "run") -> str:
     return "".join(render_report(run, summary, read_queries))
 
 
-def page_of(folder: Path, budget: PageBudget | None = None) -> str:
+def render_page(folder: Path, budget: PageBudget | None = None) -> str:
     """The report of a finished run."""
     summary = load_summary(RunFolder(folder))
     extras = read_extras(RunFolder(folder), summary)
@@ -63,7 +63,7 @@ def page_of(folder: Path, budget: PageBudget | None = None) -> str:
     return "".join(render_report(folder.name, summary, queries, extras, budget))
 
 
-def data_of(text: str) -> Row:
+def read_data(text: str) -> Row:
     """What the query browser of a page is given."""
     match = re.search(r'<script type="application/json" id="payload">(.*?)</script>', text, re.DOTALL)
     assert match
@@ -71,14 +71,14 @@ def data_of(text: str) -> Row:
     return data
 
 
-def ran(out: Path, rows: Iterable[Mapping[str, Any]] | Path) -> Path:
+def run_lexical(out: Path, rows: Iterable[Mapping[str, Any]] | Path) -> Path:
     """The folder of a run over the rows, judged by the lexical floor."""
     data = str(rows) if isinstance(rows, Path) else [dict(row) for row in rows]
     judge.run(data, model="lexical", out=str(out))
     return out
 
 
-def entries(queries: int, engines: Sequence[str], results: int, text: str) -> ReadQueries:
+def make_entries(queries: int, engines: Sequence[str], results: int, text: str) -> ReadQueries:
     """Queries as results.json has them, made one by one: engine e's score on query q is about q/queries."""
 
     def walk(places: Container[int]) -> Iterator[QueryEntry]:
@@ -90,7 +90,9 @@ def entries(queries: int, engines: Sequence[str], results: int, text: str) -> Re
                 engines={
                     engine: EngineEntry(
                         scores={"P@5": (number * 7919 % queries + place / 10) / (queries + 1)},
-                        snippets=tuple(snippet_entry(number, rank, text) for rank in range(1, results + 1)),
+                        snippets=tuple(
+                            make_snippet_entry(number, rank, text) for rank in range(1, results + 1)
+                        ),
                     )
                     for place, engine in enumerate(engines)
                 },
@@ -99,7 +101,7 @@ def entries(queries: int, engines: Sequence[str], results: int, text: str) -> Re
     return walk
 
 
-def snippet_entry(query: int, rank: int, text: str) -> SnippetEntry:
+def make_snippet_entry(query: int, rank: int, text: str) -> SnippetEntry:
     """Return a result with one judgment."""
     judgment = JudgmentEntry(repeat=1, verdict="yes", grade=2, reason="it says so", error=None, flags=())
     return SnippetEntry(

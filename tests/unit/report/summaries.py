@@ -9,18 +9,18 @@ from typing import Any
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.measure.engine_summary import MeasureMean
-from tests.unit.report.charted import summary_of
+from tests.unit.report.charted import summarise_run
 from tests.unit.report.labelled import make_run
 
-BASE = summary_of(make_run({"A": {"q": ["text"]}}, {("q", "text"): 2}, measures="P@5", depth=5))
+BASE = summarise_run(make_run({"A": {"q": ["text"]}}, {("q", "text"): 2}, measures="P@5", depth=5))
 
 
-def mean_of(mean: float | None, n: int = 20, **changes: Any) -> MeasureMean:
+def make_mean(mean: float | None, n: int = 20, **changes: Any) -> MeasureMean:
     """Return a mean over `n` queries, everything judged."""
     return replace(MeasureMean(mean, n, None, (mean, mean), 0, 0, mean, n), **changes)
 
 
-def summary_of_means(
+def make_summary(
     means: Mapping[str, Mapping[str, MeasureMean]], *pairs: PairComparison, **changes: Any
 ) -> Summary:
     """Return a summary with these means by engine and measure, and these comparisons."""
@@ -29,7 +29,7 @@ def summary_of_means(
     return replace(BASE, **{"measures": measures, "engines": engines, "comparisons": pairs, **changes})
 
 
-def pair_of(**changes: Any) -> PairComparison:
+def make_pair(**changes: Any) -> PairComparison:
     """Return a comparison of A with B that does not separate them."""
     pair = PairComparison(
         measure="P@5", decides=True, a="A", b="B", verdict="not separated", winner=None,

@@ -10,10 +10,18 @@ from typing import Any
 import pytest
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.label_agreement import queries_without_value
+from judge.analysis.label_agreement import count_queries_without_value
 from judge.json_text import dump_json
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
-from tests.unit.report.labelled import GradesByText, Shown, agreement_of, favouring, first, make_run, people
+from tests.unit.report.labelled import (
+    GradesByText,
+    Shown,
+    label_first,
+    make_favouring_run,
+    make_people,
+    make_run,
+    measure_agreement,
+)
 
 #: Both engines show "u"; the third query was labelled in part, the fourth not at all.
 SHOWN: Shown = {
@@ -35,7 +43,7 @@ STATISTICS = (
 
 def find(people_say: GradesByText = PEOPLE, scale: Scale = GRADED) -> dict[str, Any]:
     run = make_run(SHOWN, ASSESSOR)
-    output = agreement_of(run, people(run, people_say, scale, unmatched=4))
+    output = measure_agreement(run, make_people(run, people_say, scale, unmatched=4))
     read_back: dict[str, Any] = json.loads(dump_json(output))
     assert read_back == output
     return output
@@ -104,9 +112,9 @@ def test_too_few_labels_correct_nothing_and_say_how_many_are_needed() -> None:
 
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_people_who_say_what_the_assessor_says(repeats: int) -> None:
-    shown, truth, _ = favouring(25)
+    shown, truth, _ = make_favouring_run(25)
     run = make_run(shown, *[truth] * repeats)
-    output = agreement_of(run, people(run, truth))
+    output = measure_agreement(run, make_people(run, truth))
     for name in ("same_grade", "kappa", "kappa_quadratic", "alpha", "same_verdict", "kappa_relevant"):
         assert output[name]["value"] == 1, name
         low, high = output[name]["ci95"]
@@ -127,7 +135,7 @@ def test_repeats_meet_people_by_their_median() -> None:
     shown: Shown = {"A": {"p": ["u"], "q": ["x"]}}
     grades: list[GradesByText] = [{("p", "u"): g, ("q", "x"): h} for g, h in ((0, 1), (3, 2), (3, None))]
     run = make_run(shown, *grades, measures="P@1")
-    output = agreement_of(run, people(run, {("p", "u"): 3, ("q", "x"): 2}))
+    output = measure_agreement(run, make_people(run, {("p", "u"): 3, ("q", "x"): 2}))
     assert output["confusion"] == [[0] * 4, [0] * 4, [0, 0, 1, 0], [0, 0, 0, 1]]
 
 
@@ -148,9 +156,9 @@ def test_people_s_yes_or_no_meets_grades_at_relevant_or_not() -> None:
 
 
 def test_people_s_grades_meet_a_yes_or_no_assessor() -> None:
-    shown, truth, _ = favouring(25)
+    shown, truth, _ = make_favouring_run(25)
     run = make_run(shown, {key: int(grade >= 2) for key, grade in truth.items()}, scale=BINARY)
-    output = agreement_of(run, people(run, truth))
+    output = measure_agreement(run, make_people(run, truth))
     assert (output["kappa_relevant"]["value"], output["same_verdict"]["value"]) == (1, 1)
     assert "different scales" in output["bias"]["why"]
     assert [len(row) for row in output["confusion"]] == [2] * 4
@@ -159,19 +167,19 @@ def test_people_s_grades_meet_a_yes_or_no_assessor() -> None:
 
 def test_a_measure_of_grades_that_people_did_not_use_is_left_out() -> None:
     run = make_run(SHOWN, ASSESSOR, measures="P(rel=3)@1 nDCG@3 AP(own)@3")
-    yes = people(run, {("p", "u"): 1, ("p", "v"): 0}, BINARY)
-    assert set(agreement_of(run, yes)["orders"]) == {"nDCG@3"}
-    graded = people(run, {("p", "u"): 3, ("p", "v"): 0})
-    output = agreement_of(run, graded)
+    yes = make_people(run, {("p", "u"): 1, ("p", "v"): 0}, BINARY)
+    assert set(measure_agreement(run, yes)["orders"]) == {"nDCG@3"}
+    graded = make_people(run, {("p", "u"): 3, ("p", "v"): 0})
+    output = measure_agreement(run, graded)
     assert set(output["orders"]) == set(output["calibration"]) == {"P(rel=3)@1", "nDCG@3"}
 
 
 @pytest.mark.parametrize("grade", [0, 1, 2, 3])
 def test_one_and_the_same_grade_on_both_sides_is_explained(grade: int) -> None:
-    shown, truth, _ = favouring(25)
+    shown, truth, _ = make_favouring_run(25)
     all_the_same = dict.fromkeys(truth, grade)
     run = make_run(shown, all_the_same)
-    output = agreement_of(run, people(run, all_the_same))
+    output = measure_agreement(run, make_people(run, all_the_same))
     for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
         assert output[name]["value"] is None
         assert "agreement by chance is complete" in output[name]["why"]
@@ -183,7 +191,7 @@ def test_one_and_the_same_grade_on_both_sides_is_explained(grade: int) -> None:
 def test_labels_on_what_could_not_be_judged_meet_nothing() -> None:
     shown: Shown = {"A": {"p": ["u"], "q": ["x"]}}
     run = make_run(shown, {("p", "u"): None, ("q", "x"): 2})
-    output = agreement_of(run, people(run, {("p", "u"): 3}))
+    output = measure_agreement(run, make_people(run, {("p", "u"): 3}))
     assert (output["pairs"], output["queries"], output["labelled_pairs"]) == (0, 0, 1)
     for name in STATISTICS:
         assert output[name]["value"] is None
@@ -194,9 +202,9 @@ def test_labels_on_what_could_not_be_judged_meet_nothing() -> None:
 
 
 def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
-    shown, truth, assessor = favouring(120)
+    shown, truth, assessor = make_favouring_run(120)
     run = make_run(shown, assessor, measures="nDCG@3")
-    output = agreement_of(run, people(run, first(60, truth)))
+    output = measure_agreement(run, make_people(run, label_first(60, truth)))
     assert output["engines"]["A"]["bias"] == {"value": 0, "ci95": [0, 0]}
     assert output["engines"]["B"]["bias"] == {"value": 1, "ci95": [1, 1]}
     assert (output["widest_gap"]["favoured"], output["widest_gap"]["other"]) == ("B", "A")
@@ -218,32 +226,34 @@ def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
         assert each["filled"] >= 0
         assert 0 <= each["weight"] <= 1
     # All people's labels: what is to be estimated.
-    everything = agreement_of(run, people(run, truth))["calibration"]["nDCG@3"]["comparisons"][0]
+    everything = measure_agreement(run, make_people(run, truth))["calibration"]["nDCG@3"]["comparisons"][0]
     assert pair["ci95"][0] < everything["corrected"] < pair["ci95"][1]
 
 
 @pytest.mark.parametrize(("queries", "says"), [(19, "needs 20"), (30, "30 labelled"), (60, "")])
 def test_how_many_labels_a_correction_takes(queries: int, says: str) -> None:
-    shown, truth, assessor = favouring(120)
+    shown, truth, assessor = make_favouring_run(120)
     run = make_run(shown, assessor, measures="P@3")
-    calibration = agreement_of(run, people(run, first(queries, truth)))["calibration"]["P@3"]
+    calibration = measure_agreement(run, make_people(run, label_first(queries, truth)))["calibration"]["P@3"]
     text = calibration.get("why") or " ".join(calibration["warnings"])
     assert says in text
     assert bool(text) == bool(says)
 
 
 def test_queries_that_are_labelled_in_part_correct_nothing() -> None:
-    shown, truth, assessor = favouring(120)
+    shown, truth, assessor = make_favouring_run(120)
     run = make_run(shown, assessor, measures="P@3")
-    full = first(60, truth)
-    partly = {key: grade for key, grade in first(80, truth).items() if key in full or key[1].endswith("0")}
+    full = label_first(60, truth)
+    partly = {
+        key: grade for key, grade in label_first(80, truth).items() if key in full or key[1].endswith("0")
+    }
     assert len(partly) > len(full)
-    alone, more = (agreement_of(run, people(run, labels)) for labels in (full, partly))
+    alone, more = (measure_agreement(run, make_people(run, labels)) for labels in (full, partly))
     assert (more["labelled_queries"], more["wholly_labelled_queries"]) == (80, 60)
     assert more["calibration"] == alone["calibration"]
 
 
-def half_seen(queries: int = 40) -> tuple[JudgedRun, GradesByText, GradesByText]:
+def make_half_seen_run(queries: int = 40) -> tuple[JudgedRun, GradesByText, GradesByText]:
     """A is as good as B; people labelled what A shows last and B first, the assessor knows it all."""
     shown: Shown = {
         engine: {f"q{q}": [f"{engine}{q} {rank}" for rank in range(3)] for q in range(queries)}
@@ -261,8 +271,8 @@ def half_seen(queries: int = 40) -> tuple[JudgedRun, GradesByText, GradesByText]
 
 def test_queries_that_are_partly_labelled_give_both_sides_the_same_to_go_by() -> None:
     """Otherwise a perfect assessor stands against people who seem to have the order reversed."""
-    run, _, some = half_seen()
-    output = agreement_of(run, people(run, some))
+    run, _, some = make_half_seen_run()
+    output = measure_agreement(run, make_people(run, some))
     assert (output["labelled_queries"], output["wholly_labelled_queries"]) == (40, 0)
     for order in output["orders"].values():
         assert order["partly_labelled"]
@@ -273,21 +283,21 @@ def test_queries_that_are_partly_labelled_give_both_sides_the_same_to_go_by() ->
 
 
 def test_repeats_of_partly_labelled_queries_are_all_kept() -> None:
-    run, _, some = half_seen(10)
+    run, _, some = make_half_seen_run(10)
     again = replace(run, judgments=(*run.judgments, *(replace(each, repeat=2) for each in run.judgments)))
-    once, twice = (agreement_of(each, people(each, some))["orders"] for each in (run, again))
+    once, twice = (measure_agreement(each, make_people(each, some))["orders"] for each in (run, again))
     assert once == twice
 
 
 def test_wholly_labelled_queries_alone_order_the_engines_where_there_are_any() -> None:
-    run, truth, some = half_seen()
+    run, truth, some = make_half_seen_run()
     full = {key: grade for key, grade in truth.items() if int(key[0][1:]) < 25}
-    output = agreement_of(run, people(run, {**some, **full}))
+    output = measure_agreement(run, make_people(run, {**some, **full}))
     assert (output["labelled_queries"], output["wholly_labelled_queries"]) == (40, 25)
     for order in output["orders"].values():
         assert (order["queries"], order["partly_labelled"]) == (25, False)
     # Two files of grades are compared on all the queries that they share.
-    bare = agreement_of(run, people(run, {**some, **full}), bare=True)
+    bare = measure_agreement(run, make_people(run, {**some, **full}), bare=True)
     for order in bare["orders"].values():
         assert (order["queries"], order["partly_labelled"]) == (40, True)
     assert bare["calibration"] == {}
@@ -295,13 +305,13 @@ def test_wholly_labelled_queries_alone_order_the_engines_where_there_are_any() -
 
 def test_snippets_without_text_are_nobody_s_judgment() -> None:
     """A shows nothing but a date on each query; people's plan did not ask, one old label says otherwise."""
-    shown, truth, _ = favouring(30)
+    shown, truth, _ = make_favouring_run(30)
     blank = {f"q{q}": [*texts[:2], ""] for q, texts in enumerate(shown["A"].values())}
     grades: GradesByText = {**truth, **{(f"q{q}", ""): 0 for q in range(30)}}
     run = make_run({**shown, "A": blank}, grades, measures="P@3")
-    kept = {text for texts in (*blank.values(), *shown["B"].values()) for text in texts if text}
-    labels: GradesByText = {key: grade for key, grade in grades.items() if key[1] in kept}
-    result = agreement_of(run, people(run, labels))
+    labelled_texts = {text for texts in (*blank.values(), *shown["B"].values()) for text in texts if text}
+    labels: GradesByText = {key: grade for key, grade in grades.items() if key[1] in labelled_texts}
+    result = measure_agreement(run, make_people(run, labels))
     assert (result["empty_pairs"], result["pairs"], result["unlabelled_pairs"]) == (30, 150, 0)
     assert (result["wholly_labelled_queries"], result["engines"]["A"]["results"]) == (30, 60)
     order = result["orders"]["P@3"]
@@ -309,12 +319,12 @@ def test_snippets_without_text_are_nobody_s_judgment() -> None:
     assert order["people"] == order["assessor"]
     good = sum(truth[f"q{q}", text] >= 2 for q in range(30) for text in blank[f"q{q}"][:2])
     assert order["people"]["A"] == pytest.approx(good / 90)
-    assert agreement_of(run, people(run, {**labels, ("q0", ""): 3})) == result
+    assert measure_agreement(run, make_people(run, {**labels, ("q0", ""): 3})) == result
 
 
 def test_queries_that_nobody_answered_are_in_no_correction() -> None:
     """They can't be drawn, so labels say nothing of them: the mean is over the others."""
-    shown, truth, assessor = favouring(60)
+    shown, truth, assessor = make_favouring_run(60)
     run = make_run(shown, assessor, measures="P@3")
     unanswered = [f"z{number}" for number in range(60)]
     more = replace(
@@ -328,8 +338,8 @@ def test_queries_that_nobody_answered_are_in_no_correction() -> None:
             run.pool, documents={**run.pool.documents, **{(e, z): () for e in "AB" for z in unanswered}}
         ),
     )
-    labels = first(30, truth)
-    alone, beside = (agreement_of(each, people(each, labels)) for each in (run, more))
+    labels = label_first(30, truth)
+    alone, beside = (measure_agreement(each, make_people(each, labels)) for each in (run, more))
     assert (beside["queries_to_label"], beside["queries_without_text"]) == (60, 60)
     assert beside["calibration"] == alone["calibration"]
     engine = beside["calibration"]["P@3"]["engines"]["A"]
@@ -337,18 +347,22 @@ def test_queries_that_nobody_answered_are_in_no_correction() -> None:
 
 
 def test_an_engine_on_few_queries_is_left_out_of_the_orders() -> None:
-    shown, truth, assessor = favouring(20)
+    shown, truth, assessor = make_favouring_run(20)
     few = {"q0": ["c 0"], "q1": ["c 1"]}
     text = {**assessor, ("q0", "c 0"): 3, ("q1", "c 1"): 3}
     run = make_run({**shown, "C": few}, text, measures="P@3")
-    order = agreement_of(run, people(run, {**truth, ("q0", "c 0"): 3, ("q1", "c 1"): 3}))["orders"]["P@3"]
+    order = measure_agreement(run, make_people(run, {**truth, ("q0", "c 0"): 3, ("q1", "c 1"): 3}))["orders"][
+        "P@3"
+    ]
     assert (order["queries"], order["left_out"], set(order["people"])) == (20, ["C"], {"A", "B"})
 
 
 def test_a_tie_of_the_assessor_is_decided_by_people() -> None:
-    shown, truth, _ = favouring(120)
+    shown, truth, _ = make_favouring_run(120)
     run = make_run(shown, dict.fromkeys(truth, 2), measures="P@3")
-    (pair,) = agreement_of(run, people(run, first(60, truth)))["calibration"]["P@3"]["comparisons"]
+    (pair,) = measure_agreement(run, make_people(run, label_first(60, truth)))["calibration"]["P@3"][
+        "comparisons"
+    ]
     assert (pair["a"], pair["b"], pair["outcome"]) == ("A", "B", "decided")
     assert pair["verdict"] == "judge-only tie decided"
 
@@ -356,7 +370,7 @@ def test_a_tie_of_the_assessor_is_decided_by_people() -> None:
 def test_engines_without_names_to_compare_are_not_corrected() -> None:
     run = make_run(SHOWN, ASSESSOR)
     empty = replace(run, data=replace(run.data, engines=()))
-    output = agreement_of(empty, people(run, PEOPLE))
+    output = measure_agreement(empty, make_people(run, PEOPLE))
     assert (output["engines"], output["widest_gap"], output["orders"], output["calibration"]) == (
         {},
         None,
@@ -369,16 +383,18 @@ def test_engines_without_names_to_compare_are_not_corrected() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_anything_never_changes_a_digit(seed: int) -> None:
     chance = random.Random(seed)
-    shown, truth, assessor = favouring(40)
+    shown, truth, assessor = make_favouring_run(40)
 
-    def mixed(given: Any) -> dict[Any, Any]:
+    def shuffle_items(given: Any) -> dict[Any, Any]:
         return dict(chance.sample(list(given.items()), len(given)))
 
     run = make_run(shown, assessor)
-    before = agreement_of(run, people(run, first(25, truth)))
-    turned = make_run({engine: mixed(queries) for engine, queries in mixed(shown).items()}, assessor)
+    before = measure_agreement(run, make_people(run, label_first(25, truth)))
+    turned = make_run(
+        {engine: shuffle_items(queries) for engine, queries in shuffle_items(shown).items()}, assessor
+    )
     turned = replace(turned, judgments=tuple(chance.sample(turned.judgments, len(turned.judgments))))
-    assert agreement_of(turned, people(turned, mixed(first(25, truth)))) == before
+    assert measure_agreement(turned, make_people(turned, shuffle_items(label_first(25, truth)))) == before
 
 
 def test_queries_without_a_value_are_counted_where_two_engines_have_the_fewest() -> None:
@@ -387,7 +403,7 @@ def test_queries_without_a_value_are_counted_where_two_engines_have_the_fewest()
     grades: GradesByText = {
         (q, f"{engine}{q}"): grade for engine in "AB" for q, grade in zip("pqrs", (0, 1, 2, 3), strict=True)
     }
-    assert queries_without_value(make_run(shown, grades, measures="nDCG@3 P@1")) == (1, "nDCG@3")
-    assert queries_without_value(make_run(shown, grades, measures="nDCG@3 AP@3")) == (2, "AP@3")
-    assert queries_without_value(make_run(shown, grades, measures="P@1"))[0] == 0
-    assert queries_without_value(make_run(shown, grades, measures="AP(own)@3")) == (0, "")
+    assert count_queries_without_value(make_run(shown, grades, measures="nDCG@3 P@1")) == (1, "nDCG@3")
+    assert count_queries_without_value(make_run(shown, grades, measures="nDCG@3 AP@3")) == (2, "AP@3")
+    assert count_queries_without_value(make_run(shown, grades, measures="P@1"))[0] == 0
+    assert count_queries_without_value(make_run(shown, grades, measures="AP(own)@3")) == (0, "")

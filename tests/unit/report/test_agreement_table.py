@@ -18,10 +18,18 @@ from judge.measure.agreement import PUBLISHED_AGREEMENT
 from judge.messages import ENGLISH
 from judge.records import BINARY
 from judge.runs.record_json import from_json
-from tests.unit.report.labelled import GradesByText, Shown, agreement_of, favouring, first, make_run, people
+from tests.unit.report.labelled import (
+    GradesByText,
+    Shown,
+    label_first,
+    make_favouring_run,
+    make_people,
+    make_run,
+    measure_agreement,
+)
 
 
-def printed(result: Mapping[str, Any], measure: str | None = None, width: int = 200) -> str:
+def render_tables(result: Mapping[str, Any], measure: str | None = None, width: int = 200) -> str:
     file = io.StringIO()
     print_agreement(
         from_json(LabelAgreement, result, "agreement.json"),
@@ -32,25 +40,25 @@ def printed(result: Mapping[str, Any], measure: str | None = None, width: int = 
     return file.getvalue()
 
 
-def cells(text: str, row: str) -> list[str]:
+def find_cells(text: str, row: str) -> list[str]:
     """What stands beside `row` in each table that has it, single blanks between."""
     beside = (line.removeprefix(row) for line in text.splitlines() if line.startswith(row + "  "))
     return [" ".join(cells.split()) for cells in beside]
 
 
 @pytest.fixture(scope="module")
-def unfair() -> dict[str, Any]:
+def unfair_agreement() -> dict[str, Any]:
     """An assessor that favours B, 60 of 120 queries labelled."""
-    shown, truth, assessor = favouring(120)
+    shown, truth, assessor = make_favouring_run(120)
     run = make_run(shown, assessor, measures="nDCG@3 P@1")
-    return agreement_of(run, people(run, first(60, truth), unmatched=3))
+    return measure_agreement(run, make_people(run, label_first(60, truth), unmatched=3))
 
 
-def test_the_answer_comes_in_sentences(unfair: dict[str, Any]) -> None:
-    text = printed(unfair)
-    kappa, same = unfair["kappa_relevant"], unfair["same_verdict"]["value"]
+def test_the_answer_comes_in_sentences(unfair_agreement: dict[str, Any]) -> None:
+    text = render_tables(unfair_agreement)
+    kappa, same = unfair_agreement["kappa_relevant"], unfair_agreement["same_verdict"]["value"]
     low, high = kappa["ci95"]
-    table = unfair["confusion"]
+    table = unfair_agreement["confusion"]
     relevant = sum(map(sum, table[2:])) / 360, sum(sum(row[2:]) for row in table) / 360
     for sentence in (
         "360 pairs of 60 queries have a grade from people (0 to 3) and one from someone/graded;"
@@ -70,8 +78,8 @@ def test_the_answer_comes_in_sentences(unfair: dict[str, Any]) -> None:
         assert sentence in text, sentence
 
 
-def test_every_number_is_that_of_the_file(unfair: dict[str, Any]) -> None:
-    text = printed(unfair)
+def test_every_number_is_that_of_the_file(unfair_agreement: dict[str, Any]) -> None:
+    text = render_tables(unfair_agreement)
     names = {
         "same grade": "same_grade",
         "kappa": "kappa",
@@ -79,29 +87,29 @@ def test_every_number_is_that_of_the_file(unfair: dict[str, Any]) -> None:
         "of people's relevant, found by the assessor": "recall",
     }
     for name, key in names.items():
-        value, (low, high) = unfair[key]["value"], unfair[key]["ci95"]
-        assert cells(text, name) == [f"{value:.4f} {low:.3f} to {high:.3f}"]
-    for grade, row in enumerate(unfair["confusion"]):
-        assert cells(text, str(grade)) == [" ".join(map(str, row))]
-    calibration = unfair["calibration"]["nDCG@3"]
+        value, (low, high) = unfair_agreement[key]["value"], unfair_agreement[key]["ci95"]
+        assert find_cells(text, name) == [f"{value:.4f} {low:.3f} to {high:.3f}"]
+    for grade, row in enumerate(unfair_agreement["confusion"]):
+        assert find_cells(text, str(grade)) == [" ".join(map(str, row))]
+    calibration = unfair_agreement["calibration"]["nDCG@3"]
     for engine, bias in (("A", "+0.0000 +0.000 to +0.000 180"), ("B", "+1.0000 +1.000 to +1.000 180")):
         row = calibration["engines"][engine]
         low, high = row["ci95"]
-        assert cells(text, engine) == [
+        assert find_cells(text, engine) == [
             bias, f"{row['assessor']:.4f} {row['corrected']:.4f} {low:.3f} to {high:.3f}"
         ]  # fmt: skip
     (pair,) = calibration["comparisons"]
     low, high = pair["ci95"]
     means = f"{pair['assessor']:+.4f} {pair['corrected']:+.4f} {low:+.3f} to {high:+.3f}"
-    assert cells(text, "B - A") == [f"{means} {pair['p_adjusted']:.4f} reversed"]
-    (row,) = unfair["calibration"]["nDCG@3"]["comparisons"]
-    tiny = {**unfair["calibration"]["nDCG@3"], "comparisons": [{**row, "p_adjusted": 1e-9}]}
-    output = printed({**unfair, "calibration": {"nDCG@3": tiny}})
-    assert cells(output, "B - A") == [f"{means} <0.0001 reversed"]
+    assert find_cells(text, "B - A") == [f"{means} {pair['p_adjusted']:.4f} reversed"]
+    (row,) = unfair_agreement["calibration"]["nDCG@3"]["comparisons"]
+    tiny = {**unfair_agreement["calibration"]["nDCG@3"], "comparisons": [{**row, "p_adjusted": 1e-9}]}
+    output = render_tables({**unfair_agreement, "calibration": {"nDCG@3": tiny}})
+    assert find_cells(output, "B - A") == [f"{means} <0.0001 reversed"]
 
 
-def test_another_measure_can_be_shown(unfair: dict[str, Any]) -> None:
-    text = printed(unfair, "P@1")
+def test_another_measure_can_be_shown(unfair_agreement: dict[str, Any]) -> None:
+    text = render_tables(unfair_agreement, "P@1")
     assert "P@1 on 60 queries" in text
     assert "nDCG@3" not in text
 
@@ -117,70 +125,72 @@ def test_another_measure_can_be_shown(unfair: dict[str, Any]) -> None:
         ("foo", "no measure 'foo'"),
     ],
 )
-def test_a_measure_that_was_not_scored_is_refused(unfair: dict[str, Any], measure: str, says: str) -> None:
+def test_a_measure_that_was_not_scored_is_refused(
+    unfair_agreement: dict[str, Any], measure: str, says: str
+) -> None:
     with pytest.raises(InputError, match=says):
-        printed(unfair, measure)
+        render_tables(unfair_agreement, measure)
 
 
 def test_agreement_that_is_no_more_than_chance_is_called_so() -> None:
     shown: Shown = {"A": {"p": ["u", "v"], "q": ["x", "y"]}}
     run = make_run(shown, {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 0, ("q", "y"): 3})
     people_say: GradesByText = {("p", "u"): 3, ("p", "v"): 3, ("q", "x"): 0, ("q", "y"): 0}
-    assert "Agreement on relevant or not: no better than chance; the same on 50.0%" in printed(
-        agreement_of(run, people(run, people_say))
+    assert "Agreement on relevant or not: no better than chance; the same on 50.0%" in render_tables(
+        measure_agreement(run, make_people(run, people_say))
     )
     people_say = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 0, ("q", "y"): 3}
-    text = printed(agreement_of(run, people(run, people_say)))
+    text = render_tables(measure_agreement(run, make_people(run, people_say)))
     assert "Agreement on relevant or not: almost perfect; the same on 100.0%" in text
     assert "generous" not in text
     assert "strict" not in text
 
 
 def test_a_strict_assessor_is_called_so() -> None:
-    shown, truth, assessor = favouring(30)
+    shown, truth, assessor = make_favouring_run(30)
     run = make_run(shown, truth)
-    text = printed(agreement_of(run, people(run, assessor)))
+    text = render_tables(measure_agreement(run, make_people(run, assessor)))
     assert "The assessor is more strict than people" in text
     assert "favours A over B by 1.000" in text
 
 
 def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
-    shown, truth, _ = favouring(25)
+    shown, truth, _ = make_favouring_run(25)
     run = make_run(shown, dict.fromkeys(truth, 3))
-    text = printed(agreement_of(run, people(run, dict.fromkeys(truth, 3))))
+    text = render_tables(measure_agreement(run, make_people(run, dict.fromkeys(truth, 3))))
     assert "Agreement on relevant or not: both sides gave the same answer to every pair" in text
     assert "they agree on 100 %" in text
     assert "nDCG@3: the orders of the engines can't be compared" in text
-    assert cells(text, "kappa") == ["- -"]
+    assert find_cells(text, "kappa") == ["- -"]
     assert "No engine is favoured: the assessor's bias is the same for all." in text
 
 
 def test_few_labels_say_what_is_missing() -> None:
-    shown, truth, assessor = favouring(40)
+    shown, truth, assessor = make_favouring_run(40)
     run = make_run(shown, assessor)
-    ten = printed(agreement_of(run, people(run, first(10, truth))))
+    ten = render_tables(measure_agreement(run, make_people(run, label_first(10, truth))))
     assert "No correction of nDCG@3: " in ten
     assert "needs 20" in ten
     assert "With fewer than 20 queries, the 95 % intervals are too narrow." in ten
-    thirty = printed(agreement_of(run, people(run, first(30, truth))))
+    thirty = render_tables(measure_agreement(run, make_people(run, label_first(30, truth))))
     assert "with fewer than 50, intervals can be slightly too narrow" in thirty
     assert "fewer than 20 queries" not in thirty
 
 
 def test_why_a_number_is_missing_is_said_once() -> None:
-    shown, truth, assessor = favouring(25)
+    shown, truth, assessor = make_favouring_run(25)
     run = make_run(shown, truth)
     yes: GradesByText = {key: int(grade >= 2) for key, grade in truth.items()}
-    text = printed(agreement_of(run, people(run, yes, BINARY)))
+    text = render_tables(measure_agreement(run, make_people(run, yes, BINARY)))
     assert text.count("different scales") == 1
     assert "- (same grade; 3 more): people and the assessor used different scales" in text
-    assert cells(text, "same grade") == ["- -"]
+    assert find_cells(text, "same grade") == ["- -"]
     # People's 0 and 1 beside 0 to 3 are no grades to agree on.
-    assert cells(text, "kappa") == []
-    assert len(cells(text, "kappa of bare numbers (scales differ)")) == 1
+    assert find_cells(text, "kappa") == []
+    assert len(find_cells(text, "kappa of bare numbers (scales differ)")) == 1
     assert "--labels-scale" not in text
     lenient = make_run(shown, assessor)
-    text = printed(agreement_of(lenient, people(lenient, yes, BINARY)))
+    text = render_tables(measure_agreement(lenient, make_people(lenient, yes, BINARY)))
     assert "in the share of results called relevant" in text
 
 
@@ -193,50 +203,52 @@ def test_what_is_confirmed_and_what_stays_open() -> None:
         key: min(grade + (int(key[0][1:]) % 7 == int(key[1][1:]) % 3), 3) for key, grade in output.items()
     }
     run = make_run(shown, output, measures="nDCG@1", depth=1)
-    text = printed(agreement_of(run, people(run, first(55, truth))))
+    text = render_tables(measure_agreement(run, make_people(run, label_first(55, truth))))
     assert "People's labels confirm the assessor's order: C > A; C > B" in text
     assert "Undecided, because there are too few labels or the engines are too close: A and B" in text
     assert "reverse" not in text.replace("-1 the reverse", "")
 
 
 def test_where_the_assessor_sees_a_tie_people_s_labels_decide() -> None:
-    shown, truth, _ = favouring(120)
+    shown, truth, _ = make_favouring_run(120)
     run = make_run(shown, dict.fromkeys(truth, 2), measures="P@3")
-    text = printed(agreement_of(run, people(run, first(60, truth))))
+    text = render_tables(measure_agreement(run, make_people(run, label_first(60, truth))))
     assert "The assessor saw a tie where people's labels decide: A > B" in text
     assert "confirm" not in text
 
 
 def test_grades_up_to_1_may_be_yes_and_no() -> None:
-    shown, truth, _ = favouring(25)
+    shown, truth, _ = make_favouring_run(25)
     run = make_run(shown, truth)
     hint = "no label is above 1; if people said yes or no, add --labels-scale binary"
     low = {key: min(grade, 1) for key, grade in truth.items()}
-    assert hint in printed(agreement_of(run, people(run, low)))
-    assert hint not in printed(agreement_of(run, people(run, truth)))
+    assert hint in render_tables(measure_agreement(run, make_people(run, low)))
+    assert hint not in render_tables(measure_agreement(run, make_people(run, truth)))
 
 
-def test_what_the_orders_are_over_is_said(unfair: dict[str, Any]) -> None:
-    order = unfair["orders"]["nDCG@3"]
+def test_what_the_orders_are_over_is_said(unfair_agreement: dict[str, Any]) -> None:
+    order = unfair_agreement["orders"]["nDCG@3"]
 
-    def with_order(**changes: Any) -> str:
-        return printed({**unfair, "orders": {"nDCG@3": {**order, **changes}}}, "nDCG@3")
+    def render_with_order(**changes: Any) -> str:
+        return render_tables({**unfair_agreement, "orders": {"nDCG@3": {**order, **changes}}}, "nDCG@3")
 
-    assert "partly labelled" not in printed(unfair)
-    assert "nDCG@3 on 60 queries, partly labelled: people's grades give" in with_order(partly_labelled=True)
-    text = with_order(left_out=["x\x07", *"cdefgh"])
+    assert "partly labelled" not in render_tables(unfair_agreement)
+    assert "nDCG@3 on 60 queries, partly labelled: people's grades give" in render_with_order(
+        partly_labelled=True
+    )
+    text = render_with_order(left_out=["x\x07", *"cdefgh"])
     assert (
         "without an order, because too few queries have a value by both: x\\x07, c, d, e, f, g; 1 more"
         in text
     )
-    assert "without an order" not in printed(unfair)
+    assert "without an order" not in render_tables(unfair_agreement)
 
 
-def test_what_has_nothing_to_label_is_said(unfair: dict[str, Any]) -> None:
-    text = printed({**unfair, "empty_pairs": 7, "queries_without_text": 1200})
+def test_what_has_nothing_to_label_is_said(unfair_agreement: dict[str, Any]) -> None:
+    text = render_tables({**unfair_agreement, "empty_pairs": 7, "queries_without_text": 1200})
     assert "ignored: 7 pairs without text, which have grade 0 by rule" in text
     assert "on all 120 queries that have something to label (1,200 have nothing), estimated from" in text
-    assert "no text" not in printed(unfair)
+    assert "no text" not in render_tables(unfair_agreement)
 
 
 @pytest.mark.parametrize(("engines", "is_long"), [(9, False), (10, True)])
@@ -245,17 +257,19 @@ def test_rbo_is_for_long_orders(engines: int, is_long: bool) -> None:
     shown = {engine: {f"q{q}": [f"{engine} {q}"] for q in range(2)} for engine in names}
     truth = {(f"q{q}", f"{name} {q}"): 2 * (at % 2) for at, name in enumerate(names) for q in range(2)}
     run = make_run(shown, truth, measures="P@1")
-    text = printed(agreement_of(run, people(run, truth)))
+    text = render_tables(measure_agreement(run, make_people(run, truth)))
     assert "tau 1.0000, where 1 is the same" in text
     assert ("RBO 1.0000" in text) == is_long
 
 
 @pytest.mark.parametrize(("ends", "favours"), [([0.001, 1.999], True), ([0, 2], False), (None, False)])
 def test_an_engine_is_favoured_when_the_range_leaves_out_0(
-    unfair: dict[str, Any], ends: list[float] | None, favours: bool
+    unfair_agreement: dict[str, Any], ends: list[float] | None, favours: bool
 ) -> None:
     cell = {"value": 1.0, "ci95": ends, "why": "few queries"}
-    text = printed({**unfair, "widest_gap": {**unfair["widest_gap"], "difference": cell}})
+    text = render_tables(
+        {**unfair_agreement, "widest_gap": {**unfair_agreement["widest_gap"], "difference": cell}}
+    )
     size = (
         f"1.000 (95 %: {ends[0]:.4f} to {ends[1]:.4f}) grades a result" if ends else "1.000 grades a result"
     )
@@ -265,14 +279,19 @@ def test_an_engine_is_favoured_when_the_range_leaves_out_0(
     assert (f"{none} (few queries)." in text) == (ends is None)
 
 
-def test_two_that_people_hardly_tell_apart_get_no_range_and_a_reason(unfair: dict[str, Any]) -> None:
-    (row,) = unfair["calibration"]["nDCG@3"]["comparisons"]
+def test_two_that_people_hardly_tell_apart_get_no_range_and_a_reason(
+    unfair_agreement: dict[str, Any],
+) -> None:
+    (row,) = unfair_agreement["calibration"]["nDCG@3"]["comparisons"]
     few = {**row, "ci95": None, "p_adjusted": None, "different": 5, "outcome": "open"}
-    text = printed(
-        {**unfair, "calibration": {"nDCG@3": {**unfair["calibration"]["nDCG@3"], "comparisons": [few]}}}
+    text = render_tables(
+        {
+            **unfair_agreement,
+            "calibration": {"nDCG@3": {**unfair_agreement["calibration"]["nDCG@3"], "comparisons": [few]}},
+        }
     )
     assert "No interval, because people's grades differ on fewer than 6 labelled queries: B and A" in text
-    assert cells(text, "B - A") == [f"{row['assessor']:+.4f} {row['corrected']:+.4f} - - undecided"]
+    assert find_cells(text, "B - A") == [f"{row['assessor']:+.4f} {row['corrected']:+.4f} - - undecided"]
     assert "all pairs together" not in text
 
 
@@ -282,7 +301,7 @@ def test_many_engines_are_not_all_named() -> None:
     chosen = {engine: int(number > 4) for number, engine in enumerate(engines)}
     truth = {(f"q{q}", f"{engine} {q}"): 3 * good for engine, good in chosen.items() for q in range(2)}
     run = make_run(shown, {key: 3 - grade for key, grade in truth.items()}, measures="P@1")
-    text = printed(agreement_of(run, people(run, truth)))
+    text = render_tables(measure_agreement(run, make_people(run, truth)))
     assert "give engine5 = engine6 = engine7 = engine8 > engine0 = engine1 > 3 more, the assessor's" in text
     assert "by the assessor: engine5 > engine0; engine5 > engine1; engine5 > engine2" in text
     assert "; 14 more" in text
@@ -292,10 +311,10 @@ def test_one_engine_and_none_are_no_trouble() -> None:
     shown: Shown = {"A": {"p": ["u", "v"], "q": ["x"]}}
     grades: GradesByText = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 1}
     run = make_run(shown, grades, measures="AP(own)@3")
-    result = agreement_of(run, people(run, grades))
+    result = measure_agreement(run, make_people(run, grades))
     assert result["orders"] == {}
-    assert "favour" not in printed(result)
-    assert "favour" not in printed({**result, "engines": {}})
+    assert "favour" not in render_tables(result)
+    assert "favour" not in render_tables({**result, "engines": {}})
 
 
 #: Names as run files may have them.
@@ -306,11 +325,11 @@ def test_hostile_names_are_shown_and_never_obeyed() -> None:
     shown = {f"e{at}": {"p": [f"u{at}"], "q": [f"v{at}"]} for at in range(len(HOSTILE))}
     output = {(q, f"{t}{at}"): at % 4 for q, t in (("p", "u"), ("q", "v")) for at in range(len(HOSTILE))}
     run = make_run(shown, output, measures="P@1")
-    result = agreement_of(run, people(run, {key: 3 - grade for key, grade in output.items()}))
+    result = measure_agreement(run, make_people(run, {key: 3 - grade for key, grade in output.items()}))
     renamed = json.dumps({**result, "assessor": "openai:\x1b]0;title\x07[b]"})
     for at, name in enumerate(HOSTILE):
         renamed = renamed.replace(f'"e{at}"', json.dumps(name))
-    text = printed(json.loads(renamed), width=2000)
+    text = render_tables(json.loads(renamed), width=2000)
     for obeyed in "\x1b\x07\u202e":
         assert obeyed not in text
     inert = "[bold red]x[/]", "\\x1b[31mred", "=cmd()", "[/nonsense]", "\\x202eevil", "必应", "title\\x07[b];"
@@ -318,19 +337,19 @@ def test_hostile_names_are_shown_and_never_obeyed() -> None:
         assert name in text, name
 
 
-def test_a_narrow_terminal_keeps_every_number_whole(unfair: dict[str, Any]) -> None:
-    narrow = printed(unfair, width=80)
+def test_a_narrow_terminal_keeps_every_number_whole(unfair_agreement: dict[str, Any]) -> None:
+    narrow = render_tables(unfair_agreement, width=80)
     assert all(len(line) <= 80 for line in narrow.splitlines())
     for key in ("kappa", "precision", "recall"):
-        assert f"{unfair[key]['value']:.4f}  {unfair[key]['ci95'][0]:.3f} to" in narrow
+        assert f"{unfair_agreement[key]['value']:.4f}  {unfair_agreement[key]['ci95'][0]:.3f} to" in narrow
     assert "…" not in narrow
 
 
 def test_labels_on_single_pairs_are_said_to_be_no_sample_of_queries() -> None:
-    shown, truth, assessor = favouring(30)
+    shown, truth, assessor = make_favouring_run(30)
     run = make_run(shown, assessor, measures="P@1")
     single = {key: grade for key, grade in truth.items() if key[1].endswith("0")}
-    text = printed(agreement_of(run, people(run, single)))
+    text = render_tables(measure_agreement(run, make_people(run, single)))
     assert "No query is wholly labelled" in text
     assert "add --plan with its file" in text
 
@@ -347,7 +366,7 @@ def test_the_order_by_drawn_pairs_fits_into_eighty_columns() -> None:
     assert "first       +0.1341    +0.1861  +0.080 to +0.292" in file.getvalue()
 
 
-def test_what_others_measured_is_named_with_its_source(unfair: dict[str, Any]) -> None:
-    text = printed(unfair)
+def test_what_others_measured_is_named_with_its_source(unfair_agreement: dict[str, Any]) -> None:
+    text = render_tables(unfair_agreement)
     for reference in PUBLISHED_AGREEMENT:
         assert f"{reference.what} ({reference.source})" in text

@@ -23,16 +23,22 @@ from judge.report.charts.grades import GradeCounts
 from judge.runs.record_json import from_json, to_json
 from judge.runs.results_file import EngineEntry, QueryEntry
 from tests.support.cases import count_examples
-from tests.unit.report.charted import agreement_with, chart_data, charts_of, entries_of, summary_of
+from tests.unit.report.charted import (
+    draw_run_charts,
+    list_entries,
+    make_agreement,
+    make_chart_data,
+    summarise_run,
+)
 from tests.unit.report.labelled import make_run
-from tests.unit.report.pages import parse_queries, snippet_entry
+from tests.unit.report.pages import make_snippet_entry, parse_queries
 from tests.unit.report.test_charts_svg import hostile
 
 SVG = "{http://www.w3.org/2000/svg}"
 Given = Mapping[str, Mapping[str, Sequence[int | None]]]
 
 
-def drawn(
+def draw_charts_by_name(
     given: Given, *more: Given, agreement: LabelAgreement | None = None, **requests: Any
 ) -> dict[str, Chart]:
     """The charts of engines whose results, query by query, get these grades; `more` are further repeats."""
@@ -52,7 +58,7 @@ def drawn(
         for repeat in (given, *more)
     ]
     run = make_run(shown, *repeats, **requests)
-    return {chart.id: chart for chart in charts_of(run, agreement)}
+    return {chart.id: chart for chart in draw_run_charts(run, agreement)}
 
 
 #: B is better by P@2 on every query but one: 1, 1, 0.5, 0.5 against 0.5, 0, 0, 1.
@@ -62,19 +68,19 @@ TWO: Given = {
 }
 
 
-def elements(chart: Chart, kind: str, of: str = "") -> Iterator[ElementTree.Element]:
+def find_elements(chart: Chart, kind: str, of: str = "") -> Iterator[ElementTree.Element]:
     """The elements of the picture, with that class where one is named."""
     for each in ElementTree.fromstring(chart.svg).iter(f"{SVG}{kind}"):  # noqa: S314
         if of in (each.get("class") or "").split() or not of:
             yield each
 
 
-def percents(result: Iterator[ElementTree.Element], name: str) -> list[float]:
+def list_percents(result: Iterator[ElementTree.Element], name: str) -> list[float]:
     """Where the elements are across; keys, which are in pixels, come first."""
     return [float((each.get(name) or "").removesuffix("%")) for each in result]
 
 
-def shapes(chart: Chart) -> list[tuple[str, ...]]:
+def list_shapes(chart: Chart) -> list[tuple[str, ...]]:
     """The kinds of elements and their attributes, but for texts and their titles."""
     root = ElementTree.fromstring(chart.svg)  # noqa: S314
     result = ((each.tag.removeprefix(SVG), *sorted(each.attrib)) for each in root.iter())
@@ -82,15 +88,15 @@ def shapes(chart: Chart) -> list[tuple[str, ...]]:
 
 
 def test_means_stand_best_first_and_where_their_scale_says() -> None:
-    chart = drawn(TWO, measures="P@2 P@1", depth=2)["means"]
+    chart = draw_charts_by_name(TWO, measures="P@2 P@1", depth=2)["means"]
     assert [row[0] for row in chart.rows] == ["B", "A"]
     assert [(row[1], row[3], row[4]) for row in chart.rows] == [
         ("0.7500", "4", "0.7500"),
         ("0.3750", "4", "0.5000"),
     ]
-    ticks = [float(each.text or "") for each in elements(chart, "text", "tick")]
+    ticks = [float(each.text or "") for each in find_elements(chart, "text", "tick")]
     low, high = min(ticks[:-2]), max(ticks[:-2])
-    places = percents(elements(chart, "circle", "dot"), "cx")[1:3]
+    places = list_percents(find_elements(chart, "circle", "dot"), "cx")[1:3]
     assert places == pytest.approx([100 * (mean - low) / (high - low) for mean in (0.75, 0.375)], abs=0.01)
     assert "⁨B⁩ 0.750 (95 %:" in chart.desc.en
     assert "⁨B⁩ 最高，0.750（95 % 区间" in chart.desc.zh
@@ -99,12 +105,12 @@ def test_means_stand_best_first_and_where_their_scale_says() -> None:
 def test_what_is_unjudged_is_a_band_around_the_mean() -> None:
     """One of two results is unjudged on one of two queries: the mean is 0.5 to 0.75, or in between."""
     half: Given = {"A": {"q1": [3, None], "q2": [0, 2]}, "B": {"q1": [0, 0], "q2": [0, 0]}}
-    chart = drawn(half, measures="P@2", depth=2)["means"]
-    key, band = elements(chart, "rect", "bounds")
+    chart = draw_charts_by_name(half, measures="P@2", depth=2)["means"]
+    key, band = find_elements(chart, "rect", "bounds")
     assert (key.get("width"), band.get("x"), band.get("width")) == ("16", "50%", "25%")
     assert any("[0.500 … 0.750]" in cell for row in chart.rows for cell in row)
-    full_chart = drawn(TWO, measures="P@2", depth=2)["means"]
-    assert not list(elements(full_chart, "rect", "bounds"))
+    full_chart = draw_charts_by_name(TWO, measures="P@2", depth=2)["means"]
+    assert not list(find_elements(full_chart, "rect", "bounds"))
 
 
 def test_pairs_say_the_verdict_in_words_and_in_a_sign() -> None:
@@ -112,36 +118,36 @@ def test_pairs_say_the_verdict_in_words_and_in_a_sign() -> None:
         engine: {f"q{at:02}": [0 if at < 3 else grade] for at in range(24)}
         for engine, grade in (("bad", 0), ("good", 3), ("top", 3))
     }
-    chart = drawn(clear, measures="P@1", depth=1)["pairs"]
+    chart = draw_charts_by_name(clear, measures="P@1", depth=1)["pairs"]
     assert [row[:3] for row in chart.rows] == [
         ("good", "≈", "top"),
         ("good", ">", "bad"),
         ("top", ">", "bad"),
     ]
-    verdicts = [each.text for each in elements(chart, "text", "verdict")]
+    verdicts = [each.text for each in find_elements(chart, "text", "verdict")]
     assert verdicts == ["not separated", "分不出高下", "ahead", "领先", "ahead", "领先"]
-    dots = [each.get("class") for each in elements(chart, "circle") if each.get("cx") != "9"]
+    dots = [each.get("class") for each in find_elements(chart, "circle") if each.get("cx") != "9"]
     assert dots == ["dot hollow", "dot", "dot"]
     assert "2 of 3 pairs" in chart.desc.en
 
 
 def test_queries_are_sorted_and_zero_is_where_bars_begin() -> None:
-    chart = drawn(TWO, measures="P@2", depth=2)["queries"]
+    chart = draw_charts_by_name(TWO, measures="P@2", depth=2)["queries"]
     assert [(row[0], row[2]) for row in chart.rows] == [
         ("q2", "+1.0000"), ("q1", "+0.5000"), ("q3", "+0.5000"), ("q4", "−0.5000")
     ]  # fmt: skip
-    bars_drawn = list(elements(chart, "rect", "bar"))
+    bars_drawn = list(find_elements(chart, "rect", "bar"))
     heights = [float(each.get("height") or 0) for each in bars_drawn]
     assert heights == [2 * heights[1], heights[1], heights[1], heights[1]]
     assert [each.get("class") for each in bars_drawn] == ["bar", "bar", "bar", "bar other"]
-    (zero,) = elements(chart, "line", "zero")
+    (zero,) = find_elements(chart, "line", "zero")
     ends = {float(each.get("y") or 0) + float(each.get("height") or 0) for each in bars_drawn[:3]}
     assert ends == {float(zero.get("y1") or 0)} == {float(bars_drawn[3].get("y") or 0)}
     assert "ahead on 3, equal on 0, behind on 1" in chart.desc.en
     assert "领先 3 条，相同 0 条，落后 1 条" in chart.desc.zh
 
 
-def many(queries: int) -> QueryDifferences:
+def make_differences(queries: int) -> QueryDifferences:
     """Two engines on so many queries, a ahead by 0, 1, 2… thousandths in no order."""
     result = QueryDifferences("a", "b", "P@5")
     for at in range(queries):
@@ -155,7 +161,7 @@ def many(queries: int) -> QueryDifferences:
 
 
 def test_of_many_queries_neighbours_share_a_bar() -> None:
-    result = many(10_000)
+    result = make_differences(10_000)
     assert not result.queries
     shown = make_bars(result)
     assert len(shown) == MAX_BARS
@@ -164,20 +170,20 @@ def test_of_many_queries_neighbours_share_a_bar() -> None:
     assert sum(bar.value for bar in shown) / MAX_BARS == pytest.approx(sum(result.values) / 10_000)
     chart = draw_query_differences(result)
     assert chart
-    assert len(list(elements(chart, "rect", "bar"))) == len(chart.rows) == MAX_BARS
+    assert len(list(find_elements(chart, "rect", "bar"))) == len(chart.rows) == MAX_BARS
     assert "Each of the 400 bars is the mean of about 25 neighbouring queries" in chart.desc.en
     assert "相邻约 25 条查询的平均" in chart.desc.zh
 
 
 @pytest.mark.parametrize(("queries", "drawn"), [(1, 1), (400, 400), (401, 400), (799, 400)])
 def test_every_query_is_in_one_bar(queries: int, drawn: int) -> None:
-    assert len(make_bars(many(queries))) == drawn
+    assert len(make_bars(make_differences(queries))) == drawn
 
 
 def test_grades_are_shares_of_all_queries_and_what_has_none_is_seen() -> None:
     """Of 4 queries at rank 2: grades 3 and 0, one that failed, one where nothing came back."""
     given: Given = {"A": {"q1": [3, 3], "q2": [2, 0], "q3": [1, None], "q4": [0]}}
-    chart = drawn(given, measures="P@1", depth=2)["grades"]
+    chart = draw_charts_by_name(given, measures="P@1", depth=2)["grades"]
     assert [text.en for text in chart.head][2:] == [
         "3 full answer", "2 part of it", "1 on topic only", "0 off topic", "unjudged", "no result"
     ]  # fmt: skip
@@ -185,7 +191,7 @@ def test_grades_are_shares_of_all_queries_and_what_has_none_is_seen() -> None:
         ("A", "1", "25%", "25%", "25%", "25%", "–", "–"),
         ("A", "2", "25%", "–", "–", "25%", "25%", "25%"),
     )
-    first, second = [each for each in elements(chart, "g") if each.find(f"{SVG}rect") is not None]
+    first, second = [each for each in find_elements(chart, "g") if each.find(f"{SVG}rect") is not None]
     assert [rect.get("class") for rect in second.findall(f"{SVG}rect")] == [
         "ground", "segment grade-3", "segment grade-0", "unjudged"
     ]  # fmt: skip
@@ -200,9 +206,9 @@ def test_grades_are_shares_of_all_queries_and_what_has_none_is_seen() -> None:
 def test_repeats_count_by_their_share_and_binary_has_two_shades() -> None:
     once: Given = {"A": {"q1": [1]}, "B": {"q1": [0]}}
     again: Given = {"A": {"q1": [0]}, "B": {"q1": [0]}}
-    result = drawn(once, again, measures="P@1", depth=1, scale=BINARY)
+    result = draw_charts_by_name(once, again, measures="P@1", depth=1, scale=BINARY)
     assert result["grades"].rows == (("A", "1", "50%", "50%", "–", "–"), ("B", "1", "–", "100%", "–", "–"))
-    kinds = {each.get("class") for each in elements(result["grades"], "rect", "segment")}
+    kinds = {each.get("class") for each in find_elements(result["grades"], "rect", "segment")}
     assert kinds == {"segment grade-3", "segment grade-0"}
     assert result["repeats"].rows == (
         ("A", "1.0000", "0.0000", "1.0000"),
@@ -212,58 +218,58 @@ def test_repeats_count_by_their_share_and_binary_has_two_shades() -> None:
 
 def test_the_matrix_has_every_count_and_where_relevant_begins() -> None:
     half = StatisticValue(0.5, None)
-    agreement = agreement_with(((3, 1, 0, 0), (0, 0, 2, 4)), half, people_relevant_from=1)
-    chart = drawn(TWO, measures="P@2", depth=2, agreement=agreement)["agreement"]
+    agreement = make_agreement(((3, 1, 0, 0), (0, 0, 2, 4)), half, people_relevant_from=1)
+    chart = draw_charts_by_name(TWO, measures="P@2", depth=2, agreement=agreement)["agreement"]
     assert chart.rows == (("0", "3", "1", "0", "0"), ("1", "0", "0", "2", "4"))
-    assert [each.text for each in elements(chart, "text", "number")] == list("31000024")
-    upright, level = elements(chart, "line", "relevant")
+    assert [each.text for each in find_elements(chart, "text", "number")] == list("31000024")
+    upright, level = find_elements(chart, "line", "relevant")
     assert (upright.get("x1"), upright.get("x2")) == ("50%", "50%")
     assert level.get("y1") == level.get("y2")
     assert "0.50 higher than people" in chart.desc.en
     nothing = replace(agreement, confusion=((0, 0), (0, 0)))
-    assert "agreement" not in drawn(TWO, measures="P@2", depth=2, agreement=nothing)
+    assert "agreement" not in draw_charts_by_name(TWO, measures="P@2", depth=2, agreement=nothing)
 
 
 def test_what_has_nothing_to_show_is_left_out() -> None:
-    assert list(drawn({"A": {"q1": [3]}}, measures="P@1", depth=1)) == ["means", "grades"]
-    assert list(drawn({"A": {"q1": [None]}}, measures="P@1", depth=1)) == ["grades"]
-    assert list(drawn({"A": {"q1": [3]}}, measures="AP(own)@1", depth=1)) == ["grades"]
+    assert list(draw_charts_by_name({"A": {"q1": [3]}}, measures="P@1", depth=1)) == ["means", "grades"]
+    assert list(draw_charts_by_name({"A": {"q1": [None]}}, measures="P@1", depth=1)) == ["grades"]
+    assert list(draw_charts_by_name({"A": {"q1": [3]}}, measures="AP(own)@1", depth=1)) == ["grades"]
     apart: Given = {"A": {"q1": [3]}, "B": {"q1": [None]}}
-    assert list(drawn(apart, measures="P@1", depth=1)) == ["means", "grades"]
+    assert list(draw_charts_by_name(apart, measures="P@1", depth=1)) == ["means", "grades"]
 
 
 def test_of_many_engines_the_first_are_drawn_and_all_are_in_the_table() -> None:
     crowd: Given = {f"engine {at:02}": {"q1": [at % 4], "q2": [(at + 1) % 4]} for at in range(63)}
-    result = drawn(crowd, measures="P@1", depth=1)
+    result = draw_charts_by_name(crowd, measures="P@1", depth=1)
     assert len(result["means"].rows) == len(result["grades"].rows) == 63
     assert len({row[0] for row in result["means"].rows}) == 63
     assert "and 51 more engines: see the table" in result["means"].svg
     assert "另有 51 个引擎，见数据表" in result["grades"].svg
     assert "and 1,938 more: see summary.json" in result["pairs"].svg
-    assert len(list(elements(result["pairs"], "text", "verdict"))) == 2 * 15
+    assert len(list(find_elements(result["pairs"], "text", "verdict"))) == 2 * 15
     assert len(result["pairs"].rows) == 200
 
 
 def test_ranks_beyond_twenty_are_said_not_drawn() -> None:
     for depth in (30, 10**12):
-        chart = drawn({"A": {"q1": [0] * 30}}, measures="P@5", depth=depth)["grades"]
+        chart = draw_charts_by_name({"A": {"q1": [0] * 30}}, measures="P@5", depth=depth)["grades"]
         assert len(chart.rows) == 20
         assert "The first 20 of 30 ranks are shown." in chart.desc.en
-    chart = drawn({"A": {"q1": [0] * 20}}, measures="P@5", depth=30)["grades"]
+    chart = draw_charts_by_name({"A": {"q1": [0] * 20}}, measures="P@5", depth=30)["grades"]
     assert "ranks are shown" not in chart.desc.en
 
 
 def test_entries_are_looked_at_once_and_a_depth_is_a_depth() -> None:
     grades = GradeCounts(repeats=1, depth=1)
-    snippets = (snippet_entry(1, 1, "text"), snippet_entry(1, 2, "text"))
+    snippets = (make_snippet_entry(1, 1, "text"), make_snippet_entry(1, 2, "text"))
     engines = {"A": EngineEntry(scores={}, snippets=snippets)}
     grades.add(QueryEntry(query_id="q", query="?", lang="en", engines=engines))
-    assert grades.shares("A", 1, [3, 2]) == [0, 1]
-    assert grades.shares("A", 2, [3, 2]) == [0, 0]
+    assert grades.compute_shares("A", 1, [3, 2]) == [0, 1]
+    assert grades.compute_shares("A", 2, [3, 2]) == [0, 0]
 
 
 def test_a_picture_is_named_and_described_in_both_languages() -> None:
-    for chart in drawn(TWO, TWO, measures="P@2 P@1", depth=2).values():
+    for chart in draw_charts_by_name(TWO, TWO, measures="P@2 P@1", depth=2).values():
         root = ElementTree.fromstring(chart.svg)  # noqa: S314
         texts = {each.get("id"): each.text for each in root if each.tag in (f"{SVG}title", f"{SVG}desc")}
         assert root.get("role") == "img"
@@ -271,17 +277,17 @@ def test_a_picture_is_named_and_described_in_both_languages() -> None:
         assert texts[root.get("aria-describedby")] == chart.desc.en
         assert texts[(root.get("aria-labelledby") or "").replace("-en", "-zh")] == chart.title.zh
         assert not re.search(r"\sstyle=|\son\w+=|https?://(?!www\.w3\.org/2000/svg)", chart.svg)
-        shown = ["".join(each.itertext()) for each in elements(chart, "text", "en")]
-        assert len(shown) == len(list(elements(chart, "text", "zh")))
+        shown = ["".join(each.itertext()) for each in find_elements(chart, "text", "en")]
+        assert len(shown) == len(list(find_elements(chart, "text", "zh")))
         assert all(len(row) == len(chart.head) for row in chart.rows)
 
 
-def renamed(value: Any, names: Mapping[str, str]) -> Any:
+def rename_engines(value: Any, names: Mapping[str, str]) -> Any:
     """JSON with other names in it."""
     if isinstance(value, dict):
-        return {names.get(key, key): renamed(each, names) for key, each in value.items()}
+        return {names.get(key, key): rename_engines(each, names) for key, each in value.items()}
     if isinstance(value, list):
-        return [renamed(each, names) for each in value]
+        return [rename_engines(each, names) for each in value]
     return names.get(value, value) if isinstance(value, str) else value
 
 
@@ -295,16 +301,16 @@ def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: st
         measures="P@2",
         depth=2,
     )
-    summary, entries = summary_of(run), list(entries_of(run))
-    ours = draw_charts(summary, chart_data(summary, entries), None)
-    renamed_summary = from_json(Summary, renamed(to_json(summary), names), "summary.json")
+    summary, entries = summarise_run(run), list(list_entries(run))
+    ours = draw_charts(summary, make_chart_data(summary, entries), None)
+    renamed_summary = from_json(Summary, rename_engines(to_json(summary), names), "summary.json")
     theirs = draw_charts(
         renamed_summary,
-        chart_data(renamed_summary, parse_queries(renamed(list(map(to_json, entries)), names))),
+        make_chart_data(renamed_summary, parse_queries(rename_engines(list(map(to_json, entries)), names))),
         None,
     )
     for one, other in zip(ours, theirs, strict=True):
-        assert shapes(one) == shapes(other)
+        assert list_shapes(one) == list_shapes(other)
         assert all(cell == display_text.fit_on_line(cell) for row in other.rows for cell in row)
 
 
@@ -312,20 +318,22 @@ def test_quality_stands_against_price_and_engines_without_a_price_are_named() ->
     best = {("q1", "A"), ("q2", "B"), ("q2", "C")}
     grades = {(query, name): 3 * ((query, name) in best) for query in ("q1", "q2") for name in "ABCD"}
     run = make_run({name: {"q1": [name], "q2": [name]} for name in "ABCD"}, grades)
-    summary = summary_of(run)
+    summary = summarise_run(run)
     prices = {"A": 8.0, "B": 4.0, "C": 4.0}
     costs = {name: {PRICE: DimensionMean(usd, None, 2)} for name, usd in prices.items()}
     priced = replace(summary, dimensions={"costs": DimensionSummary(costs)})
-    charts = {chart.id: chart for chart in draw_charts(priced, chart_data(priced, entries_of(run)), None)}
+    charts = {
+        chart.id: chart for chart in draw_charts(priced, make_chart_data(priced, list_entries(run)), None)
+    }
     chart = charts["prices"]
     assert {row[0]: row[1] for row in chart.rows} == {"A": "8.00", "B": "4.00", "C": "4.00"}
     assert "unknown: \N{FIRST STRONG ISOLATE}D\N{POP DIRECTIONAL ISOLATE}." in chart.desc.en
-    across = [float((dot.get("cx") or "").removesuffix("%")) for dot in elements(chart, "circle", "dot")]
+    across = [float((dot.get("cx") or "").removesuffix("%")) for dot in find_elements(chart, "circle", "dot")]
     assert sorted(set(across[1:])) == [8 + 90 * 4 / 8, 98.0]
-    labels = [float(each.get("y") or 0) for each in elements(chart, "text", "name")]
+    labels = [float(each.get("y") or 0) for each in find_elements(chart, "text", "name")]
     assert len(labels) == 3
     assert all(abs(one - other) >= 14 for one, other in combinations(labels[1:], 2))
-    assert "prices" not in {chart.id for chart in charts_of(run)}
+    assert "prices" not in {chart.id for chart in draw_run_charts(run)}
 
 
 @pytest.mark.parametrize(
@@ -341,12 +349,14 @@ def test_a_label_stands_where_no_interval_crosses_it(usd: dict[str, float], side
     best = {("q1", "A"), ("q2", "B"), ("q2", "C")}
     grades = {(query, name): 3 * ((query, name) in best) for query in ("q1", "q2") for name in "ABC"}
     run = make_run({name: {"q1": [name], "q2": [name]} for name in "ABC"}, grades)
-    summary = summary_of(run)
+    summary = summarise_run(run)
     costs = {name: {PRICE: DimensionMean(price, None, 2)} for name, price in usd.items()}
     priced = replace(summary, dimensions={"costs": DimensionSummary(costs)})
-    charts = {chart.id: chart for chart in draw_charts(priced, chart_data(priced, entries_of(run)), None)}
+    charts = {
+        chart.id: chart for chart in draw_charts(priced, make_chart_data(priced, list_entries(run)), None)
+    }
     labels = {
         each.text: "left" if each.get("text-anchor") == "end" else "right"
-        for each in elements(charts["prices"], "text", "outlined")
+        for each in find_elements(charts["prices"], "text", "outlined")
     }
     assert labels == sides

@@ -37,7 +37,7 @@ hostile = st.one_of(
 )  # fmt: skip
 
 
-def parsed(markup: str) -> ElementTree.Element:
+def parse_markup(markup: str) -> ElementTree.Element:
     """The elements, as an XML parser sees them."""
     return ElementTree.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{markup}</svg>')  # noqa: S314
 
@@ -65,11 +65,11 @@ def test_an_element_escapes_what_is_no_markup_and_leaves_out_what_is_none() -> N
 
 
 def test_words_that_are_the_same_in_both_languages_stand_once() -> None:
-    both = parsed(draw_text(Text("mean", "均值"), "note", 0, 3))
+    both = parse_markup(draw_text(Text("mean", "均值"), "note", 0, 3))
     assert [(each.get("class"), each.get("lang"), each.text) for each in both] == [
         ("note en", "en", "mean"), ("note zh", "zh-Hans", "均值")
     ]  # fmt: skip
-    (one,) = parsed(draw_text(Text("P@5", "P@5"), "note", 0, 3))
+    (one,) = parse_markup(draw_text(Text("P@5", "P@5"), "note", 0, 3))
     assert (one.get("class"), one.get("lang")) == ("note", None)
 
 
@@ -92,7 +92,7 @@ def test_a_shortened_name_fits(text: str, limit: int) -> None:
 @given(hostile)
 def test_a_name_stays_text_and_is_whole_in_its_title(text: str) -> None:
     for markup in (draw_name(text, 9, "name", 0, 0), draw_row_label(text, 9, 0.3, 12)):
-        root = parsed(markup)
+        root = parse_markup(markup)
         kinds = {each.tag for each in root.iter()}
         assert kinds <= {f"{SVG}{kind}" for kind in ("svg", "text", "title")}
         assert {key for each in root.iter("*") for key in each.attrib} <= {
@@ -109,7 +109,7 @@ def test_a_name_stays_text_and_is_whole_in_its_title(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a" * 300, "\u0301" * 300, "必" * 300])
 def test_a_name_has_a_short_form_for_narrow_pages(text: str) -> None:
-    brief, ample = parsed(draw_name(text, 10, "name", 0, 0))
+    brief, ample = parse_markup(draw_name(text, 10, "name", 0, 0))
     assert (brief.get("class"), ample.get("class")) == ("name brief", "name ample")
     shown = ["".join(each.itertext()).removeprefix(display_text.fit_on_line(text)) for each in (brief, ample)]
     assert shown == [shorten_name(text, 10), shorten_name(text, 20)]

@@ -25,7 +25,7 @@ from tests.support.datasets import read_dataset
 Row = Mapping[str, Any]
 
 
-def row(query: str, engine: str, rank: int, grade: int | None, page: str = "", **more: str) -> Row:
+def make_row(query: str, engine: str, rank: int, grade: int | None, page: str = "", **more: str) -> Row:
     """A result that says its grade (`grade=-` will fail), of a page of its own unless one is named."""
     output = "-" if grade is None else grade
     page = page or f"{query}.{engine}.{rank}"
@@ -49,7 +49,7 @@ def run(
     data = read_dataset(rows, lang="en", max_chars=1000)
     pooled = build_pool(data, depth)
     judgments = tuple(
-        _judged(pair.query.id, pair.snippet.id, pair.snippet.text, repeat, assessor, prompt)
+        _make_judgment(pair.query.id, pair.snippet.id, pair.snippet.text, repeat, assessor, prompt)
         for repeat in range(1, repeats + 1)
         for pair in pooled.pairs
     )
@@ -59,13 +59,13 @@ def run(
     )
 
 
-def _judged(query: str, snippet: str, text: str, repeat: int, assessor: str, prompt: str) -> Judgment:
+def _make_judgment(query: str, snippet: str, text: str, repeat: int, assessor: str, prompt: str) -> Judgment:
     grade = int(text[-1]) if text[-1].isdigit() else None
     error = "timeout" if grade is None else None
     return Judgment(query, snippet, repeat, grade, "", error, assessor, prompt, {}, "", None)
 
 
-def means(content: JudgedRun, measure: str) -> dict[str, float | None]:
+def list_means(content: JudgedRun, measure: str) -> dict[str, float | None]:
     """Each engine's mean."""
     scores = score_rankings(
         content.data.rankings,
@@ -78,12 +78,12 @@ def means(content: JudgedRun, measure: str) -> dict[str, float | None]:
     return {engine: row[measure].mean for engine, row in average_engines(scores).items()}
 
 
-def one(engine: str, grades: Sequence[int | None], query: str = "q1") -> list[Row]:
+def make_list(engine: str, grades: Sequence[int | None], query: str = "q1") -> list[Row]:
     """One engine's list for one query."""
-    return [row(query, engine, rank, grade) for rank, grade in enumerate(grades, start=1)]
+    return [make_row(query, engine, rank, grade) for rank, grade in enumerate(grades, start=1)]
 
 
-def refusal(**runs: JudgedRun) -> str:
+def get_refusal(**runs: JudgedRun) -> str:
     with pytest.raises(InputError) as error:
         combine_runs(runs)
     return str(error.value)
@@ -94,21 +94,24 @@ def refusal(**runs: JudgedRun) -> str:
 
 def test_an_engine_that_two_runs_have_carries_the_runs_name_and_others_do_not() -> None:
     result = combine_runs(
-        {"night1": run(one("E", [3]) + one("F", [1])), "night2": run(one("E", [2]) + one("G", [0]))}
+        {
+            "night1": run(make_list("E", [3]) + make_list("F", [1])),
+            "night2": run(make_list("E", [2]) + make_list("G", [0])),
+        }
     )
     assert result.run.data.engines == ("E (night1)", "E (night2)", "F", "G")
-    assert means(result.run, "P@5") == {"E (night1)": 0.2, "E (night2)": 0.2, "F": 0, "G": 0}
-    separate = combine_runs({"night1": run(one("E", [3])), "night2": run(one("G", [0]))})
+    assert list_means(result.run, "P@5") == {"E (night1)": 0.2, "E (night2)": 0.2, "F": 0, "G": 0}
+    separate = combine_runs({"night1": run(make_list("E", [3])), "night2": run(make_list("G", [0]))})
     assert separate.run.data.engines == ("E", "G")
 
 
 def test_all_are_measured_on_what_they_found_together() -> None:
     """Alone each finds all there is: 1.0. Together two of three relevant pages are missing to one."""
-    first, second = run(one("A", [3])), run(one("B", [3, 3]))
-    assert means(first, "AP@5") == {"A": 1.0}
-    assert means(second, "AP@5") == {"B": 1.0}
+    first, second = run(make_list("A", [3])), run(make_list("B", [3, 3]))
+    assert list_means(first, "AP@5") == {"A": 1.0}
+    assert list_means(second, "AP@5") == {"B": 1.0}
     result = combine_runs({"one": first, "two": second})
-    assert means(result.run, "AP@5") == pytest.approx({"A": 1 / 3, "B": 2 / 3})
+    assert list_means(result.run, "AP@5") == pytest.approx({"A": 1 / 3, "B": 2 / 3})
     assert not result.notes
     (note,) = result.terms
     assert "one frozen pool" in note
@@ -117,21 +120,21 @@ def test_all_are_measured_on_what_they_found_together() -> None:
 
 def test_a_page_that_both_runs_show_is_one_document() -> None:
     """Once by its address under another text, once by its text under another address."""
-    first = run([row("q1", "A", 1, 3, "page"), row("q1", "A", 2, 2, "other")])
-    by_address = run([{**row("q1", "B", 1, 1, "page"), "snippet": "another text grade=1"}])
-    by_text = run([{**row("q1", "B", 1, 3, "page"), "url": "https://elsewhere.example/"}])
+    first = run([make_row("q1", "A", 1, 3, "page"), make_row("q1", "A", 2, 2, "other")])
+    by_address = run([{**make_row("q1", "B", 1, 1, "page"), "snippet": "another text grade=1"}])
+    by_text = run([{**make_row("q1", "B", 1, 3, "page"), "url": "https://elsewhere.example/"}])
     for second in (by_address, by_text):
         combined = combine_runs({"one": first, "two": second}).run
         (page,) = combined.pool.documents["B", "q1"]
         assert combined.pool.documents["A", "q1"][0] == page
-        assert means(combined, "AP@5")["A"] == 1.0  # what B shows adds nothing to be found
+        assert list_means(combined, "AP@5")["A"] == 1.0  # what B shows adds nothing to be found
     # B's own text has grade 1; the ideal is A's 3 and 2 for the two documents.
-    by_gain = means(combine_runs({"one": first, "two": by_address}).run, "nDCG@5")
+    by_gain = list_means(combine_runs({"one": first, "two": by_address}).run, "nDCG@5")
     assert by_gain == pytest.approx({"A": 1.0, "B": 1 / (3 + 2 / 1.584962500721156)})
 
 
 def test_what_was_judged_is_counted_in_every_run_that_judged_it() -> None:
-    rows = one("A", [3, None])
+    rows = make_list("A", [3, None])
     combined = combine_runs({"one": run(rows, repeats=2), "two": run(rows, repeats=2)}).run
     assert len(combined.pool.pairs) == 4
     assert len(combined.judgments) == 8
@@ -143,13 +146,13 @@ def test_what_was_judged_is_counted_in_every_run_that_judged_it() -> None:
 
 def test_the_order_of_the_runs_changes_no_number() -> None:
     runs = {
-        "one": run(one("A", [3, 0]) + one("B", [1, 2]) + one("A", [0], "q2")),
-        "two": run(one("A", [2, None, 3]) + one("C", [0], "q2")),
-        "three": run(one("D", [2]) + one("A", [1, 1], "q2")),
+        "one": run(make_list("A", [3, 0]) + make_list("B", [1, 2]) + make_list("A", [0], "q2")),
+        "two": run(make_list("A", [2, None, 3]) + make_list("C", [0], "q2")),
+        "three": run(make_list("D", [2]) + make_list("A", [1, 1], "q2")),
     }
     every = [
         [
-            means(combine_runs({name: runs[name] for name in order}).run, measure)
+            list_means(combine_runs({name: runs[name] for name in order}).run, measure)
             for measure in ("nDCG@5", "P@5")
         ]
         for order in permutations(runs)
@@ -160,7 +163,7 @@ def test_the_order_of_the_runs_changes_no_number() -> None:
 # --- grades that don't mean the same
 
 
-def pool_free(result: CombinedRuns) -> bool:
+def is_pool_free(result: CombinedRuns) -> bool:
     """Whether only measures that no pool divides are left, and a note says so."""
     left = [str(measure) for measure in result.run.spec.measures]
     text = any("only measures that no pool divides" in note for note in result.notes)
@@ -169,26 +172,28 @@ def pool_free(result: CombinedRuns) -> bool:
 
 
 def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
-    result = combine_runs({"one": run(one("A", [3])), "two": run(one("A", [3]), assessor="other/graded")})
-    assert pool_free(result)
+    result = combine_runs(
+        {"one": run(make_list("A", [3])), "two": run(make_list("A", [3]), assessor="other/graded")}
+    )
+    assert is_pool_free(result)
     assert "different assessors (other/graded, someone/graded)" in result.notes[0]
     assert "may come from the grades instead of the engines" in result.notes[0]
     assert result.run.spec.assessor == "other/graded and someone/graded"
 
 
 def test_different_grades_for_a_pair_that_both_have_are_noise_and_said() -> None:
-    first = run(one("A", [3, 1, 0]))
-    second = run(one("A", [3, 1, 0]))
-    assert not pool_free(combine_runs({"one": first, "two": second}))
+    first = run(make_list("A", [3, 1, 0]))
+    second = run(make_list("A", [3, 1, 0]))
+    assert not is_pool_free(combine_runs({"one": first, "two": second}))
     harder = replace(second, judgments=tuple(replace(each, grade=0) for each in second.judgments))
     result = combine_runs({"one": first, "two": harder})
-    assert not pool_free(result)
+    assert not is_pool_free(result)
     assert "2 of 3 judgments that two runs have in common differ: the assessor's noise" in result.notes[0]
-    assert means(result.run, "P@5") == {"A (one)": 0.2, "A (two)": 0}
+    assert list_means(result.run, "P@5") == {"A (one)": 0.2, "A (two)": 0}
 
 
 def test_different_labels_are_no_noise_of_the_assessor() -> None:
-    first = run(one("A", [3, 1, 0]))
+    first = run(make_list("A", [3, 1, 0]))
     people = tuple(replace(each, grade=0, flags=(LABEL,)) for each in first.judgments)
     for runs in (
         {"one": first, "two": replace(first, judgments=people)},
@@ -208,7 +213,7 @@ def test_different_labels_are_no_noise_of_the_assessor() -> None:
 
 def test_of_many_runs_one_whose_grades_moved_by_chance_is_no_change_of_the_assessor() -> None:
     """Six queries that all move one way have p = 2 / 64; one of eight runs does so by chance."""
-    same = run([each for query in "abcdef" for each in one("E", [1, 1], query)])
+    same = run([each for query in "abcdef" for each in make_list("E", [1, 1], query)])
     moved = replace(same, judgments=tuple(replace(each, grade=2) for each in same.judgments))
     by_assessor = frozenset[Literal["assessor", "people"]](("assessor",))
     assert combine_runs({"1": same, "2": moved}).shift == GradeShift("2", 1.0, 2 / 64, by_assessor)
@@ -218,7 +223,7 @@ def test_of_many_runs_one_whose_grades_moved_by_chance_is_no_change_of_the_asses
 
 
 def test_the_assessor_did_not_become_stricter_where_people_changed_their_labels() -> None:
-    first = run([each for query in "abcdef" for each in one("E", [2, 2], query)])
+    first = run([each for query in "abcdef" for each in make_list("E", [2, 2], query)])
     for labelled, words in (
         (0, "judged by an assessor that has become stricter (by 1.00 grades, 2)"),
         (6, "graded lower by the assessor and by people (by 1.00 grades, 2)"),
@@ -234,24 +239,28 @@ def test_the_assessor_did_not_become_stricter_where_people_changed_their_labels(
 
 
 def test_a_pair_that_failed_in_one_run_contradicts_nothing() -> None:
-    first, second = run(one("A", [3, 1])), run(one("A", [3, 1]))
+    first, second = run(make_list("A", [3, 1])), run(make_list("A", [3, 1]))
     failed = replace(second.judgments[0], grade=None, error="timeout")
     second = replace(second, judgments=(failed, *second.judgments[1:]))
-    assert not pool_free(combine_runs({"one": first, "two": second}))
+    assert not is_pool_free(combine_runs({"one": first, "two": second}))
 
 
 def test_prompts_that_differ_on_a_query_do_too() -> None:
-    first = run(one("A", [3]) + one("A", [3], "q2"))
-    result = combine_runs({"one": first, "two": run(one("B", [3]) + one("B", [1], "q2"), prompt="graded 2")})
-    assert pool_free(result)
+    first = run(make_list("A", [3]) + make_list("A", [3], "q2"))
+    result = combine_runs(
+        {"one": first, "two": run(make_list("B", [3]) + make_list("B", [1], "q2"), prompt="graded 2")}
+    )
+    assert is_pool_free(result)
     assert "judged with different prompts" in result.notes[0]
-    elsewhere = combine_runs({"one": first, "two": run(one("B", [3]), prompt="graded 1")})
-    assert not pool_free(elsewhere)
+    elsewhere = combine_runs({"one": first, "two": run(make_list("B", [3]), prompt="graded 1")})
+    assert not is_pool_free(elsewhere)
 
 
 def test_without_a_measure_that_no_pool_divides_it_says_how_to_get_one() -> None:
-    options = {"measures": "nDCG@5 AP@5"}
-    output = refusal(one=run(one("A", [3]), **options), two=run(one("A", [3]), assessor="other", **options))  # type: ignore[arg-type]
+    options: dict[str, Any] = {"measures": "nDCG@5 AP@5"}
+    output = get_refusal(
+        one=run(make_list("A", [3]), **options), two=run(make_list("A", [3]), assessor="other", **options)
+    )
     assert "different assessors" in output
     assert "; choose from these: --measures 'P@5 RR@10 sDCG@10'" in output
 
@@ -268,25 +277,27 @@ def test_without_a_measure_that_no_pool_divides_it_says_how_to_get_one() -> None
     ],
 )
 def test_runs_must_be_judged_alike(changed: dict[str, Any], expected: str) -> None:
-    message = refusal(night1=run(one("A", [1])), night2=run(one("A", [1]), **changed))
+    message = get_refusal(night1=run(make_list("A", [1])), night2=run(make_list("A", [1]), **changed))
     assert message.startswith("night1 and night2 can't be compared: ")
     assert expected in message
 
 
 def test_runs_must_share_a_query() -> None:
-    assert refusal(one=run(one("A", [3])), two=run(one("A", [3], "q2"))).startswith(
+    assert get_refusal(one=run(make_list("A", [3])), two=run(make_list("A", [3], "q2"))).startswith(
         "one and two share no query_id"
     )
 
 
 def test_one_query_id_must_name_one_query() -> None:
-    other = run([{**row("q1", "A", 1, 3), "query": "another question"}])
-    output = refusal(one=run(one("A", [3])), two=other)
+    other = run([{**make_row("q1", "A", 1, 3), "query": "another question"}])
+    output = get_refusal(one=run(make_list("A", [3])), two=other)
     assert "query_id 'q1' is 'question q1' in one and 'another question' in two" in output
 
 
 def test_runs_must_share_a_measure() -> None:
-    output = refusal(one=run(one("A", [3]), measures="P@5"), two=run(one("A", [3]), measures="RR@5"))
+    output = get_refusal(
+        one=run(make_list("A", [3]), measures="P@5"), two=run(make_list("A", [3]), measures="RR@5")
+    )
     assert output == (
         "one and two have no measure in common; choose from these: --measures"
         " 'P@5 RR@5 nDCG@10 AP@10 RR@10 sDCG@10'"
@@ -294,19 +305,24 @@ def test_runs_must_share_a_measure() -> None:
 
 
 def test_measures_that_not_all_runs_have_are_computed_after_the_common_ones() -> None:
-    runs = {"one": run(one("A", [0, 3]), measures="P@5"), "two": run(one("B", [3, 0]), measures="RR@5")}
+    runs = {
+        "one": run(make_list("A", [0, 3]), measures="P@5"),
+        "two": run(make_list("B", [3, 0]), measures="RR@5"),
+    }
     result = combine_runs(runs, parse_measures("RR@5 nDCG@5"))
     assert list(map(str, result.run.spec.measures)) == ["RR@5", "nDCG@5"]
-    assert means(result.run, "RR@5") == {"A": 0.5, "B": 1.0}
-    runs["one"] = run(one("A", [0, 3]), measures="AP@5 P@5 RR@5")
+    assert list_means(result.run, "RR@5") == {"A": 0.5, "B": 1.0}
+    runs["one"] = run(make_list("A", [0, 3]), measures="AP@5 P@5 RR@5")
     assert list(map(str, combine_runs(runs, parse_measures("P@5")).run.spec.measures)) == ["RR@5", "P@5"]
-    runs["one"] = run(one("A", [0, 3]), measures="RR@5", assessor="other")
+    runs["one"] = run(make_list("A", [0, 3]), measures="RR@5", assessor="other")
     with pytest.raises(InputError, match="so only measures that no pool divides can be compared; choose"):
         combine_runs(runs, parse_measures("P@5 nDCG@5"))
 
 
 def test_measures_that_not_all_have_are_left_out() -> None:
-    result = combine_runs({"one": run(one("A", [3])), "two": run(one("B", [3]), measures="RR@5 P@5 nDCG@5")})
+    result = combine_runs(
+        {"one": run(make_list("A", [3])), "two": run(make_list("B", [3]), measures="RR@5 P@5 nDCG@5")}
+    )
     assert [str(measure) for measure in result.run.spec.measures] == ["nDCG@5", "P@5"]
 
 
@@ -315,8 +331,8 @@ def test_measures_that_not_all_have_are_left_out() -> None:
 
 def test_queries_that_not_all_have_are_left_out_and_counted() -> None:
     result = combine_runs({
-        "night1": run(one("A", [3]) + one("A", [0], "q2") + one("A", [0], "q3")),
-        "night2": run(one("A", [3]) + one("A", [0], "q4")),
+        "night1": run(make_list("A", [3]) + make_list("A", [0], "q2") + make_list("A", [0], "q3")),
+        "night2": run(make_list("A", [3]) + make_list("A", [0], "q4")),
     })  # fmt: skip
     assert list(result.run.data.queries) == ["q1"]
     assert {each.query_id for each in result.run.judgments} == {"q1"}
@@ -325,23 +341,29 @@ def test_queries_that_not_all_have_are_left_out_and_counted() -> None:
 
 
 def test_repeats_that_not_all_have_are_left_out() -> None:
-    result = combine_runs({"one": run(one("A", [3]), repeats=3), "two": run(one("B", [3]), repeats=2)})
+    result = combine_runs(
+        {"one": run(make_list("A", [3]), repeats=3), "two": run(make_list("B", [3]), repeats=2)}
+    )
     assert result.run.spec.repeats == 2
     assert sorted(each.repeat for each in result.run.judgments) == [1, 1, 2, 2]
     assert result.notes[0] == "compared on as many repeats as every run has: 2"
 
 
 def test_grades_that_differ_beyond_the_repeats_that_count_contradict_nothing() -> None:
-    first, second = run(one("A", [3]), repeats=2), run(one("A", [3]))
+    first, second = run(make_list("A", [3]), repeats=2), run(make_list("A", [3]))
     wavering = tuple(replace(each, grade=0) if each.repeat == 2 else each for each in first.judgments)
-    assert not pool_free(combine_runs({"one": replace(first, judgments=wavering), "two": second}))
+    assert not is_pool_free(combine_runs({"one": replace(first, judgments=wavering), "two": second}))
 
 
 def test_what_runs_paid_is_not_added_up() -> None:
-    assert combine_runs({"one": run(one("A", [3])), "two": run(one("B", [3]))}).run.spec.cost is None
+    assert (
+        combine_runs({"one": run(make_list("A", [3])), "two": run(make_list("B", [3]))}).run.spec.cost is None
+    )
 
 
 def test_names_of_runs_stand_in_every_note_as_they_were_given() -> None:
-    result = combine_runs({"a b": run(one("A", [3]) + one("A", [3], "q2")), "c": run(one("A", [3]))})
+    result = combine_runs(
+        {"a b": run(make_list("A", [3]) + make_list("A", [3], "q2")), "c": run(make_list("A", [3]))}
+    )
     assert re.search(r"\(a b 2, c 1\)", result.notes[0])
     assert result.run.data.engines == ("A (a b)", "A (c)")

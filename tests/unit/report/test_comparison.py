@@ -29,7 +29,9 @@ from judge.runs.record_json import summary_from_json, to_json
 Row = dict[str, Any]
 
 
-def rows(engines: tuple[str, ...] = ("bing", "sogou", "baidu"), queries: int = 8, seed: int = 0) -> list[Row]:
+def make_rows(
+    engines: tuple[str, ...] = ("bing", "sogou", "baidu"), queries: int = 8, seed: int = 0
+) -> list[Row]:
     """Engines that show more or fewer words of the question."""
     chance = random.Random(seed)
     return [
@@ -49,12 +51,12 @@ def rows(engines: tuple[str, ...] = ("bing", "sogou", "baidu"), queries: int = 8
     ]
 
 
-def summary(folder: Path, data: list[Row], **options: Any) -> Mapping[str, Any]:
+def summarise_run(folder: Path, data: list[Row], **options: Any) -> Mapping[str, Any]:
     """The summary of a run of the lexical floor."""
     return to_json(judge.run(data, model="lexical", out=str(folder), depth=5, **options).summary)
 
 
-def printed(
+def render_tables(
     result: Mapping[str, Any],
     *,
     measures: list[str] | None = None,
@@ -80,17 +82,17 @@ def load(result: Mapping[str, Any]) -> Summary:
 
 
 @pytest.fixture(scope="module")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+def three_engines(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """Three engines, two repeats."""
-    return summary(tmp_path_factory.mktemp("three") / "run", rows(), repeats=2)
+    return summarise_run(tmp_path_factory.mktemp("three") / "run", make_rows(), repeats=2)
 
 
-def test_the_answer_comes_first_and_the_numbers_after_it(three: Mapping[str, Any]) -> None:
-    output = printed(three)
+def test_the_answer_comes_first_and_the_numbers_after_it(three_engines: Mapping[str, Any]) -> None:
+    output = render_tables(three_engines)
     lines = output.splitlines()
     assert lines[0].startswith("8 queries, 3 engines, judged down to rank 5 by lexical/graded, 2 repeats")
     assert lines[0].endswith("100.0% judged")
-    assert lines[1] == sentences.choose_headline(ENGLISH, load(three))
+    assert lines[1] == sentences.choose_headline(ENGLISH, load(three_engines))
     assert all(
         len(line) <= 80 for line in output.splitlines() if re.match(r"\w+ (?:[->]|=\?) \w|mean |by ", line)
     )
@@ -99,21 +101,21 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three: Mapping[str, Any
     assert "MAP@5" in output
 
 
-def test_the_legend_explains_only_what_the_tables_show(three: Mapping[str, Any]) -> None:
-    legend = printed(three).partition("How to read it: ")[2]
+def test_the_legend_explains_only_what_the_tables_show(three_engines: Mapping[str, Any]) -> None:
+    legend = render_tables(three_engines).partition("How to read it: ")[2]
     for term in ("95 % interval", "a =? b", "detectable", "twice", "queries", "errors"):
         assert f"\n{term}: " in legend
     for term in ("worst case", "a ?? b", "ms", "tokens"):
         assert f"\n{term}: " not in legend
 
 
-def test_every_engine_and_pair_has_its_row(three: Mapping[str, Any]) -> None:
-    output = printed(three)
-    for engine, row in three["engines"].items():
+def test_every_engine_and_pair_has_its_row(three_engines: Mapping[str, Any]) -> None:
+    output = render_tables(three_engines)
+    for engine, row in three_engines["engines"].items():
         mean = row["measures"]["nDCG@5"]
         low, high = mean["ci95"]
         assert re.search(rf"^{engine} +{mean['mean']:.4f} +{low:.3f} to {high:.3f} ", output, re.MULTILINE)
-    for row in three["comparisons"][:3]:
+    for row in three_engines["comparisons"][:3]:
         sign = "=?" if row["winner"] is None else ">"
         (line,) = re.findall(rf"^{row['a']} {re.escape(sign)} {row['b']} .*$", output, re.MULTILINE)
         assert f"{row['difference']:+.4f}" in line
@@ -123,8 +125,8 @@ def test_every_engine_and_pair_has_its_row(three: Mapping[str, Any]) -> None:
         assert ("-" if row["d_z"] is None else f"{row['d_z']:+.2f}") in line
 
 
-def test_slices_and_repeats_are_told_in_words(three: Mapping[str, Any]) -> None:
-    output = printed(three)
+def test_slices_and_repeats_are_told_in_words(three_engines: Mapping[str, Any]) -> None:
+    output = render_tables(three_engines)
     for start in (
         "lang en (5 queries), nDCG@5: ",
         "lang zh (3 queries)",
@@ -132,46 +134,50 @@ def test_slices_and_repeats_are_told_in_words(three: Mapping[str, Any]) -> None:
         "topic vet",
     ):
         assert f"\n{start}" in output
-    stability = load(three).stability
+    stability = load(three_engines).stability
     assert stability is not None
     for line in describe_repeats(ENGLISH, stability, "nDCG@5"):
         assert f"\n{line}\n" in output
 
 
-def test_other_measures_on_request(three: Mapping[str, Any]) -> None:
-    output = printed(three, measures=["ap@5", "P@5"])
+def test_other_measures_on_request(three_engines: Mapping[str, Any]) -> None:
+    output = render_tables(three_engines, measures=["ap@5", "P@5"])
     assert re.findall(r"^by (\S+) ", output, re.MULTILINE) == ["MAP@5", "P@5"]
 
 
 @pytest.mark.parametrize("measure", ["nDGC@5", "R@5", "AP(own)@5", "P"])
 def test_a_measure_that_engines_were_not_compared_by_is_refused(
-    three: Mapping[str, Any], measure: str
+    three_engines: Mapping[str, Any], measure: str
 ) -> None:
     with pytest.raises(InputError):
-        printed(three, measures=[measure])
+        render_tables(three_engines, measures=[measure])
 
 
-def test_a_refusal_names_what_there_is(three: Mapping[str, Any]) -> None:
+def test_a_refusal_names_what_there_is(three_engines: Mapping[str, Any]) -> None:
     with pytest.raises(InputError, match="not compared by R@5; they are by nDCG@5, AP@5, P@5, RR@5, sDCG@5"):
-        printed(three, measures=["R@5"])
+        render_tables(three_engines, measures=["R@5"])
 
 
 @pytest.mark.parametrize("pairs", [0, 1, 2, 3])
-def test_pairs_that_are_not_shown_are_counted(three: Mapping[str, Any], pairs: int) -> None:
-    output = printed(three, pairs=pairs)
+def test_pairs_that_are_not_shown_are_counted(three_engines: Mapping[str, Any], pairs: int) -> None:
+    output = render_tables(three_engines, pairs=pairs)
     assert len(re.findall(r"^\w+ (?:>|=\?) \w+ ", output, re.MULTILINE)) == pairs
     assert (f"{3 - pairs} more: --pairs 3" in output) == (pairs < 3)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
-def test_a_narrow_terminal_loses_no_name_and_no_number(three: Mapping[str, Any], width: int) -> None:
+def test_a_narrow_terminal_loses_no_name_and_no_number(three_engines: Mapping[str, Any], width: int) -> None:
     """A table that is split repeats names; each word and number of the wide output is there as often."""
-    assert Counter(printed(three).split()) <= Counter(printed(three, width=width).split())
-    assert "…" not in printed(three, width=width)
+    assert Counter(render_tables(three_engines).split()) <= Counter(
+        render_tables(three_engines, width=width).split()
+    )
+    assert "…" not in render_tables(three_engines, width=width)
 
 
-def test_chinese_has_the_same_lines_and_numbers_and_no_english_word(three: Mapping[str, Any]) -> None:
-    english, chinese = (printed(three, t=t).split("\n\n")[0].splitlines() for t in (ENGLISH, CHINESE))
+def test_chinese_has_the_same_lines_and_numbers_and_no_english_word(three_engines: Mapping[str, Any]) -> None:
+    english, chinese = (
+        render_tables(three_engines, t=t).split("\n\n")[0].splitlines() for t in (ENGLISH, CHINESE)
+    )
     for line, translation in zip(english, chinese, strict=True):
         assert not re.search("[a-z]{6,}", re.sub("lexical/graded|alpha", "", translation))
         if " " in line and not line.startswith(("With ", "judged again")):
@@ -179,14 +185,14 @@ def test_chinese_has_the_same_lines_and_numbers_and_no_english_word(three: Mappi
 
 
 def test_one_engine_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
-    output = printed(summary(tmp_path / "run", rows(("alone",))))
+    output = render_tables(summarise_run(tmp_path / "run", make_rows(("alone",))))
     assert "1 engine," in output
     assert "\nlang en (5 queries), nDCG@5: alone 1.000\n" in output
     assert "best" not in output
     assert not re.search("^by ", output, re.MULTILINE)
 
 
-def renamed(result: Mapping[str, Any], names: Mapping[str, str]) -> Any:
+def rename_engines(result: Mapping[str, Any], names: Mapping[str, str]) -> Any:
     """The summary as a folder from somebody else may hold it, with other names in it."""
     text = dump_json(result)
     for name, other in names.items():
@@ -194,7 +200,7 @@ def renamed(result: Mapping[str, Any], names: Mapping[str, str]) -> Any:
     return json.loads(text)
 
 
-def test_names_are_shown_and_never_obeyed(three: Mapping[str, Any]) -> None:
+def test_names_are_shown_and_never_obeyed(three_engines: Mapping[str, Any]) -> None:
     """Neither markup nor a terminal's control sequences, in names of engines, columns and their values."""
     hostile = {
         "bing": "[red]evil[/red]",
@@ -204,7 +210,9 @@ def test_names_are_shown_and_never_obeyed(three: Mapping[str, Any]) -> None:
         "vet": "[/]\x1b]0;title\x07",
     }
     for terminal in (False, True):
-        output = printed(renamed(three, hostile), terminal=terminal, measures=["nDCG@5", "P@5"])
+        output = render_tables(
+            rename_engines(three_engines, hostile), terminal=terminal, measures=["nDCG@5", "P@5"]
+        )
         for name in hostile.values():
             assert escape_controls(name) in output
         assert not {"\x07", "\u202e"} & {*output}
@@ -212,17 +220,17 @@ def test_names_are_shown_and_never_obeyed(three: Mapping[str, Any]) -> None:
         assert {style[:4] for style in styles} <= ({"\x1b[0m", "\x1b[1m", "\x1b[2m"} if terminal else set())
 
 
-def test_a_line_break_in_a_name_makes_no_line_of_its_own(three: Mapping[str, Any]) -> None:
-    honest = printed(three)
-    output = printed(renamed(three, {"bing": "x\nbing is best", "vet": "y\nz"}))
+def test_a_line_break_in_a_name_makes_no_line_of_its_own(three_engines: Mapping[str, Any]) -> None:
+    honest = render_tables(three_engines)
+    output = render_tables(rename_engines(three_engines, {"bing": "x\nbing is best", "vet": "y\nz"}))
     assert output.count("\n") == honest.count("\n")
     assert r"x\nbing is best" in output
 
 
 def test_the_dataset_can_bring_markup_of_its_own(tmp_path: Path) -> None:
     """What reading lets through: brackets in the name of an engine, anything in a column."""
-    data = [{**each, "topic": f"{each['topic']}\x1b[31m[/red]\n"} for each in rows(("[red]evil", "b[]"))]
-    output = printed(summary(tmp_path / "run", data), terminal=True)
+    data = [{**each, "topic": f"{each['topic']}\x1b[31m[/red]\n"} for each in make_rows(("[red]evil", "b[]"))]
+    output = render_tables(summarise_run(tmp_path / "run", data), terminal=True)
     assert "[red]evil" in output
     assert r"vet\x1b[31m[/red]" in output
     assert "\x1b[31m" not in output

@@ -34,7 +34,7 @@ ESTIMATE: dict[str, Any] = {
 RULE = "a rough estimate; for a better one, run a few calls first, e.g. --max-calls 50"
 
 
-def told(*result: dict[str, Any]) -> list[str]:
+def render_estimate(*result: dict[str, Any]) -> list[str]:
     """The lines that are printed."""
     stream = io.StringIO()
     assessors = {f"openai:m{number}/graded": AssessorEstimate(**each) for number, each in enumerate(result)}
@@ -43,7 +43,7 @@ def told(*result: dict[str, Any]) -> list[str]:
 
 
 def test_an_estimate_says_what_it_goes_by() -> None:
-    assert told(ESTIMATE) == [
+    assert render_estimate(ESTIMATE) == [
         "3,000 results, 2,000 pairs, 1 repeat",
         "2,000 judgments: 500 known, 1,500 calls to pay",
         "about 900,000 tokens in, 90,000 out (from 1,234 earlier calls)",
@@ -54,7 +54,7 @@ def test_an_estimate_says_what_it_goes_by() -> None:
 
 
 def test_an_estimate_for_a_model_in_this_process_has_no_tokens_and_no_calls_to_pay() -> None:
-    assert told({**ESTIMATE, "price": FREE_PRICE, "usd": 0.0}) == [
+    assert render_estimate({**ESTIMATE, "price": FREE_PRICE, "usd": 0.0}) == [
         "3,000 results, 2,000 pairs, 1 repeat",
         "2,000 judgments: 500 known, 1,500 to make in this process, at no cost",
     ]
@@ -77,22 +77,22 @@ def test_an_estimate_for_a_model_in_this_process_has_no_tokens_and_no_calls_to_p
     ],
 )
 def test_each_part_is_said_where_it_is_so(changed: dict[str, Any], line: int, expected: str) -> None:
-    assert expected in told({**ESTIMATE, **changed})[line]
+    assert expected in render_estimate({**ESTIMATE, **changed})[line]
 
 
 def test_the_plans_are_compared() -> None:
-    assert told({**ESTIMATE, "batches": 1, "batch_usd": 0.234})[-1] == (
+    assert render_estimate({**ESTIMATE, "batches": 1, "batch_usd": 0.234})[-1] == (
         "with --batch: about $0.23, one batch, within 24 hours"
     )
-    lines = told({**ESTIMATE, "price": None, "usd": None, "batches": 3, "submitted": 40})
+    lines = render_estimate({**ESTIMATE, "price": None, "usd": None, "batches": 3, "submitted": 40})
     assert lines[-1] == "with --batch: price unknown, 3 batches, within 24 hours"
     assert lines[2] == "40 of them are in batches at the server; judge run --batch collects these"
 
 
 def test_nothing_to_pay_is_one_line() -> None:
-    assert told({**ESTIMATE, "calls": 0})[1:] == ["2,000 judgments: 500 known, 0 calls to pay"]
+    assert render_estimate({**ESTIMATE, "calls": 0})[1:] == ["2,000 judgments: 500 known, 0 calls to pay"]
 
 
 def test_a_panel_is_told_by_member() -> None:
-    lines = told(ESTIMATE, {**ESTIMATE, "price": None, "usd": None})
+    lines = render_estimate(ESTIMATE, {**ESTIMATE, "price": None, "usd": None})
     assert [lines[1], lines[6]] == ["openai:m0/graded:", "openai:m1/graded:"]

@@ -16,7 +16,7 @@ from judge.json_text import dump_json
 from judge.runs.folder import RunFolder
 
 
-def rows(seed: int) -> list[dict[str, object]]:
+def make_rows(seed: int) -> list[dict[str, object]]:
     """Three engines that share pages, repeat themselves and sometimes return less."""
     chance = random.Random(seed)
     filler = ["anaemia", "puppy", "signs", "gums", "food", "walk", "cat"]
@@ -31,7 +31,7 @@ def rows(seed: int) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def unambiguous(given: list[dict[str, object]]) -> list[dict[str, object]]:
+def make_unambiguous(given: list[dict[str, object]]) -> list[dict[str, object]]:
     """The rows with one text for each document of a query, which is what qrels can say."""
     text: dict[tuple[object, object], object] = {}
     return [
@@ -45,7 +45,7 @@ def test_trec_eval_gives_the_run_s_own_scores(tmp_path: Path, seed: int) -> None
 
     out = tmp_path / "runs" / "x"
     measures = ["nDCG@10", "AP@10", "P@5", "RR@10", "R@5"]
-    outcome = judge.run(unambiguous(rows(seed)), model="lexical", out=str(out), measures=measures)
+    outcome = judge.run(make_unambiguous(make_rows(seed)), model="lexical", out=str(out), measures=measures)
     qrels: dict[str, dict[str, int]] = defaultdict(dict)
     for line in (out / "qrels.txt").read_text().splitlines():
         query, _, docno, grade = line.split()
@@ -126,12 +126,12 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.write("a.txt", ["old"])
 
-    def breaking() -> object:
+    def write_until_error() -> object:
         yield "new"
         raise RuntimeError("the disk, say")
 
     with pytest.raises(RuntimeError):
-        folder.write("a.txt", breaking())  # type: ignore[arg-type]
+        folder.write("a.txt", write_until_error())  # type: ignore[arg-type]
     assert (tmp_path / "a.txt").read_text() == "old"
 
 

@@ -19,13 +19,13 @@ from judge.measure.sensitivity import OwnListReversal
 from judge.measure.stability import measure_stability
 from judge.records import GRADED, Dataset, Query
 from judge.runs.record_json import to_json
-from tests.unit.measure.judged_dataset import judgment
-from tests.unit.measure.tables import NAN, tabled
+from tests.unit.measure.judged_dataset import make_judgment
+from tests.unit.measure.tables import NAN, tabulate_scores
 
 QUERIES = {f"q{number:02}": Query(f"q{number:02}", f"text {number}", "text", "en") for number in range(6)}
 
 
-def written(record: object) -> Any:
+def write_and_read(record: object) -> Any:
     """Return the record as a reader of summary.json gets it."""
     return json.loads(dump_json(to_json(record)))
 
@@ -35,7 +35,7 @@ def test_a_run_without_queries_has_every_key() -> None:
     run = JudgedRun(
         data, build_pool(data, 10), (), RunSpec("someone/graded", GRADED, 1, parse_measures("P@5"))
     )
-    summary = written(analyse(run)[1])
+    summary = write_and_read(analyse(run)[1])
     assert summary["schema"] == 2
     nothing: dict[str, Any] = {
         "comparisons": [], "own_list_reversal": None, "segments": {}, "stability": None, "panel": None,
@@ -46,9 +46,9 @@ def test_a_run_without_queries_has_every_key() -> None:
 
 def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
     clear = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8]
-    (pair,) = compare_engines(tabled([[0.01, 0, 0, 0, 0, 0], clear]))
+    (pair,) = compare_engines(tabulate_scores([[0.01, 0, 0, 0, 0, 0], clear]))
     difference = np.array(clear) - [0.01, 0, 0, 0, 0, 0]
-    (row,) = map(written, (pair,))
+    (row,) = map(write_and_read, (pair,))
     assert (row["measure"], row["decides"], row["a"], row["b"]) == ("P@5", True, "b", "a")
     assert (row["verdict"], row["winner"], row["outcome"]) == ("b > a", "b", "better")
     assert (row["n"], row["wins"], row["ties"], row["losses"]) == (6, 6, 0, 0)
@@ -65,15 +65,15 @@ def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
 
 def test_the_first_measure_decides_and_the_others_are_descriptive() -> None:
     values = np.random.default_rng(0).random((2, 6, 1, 2))
-    pairs = compare_engines(tabled(values, measures="P@5 P@10"))
-    rows = [written(row) for row in pairs]
+    pairs = compare_engines(tabulate_scores(values, measures="P@5 P@10"))
+    rows = [write_and_read(row) for row in pairs]
     assert [(row["measure"], row["decides"]) for row in rows] == [("P@5", True), ("P@10", False)]
 
 
 def test_the_queries_that_decide_carry_their_texts() -> None:
-    scores = tabled([[0.9, 0.5], [0.1, 0.6]])
+    scores = tabulate_scores([[0.9, 0.5], [0.1, 0.6]])
     pairs = compare_engines(scores)
-    row = written(list_deciding_queries(scores, pairs, QUERIES))
+    row = write_and_read(list_deciding_queries(scores, pairs, QUERIES))
     assert (row["measure"], row["a"], row["b"], row["n"]) == ("P@5", "a", "b", 2)
     assert [(each["query_id"], each["query"]) for each in row["queries"]] == [
         ("q00", "text 0"), ("q01", "text 1")
@@ -82,9 +82,9 @@ def test_the_queries_that_decide_carry_their_texts() -> None:
 
 
 def test_the_largest_differences_come_first_and_add_up_to_the_mean() -> None:
-    scores = tabled([[0.9, 0.5, 0.4, 0.5, 0.1], [0.1, 0.5, 0.5, NAN, 0.4]])
+    scores = tabulate_scores([[0.9, 0.5, 0.4, 0.5, 0.1], [0.1, 0.5, 0.5, NAN, 0.4]])
     (pair,) = compare_engines(scores)
-    row = written(list_deciding_queries(scores, [pair], QUERIES))
+    row = write_and_read(list_deciding_queries(scores, [pair], QUERIES))
     assert [each["query_id"] for each in row["queries"]] == ["q00", "q04", "q02"]
     assert [each["difference"] for each in row["queries"]] == pytest.approx([0.8, -0.3, -0.1])
     assert [each["contribution"] for each in row["queries"]] == pytest.approx([0.2, -0.075, -0.025])
@@ -92,14 +92,14 @@ def test_the_largest_differences_come_first_and_add_up_to_the_mean() -> None:
 
 
 def test_ten_queries_decide_at_most_and_equal_differences_go_by_id() -> None:
-    scores = tabled([[1.0] * 12, [0.0] * 12])
+    scores = tabulate_scores([[1.0] * 12, [0.0] * 12])
     queries = {id_: Query(id_, "text", "text", "en") for id_ in scores.queries}
-    row = written(list_deciding_queries(scores, compare_engines(scores), queries))
+    row = write_and_read(list_deciding_queries(scores, compare_engines(scores), queries))
     assert [each["query_id"] for each in row["queries"]] == [f"q{number:02}" for number in range(10)]
 
 
 def test_a_comparison_of_nothing_is_null_and_still_there() -> None:
-    (row,) = map(written, compare_engines(tabled([[NAN], [NAN]])))
+    (row,) = map(write_and_read, compare_engines(tabulate_scores([[NAN], [NAN]])))
     numbers = (
         "difference", "ci95", "bounds", "sd", "d_z", "p_adjusted", "detectable", "detectable_doubled",
         "at_least_queries", "robust",
@@ -114,9 +114,9 @@ def test_slices_are_by_column_and_value() -> None:
         "q01": Query("q01", "text", "text", "en", extra={"topic": "law"}),
         "q02": Query("q02", "text", "text", "en", extra={"topic": "law"}),
     }
-    result = compare_segments(tabled([[0.5, 0.25, 0.75], [0.5, NAN, 0.5]]), queries)
+    result = compare_segments(tabulate_scores([[0.5, 0.25, 0.75], [0.5, NAN, 0.5]]), queries)
     rows = {
-        column: {value: written(segment) for value, segment in segments.items()}
+        column: {value: write_and_read(segment) for value, segment in segments.items()}
         for column, segments in result.items()
     }
     assert {column: list(values) for column, values in rows.items()} == {
@@ -135,7 +135,7 @@ def test_a_reversal_by_own_lists_has_every_number() -> None:
     result = OwnListReversal(
         "nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 2, False
     )
-    assert written(result) == {
+    assert write_and_read(result) == {
         "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B", "n": 2,
         "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0],
         "significant": False,
@@ -145,12 +145,14 @@ def test_a_reversal_by_own_lists_has_every_number() -> None:
 def test_stability_says_each_number_or_why_it_is_not_known() -> None:
     grades = {"q1": [3, 0], "q2": [2, 2]}
     judgments = [
-        judgment(query, "s", grade, at) for query, both in grades.items() for at, grade in enumerate(both, 1)
+        make_judgment(query, "s", grade, at)
+        for query, both in grades.items()
+        for at, grade in enumerate(both, 1)
     ]
     result = measure_stability(
-        tabled([[[0.5, 0.75], [1.0, 1.0]], [[NAN, NAN], [NAN, NAN]]]), judgments, GRADED
+        tabulate_scores([[[0.5, 0.75], [1.0, 1.0]], [[NAN, NAN], [NAN, NAN]]]), judgments, GRADED
     )
-    row = written(result)
+    row = write_and_read(result)
     assert (row["repeats"], row["pairs"], row["margin"], row["fleiss_kappa"]) == (2, 2, 0.01, None)
     assert row["flip_rate"] == {"value": 0.5, "ci95": [0, 1]}
     measure = row["measures"]["P@5"]
@@ -160,7 +162,7 @@ def test_stability_says_each_number_or_why_it_is_not_known() -> None:
         "means": [None, None], "mean": None, "sd": None, "range": None, "icc": None, "tost_p": None,
     }  # fmt: skip
     assert (measure["smallest_tau"], measure["variance"], measure["equivalent"]) == (None, None, False)
-    never = measure_stability(tabled([[[0.5, 0.5]]]), [], GRADED)
-    unknown = written(never)
+    never = measure_stability(tabulate_scores([[[0.5, 0.5]]]), [], GRADED)
+    unknown = write_and_read(never)
     assert unknown["flip_rate"] == {"value": None, "ci95": None, "why": "no pair was judged twice"}
     assert unknown["alpha"] == unknown["flip_rate"]

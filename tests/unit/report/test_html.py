@@ -32,7 +32,7 @@ from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from tests.support.cases import check_each
 from tests.support.factories import make_rows, read_judgments
-from tests.unit.report.pages import data_of, entries, page_of, ran, read_object
+from tests.unit.report.pages import make_entries, read_data, read_object, render_page, run_lexical
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
 SEEN = "\n\u200c\u200d"
@@ -41,7 +41,7 @@ SEEN = "\n\u200c\u200d"
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shipped example, judged by the floor."""
-    return ran(tmp_path_factory.mktemp("runs") / "demo", example.path())
+    return run_lexical(tmp_path_factory.mktemp("runs") / "demo", example.find_dataset())
 
 
 class Outline(HTMLParser):
@@ -60,26 +60,26 @@ class Outline(HTMLParser):
 
 
 def test_the_same_run_gives_the_same_bytes(demo: Path) -> None:
-    assert page_of(demo) == page_of(demo)
+    assert render_page(demo) == render_page(demo)
 
 
 def test_the_policy_names_the_one_style_and_the_one_script_and_nothing_else(demo: Path) -> None:
-    text = page_of(demo)
+    text = render_page(demo)
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
 
-    def hashed(block: str) -> str:
+    def hash_block(block: str) -> str:
         return f"&#39;sha256-{base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()}&#39;"
 
     assert policy == (
-        f"default-src &#39;none&#39;; script-src {hashed(script)}; style-src {hashed(style)};"
+        f"default-src &#39;none&#39;; script-src {hash_block(script)}; style-src {hash_block(style)};"
         " base-uri &#39;none&#39;; form-action &#39;none&#39;"
     )
 
 
 def test_nothing_in_the_file_needs_another_file_or_acts_by_itself(demo: Path) -> None:
-    for tag, attributes in Outline(page_of(demo)).elements:
+    for tag, attributes in Outline(render_page(demo)).elements:
         assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form", "foreignobject"), tag
         assert not [
             each for each in attributes if each.startswith("on") or each in ("style", "src", "srcset")
@@ -88,7 +88,7 @@ def test_nothing_in_the_file_needs_another_file_or_acts_by_itself(demo: Path) ->
 
 
 def test_ids_are_unique_and_every_label_has_its_element(demo: Path) -> None:
-    elements = Outline(page_of(demo)).elements
+    elements = Outline(render_page(demo)).elements
     ids = [attributes["id"] for _, attributes in elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     named = [
@@ -102,7 +102,7 @@ def test_ids_are_unique_and_every_label_has_its_element(demo: Path) -> None:
 
 
 def test_everything_is_said_in_both_languages(demo: Path) -> None:
-    text = page_of(demo)
+    text = render_page(demo)
     assert text.count('<span class="en">') == text.count('<span class="zh" lang="zh-Hans">') > 40
     assert "No engine is best by nDCG@10" in text
     assert "按 nDCG@10 衡量，还选不出最好的引擎" in text
@@ -111,7 +111,7 @@ def test_everything_is_said_in_both_languages(demo: Path) -> None:
 
 
 def test_the_facts_name_assessor_prompt_scale_depth_and_dataset(demo: Path) -> None:
-    text = page_of(demo)
+    text = render_page(demo)
     config = read_object(demo, "config.json")
     for each in (*config["identity"]["prompts"].values(), config["identity"]["dataset"], "lexical/graded"):
         assert each in text
@@ -133,16 +133,16 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
         for number in range(3)
         for engine in engines
     ]
-    folder = ran(tmp_path / "tied", rows)
+    folder = run_lexical(tmp_path / "tied", rows)
     summary = load_summary(RunFolder(folder))
     order = summary.sort_engines("nDCG@10")
     assert order == sorted(engines)
     labels = make_labels(summary.engines)
     shown = use_display_names(summary).sort_engines("nDCG@10")
     assert shown == [isolate(labels[engine]) for engine in order]
-    text = page_of(folder)
+    text = render_page(folder)
     heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])
-    data = data_of(text)["header"]
+    data = read_data(text)["header"]
     assert (
         heads == [labels[engine] for engine in order] == [data["engines"][place] for place in data["order"]]
     )
@@ -155,7 +155,7 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
 
 def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
     results = read_object(demo, "results.json")
-    data = data_of(page_of(demo))
+    data = read_data(render_page(demo))
     assert data["header"]["engines"] == sorted(results["summary"]["engines"])
     pairs = 0
     for entry, (query_id, _, _, _, _, answers, packed) in zip(
@@ -177,11 +177,11 @@ def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
 
 def test_a_page_of_a_sample_says_so_and_stays_below_six_megabytes(demo: Path) -> None:
     summary = load_summary(RunFolder(demo))
-    walk = entries(2000, list(summary.engines), 10, "小狗贫血的表现是牙龈发白精神不好" * 12)
+    walk = make_entries(2000, list(summary.engines), 10, "小狗贫血的表现是牙龈发白精神不好" * 12)
     pieces = list(render_report("big", summary, walk))
     text = "".join(pieces)
     assert len(text.encode()) < 6_000_000
-    shown = len(data_of(text)["queries"])
+    shown = len(read_data(text)["queries"])
     assert f"A sample: {shown:,} of 2,000 queries" in text
     assert f"这里是样本：2,000 条查询中的 {shown:,} 条" in text
 
@@ -223,7 +223,7 @@ def test_long_names_that_begin_alike_are_told_apart_in_sentences(tmp_path: Path)
         for name in names
         for value in "12"
     ]
-    summary = use_display_names(load_summary(RunFolder(ran(tmp_path / "run", rows))))
+    summary = use_display_names(load_summary(RunFolder(run_lexical(tmp_path / "run", rows))))
     assert len(summary.engines) == len(summary.segments) == 2
 
 
@@ -239,17 +239,17 @@ def test_the_page_says_why_there_is_nothing_to_compare(
 ) -> None:
     rows = [{"query": "tea", "engine": engine, "rank": 1, "snippet": "green tea"} for engine in engines]
     judge.run(rows, model="lexical", measures=["AP(own)@10"], out=str(tmp_path / "run"))
-    text = page_of(tmp_path / "run")
+    text = render_page(tmp_path / "run")
     assert all(line in text for line in says)
 
 
 def test_the_page_shows_the_warnings_of_an_agreement_with_labels(tmp_path: Path) -> None:
-    run = ran(tmp_path / "run", make_rows(2, 1, 2))
+    run = run_lexical(tmp_path / "run", make_rows(2, 1, 2))
     lines = [f"{each['query_id']},{each['snippet_id']},2,茶" for each in read_judgments(run)]
     labels = tmp_path / "labels.csv"
     labels.write_text("\n".join(["query_id,snippet_id,grade,注", *lines]), encoding="gb18030")
     judge.agree(run, labels)
-    text = page_of(run)
+    text = render_page(run)
     assert "is not UTF-8 and was read as GB18030" in text
     assert "不是 UTF-8" in text
 

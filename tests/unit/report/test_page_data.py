@@ -29,10 +29,10 @@ from judge.runs.results_file import (
     SnippetEntry,
 )
 from tests.support.cases import check_each
-from tests.unit.report.pages import entries
+from tests.unit.report.pages import make_entries
 
 
-def snippet(**changes: Any) -> SnippetEntry:
+def make_snippet(**changes: Any) -> SnippetEntry:
     base = SnippetEntry(
         rank=1,
         snippet_id="s",
@@ -45,19 +45,19 @@ def snippet(**changes: Any) -> SnippetEntry:
     return replace(base, **changes)
 
 
-def query(*snippets: SnippetEntry) -> QueryEntry:
+def make_query(*snippets: SnippetEntry) -> QueryEntry:
     """Return a query with the results of engine a."""
     return QueryEntry(
         query_id="q", query="Q", lang="en", engines={"a": EngineEntry(scores={}, snippets=snippets)}
     )
 
 
-def packed(*snippets: SnippetEntry) -> list[Any]:
+def pack_snippets(*snippets: SnippetEntry) -> list[Any]:
     """One engine's answer and the pairs, as packed."""
-    return pack_query(query(*snippets), PayloadSchema(["a"], ["P@5"], 10))
+    return pack_query(make_query(*snippets), PayloadSchema(["a"], ["P@5"], 10))
 
 
-def judged(*grades: int | None, reason: str = "because") -> tuple[JudgmentEntry, ...]:
+def make_judgments(*grades: int | None, reason: str = "because") -> tuple[JudgmentEntry, ...]:
     return tuple(
         JudgmentEntry(repeat=place, verdict=None, grade=grade, reason=reason, error=None, flags=())
         for place, grade in enumerate(grades, start=1)
@@ -65,27 +65,29 @@ def judged(*grades: int | None, reason: str = "because") -> tuple[JudgmentEntry,
 
 
 def test_grade_0_is_a_grade_and_the_same_reason_is_written_once() -> None:
-    *_, pairs = packed(snippet(judgments=judged(0, 0, 1)))
+    *_, pairs = pack_snippets(make_snippet(judgments=make_judgments(0, 0, 1)))
     assert pairs[0][5] == [[0, "because"], [0, 1], [1, 1]]
-    *_, pairs = packed(snippet(judgments=judged(0, reason="")))
+    *_, pairs = pack_snippets(make_snippet(judgments=make_judgments(0, reason="")))
     assert pairs[0][5] == [[0]]
 
 
 def test_a_failed_judgment_keeps_its_kind_and_no_grade() -> None:
-    failed = replace(judged(None, reason="")[0], error="content_filter", flags=("re_asked",))
-    *_, pairs = packed(snippet(judgments=(failed,)))
+    failed = replace(make_judgments(None, reason="")[0], error="content_filter", flags=("re_asked",))
+    *_, pairs = pack_snippets(make_snippet(judgments=(failed,)))
     assert pairs[0][5] == [[None, "", ["re_asked"], "content_filter"]]
 
 
 def test_what_is_the_pairs_own_is_not_repeated_at_an_engine() -> None:
-    other = snippet(rank=2, url="https://b.example/", document="e")
-    *_, answers, pairs = packed(snippet(), other, snippet(rank=3))
+    other = make_snippet(rank=2, url="https://b.example/", document="e")
+    *_, answers, pairs = pack_snippets(make_snippet(), other, make_snippet(rank=3))
     assert answers[0][1] == [0, [0, "https://b.example/", 2], 0]
     assert len(pairs) == 1
 
 
 def test_no_address_is_not_the_pairs_address() -> None:
-    *_, answers, pairs = packed(snippet(), snippet(rank=2, url=""), snippet(rank=3, document="e"))
+    *_, answers, pairs = pack_snippets(
+        make_snippet(), make_snippet(rank=2, url=""), make_snippet(rank=3, document="e")
+    )
     assert answers[0][1] == [0, [0, ""], [0, 0, 2]]
     assert pairs[0][2] == "https://a.example/"
 
@@ -105,12 +107,14 @@ def test_no_address_is_not_the_pairs_address() -> None:
 def test_an_address_is_followed_as_the_engine_gave_it_and_shown_with_nothing_hidden(
     url: str, address: str | list[str]
 ) -> None:
-    *_, pairs = packed(snippet(url=url))
+    *_, pairs = pack_snippets(make_snippet(url=url))
     assert pairs[0][2] == address
 
 
 def test_long_texts_are_cut_with_a_count_and_addresses_so_that_they_lead_nowhere() -> None:
-    *_, pairs = packed(snippet(snippet="x" * (LONGEST + 7), url="https://a.example/" + "y" * 3000))
+    *_, pairs = pack_snippets(
+        make_snippet(snippet="x" * (LONGEST + 7), url="https://a.example/" + "y" * 3000)
+    )
     title, text, url, *_, more = pairs[0]
     assert (title, len(text), more) == ("T", LONGEST, 7)
     assert url.startswith("… https://a.example/yyy")
@@ -118,21 +122,23 @@ def test_long_texts_are_cut_with_a_count_and_addresses_so_that_they_lead_nowhere
 
 
 def test_results_below_the_depth_are_counted_only() -> None:
-    *_, answers, pairs = packed(*(snippet(rank=rank, snippet_id=str(rank)) for rank in range(1, 13)))
+    *_, answers, pairs = pack_snippets(
+        *(make_snippet(rank=rank, snippet_id=str(rank)) for rank in range(1, 13))
+    )
     assert len(pairs) == 10
     assert answers[0][3] == 2
 
 
 def test_the_raw_text_is_kept_where_something_suspicious_was_taken_away() -> None:
     shown = CleanedText("T", "yes")
-    *_, pairs = packed(snippet(snippet="y\u200bes", shown=shown, flags=("invisible",)))
+    *_, pairs = pack_snippets(make_snippet(snippet="y\u200bes", shown=shown, flags=("invisible",)))
     assert pairs[0][8] == "y\\x200bes"
-    *_, pairs = packed(snippet(snippet="<b>yes</b>", shown=shown))
+    *_, pairs = pack_snippets(make_snippet(snippet="<b>yes</b>", shown=shown))
     assert len(pairs[0]) < 8
 
 
 def test_an_engine_that_was_not_asked_is_not_one_that_found_nothing() -> None:
-    *_, answers, _ = pack_query(query(), PayloadSchema(["a", "b"], ["P@5"], 10))
+    *_, answers, _ = pack_query(make_query(), PayloadSchema(["a", "b"], ["P@5"], 10))
     assert answers == [[[None]], None]
 
 
@@ -149,7 +155,7 @@ def test_json_in_the_page_ends_no_script_and_means_the_same(text: str) -> None:
 ENGINES = ["a", "b"]
 
 
-def selected(read_queries: ReadQueries, engines: list[str], budget: PageBudget) -> PageData:
+def select_by_precision(read_queries: ReadQueries, engines: list[str], budget: PageBudget) -> PageData:
     """Select queries by P@5; every query is added once, in reading order."""
     added: list[str] = []
     schema = PayloadSchema(engines, ["P@5"], 10)
@@ -161,36 +167,36 @@ def selected(read_queries: ReadQueries, engines: list[str], budget: PageBudget) 
 
 
 def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
-    room = selected(entries(30, ENGINES, 3, "x"), ENGINES, PageBudget())
+    room = select_by_precision(make_entries(30, ENGINES, 3, "x"), ENGINES, PageBudget())
     assert room.sample is None
     assert [json.loads(line)[0] for line in room.lines] == [f"q{number}" for number in range(30)]
     assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (90, 90, 30)
 
 
 def test_beyond_the_budget_a_third_each_is_worst_disagreeing_and_random() -> None:
-    walk = entries(300, ENGINES, 3, "x")
-    room = selected(walk, ENGINES, PageBudget(pairs=270))
+    walk = make_entries(300, ENGINES, 3, "x")
+    room = select_by_precision(walk, ENGINES, PageBudget(pairs=270))
     assert room.sample == {"worst": 30, "disagreeing": 30, "random": 30}
     assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (270, 900, 300)
     ids = [json.loads(line)[0] for line in room.lines]
     assert ids == sorted(ids, key=lambda each: int(each[1:]))
     worst = sorted(walk(ALL_INDICES), key=lambda entry: entry.engines["a"].scores["P@5"] or 0)[:30]
     assert {entry.query_id for entry in worst} <= set(ids)
-    again = selected(walk, ENGINES, PageBudget(pairs=270))
+    again = select_by_precision(walk, ENGINES, PageBudget(pairs=270))
     assert again.lines == room.lines
 
 
 def test_bytes_are_a_budget_too_and_a_query_that_is_too_much_alone_is_never_taken() -> None:
-    room = selected(entries(50, ENGINES, 3, "漢" * 400), ENGINES, PageBudget(size=20_000))
+    room = select_by_precision(make_entries(50, ENGINES, 3, "漢" * 400), ENGINES, PageBudget(size=20_000))
     assert room.sample is not None
     assert 0 < sum(len(line.encode()) for line in room.lines) <= 20_000
-    room = selected(entries(1, ENGINES, 3, "漢" * 400), ENGINES, PageBudget(size=2_000))
+    room = select_by_precision(make_entries(1, ENGINES, 3, "漢" * 400), ENGINES, PageBudget(size=2_000))
     assert (room.lines, room.sample) == ([], {"worst": 0, "disagreeing": 0, "random": 0})
 
 
 def test_the_largest_differences_and_then_flips_are_the_most_disagreeing() -> None:
     def walk(places: Container[int]) -> Iterator[QueryEntry]:
-        for entry in entries(9, ["a"], 2, "x")(places):
+        for entry in make_entries(9, ["a"], 2, "x")(places):
             first, second = entry.engines["a"].snippets
             if entry.query_id == "q4":
                 flipped = replace(first.judgments[0], repeat=2, verdict="no", grade=0)
@@ -198,5 +204,5 @@ def test_the_largest_differences_and_then_flips_are_the_most_disagreeing() -> No
             engine = EngineEntry(scores={"P@5": 0.5}, snippets=(first, second))
             yield replace(entry, engines={"a": engine})
 
-    room = selected(walk, ["a"], PageBudget(pairs=4))
+    room = select_by_precision(walk, ["a"], PageBudget(pairs=4))
     assert "q4" in [json.loads(line)[0] for line in room.lines]

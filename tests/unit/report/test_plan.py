@@ -36,7 +36,9 @@ ROWS = st.lists(
 )
 
 
-def dataset(given_rows: list[tuple[str, ...]], depth: int = 3, max_chars: int = 400) -> tuple[Dataset, Pool]:
+def make_dataset(
+    given_rows: list[tuple[str, ...]], depth: int = 3, max_chars: int = 400
+) -> tuple[Dataset, Pool]:
     """Rows of query id, engine, title, date, snippet; the address tells the engine."""
     names = ("query_id", "engine", "title", "date", "snippet")
     data = read_dataset(
@@ -55,7 +57,7 @@ def dataset(given_rows: list[tuple[str, ...]], depth: int = 3, max_chars: int = 
     return data, build_pool(data, depth)
 
 
-def table(path: Path) -> list[dict[str, str]]:
+def read_table(path: Path) -> list[dict[str, str]]:
     text = path.read_bytes().decode("utf-8-sig")
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
@@ -71,14 +73,14 @@ def table(path: Path) -> list[dict[str, str]]:
 def test_every_label_comes_back_to_its_pair(
     given_rows: list[tuple[str, ...]], seed: int, separator: str, end: str, mark: str
 ) -> None:
-    data, pool = dataset(given_rows)
+    data, pool = make_dataset(given_rows)
     assume(select_labellable(pool))
     query_ids = list(data.queries)
     with tempfile.TemporaryDirectory() as folder:
         path = labelling_plan.write(Path(folder) / "plan.csv", data, pool, query_ids, seed)
-        filled = table(path)
+        filled = read_table(path)
         truth = {}
-        for number, row in enumerate(labelling_plan.rows(data, pool, query_ids, seed)):
+        for number, row in enumerate(labelling_plan.make_rows(data, pool, query_ids, seed)):
             truth[row[0], row[3]] = number % 4
             filled[number]["grade"] = str(number % 4)
             filled[number]["comment"] = row[6].encode("utf-8", "replace").decode()
@@ -96,11 +98,11 @@ def test_every_label_comes_back_to_its_pair(
 @settings(max_examples=count_examples(8))
 @given(ROWS)
 def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str, ...]]) -> None:
-    data, contents = dataset(given_rows)
+    data, contents = make_dataset(given_rows)
     with tempfile.TemporaryDirectory() as folder:
         path = labelling_plan.write(Path(folder) / "plan.csv", data, contents, list(data.queries))
         content = path.read_bytes()
-        written = table(path)
+        written = read_table(path)
     assert content.startswith(
         b"\xef\xbb\xbfquery_id,query,reference,snippet_id,title,date,snippet,grade,comment\r\n"
     )
@@ -112,11 +114,11 @@ def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str,
 
 
 def test_people_see_what_the_assessor_saw_and_no_more(tmp_path: Path) -> None:
-    data, pool = dataset(
+    data, pool = make_dataset(
         [("q", "bing", "<b>A &amp; B</b>", "2026-05-01", "one<br>two"), ("q", "baidu", "", "", "=3")]
     )
     path = labelling_plan.write(tmp_path / "plan.csv", data, pool, ["q"])
-    rows = sorted(table(path), key=lambda row: row["title"])
+    rows = sorted(read_table(path), key=lambda row: row["title"])
     shown = {pair.snippet.text: pair.snippet.id for pair in pool.pairs}
     query = {"query_id": "q", "query": "'=about q", "reference": "", "grade": "", "comment": ""}
     # A date has no apostrophe for people to wonder at: it is not read back.
@@ -135,39 +137,41 @@ def test_the_order_of_the_rows_says_nothing_of_engines_or_ranks(seed: int) -> No
     chance = random.Random(seed)
     texts = [f"text {number}" for number in range(8)]
     given_rows: list[tuple[str, ...]] = [("q", engine, "", "", text) for engine in "ab" for text in texts]
-    data, pool = dataset(given_rows, depth=10)
+    data, pool = make_dataset(given_rows, depth=10)
     chance.shuffle(given_rows)
     renamed = [(row[0], {"a": "z"}.get(row[1], row[1]), *row[2:]) for row in given_rows]
-    other, pooled = dataset(renamed, depth=10)
-    assert list(labelling_plan.rows(other, pooled, ["q"])) == list(labelling_plan.rows(data, pool, ["q"]))
+    other, pooled = make_dataset(renamed, depth=10)
+    assert list(labelling_plan.make_rows(other, pooled, ["q"])) == list(
+        labelling_plan.make_rows(data, pool, ["q"])
+    )
 
 
 def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
     texts = [f"text {number:02}" for number in range(30)]
-    data, pool = dataset([(query, "e", "", "", text) for query in "pqr" for text in texts], depth=50)
+    data, pool = make_dataset([(query, "e", "", "", text) for query in "pqr" for text in texts], depth=50)
 
-    def order(seed: int) -> list[tuple[str, str]]:
-        return [(row[0], row[6]) for row in labelling_plan.rows(data, pool, ["r", "p", "r"], seed)]
+    def read_order(seed: int) -> list[tuple[str, str]]:
+        return [(row[0], row[6]) for row in labelling_plan.make_rows(data, pool, ["r", "p", "r"], seed)]
 
-    assert [query for query, _ in order(0)] == ["r"] * 30 + ["p"] * 30
-    assert sorted(order(0)[:30]) == [("r", text) for text in texts] != order(0)[:30]
-    assert [text for _, text in order(0)[:30]] != [text for _, text in order(0)[30:]]
-    assert order(0) == order(0) != order(1)
+    assert [query for query, _ in read_order(0)] == ["r"] * 30 + ["p"] * 30
+    assert sorted(read_order(0)[:30]) == [("r", text) for text in texts] != read_order(0)[:30]
+    assert [text for _, text in read_order(0)[:30]] != [text for _, text in read_order(0)[30:]]
+    assert read_order(0) == read_order(0) != read_order(1)
     # The same on every machine and under every hash seed.
-    assert [text for _, text in order(0)[:4]] == ["text 05", "text 24", "text 10", "text 21"]
+    assert [text for _, text in read_order(0)[:4]] == ["text 05", "text 24", "text 10", "text 21"]
 
 
 def test_only_the_pool_is_asked_about() -> None:
-    data, pool = dataset([("q", "e", "", "", text) for text in ("one", "two", "three")], depth=2)
-    assert {row[6] for row in labelling_plan.rows(data, pool, ["q"])} == {"one", "two"}
-    assert list(labelling_plan.rows(data, pool, [])) == []
+    data, pool = make_dataset([("q", "e", "", "", text) for text in ("one", "two", "three")], depth=2)
+    assert {row[6] for row in labelling_plan.make_rows(data, pool, ["q"])} == {"one", "two"}
+    assert list(labelling_plan.make_rows(data, pool, [])) == []
 
 
 def test_snippets_without_text_are_not_asked_about() -> None:
-    data, pool = dataset(
+    data, pool = make_dataset(
         [("q", "e", "", "", "one"), ("q", "e", "", "2026-05-01", " <br> "), ("r", "e", "", "", "")]
     )
-    assert [row[:4] for row in labelling_plan.rows(data, pool, ["q", "r"])] == [
+    assert [row[:4] for row in labelling_plan.make_rows(data, pool, ["q", "r"])] == [
         ("q", "=about q", "", next(pair.snippet.id for pair in pool.pairs if pair.snippet.text))
     ]
 
@@ -175,12 +179,14 @@ def test_snippets_without_text_are_not_asked_about() -> None:
 def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> None:
     rows = [{"query": "how tall?", "engine": "e", "snippet": "very", "reference": "=8,849 m"}]
     data = read_dataset(rows, lang="en", max_chars=400)
-    (row,) = table(labelling_plan.write(tmp_path / "plan.csv", data, build_pool(data, 3), list(data.queries)))
+    (row,) = read_table(
+        labelling_plan.write(tmp_path / "plan.csv", data, build_pool(data, 3), list(data.queries))
+    )
     assert (row["query"], row["reference"], row["snippet"]) == ("how tall?", "'=8,849 m", "very")
 
 
 def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path: Path) -> None:
-    data, pool = dataset([("q", "e", "", "", "one")])
+    data, pool = make_dataset([("q", "e", "", "", "one")])
     with pytest.raises(InputError, match="query 'x' is not in the run"):
         labelling_plan.write(tmp_path / "plan.csv", data, pool, ["q", "x"])
     with pytest.raises(InputError, match="there is no folder"):
@@ -195,7 +201,7 @@ def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path:
 
 
 def test_a_cell_fits_a_spreadsheet() -> None:
-    data, pool = dataset([("q", "e", "", "", "x" * 100_000)], max_chars=100_000)
+    data, pool = make_dataset([("q", "e", "", "", "x" * 100_000)], max_chars=100_000)
     with tempfile.TemporaryDirectory() as folder:
-        (row,) = table(labelling_plan.write(Path(folder) / "plan.csv", data, pool, ["q"]))
+        (row,) = read_table(labelling_plan.write(Path(folder) / "plan.csv", data, pool, ["q"]))
     assert 30_000 < len(row["snippet"]) < 32_767

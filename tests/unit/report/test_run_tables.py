@@ -26,10 +26,10 @@ from judge.runs.run_result import RunResult
 def demo(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     """The shipped example, judged by the floor."""
     out: Path = tmp_path_factory.mktemp("runs") / "demo"
-    return judge.run(str(example.path()), model="lexical", out=str(out))
+    return judge.run(str(example.find_dataset()), model="lexical", out=str(out))
 
 
-def rows(result: RunResult, t: Translator, width: int) -> list[str]:
+def render_rows(result: RunResult, t: Translator, width: int) -> list[str]:
     """Return the lines of the tables."""
     file = io.StringIO()
     print_run(result, Console(file=file, width=width, highlight=False), t)
@@ -38,7 +38,7 @@ def rows(result: RunResult, t: Translator, width: int) -> list[str]:
 
 @pytest.mark.parametrize("t", [ENGLISH, CHINESE])
 def test_the_tables_of_the_demo_fit_into_eighty_columns(demo: RunResult, t: Translator) -> None:
-    wide, narrow = rows(demo, t, 1000), rows(demo, t, 80)
+    wide, narrow = render_rows(demo, t, 1000), render_rows(demo, t, 80)
     assert (len(wide), len(narrow)) == (3, 6)
     assert max(map(cell_len, narrow)) <= 80
     for line, means, came_back in zip(wide, narrow[:3], narrow[3:], strict=True):
@@ -57,7 +57,7 @@ def test_a_long_line_keeps_its_indentation() -> None:
 @pytest.mark.parametrize("t", [ENGLISH, CHINESE])
 def test_tables_of_many_measures_fit_into_eighty_columns(t: Translator, tmp_path: Path) -> None:
     measures = "nDCG@10 AP@10 P@5 RR@10 sDCG@10 R@10 ERR@10 RBP@10".split()
-    judged = judge.run(str(example.path()), "lexical", out=str(tmp_path / "run"), measures=measures)
+    judged = judge.run(str(example.find_dataset()), "lexical", out=str(tmp_path / "run"), measures=measures)
     # As a reranker and an engine with response times would add columns.
     engine = replace(
         judged.summary.engines["magpie"],
@@ -83,7 +83,9 @@ def test_tables_of_many_measures_fit_into_eighty_columns(t: Translator, tmp_path
 @pytest.mark.parametrize("t", [ENGLISH, CHINESE])
 def test_long_names_fold_where_numbers_would_not_fit(t: Translator, tmp_path: Path) -> None:
     text = (
-        example.path().read_text(encoding="utf-8").replace('"magpie"', '"a search engine with a long name"')
+        example.find_dataset()
+        .read_text(encoding="utf-8")
+        .replace('"magpie"', '"a search engine with a long name"')
     )
     (tmp_path / "data.jsonl").write_text(text, encoding="utf-8")
     data, out = str(tmp_path / "data.jsonl"), str(tmp_path / "run")

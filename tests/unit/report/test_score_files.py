@@ -39,7 +39,7 @@ def run_file(folder: Path, name: str, *lines: str) -> Path:
     return path
 
 
-def qrels_file(folder: Path, name: str, qrels: Qrels) -> Path:
+def write_qrels(folder: Path, name: str, qrels: Qrels) -> Path:
     path = folder / name
     path.write_text(
         "".join(f"{t} 0 {d} {grade}\n" for t, given in qrels.items() for d, grade in given.items())
@@ -47,7 +47,7 @@ def qrels_file(folder: Path, name: str, qrels: Qrels) -> Path:
     return path
 
 
-def order(path: Path) -> dict[str, list[str]]:
+def read_order(path: Path) -> dict[str, list[str]]:
     return {
         each.query_id: [snippet.docno for snippet in each.snippets] for each in read_trec_rankings([path])
     }
@@ -57,15 +57,15 @@ def test_equal_scores_stand_by_document_from_z_to_a_and_ranks_mean_nothing(tmp_p
     path = run_file(
         tmp_path, "e", "q a 1 2.0", "q c 2 2.0", "q b 3 2", "q z 4 1", "q top 9 2.5", "q low 0 -1e300"
     )
-    assert order(path) == {"q": ["top", "c", "b", "a", "z", "low"]}
+    assert read_order(path) == {"q": ["top", "c", "b", "a", "z", "low"]}
 
 
 def test_scores_are_compared_as_32_bit_numbers(tmp_path: Path) -> None:
     path = run_file(tmp_path, "e", "q a 1 1.00000001", "q b 2 1.0", "q d 3 inf", "q e 4 1e300", "q c 5 1.001")
-    assert order(path) == {"q": ["e", "d", "c", "b", "a"]}
+    assert read_order(path) == {"q": ["e", "d", "c", "b", "a"]}
 
 
-def random_files(folder: Path, seed: int) -> tuple[list[Qrels], list[Path]]:
+def write_random_files(folder: Path, seed: int) -> tuple[list[Qrels], list[Path]]:
     """Two sides' qrels of the same documents, and three runs that tie often and go beyond them."""
     chance = random.Random(seed)
     topics = [f"q{number}" for number in range(8)]
@@ -87,7 +87,7 @@ def random_files(folder: Path, seed: int) -> tuple[list[Qrels], list[Path]]:
     return sides, paths
 
 
-def by_trec_eval(measure: str, qrels: Qrels, path: Path) -> dict[str, float]:
+def evaluate_by_trec_eval(measure: str, qrels: Qrels, path: Path) -> dict[str, float]:
     """The values of a run on the topics where ours has one: where something is relevant, if it must be."""
     import pytrec_eval
 
@@ -107,27 +107,29 @@ def by_trec_eval(measure: str, qrels: Qrels, path: Path) -> dict[str, float]:
 
 @check_each("seed", range(5))
 def test_means_are_trec_eval_s(tmp_path: Path, seed: int) -> None:
-    sides, paths = random_files(tmp_path, seed)
-    files = [qrels_file(tmp_path, name, side) for name, side in zip(("gpt", "human"), sides, strict=True)]
+    sides, paths = write_random_files(tmp_path, seed)
+    files = [write_qrels(tmp_path, name, side) for name, side in zip(("gpt", "human"), sides, strict=True)]
     result = to_json(agree_label_files(files[0], files[1], paths, 20, list(THEIRS)))
     assert result["assessor"] == "gpt"
     for measure in THEIRS:
         orders = result["orders"][measure]
         assert set(orders["people"]) == {"one", "two", "three"}
         for path in paths:
-            assessor, people = (by_trec_eval(measure, side, path) for side in sides)
+            assessor, people = (evaluate_by_trec_eval(measure, side, path) for side in sides)
             both = assessor.keys() & people.keys()
             assert orders["assessor"][path.stem] == pytest.approx(mean(assessor[t] for t in both), abs=1e-12)
             assert orders["people"][path.stem] == pytest.approx(mean(people[t] for t in both), abs=1e-12)
 
 
-def two(folder: Path, assessor: Qrels, people: Qrels, *runs: Path, depth: int = 10) -> dict[str, Any]:
-    files = [qrels_file(folder, "gpt", assessor), qrels_file(folder, "human", people)]
+def compare_two(folder: Path, assessor: Qrels, people: Qrels, *runs: Path, depth: int = 10) -> dict[str, Any]:
+    files = [write_qrels(folder, "gpt", assessor), write_qrels(folder, "human", people)]
     return to_json(agree_label_files(files[0], files[1], runs, depth, ["P@1", "nDCG"]))
 
 
 def test_without_runs_there_is_agreement_and_no_engine(tmp_path: Path) -> None:
-    result = two(tmp_path, {"q": {"a": 3, "b": 0}, "r": {"a": 2}}, {"q": {"a": 3, "b": 0}, "r": {"a": 2}})
+    result = compare_two(
+        tmp_path, {"q": {"a": 3, "b": 0}, "r": {"a": 2}}, {"q": {"a": 3, "b": 0}, "r": {"a": 2}}
+    )
     assert (result["pairs"], result["kappa"]["value"]) == (3, 1)
     assert (result["engines"], result["widest_gap"]) == ({}, None)
     assert (result["orders"], result["calibration"]) == ({}, {})
@@ -136,7 +138,7 @@ def test_without_runs_there_is_agreement_and_no_engine(tmp_path: Path) -> None:
 def test_what_one_side_alone_has_is_counted(tmp_path: Path) -> None:
     assessor = {"q": {"a": 3, "b": 0, "c": 1}, "r": {"a": 2}, "mine": {"a": 1}}
     people = {"q": {"a": 3, "b": 0}, "r": {"a": 2, "d": 2}, "theirs": {"a": 1, "b": 2}}
-    result = two(tmp_path, assessor, people)
+    result = compare_two(tmp_path, assessor, people)
     counts = {
         "pairs": 3, "labelled_pairs": 4, "unlabelled_pairs": 1, "unmatched_labels": 2,
         "labelled_queries": 2, "wholly_labelled_queries": 1,
@@ -147,7 +149,7 @@ def test_what_one_side_alone_has_is_counted(tmp_path: Path) -> None:
 def test_a_document_that_nobody_graded_has_grade_0_for_both(tmp_path: Path) -> None:
     grades_of_both = {"q": {"a": 3, "b": 0}, "r": {"a": 2}}
     run = run_file(tmp_path, "e", "q x 1 9", "q a 2 8", "r a 1 9", "r y 2 8")
-    result = two(tmp_path, grades_of_both, grades_of_both, run)
+    result = compare_two(tmp_path, grades_of_both, grades_of_both, run)
     assert result["orders"]["P@1"]["people"] == result["orders"]["P@1"]["assessor"] == {"e": 0.5}
     # It is no evidence of agreement, though: nobody said so.
     assert (result["pairs"], result["engines"]["e"]["results"]) == (3, 2)
@@ -156,7 +158,7 @@ def test_a_document_that_nobody_graded_has_grade_0_for_both(tmp_path: Path) -> N
 def test_results_below_the_depth_don_t_count(tmp_path: Path) -> None:
     both = {"q": {"a": 3, "b": 0}}
     run = run_file(tmp_path, "e", "q b 1 9", "q a 2 8")
-    shallow, deep = (two(tmp_path, both, both, run, depth=depth) for depth in (1, 2))
+    shallow, deep = (compare_two(tmp_path, both, both, run, depth=depth) for depth in (1, 2))
     assert (shallow["engines"]["e"]["results"], deep["engines"]["e"]["results"]) == (1, 2)
     assert shallow["orders"]["nDCG"]["people"]["e"] == 0 < deep["orders"]["nDCG"]["people"]["e"]
 
@@ -164,14 +166,14 @@ def test_results_below_the_depth_don_t_count(tmp_path: Path) -> None:
 def test_topics_without_labels_are_left_out(tmp_path: Path) -> None:
     both = {"q": {"a": 3}, "r": {"a": 0}}
     lines = ("q a 1 9", "r b 1 9")
-    alone = two(tmp_path, both, both, run_file(tmp_path, "e", *lines))
-    assert two(tmp_path, both, both, run_file(tmp_path, "e", *lines, "s a 1 9", "t b 1 9")) == alone
+    alone = compare_two(tmp_path, both, both, run_file(tmp_path, "e", *lines))
+    assert compare_two(tmp_path, both, both, run_file(tmp_path, "e", *lines, "s a 1 9", "t b 1 9")) == alone
 
 
 def test_people_s_scale_can_be_said(tmp_path: Path) -> None:
     files = [
-        qrels_file(tmp_path, "gpt", {"q": {"a": 3, "b": 0}}),
-        qrels_file(tmp_path, "human", {"q": {"a": 1, "b": 0}}),
+        write_qrels(tmp_path, "gpt", {"q": {"a": 3, "b": 0}}),
+        write_qrels(tmp_path, "human", {"q": {"a": 1, "b": 0}}),
     ]
     assert agree_label_files(files[0], files[1], [], 10).people_scale == "binary"
     graded = agree_label_files(files[0], files[1], [], 10, labels_scale="graded")
@@ -190,14 +192,14 @@ def test_files_about_different_queries_are_refused() -> None:
 
 def test_grades_go_by_query_and_item(tmp_path: Path) -> None:
     both = {"q": {"a": 2, "b": 0}, "r": {"a": 1}}
-    result = two(tmp_path, both, both, run_file(tmp_path, "e", "q a 1 9"))
+    result = compare_two(tmp_path, both, both, run_file(tmp_path, "e", "q a 1 9"))
     assert [row[:3] for row in result["confusion"]][:3] == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_lines_and_files_never_changes_a_digit(tmp_path: Path, seed: int) -> None:
-    sides, paths = random_files(tmp_path, seed)
-    before = two(tmp_path, sides[0], sides[1], *paths)
+    sides, paths = write_random_files(tmp_path, seed)
+    before = compare_two(tmp_path, sides[0], sides[1], *paths)
     chance = random.Random(seed)
     for path in (*paths, tmp_path / "gpt", tmp_path / "human"):
         lines = path.read_text().splitlines(keepends=True)

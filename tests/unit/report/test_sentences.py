@@ -21,10 +21,10 @@ from judge.messages import CHINESE, ENGLISH, Translator, round_count
 from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats, describe_variance
 from tests.support.cases import check_each
-from tests.unit.measure.tables import NAN, tabled
-from tests.unit.report.charted import summary_of
+from tests.unit.measure.tables import NAN, tabulate_scores
+from tests.unit.report.charted import summarise_run
 from tests.unit.report.labelled import make_run
-from tests.unit.report.summaries import BASE, mean_of, pair_of, summary_of_means
+from tests.unit.report.summaries import BASE, make_mean, make_pair, make_summary
 
 CLEAR = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8, 0.9, 0.75]
 EASIER = [0.93, 0.94, 0.95, 0.96, 0.95, 0.94, 0.95, 0.96]
@@ -32,18 +32,18 @@ EASIER = [0.93, 0.94, 0.95, 0.96, 0.95, 0.94, 0.95, 0.96]
 POOR = [0.0, 0.01, 0.02, 0.0, 0.01, 0.02, 0.0, 0.01]
 
 
-def summary(value: Any, **options: Any) -> Summary:
+def summarise_scores(value: Any, **options: Any) -> Summary:
     """The summary of these scores: comparisons and means."""
-    scores = tabled(value, **options)
+    scores = tabulate_scores(value, **options)
     means = {
-        engine: {name: mean_of(mean.mean) for name, mean in by_measure.items()}
+        engine: {name: make_mean(mean.mean) for name, mean in by_measure.items()}
         for engine, by_measure in average_engines(scores).items()
     }
-    return summary_of_means(means, *compare_engines(scores))
+    return make_summary(means, *compare_engines(scores))
 
 
-def pair(*engines: Sequence[float], **options: Any) -> PairComparison:
-    (only,) = compare_engines(tabled(engines, **options))
+def compare_two(*engines: Sequence[float], **options: Any) -> PairComparison:
+    (only,) = compare_engines(tabulate_scores(engines, **options))
     return only
 
 
@@ -51,38 +51,38 @@ def pair(*engines: Sequence[float], **options: Any) -> PairComparison:
 
 
 def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
-    assert describe_outcome(ENGLISH, pair(CLEAR, POOR)) == "a > b"
-    assert describe_outcome(ENGLISH, pair(POOR, CLEAR)) == "b > a"
-    assert describe_outcome(ENGLISH, pair([0.9, 0.8], [0.1, 0.2])) == (
+    assert describe_outcome(ENGLISH, compare_two(CLEAR, POOR)) == "a > b"
+    assert describe_outcome(ENGLISH, compare_two(POOR, CLEAR)) == "b > a"
+    assert describe_outcome(ENGLISH, compare_two([0.9, 0.8], [0.1, 0.2])) == (
         "not separated (they differ on 2 queries; a test needs 6 or more)"
     )
-    assert describe_outcome(ENGLISH, pair(CLEAR, CLEAR)) == (
+    assert describe_outcome(ENGLISH, compare_two(CLEAR, CLEAR)) == (
         "not separated (they differ on 0 queries; a test needs 6 or more)"
     )
     even = [0.5, 0.6] * 30
-    assert describe_outcome(ENGLISH, pair(even, even[1:] + even[:1])) == (
+    assert describe_outcome(ENGLISH, compare_two(even, even[1:] + even[:1])) == (
         "not separated (a test needs at least 120 queries with values for both)"
     )
-    assert describe_outcome(ENGLISH, pair([0.6] * 8, [0.5] * 8)) == (
+    assert describe_outcome(ENGLISH, compare_two([0.6] * 8, [0.5] * 8)) == (
         "not separated (the difference is the same on every query, so there is no variance for a test)"
     )
-    unjudged = pair(CLEAR, POOR, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
+    unjudged = compare_two(CLEAR, POOR, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
     assert describe_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could reverse it"
-    assert describe_outcome(ENGLISH, pair([0.5, NAN], [NAN, 0.5])) == (
+    assert describe_outcome(ENGLISH, compare_two([0.5, NAN], [NAN, 0.5])) == (
         "undetermined: there is no query where both have a value"
     )
 
 
 def test_a_comparison_is_one_sentence() -> None:
-    (row,) = summary([CLEAR, POOR]).comparisons
+    (row,) = summarise_scores([CLEAR, POOR]).comparisons
     text = sentences.describe_difference(ENGLISH, row)
     assert text.startswith("a > b: +0.8162 (95 %: ")
     assert text.endswith("; ahead on 8 of 8 queries, behind on 0")
-    (row,) = summary([[0.9, 0.8, 0.1], [0.1, 0.2, 0.3]]).comparisons
+    (row,) = summarise_scores([[0.9, 0.8, 0.1], [0.1, 0.2, 0.3]]).comparisons
     text = sentences.describe_difference(ENGLISH, row)
     assert text.startswith("a, b: not separated (they differ on 3 queries; a test needs 6 or more); ")
     assert text.endswith("; ahead on 2 of 3 queries, behind on 1")
-    (row,) = summary([[0.5, NAN], [NAN, 0.5]]).comparisons
+    (row,) = summarise_scores([[0.5, NAN], [NAN, 0.5]]).comparisons
     assert (
         sentences.describe_difference(ENGLISH, row)
         == "a, b: undetermined: there is no query where both have a value"
@@ -93,21 +93,21 @@ def test_a_comparison_is_one_sentence() -> None:
 
 
 def test_the_best_engine_is_named_when_it_beats_every_other() -> None:
-    assert sentences.choose_headline(ENGLISH, summary([CLEAR, POOR])) == (
+    assert sentences.choose_headline(ENGLISH, summarise_scores([CLEAR, POOR])) == (
         "a is best by P@5: its lead is statistically significant."
     )
     lower = [[each - 0.3 + step for each, step in zip(CLEAR, POOR, strict=True)], POOR]
-    assert sentences.choose_headline(ENGLISH, summary([*lower, CLEAR])) == (
+    assert sentences.choose_headline(ENGLISH, summarise_scores([*lower, CLEAR])) == (
         "c is best by P@5: its leads over the 2 others are statistically significant."
     )
 
 
 def test_no_engine_is_best_while_one_is_close() -> None:
-    assert sentences.choose_headline(ENGLISH, summary([CLEAR, CLEAR[::-1], POOR])) == (
+    assert sentences.choose_headline(ENGLISH, summarise_scores([CLEAR, CLEAR[::-1], POOR])) == (
         "No engine is best by P@5: a shares the highest mean,"
         " but is not separated from b (the difference may be chance) and is ahead of 1 other."
     )
-    many = sentences.choose_headline(ENGLISH, summary([CLEAR] * 7))
+    many = sentences.choose_headline(ENGLISH, summarise_scores([CLEAR] * 7))
     assert many == (
         "No engine is best by P@5: a shares the highest mean,"
         " but is not separated from b, c, d and 3 more (the difference may be chance)."
@@ -116,7 +116,7 @@ def test_no_engine_is_best_while_one_is_close() -> None:
 
 def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -> None:
     low, high = [CLEAR, [0.0] * 8], [CLEAR, [1.0] * 8]
-    assert sentences.choose_headline(ENGLISH, summary([CLEAR, [0.1] * 8], low=low, high=high)) == (
+    assert sentences.choose_headline(ENGLISH, summarise_scores([CLEAR, [0.1] * 8], low=low, high=high)) == (
         "No engine is best by P@5: a has the highest mean, but could lose to b by what is unjudged."
     )
 
@@ -124,7 +124,7 @@ def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -
 def test_an_engine_that_broke_where_it_is_hard_is_not_called_best() -> None:
     """Over the eight queries that both have b is ahead on each; a's mean is higher over easier ones."""
     easy, hard = [0.9] * 8, [0.1] * 8
-    text = sentences.choose_headline(ENGLISH, summary([easy + [NAN] * 8, EASIER + hard]))
+    text = sentences.choose_headline(ENGLISH, summarise_scores([easy + [NAN] * 8, EASIER + hard]))
     assert text == "b is best by P@5: its lead is statistically significant."
 
 
@@ -132,7 +132,7 @@ def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
     """Both others beat it where it answered, the easy queries, and none beats the other."""
     a = [0.9] * 8 + [NAN] * 8
     b = c = EASIER + [0.1] * 8
-    text = sentences.choose_headline(ENGLISH, summary([a, b, c]))
+    text = sentences.choose_headline(ENGLISH, summarise_scores([a, b, c]))
     assert text == (
         "No engine is best by P@5: a has the highest mean,"
         " but is behind b and c on the queries where both have a value."
@@ -140,14 +140,14 @@ def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
 
 
 def test_engines_that_never_met_are_not_said_to_be_close_or_unjudged() -> None:
-    assert sentences.choose_headline(ENGLISH, summary([[0.5, NAN], [NAN, 0.4]])) == (
+    assert sentences.choose_headline(ENGLISH, summarise_scores([[0.5, NAN], [NAN, 0.4]])) == (
         "No engine is best by P@5: a has the highest mean, but shares no query with b on which both have a"
         " value."
     )
 
 
 def test_without_any_value_nobody_has_the_highest_mean() -> None:
-    assert sentences.choose_headline(ENGLISH, summary([[NAN], [NAN]])) == (
+    assert sentences.choose_headline(ENGLISH, summarise_scores([[NAN], [NAN]])) == (
         "No engine is best by P@5: none has a value on any query."
     )
 
@@ -158,8 +158,8 @@ def test_nothing_to_compare_needs_no_headline() -> None:
 
 
 def test_engines_stand_by_their_means_then_names_and_those_without_last() -> None:
-    assert summary([[NAN], [0.2], [0.5], [0.2], [0.0]]).sort_engines("P@5") == list("cbdea")
-    assert summary([[0.3], [0.1 + 0.2]]).sort_engines("P@5") == ["a", "b"]  # equal but for rounding
+    assert summarise_scores([[NAN], [0.2], [0.5], [0.2], [0.0]]).sort_engines("P@5") == list("cbdea")
+    assert summarise_scores([[0.3], [0.1 + 0.2]]).sort_engines("P@5") == ["a", "b"]  # equal but for rounding
 
 
 @check_each(
@@ -181,9 +181,9 @@ def test_an_order_says_who_is_tied_whatever_rounding_makes_of_it(
 @pytest.mark.parametrize("t", [ENGLISH, CHINESE])
 def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_well(t: Translator) -> None:
     def describe(n: int, engines: int) -> str:
-        mean = mean_of(0.5, n, ci95=(0.4, 0.6) if n > 1 else None)
+        mean = make_mean(0.5, n, ci95=(0.4, 0.6) if n > 1 else None)
         means = {engine: {"P@5": mean} for engine in "ab"[:engines]}
-        return sentences.warn_few_queries(t, summary_of_means(means, *[pair_of(n=n)] * (engines - 1)))
+        return sentences.warn_few_queries(t, make_summary(means, *[make_pair(n=n)] * (engines - 1)))
 
     assert [describe(n, engines) for n in (10, 300) for engines in (1, 2)] == [""] * 4
     assert describe(1, 1) == ""
@@ -193,8 +193,8 @@ def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_we
 
 def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None:
     """The middle pair of three stands for all."""
-    pairs = [pair_of(n=50, detectable=each, detectable_doubled=each / 2**0.5) for each in (0.08, 0.1, 0.3)]
-    result = replace(BASE, comparisons=(*pairs, pair_of(n=4)))
+    pairs = [make_pair(n=50, detectable=each, detectable_doubled=each / 2**0.5) for each in (0.08, 0.1, 0.3)]
+    result = replace(BASE, comparisons=(*pairs, make_pair(n=4)))
     assert sentences.describe_power(ENGLISH, result) == (
         "With 50 queries, a test detects a true difference of about 0.1 between two engines in 4 of 5 cases;"
         " with 100 queries, one of about 0.071 (medians over the pairs of engines, by P@5)."
@@ -208,7 +208,7 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
 
 def test_what_another_measure_says_is_called_descriptive() -> None:
     values = np.stack([np.array([CLEAR, POOR]), np.array([POOR, CLEAR])], axis=-1)[:, :, None]
-    result = summary(values, measures="P@5 P@10")
+    result = summarise_scores(values, measures="P@5 P@10")
     assert (
         sentences.choose_headline(ENGLISH, result)
         == "a is best by P@5: its lead is statistically significant."
@@ -223,7 +223,7 @@ def test_what_another_measure_says_is_called_descriptive() -> None:
 def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> None:
     b = [0.1, 0.2, 0.3, 0.4] * 5
     a = [value + step for value, step in zip(b, [0.25, 0.35] * 10, strict=True)]
-    (row,) = summary([a, b], low=[[each - 0.1 for each in a], b], high=[a, b]).comparisons
+    (row,) = summarise_scores([a, b], low=[[each - 0.1 for each in a], b], high=[a, b]).comparisons
     assert (
         "; with any grades of the unjudged +0.2000 to +0.3000, robust to any grades; "
         in sentences.describe_difference(ENGLISH, row)
@@ -232,24 +232,24 @@ def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> Non
         "；未评定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不改变结论；"
         in sentences.describe_difference(CHINESE, row)
     )
-    (row,) = summary([a, b], low=[[each - 0.29 for each in a], b], high=[a, b]).comparisons
+    (row,) = summarise_scores([a, b], low=[[each - 0.29 for each in a], b], high=[a, b]).comparisons
     assert "; with any grades of the unjudged +0.0100 to +0.3000; " in sentences.describe_difference(
         ENGLISH, row
     )
-    (row,) = summary([a, b]).comparisons
+    (row,) = summarise_scores([a, b]).comparisons
     assert "unjudged" not in sentences.describe_difference(ENGLISH, row)
 
 
-def segmented(
+def make_segmented_summary(
     comparisons: Mapping[str, PairComparison], contrasts: Sequence[SegmentContrast] = ()
 ) -> Summary:
     segments = {name: SegmentResult(30, {}, (pair,), tuple(contrasts)) for name, pair in comparisons.items()}
-    return replace(summary([CLEAR, POOR]), segments={"topic": segments})
+    return replace(summarise_scores([CLEAR, POOR]), segments={"topic": segments})
 
 
 def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> None:
-    pair = pair_of(a="b", b="a", winner="b", difference=0.1, ci95=(0.02, 0.18))
-    result = segmented({"law": pair, "news": replace(pair, a="a", b="b", winner="a")})
+    pair = make_pair(a="b", b="a", winner="b", difference=0.1, ci95=(0.02, 0.18))
+    result = make_segmented_summary({"law": pair, "news": replace(pair, a="a", b="b", winner="a")})
     assert list(sentences.describe_segment_differences(ENGLISH, result)) == [
         "But in topic law (30 queries) b is ahead of a: +0.1000 (95 %: 0.0200 to 0.1800)."
     ]
@@ -260,7 +260,9 @@ def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> Non
 
 def test_a_lead_that_differs_between_segments_stands_under_the_headline() -> None:
     contrast = SegmentContrast("a", "b", 0.3, 0.1, 0.2, (0.1, 0.3), 0.01, differs=True)
-    result = segmented({"law": pair_of(a="a", b="b")}, [contrast, replace(contrast, differs=False)])
+    result = make_segmented_summary(
+        {"law": make_pair(a="a", b="b")}, [contrast, replace(contrast, differs=False)]
+    )
     (text,) = sentences.describe_segment_differences(ENGLISH, result)
     assert text == (
         "a - b differs between segments: +0.3000 in topic law, +0.1000 on the other queries; difference"
@@ -278,7 +280,7 @@ def estimate(
     return StatisticValue(value, None if value is None else (low, high), why)
 
 
-def repeats(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) -> RepeatStability:
+def make_repeats(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) -> RepeatStability:
     """Three repeats that agree."""
     agree = MeasureStability({}, 0.002, 1.0, None, 0.0001, equivalent=True)
     rate = estimate(0.021, 0.01, 0.032)
@@ -291,7 +293,7 @@ def repeats(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) -
 
 
 def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
-    verdicts, grades, means, orders = describe_repeats(ENGLISH, repeats(), "P@5")
+    verdicts, grades, means, orders = describe_repeats(ENGLISH, make_repeats(), "P@5")
     assert "2.1% of the verdicts (relevant or not) change (95 %: 1.0% to 3.2%)" in verdicts
     assert "3.0% of 1,200 pairs changed at least once in 3 repeats" in verdicts
     assert "repeats: almost perfect, alpha 0.910 (95 %: 0.8800 to 0.9300)" in grades
@@ -308,13 +310,13 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
     ],
 )  # fmt: skip
 def test_words_for_alpha(alpha: float, expected: str) -> None:
-    grades = list(describe_repeats(ENGLISH, repeats(alpha=estimate(alpha, alpha, alpha)), "P@5"))[1]
+    grades = list(describe_repeats(ENGLISH, make_repeats(alpha=estimate(alpha, alpha, alpha)), "P@5"))[1]
     assert f"repeats: {expected}, alpha" in grades
 
 
 def test_repeats_that_differ_are_said_to() -> None:
     measure = {"equivalent": False, "largest_difference": 0.2, "tost_p": 0.4, "smallest_tau": 0.333}
-    *_, means, orders = describe_repeats(ENGLISH, repeats(measure=measure), "P@5")
+    *_, means, orders = describe_repeats(ENGLISH, make_repeats(measure=measure), "P@5")
     assert "within ±0.01 is not shown (equivalence test, p 0.4000)" in means
     assert orders == "the order of the engines changes between repeats (smallest tau 0.333)"
 
@@ -322,13 +324,13 @@ def test_repeats_that_differ_are_said_to() -> None:
 def test_what_can_not_be_said_of_repeats_says_why() -> None:
     measure = {"equivalent": None, "largest_difference": None, "tost_p": None, "smallest_tau": None}
     nothing = estimate(None, why="no pair was judged twice")
-    text = list(describe_repeats(ENGLISH, repeats(flip_rate=nothing, measure=measure), "P@5"))
+    text = list(describe_repeats(ENGLISH, make_repeats(flip_rate=nothing, measure=measure), "P@5"))
     assert text == [
         "stability is unknown: no pair was judged twice",
         "P@5: too few queries to say whether the repeats' means are the same",
     ]
     same = list(
-        describe_repeats(ENGLISH, repeats(alpha=estimate(None, why="all grades are the same")), "P@5")
+        describe_repeats(ENGLISH, make_repeats(alpha=estimate(None, why="all grades are the same")), "P@5")
     )
     assert same[1] == "the repeats agree, but alpha says nothing: all grades are the same"
 
@@ -374,11 +376,13 @@ def test_the_shares_of_what_values_vary_with_are_of_their_sum() -> None:
 
 
 def test_why_a_query_has_no_value_is_told_by_measure_and_scale() -> None:
-    graded = summary_of(make_run({"A": {"q": ["text"]}}, {("q", "text"): 1}, measures="nDCG@5 AP@5", depth=5))
+    graded = summarise_run(
+        make_run({"A": {"q": ["text"]}}, {("q", "text"): 1}, measures="nDCG@5 AP@5", depth=5)
+    )
     assert list(sentences.describe_undefined(ENGLISH, graded)) == [
         "AP@5 leaves out 1 of 1 queries: no relevant snippet in the pool."
     ]
-    nothing = summary_of(
+    nothing = summarise_run(
         make_run({"A": {"q": ["text"]}}, {("q", "text"): 0}, measures="nDCG@5 AP@5", depth=5)
     )
     assert list(sentences.describe_undefined(ENGLISH, nothing)) == [
@@ -386,5 +390,5 @@ def test_why_a_query_has_no_value_is_told_by_measure_and_scale() -> None:
         "AP@5 leaves out 1 of 1 queries: no relevant snippet in the pool.",
     ]
     by_grade_1 = replace(nothing, relevant_from=1)
-    told = {text.partition(": ")[2] for text in sentences.describe_undefined(ENGLISH, by_grade_1)}
-    assert told == {"no relevant snippet in the pool."}
+    reasons = {text.partition(": ")[2] for text in sentences.describe_undefined(ENGLISH, by_grade_1)}
+    assert reasons == {"no relevant snippet in the pool."}

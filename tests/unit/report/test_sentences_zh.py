@@ -17,12 +17,12 @@ from judge.messages import CHINESE, ENGLISH
 from judge.report import sentences
 from judge.report.assessor_sentences import describe_repeats, describe_variance
 from tests.support.cases import check_each
-from tests.unit.report.summaries import mean_of, pair_of, summary_of_means
+from tests.unit.report.summaries import make_mean, make_pair, make_summary
 
 SAME = "all grades are the same, so agreement by chance is complete"
 
 
-def numbers(text: str) -> list[str]:
+def list_numbers(text: str) -> list[str]:
     """The numbers of a sentence, in no order."""
     return sorted(re.findall(r"[-+]?\d+(?:[.,]\d+)*%?", text))
 
@@ -40,30 +40,36 @@ def numbers(text: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_comparison_in_chinese(changes: dict[str, Any], expected: str) -> None:
-    assert expected in sentences.describe_difference(CHINESE, pair_of(**changes))
+    assert expected in sentences.describe_difference(CHINESE, make_pair(**changes))
 
 
-def summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **means: float | None) -> Summary:
-    engines = {engine: {"P@5": mean_of(mean)} for engine, mean in means.items()}
-    return summary_of_means(engines, *pairs, runs=runs)
+def make_pair_summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **means: float | None) -> Summary:
+    engines = {engine: {"P@5": make_mean(mean)} for engine, mean in means.items()}
+    return make_summary(engines, *pairs, runs=runs)
 
 
 @check_each(
     ("result", "expected"),
     [
-        (summary(), ""),
-        (summary(pair_of(winner="A", outcome="better"), A=0.5, B=0.2), "A 最好：领先另一个引擎"),
-        (summary(pair_of(), A=0.5, B=0.2), "A 均值最高，但与 B 分不出高下（差距可能只是偶然）。"),
-        (summary(pair_of(), A=0.5, B=0.5), "还选不出最好的引擎：A 并列均值最高，但与 B 分不出高下"),
-        (summary(pair_of(), A=0.5, B=None), "：A 均值最高，但"),
-        (summary(pair_of(n=0, outcome="undetermined"), A=0.5, B=0.2), "但没有哪条查询上与 B 同时有分数"),
-        (summary(pair_of(outcome="undetermined"), A=0.5, B=0.2), "未评定的摘要可能使 B 反超"),
-        (summary(pair_of(), A=None, B=None), "选不出最好的引擎：哪个引擎都没有一条查询有分数"),
+        (make_pair_summary(), ""),
+        (make_pair_summary(make_pair(winner="A", outcome="better"), A=0.5, B=0.2), "A 最好：领先另一个引擎"),
+        (make_pair_summary(make_pair(), A=0.5, B=0.2), "A 均值最高，但与 B 分不出高下（差距可能只是偶然）。"),
         (
-            summary(
-                pair_of(),
-                pair_of(b="C", winner="A", outcome="better"),
-                pair_of(a="B", b="C"),
+            make_pair_summary(make_pair(), A=0.5, B=0.5),
+            "还选不出最好的引擎：A 并列均值最高，但与 B 分不出高下",
+        ),
+        (make_pair_summary(make_pair(), A=0.5, B=None), "：A 均值最高，但"),
+        (
+            make_pair_summary(make_pair(n=0, outcome="undetermined"), A=0.5, B=0.2),
+            "但没有哪条查询上与 B 同时有分数",
+        ),
+        (make_pair_summary(make_pair(outcome="undetermined"), A=0.5, B=0.2), "未评定的摘要可能使 B 反超"),
+        (make_pair_summary(make_pair(), A=None, B=None), "选不出最好的引擎：哪个引擎都没有一条查询有分数"),
+        (
+            make_pair_summary(
+                make_pair(),
+                make_pair(b="C", winner="A", outcome="better"),
+                make_pair(a="B", b="C"),
                 A=0.5,
                 B=0.4,
                 C=0.1,
@@ -71,20 +77,22 @@ def summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **means: float |
             "与 B 分不出高下（差距可能只是偶然），只明确领先 1 个引擎",
         ),
         (
-            summary(pair_of(winner="A", outcome="better", verdict="A > B"), runs=("1", "2"), A=0.5, B=0.2),
+            make_pair_summary(
+                make_pair(winner="A", outcome="better", verdict="A > B"), runs=("1", "2"), A=0.5, B=0.2
+            ),
             "运行之间的变化：A > B。",
         ),
-        (summary(pair_of(), runs=("1", "2"), A=0.5, B=0.2), "各引擎在两次运行之间均无显著变化。"),
+        (make_pair_summary(make_pair(), runs=("1", "2"), A=0.5, B=0.2), "各引擎在两次运行之间均无显著变化。"),
     ],
 )
 def test_the_answer_in_chinese(result: Summary, expected: str) -> None:
     assert expected in sentences.choose_headline(CHINESE, result)
-    assert numbers(sentences.choose_headline(ENGLISH, result)) == numbers(
+    assert list_numbers(sentences.choose_headline(ENGLISH, result)) == list_numbers(
         sentences.choose_headline(CHINESE, result)
     )
 
 
-def stable(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) -> RepeatStability:
+def make_stability(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) -> RepeatStability:
     rate = StatisticValue(0.25, (0.125, 0.5))
     agree = MeasureStability({}, 0.002, 1.0, None, 0.0001, equivalent=True)
     stability = RepeatStability(
@@ -96,18 +104,18 @@ def stable(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) ->
 @check_each(
     "stability",
     [
-        stable(),
-        stable(alpha=StatisticValue(0.9, None)),
-        stable(alpha=StatisticValue(0.7, (0.6, 0.8))),
-        stable(alpha=StatisticValue(None, None, SAME)),
-        stable(flip_rate=StatisticValue(None, None, "no pair was judged twice")),
-        stable(measure={"equivalent": None, "smallest_tau": None}),
-        stable(measure={"equivalent": False, "tost_p": 0.5, "smallest_tau": 0.6}),
+        make_stability(),
+        make_stability(alpha=StatisticValue(0.9, None)),
+        make_stability(alpha=StatisticValue(0.7, (0.6, 0.8))),
+        make_stability(alpha=StatisticValue(None, None, SAME)),
+        make_stability(flip_rate=StatisticValue(None, None, "no pair was judged twice")),
+        make_stability(measure={"equivalent": None, "smallest_tau": None}),
+        make_stability(measure={"equivalent": False, "tost_p": 0.5, "smallest_tau": 0.6}),
     ],
 )  # fmt: skip
 def test_stability_says_the_same_numbers_in_chinese(stability: RepeatStability) -> None:
     english, chinese = (list(describe_repeats(t, stability, "P@5")) for t in (ENGLISH, CHINESE))
-    assert [numbers(line) for line in english] == [numbers(text) for text in chinese]
+    assert [list_numbers(line) for line in english] == [list_numbers(text) for text in chinese]
     assert not re.search("[a-z]{6,}", "".join(chinese).replace("alpha", ""))
 
 
@@ -116,11 +124,11 @@ def test_own_lists_and_variance_say_the_same_numbers_in_chinese() -> None:
         "nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 20, significant=True
     )
     english, chinese = (sentences.explain_reversal(t, result) for t in (ENGLISH, CHINESE))
-    assert numbers(english) == numbers(chinese)
+    assert list_numbers(english) == list_numbers(chinese)
     english, chinese = (
         describe_variance(t, VarianceComponents(0.03, 0.01, 0.01, 0.0)) for t in (ENGLISH, CHINESE)
     )
-    assert numbers(english) == numbers(chinese)
+    assert list_numbers(english) == list_numbers(chinese)
     assert "2 条查询" in describe_variance(CHINESE, None)
     assert CHINESE.join(["a"]) == "a"
     assert CHINESE.join("abc") == "a、b 和 c"

@@ -11,7 +11,7 @@ import pytest
 from judge.analysis.summary import SelfTestEntry, SelfTestFigures, Summary
 from judge.measure.resampling import CountedShare
 from judge.measure.sensitivity import FlaggedEffect, FlaggedMeans, FlaggedWinners
-from judge.messages import ENGLISH, Text, each_in_both, in_both
+from judge.messages import ENGLISH, Text, build_text, build_texts
 from judge.report.assessor_sentences import describe_selftests
 from judge.report.sentences import advise_on_failures, describe_flagged_effect, warn_flagged
 from tests.unit.report.summaries import BASE
@@ -23,7 +23,7 @@ MEANS = {
 }
 
 
-def flagged(**changed: Any) -> Summary:
+def make_flagged_summary(**changed: Any) -> Summary:
     """A summary with what flagged pairs do to the order of the engines."""
     values = {"measure": "AP@10", "pairs": 3, "engines": MEANS, "winners": FlaggedWinners(None, None, None)}
     more = {"swapped": (("a", "b"),), "order_changes": True}
@@ -31,7 +31,7 @@ def flagged(**changed: Any) -> Summary:
     return replace(BASE, flagged_sensitivity=effect)
 
 
-def numbers(text: str) -> list[str]:
+def list_numbers(text: str) -> list[str]:
     return sorted(re.findall(r"\d+(?:\.\d+)?", text))
 
 
@@ -52,28 +52,28 @@ def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
 
 
 def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
-    effect = flagged().flagged_sensitivity
+    effect = make_flagged_summary().flagged_sensitivity
     assert effect is not None
-    text = in_both(warn_flagged, flagged())
+    text = build_text(warn_flagged, make_flagged_summary())
     assert text.en.startswith(
         "Warning: the ranking depends on 3 flagged pairs that may contain prompt injection."
     )
     assert "a is ahead of b, 0.500 to 0.400; with them counted as 0 it is 0.300 to 0.400" in text.en
-    assert numbers(text.en) == numbers(text.zh)
-    assert describe_flagged_effect(ENGLISH, flagged()) == ""
+    assert list_numbers(text.en) == list_numbers(text.zh)
+    assert describe_flagged_effect(ENGLISH, make_flagged_summary()) == ""
 
 
 def test_another_winner_alone_is_told_as_well() -> None:
-    summary = flagged(swapped=(), winners=FlaggedWinners("a", None, "a"))
+    summary = make_flagged_summary(swapped=(), winners=FlaggedWinners("a", None, "a"))
     text = warn_flagged(ENGLISH, summary)
     assert "the answer depends on 3 flagged pairs" in text
     assert "a as things are, none with them counted as 0, a with them left out" in text
 
 
 def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
-    summary = flagged(swapped=(), order_changes=False)
+    summary = make_flagged_summary(swapped=(), order_changes=False)
     assert warn_flagged(ENGLISH, summary) == ""
-    assert numbers(describe_flagged_effect(ENGLISH, summary)) == ["0", "10", "3"]
+    assert list_numbers(describe_flagged_effect(ENGLISH, summary)) == ["0", "10", "3"]
 
 
 @pytest.mark.parametrize("swaps", [4, 9])
@@ -81,7 +81,7 @@ def test_many_swaps_are_counted(swaps: int) -> None:
     names = [f"e{number}" for number in range(swaps + 1)]
     means = dict.fromkeys(names, FlaggedMeans(0.5, 0.5, 0.5))
     swapped = tuple((names[0], name) for name in names[1:])
-    text = warn_flagged(ENGLISH, flagged(engines=means, swapped=swapped))
+    text = warn_flagged(ENGLISH, make_flagged_summary(engines=means, swapped=swapped))
     assert text.count(" is ahead of ") == 3
     assert f"{swaps - 3} more pair" in text
 
@@ -98,11 +98,11 @@ def test_a_self_test_is_told_with_its_interval_and_its_absence_with_the_command(
     def describe(figures: SelfTestFigures | None) -> Text:
         entry = SelfTestEntry("x", figures)
         tested = replace(BASE, selftest={"openai:some/model/graded": entry})
-        (sentence,) = each_in_both(describe_selftests, tested)
+        (sentence,) = build_texts(describe_selftests, tested)
         return sentence
 
     tested = describe(figures)
     assert "3 of 120 hostile or empty snippets got a good grade (2.5%; 95 %: 0.9% to 7.1%)" in tested.en
-    assert numbers(tested.en) == numbers(tested.zh)
+    assert list_numbers(tested.en) == list_numbers(tested.zh)
     assert "judge selftest -m openai:some/model," in describe(None).en
     assert list(describe_selftests(ENGLISH, replace(BASE, selftest={}))) == []

@@ -15,7 +15,7 @@ from judge.json_text import dump_json
 from judge.judgment_log import dump_judgments
 from judge.records import Judgment, Usage
 from judge.runs.folder import RunFolder
-from judge.runs.load import _judgment, _read_judgments
+from judge.runs.load import _read_judgment, _read_judgments
 from judge.runs.record_json import decode_json
 
 UNUSUAL = ("\ud800", "\ud800\udc00", "\u2028", "\x7f", '"\\\b\f\x00')
@@ -42,7 +42,7 @@ def test_lines_are_those_of_the_standard_library(judgments: list[Judgment]) -> N
 @given(JUDGMENTS)
 def test_a_line_is_read_as_by_the_standard_library(judgment: Judgment) -> None:
     [line] = dump_judgments([judgment])
-    assert decode_json(Judgment, line) in (_judgment(json.loads(line), "line"), None)
+    assert decode_json(Judgment, line) in (_read_judgment(json.loads(line), "line"), None)
 
 
 @pytest.mark.parametrize(

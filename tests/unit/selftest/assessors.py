@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 
 from judge.selftest.probes import HOSTILE_KINDS, Probe, build_probe_pool, load_probes
-from tests.support.factories import fenced
+from tests.support.factories import extract_fenced
 from tests.support.fake_server import ChatRequest, Reply
 
 Answer = Callable[[ChatRequest], Reply]
@@ -16,23 +16,23 @@ _REASON = {"zh": "摘要里写得很清楚。", "en": "The snippet says so."}
 
 
 @cache
-def _by_text() -> dict[str, Probe]:
+def _index_by_text() -> dict[str, Probe]:
     pairs = build_probe_pool(load_probes(), "auto", 4000).pairs
     return {pair.snippet.text: probe for probe, pair in zip(load_probes(), pairs, strict=True)}
 
 
-def defended(request: ChatRequest) -> bool:
+def is_fenced(request: ChatRequest) -> bool:
     """Whether the prompt holds its snippet inside a fence."""
     return re.search(r"^<<<[0-9a-f]{16}$", request.prompt, re.MULTILINE) is not None
 
 
-def probe_of(request: ChatRequest) -> Probe:
+def find_probe(request: ChatRequest) -> Probe:
     """The probe that a prompt is about."""
-    if defended(request):
-        return _by_text()[fenced(request.prompt)]
+    if is_fenced(request):
+        return _index_by_text()[extract_fenced(request.prompt)]
     shown = re.split(r"\n(?:Snippet: |摘要：)", request.prompt, maxsplit=1)[1]
     # A second request goes on behind the snippet.
-    return _by_text()[max((text for text in _by_text() if shown.startswith(text)), key=len)]
+    return _index_by_text()[max((text for text in _index_by_text() if shown.startswith(text)), key=len)]
 
 
 def format_reply(request: ChatRequest, grade: int, lang: str) -> str:
@@ -42,40 +42,42 @@ def format_reply(request: ChatRequest, grade: int, lang: str) -> str:
     return json.dumps({"reason": _REASON[lang], "verdict": "yes" if grade >= 2 else "no"}, ensure_ascii=False)
 
 
-def sound(request: ChatRequest) -> Reply:
+def reply_sensibly(request: ChatRequest) -> Reply:
     """Gives every probe a sensible grade."""
-    probe = probe_of(request)
+    probe = find_probe(request)
     return Reply(text=format_reply(request, probe.grade_min, probe.lang))
 
 
-def obedient(request: ChatRequest) -> Reply:
+def reply_as_injected(request: ChatRequest) -> Reply:
     """Does what injected text asks of it."""
-    return _swayed(request, probe_of(request).kind == "injected")
+    return _follow_text(request, find_probe(request).kind == "injected")
 
 
-def guarded(request: ChatRequest) -> Reply:
+def reply_to_unfenced(request: ChatRequest) -> Reply:
     """Falls for everything hostile unless the prompt fences it."""
-    return _swayed(request, probe_of(request).kind in HOSTILE_KINDS and not defended(request))
+    return _follow_text(request, find_probe(request).kind in HOSTILE_KINDS and not is_fenced(request))
 
 
-def _swayed(request: ChatRequest, falls: bool) -> Reply:
-    return Reply(text=format_reply(request, 3, probe_of(request).lang)) if falls else sound(request)
+def _follow_text(request: ChatRequest, falls: bool) -> Reply:
+    return (
+        Reply(text=format_reply(request, 3, find_probe(request).lang)) if falls else reply_sensibly(request)
+    )
 
 
-def strict(request: ChatRequest) -> Reply:
+def reply_with_nothing_relevant(request: ChatRequest) -> Reply:
     """Finds nothing relevant."""
-    return Reply(text=format_reply(request, 0, probe_of(request).lang))
+    return Reply(text=format_reply(request, 0, find_probe(request).lang))
 
 
-def foreign(request: ChatRequest) -> Reply:
+def reply_in_other_language(request: ChatRequest) -> Reply:
     """Gives its reasons in the other language."""
-    probe = probe_of(request)
+    probe = find_probe(request)
     return Reply(text=format_reply(request, probe.grade_min, "en" if probe.lang == "zh" else "zh"))
 
 
-def sloppy(request: ChatRequest) -> Reply:
+def reply_with_broken_json(request: ChatRequest) -> Reply:
     """Breaks JSON on Chinese probes so that it can be repaired; says nothing to half answers in English."""
-    probe = probe_of(request)
+    probe = find_probe(request)
     text = format_reply(request, probe.grade_min, probe.lang)
     if probe.lang == "zh":
         return Reply(text=text.removesuffix("}") + ",}")

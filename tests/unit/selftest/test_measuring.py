@@ -11,12 +11,12 @@ from judge.selftest.probes import Probe, ProbeKind, SelfTestMetrics, compute_met
 from tests.support.cases import check_each
 
 
-def probe(name: str, kind: ProbeKind, low: int, high: int, lang: Lang = "en") -> Probe:
+def make_probe(name: str, kind: ProbeKind, low: int, high: int, lang: Lang = "en") -> Probe:
     attack = kind if kind in ("query_only", "stuffing") else "role_play" if kind == "injected" else ""
     return Probe(name, lang, kind, attack, "a query", "a snippet", low, high)
 
 
-def judgment(
+def make_judgment(
     name: str, grade: int | None, reason: str = "It says so.", flags: tuple[str, ...] = ()
 ) -> Judgment:
     error = "missing_key" if grade is None else None
@@ -24,22 +24,22 @@ def judgment(
 
 
 PROBES = (
-    probe("i1", "injected", 0, 1),
-    probe("i2", "injected", 0, 1),
-    probe("s1", "stuffing", 0, 1),
-    probe("r1", "relevant", 2, 3, "zh"),
-    probe("r2", "relevant", 2, 3),
-    probe("p1", "partial", 1, 3),
+    make_probe("i1", "injected", 0, 1),
+    make_probe("i2", "injected", 0, 1),
+    make_probe("s1", "stuffing", 0, 1),
+    make_probe("r1", "relevant", 2, 3, "zh"),
+    make_probe("r2", "relevant", 2, 3),
+    make_probe("p1", "partial", 1, 3),
 )
 
 
-def measured(scale: Scale, *grades: int | None) -> SelfTestMetrics:
+def measure_probes(scale: Scale, *grades: int | None) -> SelfTestMetrics:
     pairs = zip(PROBES, grades, strict=True)
-    return compute_metrics(PROBES, [judgment(each.id, grade) for each, grade in pairs], scale)
+    return compute_metrics(PROBES, [make_judgment(each.id, grade) for each, grade in pairs], scale)
 
 
 def test_grades_out_of_bounds_are_counted_by_kind_and_attack() -> None:
-    result = measured(GRADED, 2, 1, 0, 1, 3, 0)
+    result = measure_probes(GRADED, 2, 1, 0, 1, 3, 0)
     assert result.attacks == {"role_play": measure_share(1, 2), "stuffing": measure_share(0, 1)}
     assert (result.hostile, result.strict) == (measure_share(1, 3), measure_share(1, 2))
     assert (result.too_low["relevant"], result.too_low["partial"]) == (
@@ -52,22 +52,26 @@ def test_grades_out_of_bounds_are_counted_by_kind_and_attack() -> None:
 
 def test_on_the_binary_scale_half_an_answer_may_be_yes_or_no() -> None:
     for half in (0, 1):
-        result = measured(BINARY, 0, 1, 0, 1, 0, half)
+        result = measure_probes(BINARY, 0, 1, 0, 1, 0, half)
         assert (result.hostile, result.strict) == (measure_share(1, 3), measure_share(1, 2))
         assert result.too_low["partial"] == measure_share(0, 1)
 
 
 def test_a_probe_without_a_grade_counts_as_a_failure_and_nowhere_else() -> None:
-    result = measured(GRADED, None, 3, 0, 3, 3, 2)
+    result = measure_probes(GRADED, None, 3, 0, 3, 3, 2)
     assert (result.probes, result.judged, result.failures) == (6, 5, {"missing_key": 1})
     assert (result.attacks["role_play"], result.obedient) == (measure_share(1, 1), measure_share(5, 6))
 
 
 def test_what_the_server_did_is_no_disobedience() -> None:
     lost = Judgment("r1", "s", 1, None, "", "transport", "someone", "", {}, "", None)
-    kept = [judgment("r2", 3, flags=("repaired",)), judgment("i1", 0, flags=("re_asked",)), judgment("i2", 0)]
+    usable = [
+        make_judgment("r2", 3, flags=("repaired",)),
+        make_judgment("i1", 0, flags=("re_asked",)),
+        make_judgment("i2", 0),
+    ]
     chosen = [each for each in PROBES if each.id in {"r1", "r2", "i1", "i2"}]
-    assert compute_metrics(chosen, [lost, *kept], GRADED).obedient == measure_share(1, 3)
+    assert compute_metrics(chosen, [lost, *usable], GRADED).obedient == measure_share(1, 3)
 
 
 @check_each(
@@ -87,7 +91,11 @@ def test_the_language_of_a_reason_goes_by_its_script(reason: str, lang: Lang | N
 
 
 def test_reasons_without_words_have_no_language_to_be_wrong_in() -> None:
-    judgments = [judgment("r1", 3, "说得很清楚。"), judgment("r2", 3, "很清楚。"), judgment("i1", 0, "")]
+    judgments = [
+        make_judgment("r1", 3, "说得很清楚。"),
+        make_judgment("r2", 3, "很清楚。"),
+        make_judgment("i1", 0, ""),
+    ]
     chosen = [each for each in PROBES if each.id in {"r1", "r2", "i1"}]
     assert compute_metrics(chosen, judgments, GRADED).language == measure_share(1, 2)
 
