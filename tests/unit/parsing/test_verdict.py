@@ -261,7 +261,7 @@ def test_a_verdict_in_front_of_another_one_is_refused(text: str) -> None:
     ],
 )
 def test_no_value_in_front_of_one_or_a_demand_in_the_line_above_is_refused(text: str) -> None:
-    assert (text, BINARY) == "ambiguous"
+    assert get_refusal(text, BINARY) == "ambiguous"
 
 
 def test_a_verdict_in_a_table_that_begins_behind_prose_is_not_taken_for_a_reason() -> None:
