@@ -16,7 +16,7 @@ from itertools import islice
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
 from judge.parsing.contradictions import contradicts, has_correction, is_refusal
-from judge.parsing.tolerant_json import Scan, drop_prose_braces, flatten, unescape
+from judge.parsing.tolerant_json import FENCE, Scan, drop_prose_braces, flatten, unescape
 from judge.parsing.vocabulary import (
     ANY_KEY,
     ANY_REASON_KEY,
@@ -56,6 +56,10 @@ _QUOTED_MEMBER = re.compile(
     rf"(?<!\\)[{QUOTES}](?P<key>[^{QUOTES}:\n]{{1,48}})[{QUOTES}](?=\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE}))"
 )
 _LIST = re.compile(r"\}\s{0,64},\s{0,64}\{")
+#: A value that begins an answer without a brace: "3, it names the shop."
+_VALUE_FIRST = re.compile(
+    rf"\A\s{{0,8}}(?:{FENCE}\s{{0,8}})?(?P<value>[^\s,.;:{{}}\[\]{QUOTES}]{{1,12}})\s?[,.;]"
+)
 #: A question mark behind an object, whether its brace is there or not.
 _IN_QUESTION = re.compile(
     rf"\}}[\s}}\])`~]{{0,8}}\?|[{QUOTES}0-9\]]\s{{0,8}},?\s{{0,8}}\?[\s}}\])`~]{{0,8}}\Z"
@@ -128,6 +132,9 @@ def _check_rest(flat: str, grade: int, scale: Scale) -> None:
     members = _QUOTED_MEMBER.finditer(flat)
     if any(states_another(each["key"], each["value"].strip(QUOTES), grade, scale) for each in members):
         raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
+    first = _VALUE_FIRST.match(flat)
+    if first and find_value(first["value"], scale) not in (None, grade):
+        raise ReplyParseError("ambiguous", "the answer begins with another value than its object has")
     if _LIST.search(flat):
         raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
     if _IN_QUESTION.search(flat):
