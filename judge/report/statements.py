@@ -239,7 +239,7 @@ def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
             "Queries on which an engine failed; its means and comparisons leave them out: {counts}.",
             counts=sentences.list_values(t, errors),
         )
-    yield from summary.remarks
+    yield from map(t, summary.remarks)
     if summary.flagged:
         flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(

@@ -254,6 +254,14 @@ def test_the_page_shows_the_warnings_of_an_agreement_with_labels(tmp_path: Path)
     assert "不是 UTF-8" in text
 
 
+def test_the_page_shows_the_remarks_of_an_assessor_in_both_languages(demo: Path) -> None:
+    remark = "The prompts show labelled examples: 3 in English and 0 in Chinese."
+    summary = replace(load_summary(RunFolder(demo)), remarks=(remark,))
+    text = "".join(render_report("run", summary, lambda places: iter(())))
+    assert f'<span class="en">{remark}</span>' in text
+    assert "提示词展示了已标注的示例：英文 3 个，中文 0 个。" in text
+
+
 def test_a_very_small_p_is_not_0(demo: Path) -> None:
     summary = load_summary(RunFolder(demo))
     row = replace(summary.comparisons[0], p_adjusted=8e-6)
