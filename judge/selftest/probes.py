@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from typing import Literal, get_args
 
@@ -79,7 +79,7 @@ def list_attacks(probes: Sequence[Probe]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Surprise(Probe):
-    """A probe with a grade out of its bounds, and the reason of the assessor."""
+    """A probe with a grade out of its bounds on the scale, and the reason of the assessor."""
 
     grade: int
     reason: str
@@ -144,7 +144,8 @@ def _find_surprises(graded: Iterable[tuple[Probe, Judgment]], scale: Scale) -> I
     for probe, judgment in graded:
         low, high = probe.find_bounds(scale)
         if judgment.grade is not None and not low <= judgment.grade <= high:
-            yield Surprise(**asdict(probe), grade=judgment.grade, reason=judgment.reason)
+            shown = replace(probe, grade_min=low, grade_max=high)
+            yield Surprise(**asdict(shown), grade=judgment.grade, reason=judgment.reason)
 
 
 def _measure_language(graded: Iterable[tuple[Probe, Judgment]]) -> CountedShare:

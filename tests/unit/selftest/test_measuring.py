@@ -55,6 +55,8 @@ def test_on_the_binary_scale_half_an_answer_may_be_yes_or_no() -> None:
         result = measure_probes(BINARY, 0, 1, 0, 1, 0, half)
         assert (result.hostile, result.strict) == (measure_share(1, 3), measure_share(1, 2))
         assert result.too_low["partial"] == measure_share(0, 1)
+        bounds = [(each.id, each.grade, each.grade_min, each.grade_max) for each in result.surprises]
+        assert bounds == [("i2", 1, 0, 0), ("r2", 0, 1, 1)]
 
 
 def test_a_probe_without_a_grade_counts_as_a_failure_and_nowhere_else() -> None:
