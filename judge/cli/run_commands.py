@@ -39,7 +39,7 @@ _PANEL = Option(
     type=list[str],
 )
 #: Options of grades, which have no meaning for a question about whole lists.
-_GRADING_OPTIONS = frozenset({"scale", "lang", "repeats", "out"})
+_GRADING_OPTIONS = frozenset({"scale", "lang", "repeats", "examples", "out"})
 
 
 _CollectConfigOption = Annotated[

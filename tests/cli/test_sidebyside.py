@@ -111,6 +111,11 @@ def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: Loo
     assert not server.requests
 
 
+def test_examples_are_for_grades(run: Path) -> None:
+    refused = run_judge("sidebyside", run, "x", "y", "-m", "openai:fake", "--examples", "e.jsonl")
+    assert (refused.returncode, "No such option: --examples" in refused.stderr) == (2, True)
+
+
 def test_a_limit_ends_with_code_3_and_the_same_command_goes_on(run: Path, server: LoopbackServer) -> None:
     words = ("sidebyside", run, "x", "y", "-m", "openai:fake", "--base-url", server.openai_url)
     before = (run / "summary.json").read_bytes()
