@@ -287,14 +287,20 @@ def build_assessor(config: Config, model: Model) -> Assessor:
         prompts = load_prompts(directory, config.grading)
     if model.name.startswith(DECISION_MODEL):
         prompts = prompts.ask_for_grade_alone()
+    warnings: list[str] = []
     if config.examples:
         (path,) = _list_existing_files(config, "examples")
         with config.source.add_error_context("examples"):
             examples = read_examples(
-                path, config.grading, lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates
+                path,
+                config.grading,
+                lang=config.lang,
+                max_chars=config.max_chars,
+                dates=config.shows_dates,
+                warn=warnings.append,
             )
             prompts = prompts.add_examples(examples, config.as_of)
-    return Assessor(model, prompts, config.grading, config.as_of)
+    return Assessor(model, prompts, config.grading, config.as_of, warnings=warnings)
 
 
 def build_text_assessor(config: Config, kind: QuestionKind[Any], *, calls: bool = True) -> TextAssessor:

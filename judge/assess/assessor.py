@@ -90,13 +90,20 @@ class Assessor:
     topic = ""
 
     def __init__(
-        self, model: Model, prompts: Prompts, scale: Scale, as_of: str | None = None, reader: str = ""
+        self,
+        model: Model,
+        prompts: Prompts,
+        scale: Scale,
+        as_of: str | None = None,
+        reader: str = "",
+        warnings: Sequence[str] = (),
     ) -> None:
         self.model = model
         self.scale = scale
         self.name = f"{model.name}/{scale.name}"
         self._prompts = prompts
         self.examples = prompts.examples
+        self._warnings = warnings
         self._as_of = as_of
         #: The queries and snippets that the prompt shows with their grades.
         self._shown = frozenset((each.pair.query.text, each.pair.snippet.id) for each in self.examples)
@@ -297,6 +304,7 @@ class Assessor:
         if not counts:
             return ()
         return (
+            *self._warnings,
             Message(
                 "The prompts show labelled examples: {english} in English and {chinese} in Chinese.",
                 english=counts["en"],

@@ -10,28 +10,29 @@ from judge.dataset.injection import INJECTION_FLAGS
 from judge.dataset.labels import parse_label
 from judge.dataset.parsed_rows import ParsedRow, parse_row
 from judge.dataset.readers import read_rows
-from judge.dataset.textfile import unescape_candidates
+from judge.dataset.textfile import Warn, unescape_candidates
 from judge.errors import InputError
-from judge.records import Example, LangChoice, Pair, Query, Scale
+from judge.records import BINARY, Example, LangChoice, Pair, Query, Scale
 
 
 def read_examples(
-    path: Path, scale: Scale, *, lang: LangChoice, max_chars: int, dates: bool
+    path: Path, scale: Scale, *, lang: LangChoice, max_chars: int, dates: bool, warn: Warn | None = None
 ) -> tuple[Example, ...]:
     """Return the examples in a file like a dataset that also has the fields `grade` and `reason`.
 
-    The file of `judge agree --plan` has `comment` instead of `reason`. Rows that lack either are left out.
-    Texts are cleaned as in a dataset with the same options. Raise InputError with file, line, field and value
-    for a row that is no example of `scale`, and for a file without an example.
+    The file of `judge agree --plan` has `comment` instead of `reason`. Rows without a grade or a reason are
+    left out, and those that repeat a pair with its grade. Texts are cleaned as in a dataset with the same
+    options. `warn` is that of `read_rows`. Raise InputError with file, line, field and value for a row that
+    is no example of `scale`, for two grades of one pair, and for a file without an example.
     """
-    examples = []
-    for number, row in enumerate(read_rows(path, {}, None)):
+    examples: dict[tuple[str, str], tuple[Example, str]] = {}
+    for number, row in enumerate(read_rows(path, {}, warn)):
         parsed = parse_row(number, row)
         reason = clean.clean_query(parsed.extra.get("reason") or parsed.extra.get("comment", ""))
         for label in parse_label(parsed.location, parsed.query_id, "", parsed.extra.get("grade", "")):
-            if label.grade > scale.top:
+            if label.grade > scale.top or (label.word and scale != BINARY):
                 raise InputError(
-                    "{place}: field 'grade' is {value!r}; the {scale} scale ends at {top}",
+                    "{place}: field 'grade' is {value!r}; the {scale} scale has the grades 0 to {top}",
                     place=parsed.location,
                     value=parsed.extra["grade"],
                     scale=scale.name,
@@ -39,12 +40,22 @@ def read_examples(
                 )
             if reason:
                 pair = _make_pair(parsed, lang, max_chars, dates=dates)
-                examples.append(Example(pair, label.grade, reason))
+                example = Example(pair, label.grade, reason), parsed.location
+                first, place = examples.setdefault((pair.query.text, pair.snippet.id), example)
+                if first.grade != label.grade:
+                    raise InputError(
+                        "{place}: field 'grade' is {grade} here and {other_grade} at {other_place}, for the"
+                        " same query and snippet; keep one",
+                        place=parsed.location,
+                        grade=label.grade,
+                        other_grade=first.grade,
+                        other_place=place,
+                    )
     if not examples:
         raise InputError(
             "{file}: contains no example; fill in query, snippet, grade and reason in each row", file=path
         )
-    return tuple(examples)
+    return tuple(example for example, _ in examples.values())
 
 
 def _make_pair(row: ParsedRow, lang: LangChoice, max_chars: int, *, dates: bool) -> Pair:

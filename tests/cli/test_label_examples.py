@@ -84,7 +84,10 @@ def test_the_estimate_shows_the_cost_with_examples_and_without(tmp_path: Path) -
         (("-m", "lexical"), "lexical reads no prompt"),
         (("-m", "rerank:openai:m", "--rerank-thresholds", "1,2,3"), "rerank:openai:m reads no prompt"),
         (("-m", "openai:m", "--assessor", "deepeval", "--scale", "binary"), "deepeval has its own prompts"),
-        (("-m", "openai:m", "--scale", "binary"), "field 'grade' is '2'; the binary scale ends at 1"),
+        (
+            ("-m", "openai:m", "--scale", "binary"),
+            "field 'grade' is '2'; the binary scale has the grades 0 to 1",
+        ),
     ],
 )
 def test_examples_that_no_prompt_can_show_are_refused(
@@ -104,3 +107,17 @@ def test_a_missing_file_of_examples_is_named(tmp_path: Path) -> None:
     refused = run_judge("run", data, *NO_SERVER, "--examples", "nothing.jsonl")
     assert refused.returncode == 2
     assert "nothing.jsonl" in refused.stderr
+
+
+def test_a_file_that_a_spreadsheet_saved_as_gb18030_is_read_with_a_warning(tmp_path: Path) -> None:
+    data, run, examples = write_rows(tmp_path / "d.jsonl", ROWS), tmp_path / "run", tmp_path / "e.csv"
+    examples.write_text(
+        "query,snippet,grade,comment\n茶是什么,茶是饮料,3,说明了茶是什么\n", encoding="gb18030"
+    )
+    with LoopbackServer(lambda _: Reply(text='{"reason": "r", "grade": 2}')) as server:
+        words = (data, "-m", "openai:m", "--base-url", server.openai_url, "--examples", examples)
+        result = run_judge("run", *words, "--out", run)
+    assert result.returncode == 0, result.stderr
+    warning, remark = read_summary(run)["remarks"]
+    assert warning == f"{examples}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong"
+    assert "0 in English and 1 in Chinese" in remark
