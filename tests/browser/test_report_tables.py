@@ -89,3 +89,18 @@ def test_on_a_telephone_names_stay_and_an_edge_shows_that_there_is_more(
         assert sheet.evaluate("(sheet) => getComputedStyle(sheet).backgroundAttachment") == "local, scroll"
         assert sheet.evaluate(SCROLLED) > 0
         assert name.bounding_box() == before
+
+
+def test_at_1100_pixels_pairs_of_long_names_are_in_sight(browser: Browser, tmp_path: Path) -> None:
+    names = [f"a-search-engine-with-a-long-name-and-version-2026-11-{n}" for n in (1, 2)]
+    rows = [
+        {"query": f"tea {n}", "engine": name, "rank": rank, "snippet": text}
+        for n in range(20)
+        for at, name in enumerate(names)
+        for rank, text in enumerate((f"tea {n}", "other")[:: 1 if (n + at) % 2 else -1], start=1)
+    ]
+    path = write_page(tmp_path, run_lexical(tmp_path / "run", rows))
+    with open_page(browser, make_file_url(path), viewport={"width": 1100, "height": 900}) as result:
+        sheet = result.page.get_by_role("region").filter(has=result.page.locator("table.pairs")).first
+        assert "a test needs at least" in sheet.inner_text()
+        assert measure_hidden(sheet) == 0
