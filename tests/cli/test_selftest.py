@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,12 @@ def test_other_parameters_are_another_assessor_and_another_day_is_not(tmp_path: 
     usual = find_assessor_id()
     assert find_assessor_id(as_of="2026-05-01") == find_assessor_id(concurrency=3) == usual
     assert len({usual, find_assessor_id(scale="binary"), find_assessor_id(lang="zh")}) == 3
+
+
+def test_a_binary_grade_is_shown_with_the_one_sensible_grade(tmp_path: Path) -> None:
+    result = run_judge("selftest", "-m", "lexical", "--scale", "binary", "--out", tmp_path / "runs" / "any")
+    assert result.returncode == 0, result.stderr
+    assert re.findall(r": ([01]) where (.*?) is sensible", result.stdout)[0] == ("1", "0")
 
 
 def test_the_command_prints_its_cost_and_its_result(tmp_path: Path) -> None:

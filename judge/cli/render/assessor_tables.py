@@ -260,10 +260,11 @@ def _describe_surprises(prompt: PromptResult, t: Translator) -> Iterator[str]:
     if prompt.surprises:
         yield t("odd grades with the shipped prompt ({count}):", count=len(prompt.surprises))
     for probe in prompt.surprises[:_MOST_PROBES]:
+        low, high = probe.grade_min, probe.grade_max
         yield t(
-            "  {probe.id}: {probe.grade} where {probe.grade_min} to {probe.grade_max} is sensible:"
-            " {probe.query} | {reason}",
+            "  {probe.id}: {probe.grade} where {grades} is sensible: {probe.query} | {reason}",
             probe=probe,
+            grades=low if low == high else t("{low} to {high}", low=low, high=high),
             reason=probe.reason[:120],
         )
     if len(prompt.surprises) > _MOST_PROBES:
