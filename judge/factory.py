@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from judge.analysis.judged_run import RunLabels, draw_sample
 from judge.assess.assessor import Assessor
+from judge.assess.example_prompts import add_examples
 from judge.assess.progress import ProgressListener
 from judge.assess.prompts import find_default_directory, load_prompts, load_question_prompts
 from judge.assess.runner import PanelMember
@@ -299,7 +300,7 @@ def build_assessor(config: Config, model: Model) -> Assessor:
                 dates=config.shows_dates,
                 warn=warnings.append,
             )
-            prompts = prompts.add_examples(examples, config.as_of)
+            prompts = add_examples(prompts, examples, config.as_of)
     return Assessor(model, prompts, config.grading, config.as_of, warnings=warnings)
 
 

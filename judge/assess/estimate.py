@@ -7,7 +7,7 @@ of thumb and says so.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
@@ -15,8 +15,8 @@ from math import ceil
 import numpy as np
 
 from judge.assess.assessor import Assessor
-from judge.assess.prompts import CACHED_PREFIX
-from judge.assess.question_plan import QuestionPlan
+from judge.assess.example_prompts import CACHED_PREFIX
+from judge.assess.question_plan import QuestionPlan, VerdictRequest
 from judge.cache import FileCache, name_cache_folder
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
@@ -123,7 +123,7 @@ def estimate_questions(
     """
     tokens = assessor.instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
     usage = Usage(prompt_tokens=round(questions * tokens), completion_tokens=questions * reply_tokens)
-    usd = None if price is None else price.compute_usd(usage)
+    usd = _compute_usd(price, usage)
     return QuestionEstimate(known, questions, usage.prompt_tokens, usage.completion_tokens, usd)
 
 
@@ -140,17 +140,12 @@ def estimate_run(
     is_reranker = assessor.model.name.startswith(RERANKER)
     max_reply = 0 if is_reranker else assessor.model.params.get("max_tokens", _REPLY_TOKENS)
     versions, by_rule = Counter[str](), Usage()
-    with_examples, without_examples = Usage(), Usage()
     for request in plan.read_requests(missing):
         question = request.question
         if question.key not in in_batch:
             versions[question.prompt_version] += 1
             if question.prompt_version not in learned:
                 by_rule += _estimate_by_rule(assessor.render_prompt(question.pair), max_reply)
-            if assessor.examples:
-                prompt = assessor.render_prompt(question.pair)
-                with_examples += _estimate_by_rule(prompt, max_reply)
-                without_examples += _estimate_by_rule(assessor.drop_examples(prompt), max_reply)
     calls = versions.total()
     by_history, again = _estimate_from_history(learned, versions)
     usage = by_history + by_rule
@@ -163,7 +158,7 @@ def estimate_run(
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         price=limits.price,
-        usd=None if limits.price is None else limits.price.compute_usd(usage),
+        usd=_compute_usd(limits.price, usage),
         seconds=_estimate_seconds(calls + again, pace, limits.concurrency),
         learned_from=sum(learned[version].calls for version in versions if version in learned),
         by_rule=sum(count for version, count in versions.items() if version not in learned),
@@ -171,17 +166,36 @@ def estimate_run(
         submitted=sum(key in in_batch for key in keys),
         batches=ceil(calls / MAX_REQUESTS) if isinstance(assessor.model, BatchModel) else 0,
         # Not all providers have a cache for batches.
-        batch_usd=None
-        if limits.price is None
-        else limits.price.compute_usd(replace(usage, cached_tokens=0), in_batch=True),
-        examples=ExamplesEstimate(
-            len(assessor.examples),
-            round(min(assessor.example_tokens)),
-            None if limits.price is None else limits.price.compute_usd(with_examples),
-            None if limits.price is None else limits.price.compute_usd(without_examples),
-        )
-        if assessor.examples
-        else None,
+        batch_usd=_compute_usd(limits.price, replace(usage, cached_tokens=0), in_batch=True),
+        examples=_compare_examples(
+            assessor,
+            (each for each in plan.read_requests(missing) if each.question.key not in in_batch),
+            max_reply,
+            limits.price,
+        ),
+    )
+
+
+def _compute_usd(price: Price | None, usage: Usage, *, in_batch: bool = False) -> float | None:
+    return None if price is None else price.compute_usd(usage, in_batch=in_batch)
+
+
+def _compare_examples(
+    assessor: Assessor, requests: Iterable[VerdictRequest], max_reply: int, price: Price | None
+) -> ExamplesEstimate | None:
+    """Return what `requests` would cost with the prompt's examples and without; None if it has none."""
+    if not assessor.examples:
+        return None
+    with_examples, without = Usage(), Usage()
+    for request in requests:
+        prompt = assessor.render_prompt(request.question.pair)
+        with_examples += _estimate_by_rule(prompt, max_reply)
+        without += _estimate_by_rule(assessor.drop_examples(prompt), max_reply)
+    return ExamplesEstimate(
+        len(assessor.examples),
+        round(min(assessor.example_tokens)),
+        _compute_usd(price, with_examples),
+        _compute_usd(price, without),
     )
 
 

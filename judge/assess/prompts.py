@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +27,6 @@ from jinja2.filters import FILTERS
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from judge.characters import estimate_tokens
 from judge.errors import InputError, explain_os_error
 from judge.filesystem import read_text
 from judge.messages import Message, join_messages
@@ -47,17 +44,6 @@ _GRADE_ALONE: Mapping[Lang, Mapping[str, str]] = {
     "en": {"graded": "Reply with the grade alone: 0, 1, 2 or 3.", "binary": "Reply with yes or no alone."},
     "zh": {"graded": "只回复等级：0、1、2 或 3。", "binary": "只回复 yes 或 no。"},
 }
-_EXAMPLES_HEAD: Mapping[Lang, str] = {
-    "en": "Examples: other pairs, each with the right reply.",
-    "zh": "示例：其他查询与摘要，各附正确回复。",
-}
-#: From so many equal tokens at the beginning of requests on, providers cache them: OpenAI, Alibaba Cloud and
-#: Google, as their pages say in November 2026.
-CACHED_PREFIX = 1_024
-#: Examples are added until the instructions have so many tokens: the estimate may be 5 % too high.
-_WANTED_PREFIX = round(1.05 * CACHED_PREFIX)
-#: The most tokens of one example: a longer one would be most of the prefix.
-_LONGEST_EXAMPLE = 400
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -141,60 +127,10 @@ class Prompts:
         templates = {lang: shorten(template) for lang, template in self.templates.items()}
         return replace(self, schema={}, templates=templates)
 
-    def add_examples(self, examples: Iterable[Example], as_of: str | None) -> Prompts:
-        """Return the prompts with the first examples of each grade in turn behind the instructions.
-
-        They are added in each language until the instructions are long enough for the cache of a provider.
-        Raises InputError when no example is short enough.
-        """
-        by_grade = sorted(_number_by_grade(examples), key=lambda each: (each[0], -each[1].grade))
-        shown: list[Example] = []
-        templates = dict(self.templates)
-        for lang, template in self.templates.items():
-            text = ""
-            for _, example in by_grade:
-                if example.pair.query.lang != lang:
-                    continue
-                added = f"{template.render_pair(example.pair, as_of)}\n{self._format_reply(example)}"
-                if estimate_tokens(added) > _LONGEST_EXAMPLE:
-                    continue
-                text += f"\n\n{added}" if text else f"\n\n{_EXAMPLES_HEAD[lang]}\n\n{added}"
-                shown.append(example)
-                if estimate_tokens(template.system + text) >= _WANTED_PREFIX:
-                    break
-            if text:
-                digest = hashlib.sha256(f"{template.digest}\n{text}".encode()).hexdigest()
-                version = f"{template.version.rpartition('-')[0]}-examples-{digest[:10]}"
-                templates[lang] = replace(
-                    template, system=template.system + text, digest=digest, version=version, examples=text
-                )
-        if not shown:
-            raise InputError(
-                "every example has more than {count} tokens; give shorter ones", count=_LONGEST_EXAMPLE
-            )
-        return replace(self, templates=templates, examples=tuple(shown))
-
-    def _format_reply(self, example: Example) -> str:
-        """Return the reply that gives the grade of an example."""
-        value = example.grade if self.scale.name == "graded" else ("no", "yes")[example.grade]
-        if not self.schema:
-            return str(value)
-        key = "grade" if self.scale.name == "graded" else "verdict"
-        return json.dumps({"reason": example.reason, key: value}, ensure_ascii=False)
-
     @property
     def versions(self) -> dict[str, str]:
         """Return the version of each template: its name and 10 digits of its SHA-256."""
         return {lang: template.version for lang, template in sorted(self.templates.items())}
-
-
-def _number_by_grade(examples: Iterable[Example]) -> Iterator[tuple[int, Example]]:
-    """Yield each example with the number of those before it that have its grade and its language."""
-    counts: Counter[tuple[int, Lang]] = Counter()
-    for example in examples:
-        key = example.grade, example.pair.query.lang
-        yield counts[key], example
-        counts[key] += 1
 
 
 def make_fence_mark(template: str, content: str, length: int = 16) -> str:
