@@ -172,7 +172,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     """
     folder = RunFolder(Path(run))
     loaded = _load_without_labels(folder)
-    people = _match_people(loaded, Path(qrels), labels_scale)
+    people = _leave_out_examples(loaded, _match_people(loaded, Path(qrels), labels_scale))
     with translate_run_errors(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
         agreement = replace(compare_with_labels(loaded, people), grades=load_summary(folder).grades)
@@ -380,26 +380,34 @@ def _match_people(run: JudgedRun, path: Path, labels_scale: ScaleName | None) ->
     matched = match_labels(labels, run.data, run.pool)
     scale = choose_label_scale(matched.grades.values(), run.spec.scale, labels_scale, labels)
     first = next(((label.query_id, label.item) for label in matched.unmatched), None)
-    shown = {each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags} & matched.grades.keys()
-    if shown:
-        warnings.append(
-            Message(
-                "labelled pairs left out, because the prompts show them as examples: {count:,}",
-                count=len(shown),
-            )
-        )
-    if len(shown) == len(matched.grades):
-        raise InputError(
-            "{file}: the prompts of the run show every labelled pair as an example; label other pairs",
-            file=path,
-        )
     return LabelSet(
-        {key: grade for key, grade in matched.grades.items() if key not in shown},
+        matched.grades,
         scale,
         path.name,
         len(matched.unmatched),
         first_unmatched=first,
         warnings=tuple(warnings),
+    )
+
+
+def _leave_out_examples(run: JudgedRun, people: LabelSet) -> LabelSet:
+    """Return the labels with those apart that the prompts show: the assessor has read these grades."""
+    shown = {each.key for each in run.judgments if SHOWN_AS_EXAMPLE in each.flags} & people.grades.keys()
+    if not shown:
+        return people
+    if len(shown) == len(people.grades):
+        raise InputError(
+            "{file}: the prompts of the run show every labelled pair as an example; label other pairs",
+            file=people.source,
+        )
+    warning = Message(
+        "labelled pairs left out, because the prompts show them as examples: {count:,}", count=len(shown)
+    )
+    return replace(
+        people,
+        grades={key: grade for key, grade in people.grades.items() if key not in shown},
+        examples={key: people.grades[key] for key in shown},
+        warnings=(*people.warnings, warning),
     )
 
 

@@ -32,7 +32,8 @@ class LabelSet:
 
     An assessor without a run has such grades, too. `unmatched` labels fit no pair; `first_unmatched` is the
     query id and the item of the first one. `assumed` grades enter the scores of both sides, but no agreement.
-    `warnings` are about the file.
+    `examples` are grades of pairs that the prompts of the run show: they enter people's scores, but no
+    agreement. `warnings` are about the file.
     """
 
     grades: agreement.GradesByPair
@@ -40,6 +41,7 @@ class LabelSet:
     source: str
     unmatched: int = 0
     assumed: agreement.GradesByPair = field(default_factory=dict)
+    examples: agreement.GradesByPair = field(default_factory=dict)
     first_unmatched: tuple[str, str] | None = None
     warnings: tuple[str, ...] = ()
 
@@ -106,7 +108,7 @@ def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False)
     people = _assume_empty_grades(run, people)
     typical = agreement.compute_median_grades(run.judgments)
     scale = run.spec.scale
-    pairs = [pair.key for pair in select_labellable(run.pool)]
+    pairs = [pair.key for pair in select_labellable(run.pool) if pair.key not in people.examples]
     fully, partly = agreement.find_graded_queries(pairs, people.grades)
     labelled = _LabelledQueries(frozenset(query_id for query_id, _ in pairs), partly, fully)
     result = agreement.measure_agreement(agreement.pair_grades(people.grades, typical), people.scale, scale)
@@ -125,7 +127,7 @@ def compare_with_labels(run: JudgedRun, people: LabelSet, *, bare: bool = False)
         labelled_pairs=len(people.grades),
         unmatched_labels=people.unmatched,
         unlabelled_pairs=len(pairs) - len(people.grades),
-        empty_pairs=len(run.pool.pairs) - len(pairs),
+        empty_pairs=len(run.pool.pairs) - len(pairs) - len(people.examples),
         labelled_queries=len(partly),
         wholly_labelled_queries=len(fully),
         queries_to_label=len(labelled.every),
@@ -206,7 +208,7 @@ def _compare_orders(
 def _select_graded_by_both(run: JudgedRun, people: LabelSet) -> tuple[JudgedRun, LabelSet]:
     """Return what both sides graded, so that neither order rests on more grades of a query."""
     both = people.grades.keys() & agreement.compute_median_grades(run.judgments).keys()
-    used = both | people.assumed.keys()
+    used = both | people.assumed.keys() | people.examples.keys()
     judgments = tuple(judgment for judgment in run.judgments if judgment.key in used)
     grades = {key: grade for key, grade in people.grades.items() if key in both}
     return replace(run, judgments=judgments), replace(people, grades=grades)
@@ -215,10 +217,9 @@ def _select_graded_by_both(run: JudgedRun, people: LabelSet) -> tuple[JudgedRun,
 def _score_sides(run: JudgedRun, people: LabelSet, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
     """Return the scores by people's grades and by the assessor's."""
     assumed = agreement.convert_to_judgments(people.assumed)
+    graded = agreement.convert_to_judgments({**people.grades, **people.examples})
     return (
-        _score_judgments(
-            run, (*agreement.convert_to_judgments(people.grades), *assumed), people.scale, measures
-        ),
+        _score_judgments(run, (*graded, *assumed), people.scale, measures),
         _score_judgments(run, (*run.judgments, *assumed), run.spec.scale, measures),
     )
 

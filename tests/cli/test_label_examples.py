@@ -51,6 +51,8 @@ def test_the_prompts_of_a_run_show_examples_and_agreement_leaves_them_out(tmp_pa
     file.write_text("\n".join(labels.values()), encoding="utf-8")
     agreement = json.loads(run_judge("agree", run, "--qrels", file, "--json").stdout)
     assert agreement["labelled_pairs"] == 3
+    # People's scores have the example, so the two queries are wholly labelled.
+    assert (agreement["wholly_labelled_queries"], agreement["unlabelled_pairs"]) == (2, 0)
     assert agreement["warnings"] == ["labelled pairs left out, because the prompts show them as examples: 1"]
     file.write_text(labels[shown[0]], encoding="utf-8")
     refused = run_judge("agree", run, "--qrels", file)
