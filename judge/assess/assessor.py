@@ -42,7 +42,9 @@ _THINKING_MAX_TOKENS = 2048
 #: Kinds of unreadable replies that may hold yes or no where a grade is asked for.
 _NO_GRADE_KINDS = frozenset({"malformed", "missing_key", "not_a_grade", "not_integer"})
 _YES_OR_NO = re.compile(
-    r"\W{0,20}(?:yes|no|是|否|不?相关)\b|.{0,400}[\"'](?:yes|no|是|否)[\"']", re.I | re.DOTALL
+    r"\W{0,20}(?:yes|no(?! (?:idea|answer|comment|context|information|opinion)\b)|是|否|不?相关)\b"
+    r"|.{0,400}[\"'](?:yes|no|是|否)[\"']",
+    re.IGNORECASE | re.DOTALL,
 )
 #: So many letters of the instructions in a reason are no coincidence.
 _ECHO_LENGTH = 40

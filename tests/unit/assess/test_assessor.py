@@ -1,4 +1,4 @@
-"""Flags of a verdict: another model answered, or the reply repeats the instructions."""
+"""What a reply says besides its grade: flags of a verdict, and advice where there is none."""
 
 from __future__ import annotations
 
@@ -38,6 +38,17 @@ class EchoModel:
         """Do nothing."""
 
 
+class TextModel(EchoModel):
+    """A model that always replies with `text`."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(0, "")
+        self._text = text
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        return Completion(self._text, "", "stop", {})
+
+
 @check_each(
     ("letters", "served", "flags"),
     [
@@ -60,3 +71,25 @@ def test_a_verdict_has_flags_for_an_echo_of_the_prompt_and_for_another_model(
         return answer.verdict.flags
 
     assert virtual_time.run(ask_for_flags()) == flags
+
+
+@check_each(
+    ("text", "is_binary"),
+    [
+        ("Yes.", True),
+        ("No, it is about tea", True),
+        ("yes it does", True),
+        ('{"relevant": "yes"}', True),
+        ("no idea", False),
+        ("No comment.", False),
+        ("I like tea.", False),
+    ],
+)
+def test_the_advice_to_judge_on_the_binary_scale_is_for_replies_of_yes_or_no(
+    text: str, is_binary: bool
+) -> None:
+    async def ask_for_advice() -> str:
+        assessor = Assessor(TextModel(text), load_prompts(find_default_directory(), GRADED), GRADED)
+        return (await assessor.ask(assessor.make_questions(PAIR, 1)[0], assessor.model.complete)).advice
+
+    assert ("--scale binary" in virtual_time.run(ask_for_advice())) is is_binary
