@@ -141,14 +141,14 @@ class Assessor:
 
     def drop_examples(self, prompt: Prompt) -> Prompt:
         """Return a prompt of this assessor without its examples."""
-        text = self._prompts.templates[prompt.lang].examples
+        text = self._prompts.templates[prompt.lang].examples_text
         return replace(prompt, system=prompt.system.removesuffix(text))
 
     @property
-    def example_tokens(self) -> Sequence[float]:
-        """Return the approximate number of tokens of the instructions in each language that has examples."""
-        templates = self._prompts.templates.values()
-        return [estimate_tokens(each.system) for each in templates if each.examples]
+    def shortest_instruction_tokens(self) -> float:
+        """Return the approximate number of tokens of the shortest instructions with examples, 0 without."""
+        systems = (each.system for each in self._prompts.templates.values() if each.examples_text)
+        return min(map(estimate_tokens, systems), default=0.0)
 
     def find_prompt_version(self, pair: Pair) -> str:
         """Return the version of the prompt for `pair`."""

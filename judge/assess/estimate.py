@@ -193,7 +193,7 @@ def _compare_examples(
         without += _estimate_by_rule(assessor.drop_examples(prompt), max_reply)
     return ExamplesEstimate(
         len(assessor.examples),
-        round(min(assessor.example_tokens)),
+        round(assessor.shortest_instruction_tokens),
         _compute_usd(price, with_examples),
         _compute_usd(price, without),
     )

@@ -6,7 +6,6 @@ length, so that a prompt with examples can cost less than one without.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -44,8 +43,9 @@ def add_examples(prompts: Prompts, examples: Iterable[Example], as_of: str | Non
         texts = _choose_texts(prompts, template, of_language, as_of)
         if texts:
             shown += (example for example, _ in texts)
-            parts = (_EXAMPLES_HEAD[lang], *(text for _, text in texts))
-            templates[lang] = _add_text(template, "\n\n".join(parts))
+            added = "\n\n".join(("", _EXAMPLES_HEAD[lang], *(text for _, text in texts)))
+            longer = template.replace_system(template.system + added, "examples")
+            templates[lang] = replace(longer, examples_text=added)
     if not shown:
         raise InputError(
             "every example has more than {count} tokens; give shorter ones", count=_LONGEST_EXAMPLE
@@ -67,14 +67,6 @@ def _choose_texts(
             if tokens >= _WANTED_PREFIX:
                 break
     return texts
-
-
-def _add_text(template: Template, examples: str) -> Template:
-    """Return the template with the text behind its instructions, and a version of its own."""
-    text = f"\n\n{examples}"
-    digest = hashlib.sha256(f"{template.digest}\n{text}".encode()).hexdigest()
-    version = f"{template.version.rpartition('-')[0]}-examples-{digest[:10]}"
-    return replace(template, system=template.system + text, digest=digest, version=version, examples=text)
 
 
 def _format_reply(prompts: Prompts, example: Example) -> str:

@@ -51,7 +51,8 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 class Template:
     """One template file: its fixed texts, and `render_user`, which renders the `user` block.
 
-    `digest` is the SHA-256 of the file's text in hex. `system` ends with `examples`, if there are any.
+    `digest` is the SHA-256 of the file's text in hex. `system` ends with `examples_text`, if it
+    shows examples.
     """
 
     lang: Lang
@@ -60,7 +61,13 @@ class Template:
     system: str
     reask_text: str
     render_user: Callable[[Mapping[str, str]], str]
-    examples: str = ""
+    examples_text: str = ""
+
+    def replace_system(self, system: str, kind: str) -> Template:
+        """Return the template with other instructions, and a version that names their `kind`."""
+        digest = hashlib.sha256(f"{self.digest}\n{system}".encode()).hexdigest()
+        version = f"{self.version.rpartition('-')[0]}-{kind}-{digest[:10]}"
+        return replace(self, system=system, digest=digest, version=version)
 
     def render_pair(self, pair: Pair, as_of: str | None) -> str:
         """Return the `user` block for `pair`; `as_of` is the date of today in it."""
@@ -119,10 +126,7 @@ class Prompts:
         def shorten(template: Template) -> Template:
             answer = _GRADE_ALONE[template.lang][self.scale.name]
             head, separator, _ = template.system.rpartition("\n\n")
-            system = head + separator + answer
-            digest = hashlib.sha256(f"{template.digest}\n{system}".encode()).hexdigest()
-            version = f"{template.lang}-{self.scale.name}-decision-{digest[:10]}"
-            return replace(template, system=system, reask_text=answer, digest=digest, version=version)
+            return replace(template.replace_system(head + separator + answer, "decision"), reask_text=answer)
 
         templates = {lang: shorten(template) for lang, template in self.templates.items()}
         return replace(self, schema={}, templates=templates)

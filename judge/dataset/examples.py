@@ -28,34 +28,44 @@ def read_examples(
     examples: dict[tuple[str, str], tuple[Example, str]] = {}
     for number, row in enumerate(read_rows(path, {}, warn)):
         parsed = parse_row(number, row)
-        reason = clean.clean_query(parsed.extra.get("reason") or parsed.extra.get("comment", ""))
-        for label in parse_label(parsed.location, parsed.query_id, "", parsed.extra.get("grade", "")):
-            if label.grade > scale.top or (label.word and scale != BINARY):
-                raise InputError(
-                    "{place}: field 'grade' is {value!r}; the {scale} scale has the grades 0 to {top}",
-                    place=parsed.location,
-                    value=parsed.extra["grade"],
-                    scale=scale.name,
-                    top=scale.top,
-                )
-            if reason:
-                pair = _make_pair(parsed, lang, max_chars, dates=dates)
-                example = Example(pair, label.grade, reason), parsed.location
-                first, place = examples.setdefault((pair.query.text, pair.snippet.id), example)
-                if first.grade != label.grade:
-                    raise InputError(
-                        "{place}: field 'grade' is {grade} here and {other_grade} at {other_place}, for the"
-                        " same query and snippet; keep one",
-                        place=parsed.location,
-                        grade=label.grade,
-                        other_grade=first.grade,
-                        other_place=place,
-                    )
+        example = _read_example(parsed, scale, lang, max_chars, dates=dates)
+        if example is None:
+            continue
+        key = example.pair.query.text, example.pair.snippet.id
+        first, place = examples.setdefault(key, (example, parsed.location))
+        if first.grade != example.grade:
+            raise InputError(
+                "{place}: field 'grade' is {grade} here and {other_grade} at {other_place}, for the same"
+                " query and snippet; keep one",
+                place=parsed.location,
+                grade=example.grade,
+                other_grade=first.grade,
+                other_place=place,
+            )
     if not examples:
         raise InputError(
             "{file}: contains no example; fill in query, snippet, grade and reason in each row", file=path
         )
     return tuple(example for example, _ in examples.values())
+
+
+def _read_example(
+    row: ParsedRow, scale: Scale, lang: LangChoice, max_chars: int, *, dates: bool
+) -> Example | None:
+    """Return the example in a row, None where it lacks a grade or a reason."""
+    label = next(parse_label(row.location, row.query_id, "", row.extra.get("grade", "")), None)
+    if label is None:
+        return None
+    if label.grade > scale.top or (label.word and scale != BINARY):
+        raise InputError(
+            "{place}: field 'grade' is {value!r}; the {scale} scale has the grades 0 to {top}",
+            place=row.location,
+            value=row.extra["grade"],
+            scale=scale.name,
+            top=scale.top,
+        )
+    reason = clean.clean_query(row.extra.get("reason") or row.extra.get("comment", ""))
+    return Example(_make_pair(row, lang, max_chars, dates=dates), label.grade, reason) if reason else None
 
 
 def _make_pair(row: ParsedRow, lang: LangChoice, max_chars: int, *, dates: bool) -> Pair:

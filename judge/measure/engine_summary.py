@@ -30,9 +30,9 @@ class MeasureMean:
     `ci95` is a t interval over the queries, None for fewer than 2. `bounds` are the lowest and the highest
     mean over these and any of the `unknown` queries, which only unjudged snippets can give a value: no
     result of the query is judged, no result of the engine on any query, or nothing judged in the pool is
-    relevant. `undefined` counts queries
-    that cannot have a value: the whole pool is judged and nothing is relevant, or, for Judged, there is no
-    result. `paired` is the mean over the `paired_n` queries where every engine has a value.
+    relevant. `undefined` counts queries that cannot have a value: the whole pool is judged and nothing is
+    relevant, or, for Judged, there is no result. `paired` is the mean over the `paired_n` queries where every
+    engine has a value.
     """
 
     mean: float | None
