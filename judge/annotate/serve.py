@@ -6,6 +6,7 @@ import secrets
 import shlex
 import signal
 import socket
+import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -14,6 +15,7 @@ from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from judge.annotate.guard import make_policy
@@ -68,12 +70,33 @@ def annotate(
         session = AnnotationSession(run, loaded, ordered, labels, today, of_pairs)
         port = listener.getsockname()[1]
         url = _make_url(address, port)
-        say(_describe_session(session, url, t))
-        try:
-            with _open_browser(url) if opens else nullcontext():
-                _serve(session, ServerAddress(address.host, port, address.token), listener)
-        finally:
-            say(_describe_labels(session, plan, t))
+        server = make_server(session, ServerAddress(address.host, port, address.token))
+        with _stop_on_signals(server):
+            say(_describe_session(session, url, t))
+            try:
+                with _open_browser(url) if opens else nullcontext():
+                    server.run(sockets=[listener])
+            finally:
+                say(_describe_labels(session, plan, t))
+
+
+@contextmanager
+def _stop_on_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end `server` after the answers under way, also before it serves.
+
+    A flag, because an exception that a signal raises is lost where Python runs a finalizer. uvicorn sends
+    itself the signal again when it is done, which then only sets the flag once more.
+    """
+
+    def stop(_: int, __: FrameType | None) -> None:
+        server.should_exit = True
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -81,14 +104,14 @@ def _open_browser(url: str) -> Iterator[None]:
     """Open `url` in a browser.
 
     The browser gets a file that leads to it, because all users of a machine can read the arguments of a
-    command.
+    command. A thread starts it, because some browsers return only when they are closed.
     """
     with TemporaryDirectory(prefix="judge-") as folder:
         page = Path(folder) / "open.html"
         write_file(
             page, [f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(url)}">\n'], 0o600
         )
-        webbrowser.open(page.as_uri())
+        threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
         yield
 
 
@@ -132,18 +155,6 @@ def make_server(session: AnnotationSession, address: ServerAddress) -> uvicorn.S
         timeout_graceful_shutdown=5,
     )
     return uvicorn.Server(config)
-
-
-def _serve(session: AnnotationSession, address: ServerAddress, listener: socket.socket) -> None:
-    """Answer requests until a signal, then finish the answers under way."""
-    # uvicorn raises the signal again when it is done; both then end up here.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        make_server(session, address).run(sockets=[listener])
-    except KeyboardInterrupt:
-        pass
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _make_url(address: ServerAddress, port: int) -> str:

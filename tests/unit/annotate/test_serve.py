@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from judge.annotate.serve import ServerAddress, annotate
 from tests.support.command_line import run_judge
 from tests.support.factories import read_results
 from tests.unit.annotate.serving import LabelServer, judge_queries, label, serve_in_thread, start_serving
@@ -301,3 +302,32 @@ def test_a_browser_is_opened_with_a_file_and_no_list_of_processes_shows_the_toke
         assert mode == "600"
         server.interrupt()
     assert not Path(words.removeprefix("file://")).exists()
+
+
+def test_a_browser_that_returns_when_it_is_closed_keeps_nobody_waiting(run: Path, tmp_path: Path) -> None:
+    window = tmp_path / "window"
+    window.touch()
+    browser = f"sh -c 'exec > /dev/null 2>&1; while [ -e {window} ]; do sleep 0.05; done' %s"
+    try:
+        with start_serving(run, "--who", "waiter", "--open", environment={"BROWSER": browser}) as server:
+            assert server.ask("/state")[0] == 200
+            assert server.interrupt() == "no label was given\n"
+    finally:
+        window.unlink()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_the_first_request_ends_the_server_as_a_later_one_does(
+    run: Path, number: signal.Signals
+) -> None:
+    messages: list[str] = []
+
+    def interrupt(message: str) -> None:
+        messages.append(message)
+        if len(messages) == 1:
+            signal.raise_signal(number)
+
+    before = signal.getsignal(number)
+    annotate(run, None, "early", ServerAddress("127.0.0.1", 0), opens=False, say=interrupt)
+    assert messages[1:] == ["no label was given"]
+    assert signal.getsignal(number) is before
