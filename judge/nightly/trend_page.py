@@ -98,10 +98,8 @@ def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[st
 def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Chart | None:
     """Return the chart of every engine's trend by the measure, None when no night has a value."""
     timeline = Timeline(nights[-NIGHTS:])
-    rows = [
-        _make_engine_row(timeline.nights, engine, measure, kind)
-        for engine in trend.list_engines(timeline.nights)
-    ]
+    engines = trend.list_engines(timeline.nights)
+    rows = [_make_engine_row(timeline.nights, engine, engines, measure, kind) for engine in engines]
     rows = [row for row in rows if row.measured]
     if not rows:
         return None
@@ -165,10 +163,12 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     return make_chart("trend-canaries", title, desc, picture, head, table)
 
 
-def _make_engine_row(nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind) -> TrendRow:
+def _make_engine_row(
+    nights: Sequence[NightRecord], engine: str, engines: Sequence[str], measure: str, kind: Kind
+) -> TrendRow:
     outcomes = [night.find_outcome(engine, measure) for night in nights]
     return TrendRow(
-        draw_name(engine, 18, "head", 0, 13),
+        draw_name(engine, 18, "head", 0, 13, engines),
         display_text.fit_on_line(engine),
         trend.list_values(nights, engine, measure, kind),
         [outcome.baseline if outcome and kind == "mean" else None for outcome in outcomes],

@@ -112,10 +112,12 @@ def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Pictur
     )
     parts = [svg.draw_legend(14, *legend), area.draw_grid(signed=True)]
     y = _TOP + ROW_HEIGHT / 2
-    for engine, rows in groups:
-        parts.append(svg.draw_name(f"{engine} −", 36, "name first", 0, y + 4))
+    heads, others = [f"{engine} −" for engine, _ in groups], [pair.b for pair in first_pairs]
+    for head, (_, rows) in zip(heads, groups, strict=True):
+        parts.append(svg.draw_name(head, 36, "name first", 0, y + 4, heads))
         for pair in rows:
             y += ROW_HEIGHT
+            parts.append(svg.draw_row_label(pair.b, 13, NAMES, y, others, indent=12))
             parts += _draw_pair(pair, area, y)
         y += ROW_HEIGHT
     bottom += AXIS_HEIGHT
@@ -128,8 +130,7 @@ def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Pictur
 
 
 def _draw_pair(pair: PairComparison, area: PlotArea, y: float) -> Iterator[Markup]:
-    """Yield one pair: the name of the other engine, the difference, and the outcome."""
-    yield svg.draw_row_label(pair.b, 13, NAMES, y, indent=12)
+    """Yield the difference of one pair, and the outcome."""
     ahead = pair.outcome == "better"
     if cell := _make_range(pair):
         size = f"{format_number(cell.value, '+.4f')} ({format_range(cell.interval, '+.4f')})"
@@ -263,19 +264,21 @@ def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceB
     ahead, _, behind = differences.count()
     bottom = _BARS_TOP + _BARS_HEIGHT
     parts = [
-        svg.draw_text(_describe_side(differences.a, ahead), "head", _NUMBERS, 12),
+        svg.draw_text(_describe_side(differences.a, ahead, differences.b), "head", _NUMBERS, 12),
         svg.draw_inset(_NUMBERS, 1 - _NUMBERS, *grid, *_draw_bars(scale, zero, bars), zero_line),
         *(
             svg.draw_text(scale.format_tick(tick, signed=True), "tick", _NUMBERS - 0.015, y + 4, "end")
             for tick, y in heights
         ),
-        svg.draw_text(_describe_side(differences.b, behind), "head other", 1, bottom + 18, "end"),
+        svg.draw_text(
+            _describe_side(differences.b, behind, differences.a), "head other", 1, bottom + 18, "end"
+        ),
     ]
     return Picture(bottom + 26, parts)
 
 
-def _describe_side(engine: str, count: int) -> Text:
-    short = f"{display_text.ISOLATE}{svg.shorten_name(engine, 22)}{display_text.END}"
+def _describe_side(engine: str, count: int, other: str) -> Text:
+    short = f"{display_text.ISOLATE}{svg.shorten_name(engine, 22, [other])}{display_text.END}"
     return make_text("{short} ahead on {count:,}", short=short, count=count)
 
 

@@ -178,10 +178,11 @@ def _draw_grades_picture(graded: _GradedRanks) -> Picture:
         parts.append(svg.draw_legend(y, (x, swatch, graded.name_slot(slot))))
     parts.append(svg.draw_text(make_text("relevant"), "note", 1, y + 22, "end"))
     top = y + 28
-    for engine in graded.engines[:MAX_ENGINES]:
+    engines = graded.engines[:MAX_ENGINES]
+    for engine in engines:
         share = format_share(graded.compute_relevant(engine))
         parts += [
-            svg.draw_row_label(engine, 13, _NAMES, top + _ROW / 2),
+            svg.draw_row_label(engine, 13, _NAMES, top + _ROW / 2, engines),
             svg.draw_inset(*_BARS, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks)),
             svg.draw_text(share, "number", 1, top + _ROW / 2 + 4, "end"),
         ]

@@ -176,7 +176,7 @@ def _draw_band(means: _Means, measures: Sequence[str], columns: int, y: float) -
         x = _MARKS[0] + at * width
         area = means.make_area(measure, (x, width - _GAP), y + _SMALL, _SMALL)
         if not at:
-            yield from map(svg.draw_row_name, means.engines, area.list_rows(len(means.engines)))
+            yield from svg.draw_row_names(means.engines, area.list_rows(len(means.engines)))
         yield svg.draw_name(svg.name_mean(measure), 7, "head small", x, y + 12)
         yield area.draw_grid(ends=True)
         yield area.place(means.draw_marks(area, measure))
@@ -367,13 +367,15 @@ def _draw_picture(points: Sequence[_Point], measure: str) -> Iterator[Markup]:
         yield svg.add_tooltip(point.describe(measure), *marks, svg.draw_dot(x, y, "dot"))
     # Labels are above all intervals: where one has to cross an interval, its outline interrupts that.
     placed: list[tuple[float, float]] = []
+    engines = [point.engine for point in drawn_points]
     for point, line in zip(drawn_points, lines, strict=True):
         y = line.y
         # The best point is first, so a label moves down past those that are there.
         while any(abs(line.x - left) < _NEAR and abs(y - top) < _LINE for left, top in placed):
             y += 1
         placed.append((line.x, y))
-        yield _draw_label(point.engine, line.x, y, lines)
+        name = svg.shorten_name(point.engine, 20, engines)
+        yield _draw_label(name, line.x, y, lines)
     if note := svg.note_omitted_engines(len(points), _PLOT_BOTTOM + 32):
         yield from note
 
@@ -382,9 +384,8 @@ def _locate(axis: Axis, value: float) -> float:
     return _PLOT_BOTTOM - (_PLOT_BOTTOM - _PLOT_TOP) * axis.locate(value)
 
 
-def _draw_label(engine: str, x: float, y: float, lines: Sequence[_Line]) -> Markup:
+def _draw_label(name: str, x: float, y: float, lines: Sequence[_Line]) -> Markup:
     """Return the label of the point at (x, y), on the side where no other interval crosses it, if any."""
-    name = svg.shorten_name(engine, 20)
     width = (8 + _LETTER * len(name)) / _USUAL_WIDTH
     right, left = (x, x + width), (x - width, x)
     sides = [right, left] if x < _TURN else [left, right]

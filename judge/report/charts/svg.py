@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from math import ceil, floor, log10
 from typing import NamedTuple
 
@@ -80,13 +81,29 @@ def format_percent(fraction: float) -> str:
     return f"{format_length(100 * fraction)}%"
 
 
-def shorten_name(text: str, limit: int) -> str:
-    """Return untrusted text in at most `limit` columns, with both ends; a Chinese character takes two."""
-    text = display_text.fit_on_line(text)
+def shorten_name(text: str, limit: int, among: Iterable[str] = ()) -> str:
+    """Return untrusted text in at most `limit` columns, with both ends; a Chinese character takes two.
+
+    Where another name of `among` has the same ends, the result begins where the two differ.
+    """
+    text, names = display_text.fit_on_line(text), {display_text.fit_on_line(name) for name in among}
+    short = _keep_ends(text, limit)
+    if equal := [name for name in names if name != text and _keep_ends(name, limit) == short]:
+        start = max(
+            next(at for at, (left, right) in enumerate(zip_longest(text, name)) if left != right)
+            for name in equal
+        )
+        start = max(0, min(start, len(text) - limit // 2 + 1))  # a difference at the end has text before it
+        return _ELLIPSIS + _keep_ends(text[start:], limit - 1, limit - 2)
+    return short
+
+
+def _keep_ends(text: str, limit: int, first: int | None = None) -> str:
+    """Return `text` in at most `limit` columns, of which the begin takes `first`, else half."""
     widths = [count_columns(char) for char in text]
     if sum(widths) <= limit:
         return text
-    head = _count_fitting(widths, limit // 2)
+    head = _count_fitting(widths, limit // 2 if first is None else first)
     tail = _count_fitting(widths[::-1], limit - 1 - sum(widths[:head]))
     return text[:head] + _ELLIPSIS + text[len(text) - tail :]
 
@@ -117,23 +134,30 @@ def draw_text(text: Text | str, kind: str, x: float | str, y: float, anchor: str
     )
 
 
-def draw_name(text: str, limit: int, kind: str, x: float | str, y: float) -> Markup:
-    """Return an untrusted name; its tooltip holds the whole name.
+def draw_name(
+    text: str, limit: int, kind: str, x: float | str, y: float, among: Sequence[str] = ()
+) -> Markup:
+    """Return an untrusted name that differs from the others of `among`; its tooltip holds the whole name.
 
     The name takes at most `limit` columns on a narrow page, and twice as many on a wide one.
     """
     title = make_tag("title", display_text.fit_on_line(text))
     place = format_percent(x) if isinstance(x, float | int) else x
-    brief, ample = shorten_name(text, limit), shorten_name(text, 2 * limit)
+    brief, ample = shorten_name(text, limit, among), shorten_name(text, 2 * limit, among)
     forms = [(brief, kind)] if brief == ample else [(brief, f"{kind} brief"), (ample, f"{kind} ample")]
     return join_markup(
         make_tag("text", title, short, class_=classes, x=place, y=y) for short, classes in forms
     )
 
 
-def draw_row_label(text: str, limit: int, width: float, y: float, indent: int = 0) -> Markup:
-    """Return the untrusted name of a row around height `y`, within `width` of the column."""
-    name = draw_name(text, limit, "name", str(indent), _LABEL / 2 + 4)
+def draw_row_label(
+    text: str, limit: int, width: float, y: float, among: Sequence[str], indent: int = 0
+) -> Markup:
+    """Return the untrusted name of a row around height `y`, within `width` of the column.
+
+    It differs from the names of other rows, `among`.
+    """
+    name = draw_name(text, limit, "name", str(indent), _LABEL / 2 + 4, among)
     return make_tag("svg", name, x="0%", y=y - _LABEL / 2, width=format_percent(width), height=_LABEL)
 
 
@@ -389,7 +413,7 @@ class PlotArea:
     ) -> Iterator[Markup]:
         """Yield the names of the rows, the grid, the marks, and a number at the right edge of each row."""
         rows = self.list_rows(len(names))
-        yield from map(draw_row_name, names, rows)
+        yield from draw_row_names(names, rows)
         yield self.draw_grid()
         yield self.place(marks)
         yield from (
@@ -397,6 +421,6 @@ class PlotArea:
         )
 
 
-def draw_row_name(name: str, y: float) -> Markup:
-    """Return the name of an engine left of its row around height `y`."""
-    return draw_row_label(name, 15, NAMES, y)
+def draw_row_names(names: Sequence[str], rows: Iterable[float]) -> Iterator[Markup]:
+    """Yield the names of engines left of their rows, around the heights `rows`."""
+    return (draw_row_label(name, 15, NAMES, y, names) for name, y in zip(names, rows, strict=True))

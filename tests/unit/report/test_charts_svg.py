@@ -81,9 +81,22 @@ def test_a_long_name_keeps_both_its_ends() -> None:
     assert shorten_name("必应国际版", 10) == "必应国际版"
 
 
-@given(hostile, st.integers(3, 30))
-def test_a_shortened_name_fits(text: str, limit: int) -> None:
-    result = shorten_name(text, limit)
+def test_names_that_differ_in_the_middle_differ_when_they_are_short() -> None:
+    names = ["search-exp-0417-ranker-a-20261101", "search-exp-0417-ranker-b-20261101", "bing"]
+    assert [shorten_name(name, 13, names) for name in names] == ["…a-20261101", "…b-20261101", "bing"]
+    assert shorten_name("engine-of-team-one-with-rerank-off", 13, ["engine-of-team-two-and-rerank-off"]) == (
+        "…one-with-re…"
+    )
+    numbered = ["x" * 40 + end for end in ("", "1", "2")]
+    assert len({shorten_name(name, 13, numbered) for name in numbered}) == 3
+    chinese = [f"必应国际版{middle}搜索引擎甲乙丙" for middle in "一二"]
+    assert [shorten_name(name, 11, chinese) for name in chinese] == ["…一搜索引…", "…二搜索引…"]
+
+
+@given(st.lists(hostile, min_size=1, max_size=4), st.integers(3, 30))
+def test_a_shortened_name_fits(texts: list[str], limit: int) -> None:
+    text = texts[0]
+    result = shorten_name(text, limit, texts)
     assert sum(2 if east_asian_width(char) in "WF" else 1 for char in result) <= limit
     if result != display_text.fit_on_line(text):
         assert "…" in result
@@ -91,7 +104,7 @@ def test_a_shortened_name_fits(text: str, limit: int) -> None:
 
 @given(hostile)
 def test_a_name_stays_text_and_is_whole_in_its_title(text: str) -> None:
-    for markup in (draw_name(text, 9, "name", 0, 0), draw_row_label(text, 9, 0.3, 12)):
+    for markup in (draw_name(text, 9, "name", 0, 0), draw_row_label(text, 9, 0.3, 12, [])):
         root = parse_markup(markup)
         kinds = {each.tag for each in root.iter()}
         assert kinds <= {f"{SVG}{kind}" for kind in ("svg", "text", "title")}
