@@ -13,8 +13,6 @@ client that got no answer can send it again.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import unicodedata
@@ -28,8 +26,9 @@ from judge.errors import InputError, StoreError, explain_os_error
 from judge.filesystem import LineLog, check_regular, explain_unusable, hold_lock, make_folder, read_bytes
 from judge.json_text import dump_json
 from judge.messages import Message
+from judge.records import Pool
 from judge.runs.folder import RunFolder
-from judge.runs.labelling_plan import format_cell
+from judge.runs.labelling_plan import format_table, make_row
 
 #: A pair's name: (query_id, snippet_id).
 PairKey = tuple[str, str]
@@ -162,20 +161,21 @@ class LabelLog:
             self._append({"sealed": True})
             self.sealed = frozenset(self.current)
 
-    def write_table(self) -> Path:
-        """Write all labels as the CSV that `judge agree --qrels` reads, and return its path.
+    def write_table(self, pool: Pool) -> Path:
+        """Write all labels with the texts of their pairs in `pool` as a CSV, and return its path.
 
-        Raises StoreError when the disk refuses it.
+        `judge agree --qrels` and `judge run --examples` read it. A label whose pair is no longer in the pool
+        has no texts. Raises StoreError when the disk refuses it.
         """
-        text = io.StringIO(newline="")
-        lines = csv.writer(text)
-        lines.writerow(("query_id", "snippet_id", "grade", "comment"))
-        for decision in self.current.values():
-            grade = "?" if decision.grade is None else str(decision.grade)
-            texts = (decision.query_id, decision.snippet_id, grade, decision.comment)
-            lines.writerow(map(format_cell, texts))
-        # The mark makes Excel show Chinese.
-        return RunFolder(self.table.parent).write(self.table.name, ["\ufeff", text.getvalue()], _MODE)
+        current = self.current
+        pairs = {pair.key: pair for pair in pool.pairs if pair.key in current}
+        rows = []
+        for key, decision in current.items():
+            label = "?" if decision.grade is None else str(decision.grade), decision.comment
+            pair = pairs.get(key)
+            ids_only = (decision.query_id, "", "", decision.snippet_id, "", "", "", *label)
+            rows.append(make_row(pair.query, pair.snippet, *label) if pair else ids_only)
+        return RunFolder(self.table.parent).write(self.table.name, format_table(rows), _MODE)
 
     def _refuse_sealed(self, decision: LabelDecision) -> None:
         if decision.key in self.sealed:

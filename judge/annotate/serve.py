@@ -185,7 +185,7 @@ def _describe_session(session: AnnotationSession, url: str, t: Translator) -> st
 def _describe_labels(session: AnnotationSession, plan: Path | None, t: Translator) -> str:
     if not session.labels.current:
         return t("no label was given")
-    table = session.labels.write_table()
+    table = session.labels.write_table(session.loaded.pool)
     labelled, total = session.labelled, len(session.tasks.pairs)
     which = ["--plan", str(plan)] if plan else []
     again = shlex.join(["judge", "annotate", str(session.run), *which, "--who", session.labels.who])

@@ -225,7 +225,7 @@ class AnnotationSession:
         """Write the labels as CSV; return the path and the command that compares them with the run."""
         return {
             "labelled": self.labelled,
-            "path": str(self.labels.write_table()),
+            "path": str(self.labels.write_table(self.loaded.pool)),
             "command": self.command,
         }
 

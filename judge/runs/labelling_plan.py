@@ -1,4 +1,4 @@
-"""The file in which people label pairs: what an assessor sees, and nothing else.
+"""The files of pairs for people and of their labels: what an assessor sees, and nothing else.
 
 It has no engine, rank or verdict, and its order does not depend on them. `judge.dataset.labels` reads the
 labels. Where single pairs were drawn, a JSON file beside it holds the design: how they were drawn.
@@ -10,7 +10,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
@@ -20,7 +20,7 @@ from judge.dataset.textfile import escape_cell, protect_cell
 from judge.dataset.validation import hash_parts
 from judge.errors import InputError
 from judge.json_text import dump_json
-from judge.records import Dataset, Pool, Snippet
+from judge.records import Dataset, Pool, Query, Snippet
 from judge.runs.folder import RunFolder
 from judge.runs.record_json import from_json, to_json
 
@@ -54,11 +54,16 @@ def make_rows(
             snippets_of[pair.query.id].append(pair.snippet)
     for query_id, snippets in snippets_of.items():
         query = data.queries[query_id]
-        about = (query_id, query.text, query.reference or "")
         for snippet in sorted(
             snippets, key=lambda snippet: hash_parts([str(seed), query_id, snippet.id], 16)
         ):
-            yield (*about, snippet.id, snippet.title, snippet.date, snippet.text, "", "")
+            yield make_row(query, snippet)
+
+
+def make_row(query: Query, snippet: Snippet, grade: str = "", comment: str = "") -> tuple[str, ...]:
+    """Return the cells of one row, named by `COLUMNS`."""
+    texts = (snippet.title, snippet.date, snippet.text)
+    return (query.id, query.text, query.reference or "", snippet.id, *texts, grade, comment)
 
 
 def write(
@@ -69,10 +74,9 @@ def write(
     seed: int = 0,
     keys: Collection[tuple[str, str]] | None = None,
 ) -> Path:
-    """Write `rows` as a CSV for spreadsheets and return its path.
+    """Write the rows of `make_rows` as `format_table` does and return the path.
 
-    UTF-8 with a byte order mark, so that Excel shows Chinese; no cell is a formula. Raises InputError when
-    `path` exists, because it may hold labels; StoreError when it cannot be written.
+    Raises InputError when `path` exists, because it may hold labels; StoreError when it cannot be written.
     """
     if os.path.lexists(path):
         raise InputError("{file}: exists and may contain labels of people; name another file", file=path)
@@ -83,18 +87,26 @@ def write(
     folder = RunFolder(path.parent)
     if not folder.takes_files:
         raise InputError("{file}: its folder is read-only; name another file with --out", file=path)
+    return folder.write(path.name, format_table(make_rows(data, pool, query_ids, seed, keys)))
+
+
+def format_table(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the parts of a CSV with the cells of `rows` that spreadsheets open and save unchanged.
+
+    It begins with a byte order mark, so that Excel shows Chinese; no cell is a formula.
+    """
     text = io.StringIO(newline="")
     lines = csv.writer(text)
     lines.writerow(COLUMNS)
     # A date is not read back, so a spreadsheet may change how it is written.
     lines.writerows(
         [
-            escape_cell(_fit(text)) if name == "date" else format_cell(text)
-            for name, text in zip(COLUMNS, row, strict=True)
+            (escape_cell if name == "date" else protect_cell)(_fit(cell))
+            for name, cell in zip(COLUMNS, row, strict=True)
         ]
-        for row in make_rows(data, pool, query_ids, seed, keys)
+        for row in rows
     )
-    return folder.write(path.name, ["\ufeff", text.getvalue()])
+    return ["\ufeff", text.getvalue()]
 
 
 def name_design(path: Path) -> Path:
@@ -126,11 +138,6 @@ def read_design(path: Path, run: JudgedRun) -> PairPlan:
     plan = from_json(PairPlan, value, str(design))
     check_plan(run, plan, str(design))
     return plan
-
-
-def format_cell(text: str) -> str:
-    """Return `text` as a cell that spreadsheets open and save unchanged."""
-    return protect_cell(_fit(text))
 
 
 def _fit(text: str) -> str:

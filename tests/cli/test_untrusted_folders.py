@@ -24,6 +24,7 @@ from judge.errors import InputError, JudgeError, StoreError
 from judge.filesystem import LineLog, make_file_name, open_for_append, write_file
 from judge.nightly import job, stores
 from judge.nightly.baseline import read_pointer
+from judge.records import Pool
 from judge.runs.export import name_trec_files
 from judge.runs.folder import RunFolder
 from judge.selftest import look_up_results
@@ -55,7 +56,7 @@ def make_run(folder: Path) -> Path:
     judge.score(out)
     with label_log.open_labels(out, "me") as mine:
         mine.add(label_log.LabelDecision("0" * 16, "q0", "s", 1))
-        mine.write_table()
+        mine.write_table(Pool(3, 0, [], {}))
     return out
 
 

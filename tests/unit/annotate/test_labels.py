@@ -15,6 +15,8 @@ from judge.annotate import label_log
 from judge.annotate.label_log import LabelDecision, LabelLog
 from judge.dataset.labels import read_labels
 from judge.errors import InputError
+from judge.records import Pool
+from judge.runs import labelling_plan
 from tests.support.cases import check_each, count_examples
 
 
@@ -224,9 +226,9 @@ def test_the_table_reads_back_as_it_was_said(
     with tempfile.TemporaryDirectory() as folder, label_log.open_labels(Path(folder), "ann") as log:
         for number, ((query, snippet), grade) in enumerate(expected.items()):
             log.add(LabelDecision(f"{number:016x}", query, snippet, grade, comment))
-        path = log.write_table()
+        path = log.write_table(Pool(10, 0, [], {}))
         content = path.read_text(encoding="utf-8-sig")
-        assert content.startswith("query_id,snippet_id,grade,comment\n")
+        assert content.startswith(",".join(labelling_plan.COLUMNS) + "\n")
         graded = {key: grade for key, grade in expected.items() if grade is not None}
         result = read_labels(path) if graded else ()
     from judge.dataset.textfile import unescape_candidates

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import signal
@@ -19,8 +20,10 @@ from typing import Any
 import pytest
 
 from judge.annotate.serve import ServerAddress, annotate
+from judge.dataset.examples import read_examples
+from judge.records import GRADED
 from tests.support.command_line import run_judge
-from tests.support.factories import read_results
+from tests.support.factories import read_results, write_rows
 from tests.unit.annotate.serving import LabelServer, judge_queries, label, serve_in_thread, start_serving
 
 
@@ -70,10 +73,10 @@ def test_what_people_say_reaches_agree_whole(run: Path) -> None:
         for answer in query["engines"].values()
         for snippet in answer["snippets"]
     }
-    rows = [line.split(",") for line in Path(result["path"]).read_text("utf-8-sig").splitlines()[1:]]
-    assert {row[1]: row[2] for row in rows} == {
-        snippet_id: next("?" if row[0] == "q3" else str(grade) for row in rows if row[1] == snippet_id)
-        for snippet_id, grade in truth.items()
+    rows = list(csv.DictReader(Path(result["path"]).read_text("utf-8-sig").splitlines()))
+    query_of = {row["snippet_id"]: row["query_id"] for row in rows}
+    assert {row["snippet_id"]: row["grade"] for row in rows} == {
+        snippet_id: "?" if query_of[snippet_id] == "q3" else str(grade) for snippet_id, grade in truth.items()
     }
 
 
@@ -276,6 +279,25 @@ def test_a_pair_that_was_labelled_elsewhere_is_not_overwritten(run: Path) -> Non
         assert server.ask("/label", {**second, "replaces": first["id"]})[0] == 200
         assert server.ask("/label", {**label(state, 3, 1), "replaces": first["id"]})[0] == 409
         assert server.ask("/state?at=0")[1]["decision"]["grade"] == 3
+
+
+def test_labels_with_a_comment_are_examples_of_a_prompt(tmp_path: Path) -> None:
+    texts = ("Six minutes give a soft yolk.", "Our farm sells fresh eggs.", "煮蛋六分钟。")
+    rows = [{"query": "how long to boil an egg", "snippet": text} for text in texts]
+    run = tmp_path / "run"
+    data = write_rows(tmp_path / "data.jsonl", rows)
+    assert run_judge("run", data, "-m", "lexical", "--out", run).returncode == 0
+    reason = '它给出了时间, and "soft"'
+    with serve_in_thread(run, "tutor") as server:
+        _, state = server.ask("/state")
+        first = state["pair"]
+        _, state = server.ask("/label", label(state, 1, 2, reason))
+        _, state = server.ask("/label", label(state, 2, 0))
+        assert server.ask("/label", label(state, 3, None, "perhaps"))[0] == 200
+        _, result = server.ask("/export", {})
+    (example,) = read_examples(Path(result["path"]), GRADED, lang="auto", max_chars=4000, dates=False)
+    assert (example.grade, example.reason) == (2, reason)
+    assert (example.pair.query.text, example.pair.snippet.text) == (first["query"], first["snippet"])
 
 
 def test_a_browser_is_opened_with_a_file_and_no_list_of_processes_shows_the_token(
