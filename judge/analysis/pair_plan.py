@@ -170,7 +170,7 @@ def _order_engines(
     )
     scores = every.select_engines(chosen)
     value = scores.average_repeats()[0][..., 0]
-    answered: Bools = np.logical_not(scores.coverage.missing.any(axis=0))
+    answered: Bools = np.logical_not(scores.coverage.without_list.any(axis=0))
     defined: Bools = np.logical_and(answered, ~np.isnan(value).any(axis=0))
     if defined.sum() < 2:
         raise InputError(

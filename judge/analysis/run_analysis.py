@@ -56,7 +56,7 @@ def score_lists(run: JudgedRun, measure: Measure) -> dict[tuple[str, str], float
         (engine, query_id): convert_non_finite(value[row, column, 0])
         for row, engine in enumerate(scores.engines)
         for column, query_id in enumerate(scores.queries)
-        if not scores.coverage.missing[row, column]
+        if not scores.coverage.without_list[row, column]
     }
 
 

@@ -28,7 +28,7 @@ class RankedLists:
     Arrays have the shape (engines, topics, ranks) unless another one is given. `grade` is `NO_GRADE` where
     a snippet is unjudged and past the end of a list. `origin` is the rank (from 0) at which the list shows
     the document first, -1 past the end. `document` numbers the documents of a topic, `snippet` the
-    snippets of the pool, `missing` the unjudged pairs of all topics; -1 elsewhere. `best` (topics,
+    snippets of the pool, `unjudged_index` the unjudged pairs of all topics; -1 elsewhere. `best` (topics,
     documents) is the best known grade of a document in the pool. `depth` is the depth of judging, which
     may be larger than the longest list.
     """
@@ -38,7 +38,7 @@ class RankedLists:
     origin: Ints
     document: Ints
     snippet: Ints
-    missing: Ints
+    unjudged_index: Ints
     best: Ints
 
     @property
@@ -54,13 +54,13 @@ class RankedLists:
     @property
     def unjudged(self) -> Bools:
         """Return True where a snippet has no grade, duplicates included."""
-        return np.greater_equal(self.missing, 0)
+        return np.greater_equal(self.unjudged_index, 0)
 
-    def look_up_gains(self, table: Floats, missing: float, cutoff: int) -> Floats:
-        """Return the gains down to `cutoff`: `table[grade]`, `missing` where open, 0 for duplicates."""
+    def look_up_gains(self, table: Floats, unjudged: float, cutoff: int) -> Floats:
+        """Return the gains down to `cutoff`: `table[grade]`, `unjudged` where open, 0 for duplicates."""
         grade, origin = self.grade[..., :cutoff], self.origin[..., :cutoff]
         # The entry of `NO_GRADE` is the last one.
-        gain: Floats = np.append(table, missing)[grade]
+        gain: Floats = np.append(table, unjudged)[grade]
         gain[origin != np.arange(origin.shape[-1])] = 0.0
         return gain
 
@@ -83,19 +83,19 @@ class RankedLists:
             self.origin[:, chosen],
             self.document[:, chosen],
             self.snippet[:, chosen],
-            self.missing[:, chosen],
+            self.unjudged_index[:, chosen],
             self.best[chosen],
         )
 
     def complete(self, grades: Ints) -> RankedLists:
         """Return the lists with all grades filled in, each topic once for every column of `grades`.
 
-        `grades` is (unjudged pairs, columns), its rows numbered as in `missing`. The result has the shape
-        (engines, topics * columns, ranks); the copies of one topic are neighbours.
+        `grades` is (unjudged pairs, columns), its rows numbered as in `unjudged_index`. The result has the
+        shape (engines, topics * columns, ranks); the copies of one topic are neighbours.
         """
         columns = grades.shape[1]
         engine, topic, rank = np.nonzero(self.unjudged)
-        drawn = grades[self.missing[engine, topic, rank]]
+        drawn = grades[self.unjudged_index[engine, topic, rank]]
         target = topic[:, None] * columns + np.arange(columns)
         grade, origin, document, snippet = (
             np.repeat(array, columns, axis=1)
@@ -115,7 +115,7 @@ class RankedLists:
         grade, origin = flatten(self.grade), flatten(self.origin)
         best = find_best_grades(grade, origin, grade.shape[-1])
         return RankedLists(
-            self.depth, grade, origin, origin, flatten(self.snippet), flatten(self.missing), best
+            self.depth, grade, origin, origin, flatten(self.snippet), flatten(self.unjudged_index), best
         )
 
 
@@ -157,7 +157,7 @@ class Coverage:
         return f"Coverage(engines={engines}, queries={queries}, repeats={repeats})"
 
     @property
-    def missing(self) -> Bools:
+    def without_list(self) -> Bools:
         """Return True where there is no list to measure; an empty list is a list."""
         return self.errors | self.absent
 
@@ -181,7 +181,7 @@ class Arrays:
     """Ranked lists of the results, their grades by pair, and their coverage.
 
     `grades` (pairs, repeats) are those of the pairs of `results`, as numbered in `lists.snippet`.
-    `lists.missing` numbers the cells of `grades` that are `NO_GRADE`, row by row.
+    `lists.unjudged_index` numbers the cells of `grades` that are `NO_GRADE`, row by row.
     """
 
     results: ResultColumns
@@ -205,9 +205,9 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
     )
     # Past the end of a list the snippet has the index -1, which is the row added here.
     judged = np.append(grades, np.full((1, times), NO_GRADE, grades.dtype), axis=0)
-    missing = np.full_like(judged, -1)
+    unjudged_index = np.full_like(judged, -1)
     unjudged = grades == NO_GRADE
-    missing[:-1][unjudged] = np.arange(np.count_nonzero(unjudged))
+    unjudged_index[:-1][unjudged] = np.arange(np.count_nonzero(unjudged))
     repeat = np.arange(snippet.shape[1])[:, None] % times
     grade = judged[snippet, repeat]
     best = find_best_grades(grade, document, int(document.max(initial=0)) + 1)
@@ -215,7 +215,9 @@ def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scal
         counts = np.repeat(results.unreturned, times)
         more = np.where(np.arange(counts.max(initial=0)) < counts[:, None], scale.top, NO_GRADE)
         best = np.concatenate([best, more], axis=1)
-    lists = RankedLists(results.depth, grade, origin, document, snippet, missing[snippet, repeat], best)
+    lists = RankedLists(
+        results.depth, grade, origin, document, snippet, unjudged_index[snippet, repeat], best
+    )
     return Arrays(results, repeats, grades, lists, _measure_coverage(results, lists, times))
 
 

@@ -124,7 +124,7 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
                 (value[row, :, column], low[row, :, column], high[row, :, column]),
                 intervals[row, column],
                 shared[:, column],
-                ~scores.coverage.missing[row],
+                ~scores.coverage.without_list[row],
             )
             for column, measure in enumerate(scores.measures)
         }
@@ -174,7 +174,7 @@ def _summarise_engine(
     rerank_scores: Mapping[int, float],
 ) -> EngineResult:
     coverage = scores.coverage
-    returned, present = coverage.returned[row], ~coverage.missing[row]
+    returned, present = coverage.returned[row], ~coverage.without_list[row]
     snippets = int(returned.sum())
     pairs, pooled = snippets * len(scores.repeats), int(coverage.pooled.sum())
     return EngineResult(

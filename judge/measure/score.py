@@ -178,7 +178,7 @@ def score_columns(
     shape = len(results.engines), len(results.queries), len(arrays.repeats), len(measures)
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
     for array in (value, low, high, judged):
-        array[arrays.coverage.missing] = np.nan
+        array[arrays.coverage.without_list] = np.nan
     # Donors are judged pairs of the same query. Without one, and for an engine without any grade, a list has
     # bounds alone. Any other list is imputed: short ones are wholly unjudged more often than long ones, and
     # means without them have a bias.
@@ -270,7 +270,7 @@ def _average_exact_bounds(wide: Floats, exact: Floats, topics: Ints, otherwise: 
 
 
 def _impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
-    """Return the (unjudged pairs, `IMPUTATIONS`) grades, in the order of `RankedLists.missing`."""
+    """Return the (unjudged pairs, `IMPUTATIONS`) grades, in the order of `RankedLists.unjudged_index`."""
     lists = arrays.lists.select_topics(np.arange(0, arrays.lists.grade.shape[1], len(arrays.repeats)))
     engine, topic, rank = np.nonzero(lists.origin >= 0)
     results = arrays.results
@@ -322,7 +322,7 @@ def score_ideal_order(
     shape = len(results.queries), len(arrays.repeats)
     coverage = arrays.coverage
     ungraded: Bools = np.equal(best, NO_GRADE).all(axis=1).reshape(shape)
-    failed: Bools = np.logical_and.reduce(coverage.missing)
+    failed: Bools = np.logical_and.reduce(coverage.without_list)
     unknown = failed[:, None] | (ungraded & np.greater(coverage.pooled, 0)[:, None])
     return {
         str(measure): compute_nan_mean(

@@ -335,7 +335,7 @@ class IncompleteScores:
         if measure.pool_free and not measure.own:
             seen = seen & (np.arange(seen.shape[-1]) < measure.choose_cutoff(lists.depth))
         _, topic, _ = np.nonzero(seen)
-        pair, first = np.unique(lists.missing[seen], return_index=True)
+        pair, first = np.unique(lists.unjudged_index[seen], return_index=True)
         topic = topic[first]
         by_topic = np.argsort(topic, kind="stable")
         pair, topic = pair[by_topic], topic[by_topic]
@@ -347,7 +347,7 @@ class IncompleteScores:
                 return
             chosen = defined & (counts == count)
             every = np.array(list(product(range(levels), repeat=count)), dtype=np.int64).T
-            grades = np.zeros((int(lists.missing.max()) + 1, levels**count), np.int64)
+            grades = np.zeros((int(lists.unjudged_index.max()) + 1, levels**count), np.int64)
             grades[pair[chosen[topic]]] = every[number[chosen[topic]]] if count else 0
             yield np.flatnonzero(chosen), grades
 

@@ -110,7 +110,7 @@ def compare_kernels(queries: int = 10_000, results: int = 100) -> None:
         origin=np.broadcast_to(np.arange(results), grade.shape),
         document=document,
         snippet=document,
-        missing=np.full_like(document, -1),
+        unjudged_index=np.full_like(document, -1),
         best=find_best_grades(grade, document, 2 * results),
     )
     measures = parse_measures(DEFAULT_MEASURES)
