@@ -25,7 +25,7 @@ from judge.measure.agreement import (
 )
 from judge.measure.columns import JudgmentColumns, ResultColumns, tabulate_judgments, tabulate_results
 from judge.measure.measures import Measure
-from judge.measure.panel_agreement import PanelMembers
+from judge.measure.panel_agreement import JudgmentsByMember
 from judge.pricing import RunCost
 from judge.records import LABEL, Dataset, Judgment, Pair, Pool, Scale, Snippet
 from judge.stored_records import select_records
@@ -60,7 +60,7 @@ class JudgedRun:
     pool: Pool
     judgments: Sequence[Judgment]
     spec: RunSpec
-    members: PanelMembers = field(default_factory=dict)
+    members: JudgmentsByMember = field(default_factory=dict)
     dimensions: Mapping[str, DimensionResult] = field(default_factory=dict)
 
     @property

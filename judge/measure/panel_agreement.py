@@ -26,7 +26,7 @@ from judge.records import Judgment, Scale
 #: Flags of judgments of a panel: members differ, the median is a tie, the grade of a member is missing.
 PANEL_SPLIT, PANEL_TIE, PANEL_SHORT = "panel_split", "panel_tie", "panel_short"
 #: The judgments of each member by its name, in the order of the panel.
-PanelMembers = Mapping[str, Sequence[Judgment]]
+JudgmentsByMember = Mapping[str, Sequence[Judgment]]
 _VoteKey = tuple[str, str, int]
 
 
@@ -86,7 +86,7 @@ def name_panel(members: Iterable[str]) -> str:
     return f"panel({', '.join(members)})"
 
 
-def combine_members(members: PanelMembers) -> tuple[str, Sequence[Judgment], PanelMembers]:
+def combine_members(members: JudgmentsByMember) -> tuple[str, Sequence[Judgment], JudgmentsByMember]:
     """Return the name and the judgments of the assessor, and those of its members if it is a panel.
 
     A single member is no panel.
@@ -97,7 +97,7 @@ def combine_members(members: PanelMembers) -> tuple[str, Sequence[Judgment], Pan
     return name_panel(members), take_majority(members), members
 
 
-def take_majority(members: PanelMembers, *, high: bool = False) -> tuple[Judgment, ...]:
+def take_majority(members: JudgmentsByMember, *, high: bool = False) -> tuple[Judgment, ...]:
     """Return the judgment of the panel for every pair in every repeat: the median grade of the members.
 
     On a binary scale the median is the majority. Of two middle grades it is the lower one, or with `high`
@@ -113,7 +113,7 @@ def take_majority(members: PanelMembers, *, high: bool = False) -> tuple[Judgmen
 
 
 def measure_panel_agreement(
-    members: PanelMembers, scale: Scale, rescore: Callable[[Sequence[Judgment]], Scores]
+    members: JudgmentsByMember, scale: Scale, rescore: Callable[[Sequence[Judgment]], Scores]
 ) -> PanelResult:
     """Return the agreement of the members; `rescore` computes scores from judgments."""
     judgments_low, judgments_high = take_majority(members), take_majority(members, high=True)
@@ -187,7 +187,7 @@ def _summarise_member(name: str, judgments: Sequence[Judgment], scale: Scale) ->
     )
 
 
-def _compare_members(members: PanelMembers, scale: Scale) -> Iterator[MemberPair]:
+def _compare_members(members: JudgmentsByMember, scale: Scale) -> Iterator[MemberPair]:
     grades = {
         name: {
             _make_vote_key(judgment): judgment.grade

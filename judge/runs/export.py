@@ -24,7 +24,7 @@ from judge.json_text import dump_json
 from judge.judgment_log import JudgmentLog, dump_judgments, group_by_query
 from judge.measure.agreement import compute_median_grade
 from judge.measure.formulas import convert_nan
-from judge.measure.panel_agreement import PanelMembers
+from judge.measure.panel_agreement import JudgmentsByMember
 from judge.measure.score import Scores
 from judge.runs import results_file
 from judge.runs.folder import RunFolder
@@ -126,7 +126,7 @@ def list_queries(result: RunResult) -> Iterator[results_file.QueryEntry]:
     return results_file.make_query_entries(result.data, result.pool, read_entries, means, result.dimensions)
 
 
-def _format_members(members: PanelMembers) -> Iterator[str]:
+def _format_members(members: JudgmentsByMember) -> Iterator[str]:
     """Yield the lines of the judgments of each member of a panel."""
     for name, judgments in members.items():
         yield from dump_judgments(judgments, f'{{"member": {dump_json(name)}, ')

@@ -12,7 +12,7 @@ from judge.analysis.summary import DimensionResult, Summary
 from judge.errors import InputError, RunIncomplete
 from judge.measure.engine_summary import EngineResult, Latency, RerankRelevancy, TokenCount
 from judge.measure.measures import parse_measure
-from judge.measure.panel_agreement import PanelMembers
+from judge.measure.panel_agreement import JudgmentsByMember
 from judge.measure.score import Scores
 from judge.records import Dataset, Judgment, Pool, Scale, shorten_repr
 
@@ -40,7 +40,7 @@ class RunResult:
     warnings: tuple[str, ...] = ()
     calls_made: int = 0
     incomplete: RunIncomplete | None = None
-    members: PanelMembers = field(default_factory=dict)
+    members: JudgmentsByMember = field(default_factory=dict)
     dimensions: Mapping[str, DimensionResult] = field(default_factory=dict)
 
     @cached_property
