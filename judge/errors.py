@@ -117,8 +117,8 @@ class CallError(JudgeError):
     """One call to a model failed.
 
     `kind` is the value of `error` in a judgment. `retry_after` is in seconds, None without one.
-    `billed` is True when the server may have charged for the call, `usage` are the billed tokens, None when
-    the server does not return them.
+    `maybe_billed` is True when the server may have charged for the call, `usage` are the billed tokens, None
+    when the server does not return them.
     """
 
     def __init__(
@@ -127,14 +127,14 @@ class CallError(JudgeError):
         detail: str,
         *,
         retry_after: float | None = None,
-        billed: bool = False,
+        maybe_billed: bool = False,
         usage: Usage | None = None,
     ) -> None:
         super().__init__("{kind}: {detail}", kind=kind, detail=Message(detail))
         self.kind = kind
         self.detail = str(detail)  # of a message, for encoders that take no other type
         self.retry_after = retry_after
-        self.billed = billed
+        self.maybe_billed = maybe_billed
         self.usage = usage
 
 
@@ -164,7 +164,7 @@ class NoResponse(RetryableError):
     """
 
     def __init__(self, kind: str, detail: str, *, is_page: bool = False) -> None:
-        super().__init__(kind, detail, billed=True)
+        super().__init__(kind, detail, maybe_billed=True)
         self.is_page = is_page
 
 

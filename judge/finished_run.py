@@ -18,7 +18,7 @@ from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run
 from judge.runs.results_file import StoredEntries
 from judge.runs.run_result import RunResult
-from judge.selftest import update_results
+from judge.selftest import update_selftests
 
 
 def measure_run(path: Path, run: JudgedRun, summary: Summary | None = None) -> RunResult:
@@ -80,7 +80,7 @@ def rescore(
         loaded = load_run(folder, in_memory=save)
         chosen = resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with translate_run_errors(path):
-            selftests = update_results(Path(store or folder.own_store), loaded.spec.selftest)
+            selftests = update_selftests(Path(store or folder.own_store), loaded.spec.selftest)
             loaded = replace(loaded, spec=replace(loaded.spec, measures=chosen, selftest=selftests))
             measured = measure_dimensions(loaded, dimensions, None, options or DimensionOptions())
             loaded = replace(loaded, dimensions=measured)

@@ -102,7 +102,7 @@ class JudgmentLog(StoredRecords[Judgment]):
             self._write()
         return np.flatnonzero(self._sizes)
 
-    def find_open_indices(self) -> Indices:
+    def find_missing_indices(self) -> Indices:
         """Return the indices without a judgment."""
         return np.delete(np.arange(len(self._sizes)), self._list_indices())
 

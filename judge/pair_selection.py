@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 
@@ -19,11 +18,12 @@ from judge.dataset.labels import select_labellable
 from judge.dataset.near_duplicates import NearDuplicates, find_near_duplicates
 from judge.dataset.pool import make_pair
 from judge.dataset.stored_dataset import PooledDataset
+from judge.measure.measures import Measure
 from judge.measure.panel_agreement import combine_members
 from judge.measure.resampling import measure_share
 from judge.models.lexical import extract_terms
 from judge.records import Dataset, Judgment, Pair, Pool, Ranking, Scale
-from judge.stored_records import StoredRecords
+from judge.stored_records import chain_records
 
 #: Draws for each pair that is wanted, before fewer pairs than wanted are accepted.
 _ATTEMPTS = 50
@@ -39,10 +39,8 @@ class MismatchedPairs:
         """Return the pool with these pairs at its end, for judging."""
         if not self.pairs:
             return pool
-        parts = pool.pairs, self.pairs.values()
-        pairs: StoredRecords[Pair] = StoredRecords(lambda: chain.from_iterable(parts), sum(map(len, parts)))
         # The digest names the pool without them, and keys are cached under it.
-        return replace(pool, pairs=pairs, digest="")
+        return replace(pool, pairs=chain_records((pool.pairs, self.pairs.values())), digest="")
 
     def remove_from(self, judgments: Iterable[Judgment]) -> tuple[Judgment, ...]:
         """Return the judgments of other pairs."""
@@ -111,16 +109,16 @@ class PairSelection:
         """Return the judgments of all pairs that an assessor grades, given those of the pairs to judge."""
         return self.near_duplicates.add_to(judgments, self.mismatched.add_to(self.unlabelled))
 
-    def make_run(
+    def make_judged_run(
         self,
         config: Config,
         pooled: PooledDataset,
         by_assessor: Mapping[str, Sequence[Judgment]],
-        spec: RunSpec,
+        measures: tuple[Measure, ...],
     ) -> JudgedRun:
         """Return the run with the judgments of its pool, which are those `by_assessor` and the labels."""
         name, judgments, members = combine_members(by_assessor)
-        spec = replace(spec, assessor=name)
+        spec = RunSpec(name, config.grading, config.repeats, measures)
         if config.controls:
             controls = self.mismatched.summarise(judgments, config.grading, config.max_false_positives)
             spec = replace(spec, controls=controls)

@@ -13,9 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from judge import factory, run_identity
-from judge.analysis.judged_run import JudgedRun, RunLabels, RunSpec
-from judge.assess import estimate as estimating
+from judge.analysis.judged_run import JudgedRun
 from judge.assess.assessor import Assessor
+from judge.assess.estimate import (
+    AssessorEstimate,
+    QuestionEstimate,
+    estimate_questions,
+    estimate_run,
+)
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.runner import JudgingResult, PanelMember, combine_results, judge_with_panel
 from judge.assess.text_assessor import TextAsker
@@ -36,6 +41,7 @@ from judge.dimensions import (
 from judge.errors import InputError
 from judge.finished_run import export_run, measure_run
 from judge.judgment_log import store_judgments
+from judge.measure.measures import Measure
 from judge.messages import Message
 from judge.pair_selection import PairSelection, select_pairs
 from judge.pricing import Cost, add_costs, combine_costs, make_run_cost
@@ -44,7 +50,7 @@ from judge.runs import export
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run
 from judge.runs.run_result import RunResult
-from judge.selftest import look_up_results, selftest_run
+from judge.selftest import look_up_selftests, selftest_run
 from judge.store.store import VerdictStore
 
 
@@ -59,8 +65,8 @@ class RunEstimate:
     pairs: int
     repeats: int
     remarks: tuple[str, ...]
-    assessors: Mapping[str, estimating.AssessorEstimate]
-    dimensions: Mapping[str, estimating.QuestionEstimate] = field(default_factory=dict)
+    assessors: Mapping[str, AssessorEstimate]
+    dimensions: Mapping[str, QuestionEstimate] = field(default_factory=dict)
 
 
 def run(
@@ -92,28 +98,28 @@ def run(
         run_identity.create_or_resume(folder, config, identity)
         selection = select_pairs(config, pooled, labels)
         options = _build_dimension_options(config, store_file)
-        selftests = look_up_results(store_file, selftest_run.identify_assessors(assessors, config))
-        spec = RunSpec("", config.grading, config.repeats, measures, selftest=selftests)
+        selftests = look_up_selftests(store_file, selftest_run.identify_assessors(assessors, config))
         with VerdictStore(store_file) as store:
             judgings = asyncio.run(
                 judge_with_panel(selection.to_judge, panel, store, config.repeats, listener)
             )
         judging = combine_results(judgings)
         by_assessor = dict(zip(assessors, judgings, strict=True))
-        judged = _make_run(config, pooled, selection, labels, by_assessor, spec)
-        with_judgments = _store_judgments(judged, store_file.parent)
-        export.write_judgments(folder, with_judgments)
+        judged = _make_judged_run(config, pooled, selection, by_assessor, measures)
+        judged = replace(judged, spec=replace(judged.spec, selftest=selftests))
+        judged = _store_judgments(judged, store_file.parent)
+        export.write_judgments(folder, judged)
         client = None if judging.stopped else panel[0].client
-        measured, asker = _measure_dimensions(config, options, with_judgments, client, store_file, listener)
-        with_dimensions = _add_other_dimensions(folder, measured)
-        with_cost = _add_cost(with_dimensions, [judging.cost, *(asker.costs if asker else ())], panel)
+        judged, asker = _measure_dimensions(config, options, judged, client, store_file, listener)
+        judged = _add_other_dimensions(folder, judged)
+        judged = _add_cost(judged, [judging.cost, *(asker.costs if asker else ())], panel)
         cache = FileCache(name_cache_folder(store_file))
-        result = _measure_with_cache(folder, with_cost, cache)
+        result = _measure_with_cache(folder, judged, cache)
         export_run(folder, result, cache)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
     return replace(
         result,
-        warnings=(*with_cost.data.warnings, *judging.warnings, *warnings),
+        warnings=(*judged.data.warnings, *judging.warnings, *warnings),
         calls_made=panel[0].client.spend_limit.calls,
         incomplete=incomplete,
     )
@@ -128,15 +134,15 @@ def _check_prices(config: Config, pooled: PooledDataset) -> None:
             read_prices(config.costs, pooled.dataset.engines)
 
 
-def _make_run(
+def _make_judged_run(
     config: Config,
     pooled: PooledDataset,
     selection: PairSelection,
-    labels: RunLabels | None,
     judgings: Mapping[Assessor, JudgingResult],
-    spec: RunSpec,
+    measures: tuple[Measure, ...],
 ) -> JudgedRun:
     """Return the run of the judgments of each assessor, with the remarks of the labels and the assessors."""
+    labels = selection.labels
     by_assessor = {
         assessor.name: selection.add_near_duplicates(
             assessor.regrade(judging.judgments, labels.grades if labels else {})
@@ -146,7 +152,7 @@ def _make_run(
     remarks = (remark for assessor in judgings for remark in assessor.remarks)
     of_labels = labels.warnings if labels else ()
     dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *of_labels, *remarks))
-    return selection.make_run(config, replace(pooled, dataset=dataset), by_assessor, spec)
+    return selection.make_judged_run(config, replace(pooled, dataset=dataset), by_assessor, measures)
 
 
 def _store_judgments(run: JudgedRun, folder: Path) -> JudgedRun:
@@ -240,7 +246,7 @@ def estimate(config: Config) -> RunEstimate:
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         panel = factory.build_panel(config, assessors, CancelToken())
         estimates = {
-            member.assessor.name: estimating.estimate_run(
+            member.assessor.name: estimate_run(
                 pairs, member.assessor, store, config.repeats, member.client.limits
             )
             for member in panel
@@ -252,11 +258,11 @@ def estimate(config: Config) -> RunEstimate:
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
             asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
             judgings = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, NullProgress()))
-            spec = RunSpec("", config.grading, config.repeats, factory.choose_measures(config))
             by_assessor = dict(zip(assessors, judgings, strict=True))
-            judged = _make_run(config, pooled, selection, labels, by_assessor, spec)
+            measures = factory.choose_measures(config)
+            judged = _make_judged_run(config, pooled, selection, by_assessor, measures)
             measure_dimensions(judged, names, asker, options)
-    questions: dict[str, estimating.QuestionEstimate] = {}
+    questions: dict[str, QuestionEstimate] = {}
     for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
         each = _estimate_questions(config, count, asker)
         questions[name] = questions[name] + each if name in questions else each
@@ -264,18 +270,14 @@ def estimate(config: Config) -> RunEstimate:
     return RunEstimate(pairs.results, len(pairs.pairs), config.repeats, remarks, estimates, questions)
 
 
-def _estimate_questions(
-    config: Config, count: QuestionCount, asker: TextAsker | None
-) -> estimating.QuestionEstimate:
+def _estimate_questions(config: Config, count: QuestionCount, asker: TextAsker | None) -> QuestionEstimate:
     """Return the estimate of the questions of a dimension; `asker` knows which have a stored answer."""
     assessor = factory.build_text_assessor(config, count.kind, calls=False)
     known, calls = 0, count.questions
     if asker:
         known, calls = asker.count_stored(count.kind, calls)
     price = factory.build_limits(config, assessor.model).price
-    return estimating.estimate_questions(
-        assessor, known, calls, count.shown_tokens, count.reply_tokens, price
-    )
+    return estimate_questions(assessor, known, calls, count.shown_tokens, count.reply_tokens, price)
 
 
 def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelection) -> Iterator[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Generic, TypeVar, overload
 
 from judge.records import Query, Ranking
@@ -54,6 +54,11 @@ def select_records(
 ) -> StoredRecords[Record]:
     """Return the `length` chosen records of a sequence, which each use reads anew."""
     return StoredRecords(lambda: filter(is_chosen, records), length)
+
+
+def chain_records(parts: Sequence[Collection[Record]]) -> StoredRecords[Record]:
+    """Return the records of several sequences, one after the other, which each use reads anew."""
+    return StoredRecords(lambda: chain.from_iterable(parts), sum(map(len, parts)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class Assessor:
     """A model, a prompt and a scale, which turn a pair into a judgment."""
 
     #: What it answers questions for, "" where it grades.
-    topic = ""
+    subject = ""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class Assessor:
                 return completions[-1]
 
             try:
-                verdict = await self._read_verdict(prompt, complete_prompt)
+                verdict = await self._ask_once(prompt, complete_prompt)
             except ReplyParseError as unreadable:
                 error, flags = unreadable, ("re_asked",)
             except AccountError:
@@ -240,8 +240,8 @@ class Assessor:
             return Message("use another model")
         return Message("use another model; this one does not keep to the answer's format")
 
-    async def _read_verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
-        """Return the verdict of the model; raise ReplyParseError, and what `complete` raises."""
+    async def _ask_once(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
+        """Return the verdict in the reply to `prompt`; raise ReplyParseError, and what `complete` raises."""
         completion = await complete()
         return parse_verdict(completion.text, self.scale, completion.finish_reason)
 

@@ -63,7 +63,7 @@ _MIN_FAILED = 10
 _ESTIMATE_ERROR = 1.1
 
 
-def call_of(reply: BatchReply) -> Call:
+def make_batch_call(reply: BatchReply) -> Call:
     """Return the record of the request that led to `reply`."""
     if isinstance(reply, Completion):
         return Call(ANSWERED, reply.usage, in_batch=True)
@@ -333,7 +333,7 @@ class BatchRunner:
         except AccountError as error:
             await self._remove_lost(batch, error)
             return None
-        calls = [call_of(reply) for reply in replies.values()]
+        calls = [make_batch_call(reply) for reply in replies.values()]
         self.client.spend_limit.settle_batch(self._costs.pop(name, ()), calls, self.client.limits.price)
         errors = [reply for reply in replies.values() if isinstance(reply, CallError)]
         if len(errors) == len(replies) >= _MIN_FAILED and not any(map(is_final, errors)):
@@ -369,7 +369,7 @@ class BatchRunner:
                 replies[line.custom_id] = error
         if status.status == "completed":
             # The batch is complete, so a request without a line may have been processed.
-            missing = RetryableError("transport", "the files of the batch hold no reply", billed=True)
+            missing = RetryableError("transport", "the files of the batch hold no reply", maybe_billed=True)
             if not has_lines and len(questions) >= _MIN_FAILED:  # a page instead of the files, for example
                 raise missing
             replies |= dict.fromkeys(questions.keys() - replies.keys() - unprocessed, missing)

@@ -25,7 +25,7 @@ class ConsecutiveFailures:
         self._model = model
         self._failed = self._unreadable = self._only_thinking = 0
 
-    def count(self, answer: AssessorAnswer) -> RunIncomplete | None:
+    def check(self, answer: AssessorAnswer) -> RunIncomplete | None:
         """Count `answer`, and return why the run should stop, None where it should go on."""
         self._failed = self._failed + 1 if answer.error in _SERVER_ERRORS else 0
         self._unreadable = self._unreadable + 1 if answer.error in PARSE_ERROR_KINDS else 0

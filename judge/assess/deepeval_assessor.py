@@ -50,7 +50,7 @@ class DeepEvalAssessor(Assessor):
         super().__init__(model, prompts, BINARY, as_of, reader)
         self.name = f"{self.name}/{reader}"
 
-    async def _read_verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
+    async def _ask_once(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """Return the verdict that DeepEval reads; raise ReplyParseError unless there is exactly one."""
         metric_model = _MetricModel(self.model.name, complete)
         metric = ContextualRelevancyMetric(

@@ -34,10 +34,10 @@ class RepeatCounter:
 class ProgressListener(Protocol):
     """Learns of every judgment once it is durable; does nothing by default."""
 
-    def begin(self, total: int, done: int, topic: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "") -> None:
         """Judging begins: `total` judgments are wanted, `done` of them are there already.
 
-        With a `topic` they are answers to questions besides grades.
+        With a `subject` they are answers to questions besides grades.
         """
         return
 

@@ -79,6 +79,10 @@ class QuestionPlan:
             for index in indices[first : first + _BLOCK].tolist():
                 yield self._read_key(index)
 
+    def list_distinct_keys(self, indices: Indices) -> Iterator[str]:
+        """Yield the keys of the questions at the sorted `indices`, each once."""
+        return self.list_keys(self.select_requests(indices)[0])
+
     def read_blocks(self) -> Iterator[list[IndexedQuestion]]:
         """Yield all questions with their indices, pair by pair."""
         pairs = enumerate(self._pool.pairs)
@@ -89,7 +93,7 @@ class QuestionPlan:
                 for repeat in range(self._repeats)
             ]
 
-    def select_open(self) -> Indices:
+    def select_for_model(self) -> Indices:
         """Return the indices of the questions that no rule answers."""
         by_rule = [
             index
@@ -146,4 +150,4 @@ class QuestionPlan:
 def list_request_keys(pool: Pool, assessor: Assessor, repeats: int) -> list[str]:
     """Return the key of each request that judging `pool` takes, whether its verdict is stored or not."""
     plan = QuestionPlan(pool, assessor, repeats)
-    return list(plan.list_keys(plan.select_requests(plan.select_open())[0]))
+    return list(plan.list_distinct_keys(plan.select_for_model()))

@@ -62,7 +62,7 @@ class RerankAssessor(Assessor):
             )
         ]
 
-    async def _read_verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
+    async def _ask_once(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         completion = await complete()
         score = parse_score(completion.text)
         if score is None:

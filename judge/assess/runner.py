@@ -19,12 +19,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 
 import numpy as np
 
 from judge.assess.assessor import Assessor, AssessorAnswer, Question
-from judge.assess.batch import BatchReply, BatchRunner, call_of, is_final
+from judge.assess.batch import BatchReply, BatchRunner, is_final, make_batch_call
 from judge.assess.consecutive_failures import ConsecutiveFailures
 from judge.assess.progress import ProgressListener, RepeatCounter
 from judge.assess.question_plan import IndexedQuestion, QuestionPlan, VerdictRequest
@@ -40,7 +40,7 @@ from judge.records import Completion, Judgment, Pool, Prompt, RepeatProgress
 from judge.store.leases import InBatch, LeasedElsewhere
 from judge.store.store import StoredAnswer, StoredRefusal, StoredVerdict, VerdictStore
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
-from judge.stored_records import StoredRecords
+from judge.stored_records import StoredRecords, chain_records
 
 #: Pairs under way at the same time, at least.
 _MIN_PAIRS = 16
@@ -100,24 +100,24 @@ async def judge_with_panel(
             await asyncio.sleep(0.01)  # for a signal that came while the loop did not wait
     if isinstance(token.reason, Interrupted):
         total = len(panel) * repeats * len(pool.pairs)
-        raise _describe_interrupt(token.reason, panel[0].assessor.topic, results, total)
+        raise _describe_interrupt(token.reason, panel[0].assessor.subject, results, total)
     if isinstance(token.reason, StoreError):
         raise token.reason
     return results
 
 
 def _describe_interrupt(
-    reason: Interrupted, topic: str, results: Sequence[JudgingResult], total: int
+    reason: Interrupted, subject: str, results: Sequence[JudgingResult], total: int
 ) -> Interrupted:
-    """Return the interrupt with how many of `total` pairs, or of the questions on `topic`, have an answer."""
+    """Return the interrupt with how many of `total` pairs, or of the questions on `subject`, are answered."""
     answers = sum(result.graded for result in results)
     usd = combine_results(results).cost.usd
     spent = f", ${usd:.4f}" if usd else ""
-    if topic:
+    if subject:
         return Interrupted(
-            "{reason}: {topic}: {answers:,} of {total:,} questions answered{spent}",
+            "{reason}: {subject}: {answers:,} of {total:,} questions answered{spent}",
             reason=reason,
-            topic=topic,
+            subject=subject,
             answers=answers,
             total=total,
             spent=spent,
@@ -154,28 +154,28 @@ async def judge_pool(
     batches = BatchRunner(api, assessor, client, store.batches) if api else None
     run = _PoolRun(assessor, client, window, progress, counter, log, batches)
     known_corrupt = len(store.corrupt_keys)
-    by_rule, ended_repeats = run.answer_from_store(plan)
-    progress.begin(len(plan), len(log), assessor.topic)
+    by_rule, ended_repeats = run.add_known_judgments(plan)
+    progress.begin(len(plan), len(log), assessor.subject)
     for repeat in ended_repeats:
         progress.end_repeat(repeat)
-    run.requests = plan.read_requests(log.find_open_indices())
+    run.requests = plan.read_requests(log.find_missing_indices())
     try:
         await run.judge_all()
     finally:
         progress.end()
     server.update()
     to_ask = np.delete(np.arange(len(plan)), by_rule)
-    open_keys = list(plan.list_keys(log.find_open_indices()))
-    in_batch = store.batches.find(open_keys)
+    missing_keys = list(plan.list_keys(log.find_missing_indices()))
+    in_batch = store.batches.find(missing_keys)
     return JudgingResult(
         judgments=log,
         graded=log.graded,
         failures=StoredRecords(log.read_failures, len(log) - log.graded),
-        cost=sum_cost(store.read_calls(plan.list_keys(plan.select_requests(to_ask)[0])), client.limits.price),
+        cost=sum_cost(store.read_calls(plan.list_distinct_keys(to_ask)), client.limits.price),
         calls_made=client.spend_limit.calls,
         stopped=client.cancel_token.reason,
         warnings=(*_describe_corrupt(store, store.corrupt_keys[known_corrupt:]), *client.warnings),
-        in_batches=sum(key in in_batch for key in open_keys),
+        in_batches=sum(key in in_batch for key in missing_keys),
     )
 
 
@@ -249,7 +249,7 @@ class _PoolRun:
     def __post_init__(self) -> None:
         self.failures = ConsecutiveFailures(self.assessor.model)
 
-    def answer_from_store(self, plan: QuestionPlan) -> tuple[list[int], list[RepeatProgress]]:
+    def add_known_judgments(self, plan: QuestionPlan) -> tuple[list[int], list[RepeatProgress]]:
         """Add the judgments that need no call.
 
         Return the indices of those that follow from a rule, and the repeats that are complete with them.
@@ -274,14 +274,14 @@ class _PoolRun:
 
     async def judge_all(self) -> None:
         """Judge all pairs of `requests`, or those that end before the run is cancelled."""
-        if not self._look_ahead(1):
+        if not self._fill_todo(1):
             return
         self.last_progress_at = asyncio.get_running_loop().time()
         async with asyncio.TaskGroup() as group:
-            judging = self._judge_in_batches(self.batches) if self.batches else self._lease_ahead()
-            leasing = group.create_task(judging)
-            others = [group.create_task(self._shut_down(leasing)), group.create_task(self._report_status())]
-            await asyncio.wait([leasing])
+            judge = self._judge_in_batches(self.batches) if self.batches else self._judge_todo()
+            judging = group.create_task(judge)
+            others = [group.create_task(self._shut_down(judging)), group.create_task(self._report_status())]
+            await asyncio.wait([judging])
             for other in others:
                 other.cancel()
 
@@ -296,24 +296,24 @@ class _PoolRun:
             if free is not None:
                 # In realtime, which shows at once whether account, model and parameters are right.
                 self.todo.append(waiting.pop(free))
-                await self._lease_ahead()
+                await self._judge_todo()
             token.raise_if_cancelled()
             questions = {key: request.question for key, request in waiting.items()}
             async with aclosing(batches.collect(questions)) as replies_of_batches:
                 async for replies in replies_of_batches:
                     self.replies = dict(replies)
                     self.todo += [waiting.pop(key) for key in replies]
-                    await self._lease_ahead()
+                    await self._judge_todo()
                     token.raise_if_cancelled()
             self.todo += waiting.values()
-            await self._lease_ahead()
+            await self._judge_todo()
         except Cancelled:
             return
         except (AccountError, RunIncomplete, StoreError) as reason:
             token.cancel(reason)
 
-    async def _lease_ahead(self) -> None:
-        """Lease several pairs at a time, and judge each in a task of its own, which waits for its permit."""
+    async def _judge_todo(self) -> None:
+        """Judge the pairs of `todo` and `requests`, each in a task of its own; lease several at a time."""
         token = self.client.cancel_token
         # More pairs than permits: those that wait for a retry must not keep a permit idle. With few permits
         # some more, so that an outage is spread over many pairs' attempts.
@@ -322,7 +322,7 @@ class _PoolRun:
             try:
                 while token.reason is None:
                     room = most - len(self.tasks)
-                    if self._look_ahead(room) and room > 0:
+                    if self._fill_todo(room) and room > 0:
                         await self._lease_next(group, self.todo, room)
                     elif self.todo:
                         self.task_ended.clear()
@@ -345,7 +345,7 @@ class _PoolRun:
             except (RunIncomplete, StoreError) as reason:
                 token.cancel(reason)
 
-    def _look_ahead(self, count: int) -> bool:
+    def _fill_todo(self, count: int) -> bool:
         """Move the next pairs from `requests` to `todo`, up to `count` there; return whether it has one."""
         self.todo.extend(islice(self.requests, max(0, max(1, count) - len(self.todo))))
         return bool(self.todo)
@@ -413,7 +413,7 @@ class _PoolRun:
         """Ask as in realtime, with the `reply` of a batch to the first request."""
         replies = [reply]
         lease.begin_call()
-        lease.end_call(call_of(reply))
+        lease.end_call(make_batch_call(reply))
         async with AsyncExitStack() as permits:
             permit: PairPermit | None = None
 
@@ -434,7 +434,7 @@ class _PoolRun:
         """Lift the limit on the first requests after a verdict, or cancel the run after many failures."""
         if answer.verdict is not None:
             self.client.limiter.record_verdict()
-        if reason := self.failures.count(answer):
+        if reason := self.failures.check(answer):
             self.client.cancel_token.cancel(reason)
 
     def _add_judgments(self, request: VerdictRequest, answer: AssessorAnswer | StoredAnswer) -> None:
@@ -456,9 +456,9 @@ class _PoolRun:
         """Tell the listener every second what the run waits for."""
         while True:
             await asyncio.sleep(1)
-            self.progress.set_status((self.batches and self.batches.status) or self.client.wait_status())
+            self.progress.set_status((self.batches and self.batches.status) or self.client.describe_wait())
 
-    async def _shut_down(self, leasing: asyncio.Task[None]) -> None:
+    async def _shut_down(self, judging: asyncio.Task[None]) -> None:
         """Once the run is cancelled, let calls in flight end and save their verdicts: they are paid for.
 
         After a signal they get `shutdown_timeout` seconds, and none after a second signal.
@@ -468,22 +468,18 @@ class _PoolRun:
         self.client.limiter.release_waiters()
         is_signal = isinstance(token.reason, Interrupted)
         await token.wait_for_force(self.client.limits.shutdown_timeout if is_signal else None)
-        leasing.cancel()
+        judging.cancel()
 
 
 def combine_results(results: Collection[JudgingResult]) -> JudgingResult:
     """Return the results of the members of a panel as one result."""
     return JudgingResult(
-        judgments=_chain_records([result.judgments for result in results]),
+        judgments=chain_records([result.judgments for result in results]),
         graded=sum(result.graded for result in results),
-        failures=_chain_records([result.failures for result in results]),
+        failures=chain_records([result.failures for result in results]),
         cost=add_costs([result.cost for result in results]),
         calls_made=max(result.calls_made for result in results),
         stopped=next((result.stopped for result in results if result.stopped), None),
         warnings=tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
         in_batches=sum(result.in_batches for result in results),
     )
-
-
-def _chain_records(parts: Sequence[Sequence[Judgment]]) -> Sequence[Judgment]:
-    return StoredRecords(partial(chain.from_iterable, parts), sum(map(len, parts)))

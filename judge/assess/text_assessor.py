@@ -33,14 +33,14 @@ Answer = TypeVar("Answer")
 class QuestionKind(Generic[Answer]):
     """A kind of question: the prompt file `name`, the record type of an answer and its JSON `properties`.
 
-    `dimension` is the one that asks, `topic` is what progress calls the answers. `fits` says whether an
+    `dimension` is the one that asks, `subject` is what progress calls the answers. `fits` says whether an
     answer fits the lines that were shown. Where `is_keyed_by_query`, the lines are examples: an answer is
     stored under the query alone, and is that of other lines, too.
     """
 
     name: str
     dimension: str
-    topic: str
+    subject: str
     answer: type[Answer]
     properties: Mapping[str, Any]
     fits: Callable[[Answer, Sequence[str]], bool]
@@ -60,7 +60,7 @@ class TextAssessor(Assessor):
     def __init__(self, model: Model, prompts: Prompts, kind: QuestionKind[Any]) -> None:
         super().__init__(model, prompts, GRADED, reader=f"question:{kind.name}")
         self.name = f"{model.name}/{kind.name}"
-        self.topic = kind.topic
+        self.subject = kind.subject
         self._kind = kind
 
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
@@ -70,7 +70,7 @@ class TextAssessor(Assessor):
         keyed = replace(pair, snippet=replace(pair.snippet, text=""))
         return [replace(each, pair=pair) for each in super().make_questions(keyed, repeats)]
 
-    async def _read_verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
+    async def _ask_once(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         completion = await complete()
         self._kind.parse(completion.text, prompt.snippet, completion.finish_reason)
         return Verdict(0, "")

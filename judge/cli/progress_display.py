@@ -71,10 +71,10 @@ class ProgressBar:
         self._words = words
         self._failed = 0
 
-    def begin(self, total: int, done: int, topic: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "") -> None:
         """Draw the bar; verdicts that are known already count as done."""
         self._task = self._progress.add_task(
-            self._t(topic or self._words.activity),
+            self._t(subject or self._words.activity),
             total=total,
             completed=done,
             known=done,
@@ -130,15 +130,15 @@ class ProgressLines:
         self._words = words
         self._clock = clock
 
-    def begin(self, total: int, done: int, topic: str = "") -> None:
+    def begin(self, total: int, done: int, subject: str = "") -> None:
         """Print how much there is to do."""
-        self._topic, self._current = topic, QUESTIONS if topic else self._words
+        self._subject, self._current = subject, QUESTIONS if subject else self._words
         self._total, self._known, self._done, self._failed = total, done, done, 0
         self._began = self._printed_at = self._clock()
         if done < total:
             rest = self._t("; the other {known:,} are known already", known=done) if done else ""
             count = self._t.translate_plural(self._current.one, self._current.many, total - done)
-            self._print(self._add_topic(count + rest))
+            self._print(self._add_subject(count + rest))
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Print the state when ten seconds have passed since the last line."""
@@ -165,7 +165,7 @@ class ProgressLines:
             state = self._t(self._current.state, done=self._done - self._failed, total=self._total)
             line = self._t(
                 "{state}, {failed} failed, {rate:.1f}/s{cost}, about {left:.0f} s left",
-                state=self._add_topic(state),
+                state=self._add_subject(state),
                 failed=self._failed,
                 rate=rate,
                 cost=cost,
@@ -173,8 +173,8 @@ class ProgressLines:
             )
             self._print(line)
 
-    def _add_topic(self, line: str) -> str:
-        return self._t("{name}: {value}", name=self._t(self._topic), value=line) if self._topic else line
+    def _add_subject(self, line: str) -> str:
+        return self._t("{name}: {value}", name=self._t(self._subject), value=line) if self._subject else line
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print the result of the repeat."""

@@ -48,11 +48,11 @@ _SLOW = 5.0
 def make_failed_call(error: CallError, *, in_batch: bool = False) -> Call:
     """Return the record of a request that failed with `error`."""
     detail = error.detail if error.kind == CONTENT_FILTER else ""
-    return Call(error.kind, error.usage, error.billed, in_batch, detail)
+    return Call(error.kind, error.usage, error.maybe_billed, in_batch, detail)
 
 
-class CallLog(Protocol):
-    """Records the calls of one pair, and waits for it between two of them."""
+class CallHooks(Protocol):
+    """What the client calls before and after each request of one pair, and to wait before a retry."""
 
     def begin_call(self) -> None:
         """A request is sent now."""
@@ -72,8 +72,8 @@ class PairPermit:
 
     current: Permit
 
-    def __init__(self, limiter: AdaptiveLimiter, log: CallLog) -> None:
-        self.log = log
+    def __init__(self, limiter: AdaptiveLimiter, hooks: CallHooks) -> None:
+        self.hooks = hooks
         self.is_used = False
         self._limiter = limiter
         self._is_held = False
@@ -95,7 +95,7 @@ class PairPermit:
     async def sleep(self, seconds: float) -> None:
         """Wait without the permit, then for a new one."""
         self.release()
-        await self.log.sleep(seconds)
+        await self.hooks.sleep(seconds)
         await self.renew()
 
     def release(self) -> None:
@@ -138,7 +138,7 @@ class ModelClient:
             ),
         )
 
-    def wait_status(self) -> Message:
+    def describe_wait(self) -> Message:
         """Return what the run waits for, `""` while answers come or the model is in this process."""
         host, limiter = urlsplit(self.model.endpoint).netloc, self.limiter
         since, pause = limiter.measure_time_without_answer(), limiter.measure_time_until_open()
@@ -158,9 +158,9 @@ class ModelClient:
             return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
         return Message("waiting for the first answer from {host}, {seconds:.0f} s", host=host, seconds=since)
 
-    def make_permit(self, log: CallLog) -> PairPermit:
-        """Return the permit of one pair, for `async with`; its requests are recorded in `log`."""
-        return PairPermit(self.limiter, log)
+    def make_permit(self, hooks: CallHooks) -> PairPermit:
+        """Return the permit of one pair, for `async with`; `hooks` are called for its requests."""
+        return PairPermit(self.limiter, hooks)
 
     async def complete(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Return the completion of `prompt`.
@@ -196,7 +196,7 @@ class ModelClient:
         """Reserve a call, send it, and settle it however it ends."""
         self.spend_limit.reserve()
         permit.is_used = True
-        permit.log.begin_call()
+        permit.hooks.begin_call()
         call = Call(LOST, maybe_billed=True)  # for a call that is ended before its answer
         try:
             completion = await self.model.complete(prompt)
@@ -210,7 +210,7 @@ class ModelClient:
             self.spend_limit.settle(
                 call.usage, self.limits.price, answered=answered, maybe_billed=call.maybe_billed
             )
-            permit.log.end_call(call)
+            permit.hooks.end_call(call)
         self._has_response = True
         self._retry_budget.deposit()
         self.limiter.record_response(permit.current)
@@ -239,7 +239,7 @@ class ModelClient:
         max_wait, outage = self.limits.max_wait, self.limiter.measure_outage()
         wait = error.retry_after or 0.0
         endpoint = self.model.endpoint
-        reason = None if self._has_response else self._startup_errors.count(error, outage)
+        reason = None if self._has_response else self._startup_errors.check(error, outage)
         if reason is None and wait > max_wait:
             reason = Message(
                 "{endpoint} asks to wait {wait} ({error}), longer than --max-wait; wait for that time",
@@ -285,7 +285,7 @@ class _StartupErrors:
         self._limits = limits
         self._timeouts = self._pages = self._broken = 0
 
-    def count(self, error: RetryableError, outage: float) -> str | None:
+    def check(self, error: RetryableError, outage: float) -> str | None:
         """Count `error` and return why the run should stop, None where it should go on.
 
         `outage` is the number of seconds since the first error.

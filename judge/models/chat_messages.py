@@ -114,17 +114,17 @@ def read_completion(
     message = as_mapping(choice.get("message"))
     finish = choice.get("finish_reason")
     finish_reason = finish.strip().casefold() if isinstance(finish, str) else None
-    billed = read_usage(usage)
+    counted = read_usage(usage)
     refusal = redact(str(message.get("refusal") or ""), *secrets)
-    check_refusal(redact(finish_reason or "", *secrets), refusal, billed)
+    check_refusal(redact(finish_reason or "", *secrets), refusal, counted)
     return Completion(
         text=redact(extract_message_text(message.get("content")), *secrets),
         model=redact(str(model or ""), *secrets),
         finish_reason=finish_reason if is_complete_reply(finish_reason) else "length",
         params=params,
-        usage=billed,
+        usage=counted,
         request_id=redact(str(request_id), *secrets) if request_id else None,
-        reasoning=_has_reasoning(message) or bool(billed and billed.reasoning_tokens),
+        reasoning=_has_reasoning(message) or bool(counted and counted.reasoning_tokens),
         logprobs=choice.get("logprobs"),
     )
 
@@ -159,9 +159,9 @@ def check_refusal(finish_reason: str | None, refusal: object, usage: Usage | Non
     """
     if finish_reason and not is_complete_reply(finish_reason) and _FILTERED.search(finish_reason):
         detail = Message("the provider's filter cut the answer ({reason})", reason=finish_reason)
-        raise RequestRejected("content_filter", detail, billed=usage is None, usage=usage)
+        raise RequestRejected("content_filter", detail, maybe_billed=usage is None, usage=usage)
     if refusal:
-        raise RequestRejected("refusal", shorten(str(refusal)), billed=usage is None, usage=usage)
+        raise RequestRejected("refusal", shorten(str(refusal)), maybe_billed=usage is None, usage=usage)
 
 
 def extract_message_text(content: object) -> str:

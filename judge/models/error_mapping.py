@@ -284,7 +284,7 @@ def make_encoding_error(error: UnicodeEncodeError) -> RequestRejected:
 
 def make_timeout_error(seconds: float) -> TimedOut:
     """Return the error for a call without a response within `seconds`; it may be billed."""
-    return TimedOut("transport", f"no answer within {seconds:g} s", billed=True)
+    return TimedOut("transport", f"no answer within {seconds:g} s", maybe_billed=True)
 
 
 def make_connection_error(
@@ -301,7 +301,9 @@ def make_connection_error(
     secrets = (*secrets, *find_proxy_secrets(url))
     where = redact_url(url) + (f" through the proxy {redact_url(proxy)}" if proxy else "")
     if not (refused or never_sent) and isinstance(cause, TimeoutError):
-        return TimedOut("transport", shorten(mask(f"{where}: the request timed out", *secrets)), billed=True)
+        return TimedOut(
+            "transport", shorten(mask(f"{where}: the request timed out", *secrets)), maybe_billed=True
+        )
     if not (refused or never_sent):
         return make_transport_error(f"{where}: {type(error).__name__}: {error}", *secrets)
     detail = shorten(mask(f"{where}: {_describe_cause(cause)}", *secrets))

@@ -189,7 +189,7 @@ class _Connection:
                 self.error = mask(str(lost.exceptions[0]))
             self._set_ready(False)
             self._to_send.clear()
-            error = RetryableError("transport", f"a worker was lost ({self.error})", billed=True)
+            error = RetryableError("transport", f"a worker was lost ({self.error})", maybe_billed=True)
             self._set_results(dict.fromkeys(self.waiting, error))
             await asyncio.sleep(_PAUSE)
 

@@ -31,7 +31,7 @@ def name_result_file(assessor: str, identity: str) -> str:
     return f"{_ODD.sub('_', assessor)[:80]}-{_ODD.sub('_', identity)}.json"
 
 
-def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, SelfTestEntry]:
+def look_up_selftests(store: Path, identities: Mapping[str, str]) -> dict[str, SelfTestEntry]:
     """Return the id and the figures for each assessor, figures None without a self-test.
 
     Raises InputError when a stored result cannot be read.
@@ -43,12 +43,12 @@ def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, Sel
     }
 
 
-def update_results(store: Path, entries: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
+def update_selftests(store: Path, entries: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
     """Return the self-tests of a finished run, with results that were since stored beside `store`.
 
     A run that was moved away from its store keeps its own figures.
     """
-    now = look_up_results(store, {name: row.id for name, row in entries.items()})
+    now = look_up_selftests(store, {name: row.id for name, row in entries.items()})
     return {name: row if row.figures else entries[name] for name, row in now.items()}
 
 

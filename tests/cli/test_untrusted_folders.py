@@ -27,7 +27,7 @@ from judge.nightly.baseline import read_pointer
 from judge.records import Pool
 from judge.runs.export import name_trec_files
 from judge.runs.folder import RunFolder
-from judge.selftest import look_up_results
+from judge.selftest import look_up_selftests
 from judge.store.leases import Lease
 from judge.store.store import VerdictStore
 from tests.support.cases import check_each
@@ -213,7 +213,7 @@ def test_a_cache_names_no_files_elsewhere(tmp_path: Path) -> None:
 def test_the_id_of_a_self_test_leads_to_no_other_folder(tmp_path: Path) -> None:
     (tmp_path / "selftests" / "lexical-").mkdir(parents=True)
     (tmp_path / "notes.json").write_text('{"prompts": "secret"}', encoding="utf-8")
-    results = look_up_results(tmp_path / "verdicts.sqlite", {"lexical": "/../../notes"})
+    results = look_up_selftests(tmp_path / "verdicts.sqlite", {"lexical": "/../../notes"})
     assert results["lexical"].figures is None
 
 

@@ -43,7 +43,7 @@ def test_judgments_come_back_in_the_order_of_their_places(order: Sequence[int], 
         log.add([number], [MANY[number]])
     assert list(log) == MANY
     assert (len(log), log.graded, log[7]) == (3000, 3000, MANY[7])
-    assert log.find_open_indices().tolist() == [3000]
+    assert log.find_missing_indices().tolist() == [3000]
     assert b"".join(log.read_lines()).decode() == "".join(dump_judgments(MANY))
 
 

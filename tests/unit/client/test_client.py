@@ -200,7 +200,7 @@ def test_the_status_names_what_a_call_waits_for_and_for_how_long() -> None:
             statuses: list[str] = []
             for wait in (3, 37, 80):
                 await asyncio.sleep(wait)
-                statuses.append(client.wait_status())
+                statuses.append(client.describe_wait())
             call.cancel()
             await asyncio.gather(call, return_exceptions=True)
         return statuses

@@ -189,7 +189,7 @@ def test_why_there_is_no_connection(cause: OSError, words: str, lasting: bool) -
     error = make_connection_error(outer, f"https://judge.example/v1/{CANARY}", CANARY)
     assert isinstance(error, ConnectionFailed)
     assert f"https://judge.example/v1/***: {words}" in error.detail
-    assert (error.kind, error.billed, error.lasting) == ("transport", False, lasting)
+    assert (error.kind, error.maybe_billed, error.lasting) == ("transport", False, lasting)
 
 
 @pytest.mark.parametrize(
@@ -198,4 +198,4 @@ def test_why_there_is_no_connection(cause: OSError, words: str, lasting: bool) -
 def test_a_call_that_somebody_may_have_heard_may_be_billed(cause: Exception) -> None:
     error = make_connection_error(cause, "https://judge.example/v1")
     assert not isinstance(error, ConnectionFailed)
-    assert error.billed
+    assert error.maybe_billed

@@ -77,7 +77,7 @@ def test_each_http_failure_is_named(adapter: str, case: Case) -> None:
         assert isinstance(error, CLASSES[kind])
         assert isinstance(error, TimedOut) == (case["shape"] == "timeout")
         assert len(server.requests) == 1
-    assert error.billed == (kind == "transport")
+    assert error.maybe_billed == (kind == "transport")
     assert CANARY not in f"{error} {error!r} {error.__cause__!r}"
 
 
@@ -115,7 +115,7 @@ def test_a_broken_connection_may_have_been_billed(adapter: str, reply: Reply) ->
     with serve_reply(reply) as server:
         error = get_failure(adapter, server)
     assert isinstance(error, NoResponse)
-    assert (error.kind, error.billed) == ("transport", True)
+    assert (error.kind, error.maybe_billed) == ("transport", True)
 
 
 @pytest.mark.parametrize("adapter", ["openai", "dashscope"])
@@ -123,7 +123,7 @@ def test_a_server_that_is_not_there_bills_nothing(adapter: str) -> None:
     with serve_reply(Reply()) as server:
         pass
     error = get_failure(adapter, server)
-    assert (error.kind, error.billed) == ("transport", False)
+    assert (error.kind, error.maybe_billed) == ("transport", False)
     assert server.url in error.detail
 
 

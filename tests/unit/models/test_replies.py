@@ -73,7 +73,7 @@ def test_an_html_page_is_named_by_its_title_which_shows_no_key() -> None:
     with pytest.raises(NoResponse, match=r"HTTP 200, but an HTML page titled 'Log in & \*\*\*'$") as caught:
         parse_response(200, page, {})
     assert caught.value.is_page
-    assert caught.value.billed
+    assert caught.value.maybe_billed
 
 
 @check_each("adapter", ["openai", "dashscope"])

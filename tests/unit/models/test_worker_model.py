@@ -33,7 +33,7 @@ class EchoModel:
         self.schemas.add(id(prompt.schema))
         await asyncio.sleep(float(prompt.query))
         if prompt.user == "bad":
-            raise RequestRejected("content_filter", "no", billed=True)
+            raise RequestRejected("content_filter", "no", maybe_billed=True)
         return Completion(prompt.user, "echo", "stop", {})
 
     async def aclose(self) -> None:
@@ -131,7 +131,11 @@ def test_an_error_of_the_model_is_raised_as_it_is() -> None:
         model = WorkerModel(EchoModel(), LocalPool(1))
         with pytest.raises(RequestRejected) as caught:
             await model.complete(make_prompt("bad"))
-        assert (caught.value.kind, caught.value.detail, caught.value.billed) == ("content_filter", "no", True)
+        assert (caught.value.kind, caught.value.detail, caught.value.maybe_billed) == (
+            "content_filter",
+            "no",
+            True,
+        )
         await model.aclose()
 
     virtual_time.run(main())
@@ -150,7 +154,7 @@ def test_a_lost_worker_fails_what_it_has_not_answered_and_is_used_again_when_it_
         first.lose()
         results = await asyncio.gather(*requests, return_exceptions=True)
         errors = [each for each in results if isinstance(each, BaseException)]
-        assert [isinstance(each, RetryableError) and each.billed for each in errors] == [True]
+        assert [isinstance(each, RetryableError) and each.maybe_billed for each in errors] == [True]
         assert "the node ended" in str(errors[0])
         assert sorted(first.model.requests + second.model.requests) == ["0", "1", "2", "3"]
         await asyncio.gather(*(model.complete(make_prompt("more")) for _ in range(2)))
@@ -171,7 +175,7 @@ def test_without_a_worker_no_request_is_billed() -> None:
         model = WorkerModel(EchoModel(), pool)
         with pytest.raises(ConnectionFailed) as caught:
             await model.complete(make_prompt("1"))
-        assert not caught.value.billed
+        assert not caught.value.maybe_billed
         await model.aclose()
         error = ConnectionFailed("transport", "a new cluster", lasting=True)
         model = WorkerModel(EchoModel(), LocalPool(1, error))
