@@ -113,7 +113,7 @@ def score(
     queries}, `weights` {part: weight}, `embeddings` such as "lsa", of which only those of a server need
     calls, and a file of `feedback`. Embeddings are cached beside `store`, None for the verdict
     store of the run. With `save` the run's files change, and the first measure decides from then on. Raises
-    InputError when `run` is no finished run, its files do not fit together, or an option or a dimension is
+    InputError when `run` is not a finished run, its files do not fit together, or an option or a dimension is
     unknown.
     """
     measures = [measures] if isinstance(measures, str) else measures
@@ -141,7 +141,7 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
 
     `comparisons` has a record for each pair of engines by each measure. The summary of several runs has
     their paths in `runs`, and in `remarks` what was done to make them comparable. Raises InputError when a
-    folder is no finished run, or the runs cannot be compared.
+    folder is not a finished run, or the runs cannot be compared.
     """
     if not runs:
         raise InputError("no run was named; name the folder of one or more runs")
@@ -412,12 +412,12 @@ def _leave_out_examples(run: JudgedRun, people: LabelSet) -> LabelSet:
 
 
 def rewrite_report(path: Path) -> Path:
-    """Write report.html of the run in folder `path` anew and return its path.
+    """Write report.html of the run in folder `path` again and return its path.
 
-    Raises InputError when `path` is no finished run.
+    Raises InputError when `path` is not a finished run.
     """
     folder = RunFolder(path)
-    folder.read("summary.json")  # before a lock file appears in a folder that is no run's
+    folder.read("summary.json")  # before a lock file appears in a folder that is not a run's
     with folder.lock():
         return _write_report(folder)
 

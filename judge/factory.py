@@ -95,7 +95,7 @@ def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> Pool
 
 
 def _make_dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
-    """Return the key of the cache for the content of the files; None where one is no regular file."""
+    """Return the key of the cache for the content of the files; None where one is not a regular file."""
     read = config.lang, config.max_chars, config.shows_dates, config.columns, config.model == EXPECTED
     try:
         return make_key(

@@ -217,7 +217,7 @@ def _check_owned(path: Path, status: os.stat_result) -> None:
     _check_kind(path, status.st_mode)
     if os.name != "posix" or os.geteuid() == 0 or status.st_uid == os.geteuid():
         return
-    # Who owns the folder can replace the file at any time, so that file is no trap.
+    # Who owns the folder can replace the file at any time, so that file is not a trap.
     if status.st_uid != path.parent.stat().st_uid:
         raise OSError(errno.EPERM, "belongs to another user; remove it, or name another file", str(path))
 

@@ -71,11 +71,11 @@ def rescore(
 
     `measures` None takes the run's own; `dimensions` are measured with their `options` beside those that the
     run has. Results of self-tests are those beside `store`, or beside the run. Raises InputError when `path`
-    is no finished run, its files do not fit together, or a measure is unknown or deeper than the run was
+    is not a finished run, its files do not fit together, or a measure is unknown or deeper than the run was
     judged.
     """
     folder = RunFolder(path)
-    folder.read("summary.json")  # before a lock file appears in a folder that is no run's
+    folder.read("summary.json")  # before a lock file appears in a folder that is not a run's
     with folder.lock() if save else nullcontext():
         loaded = load_run(folder, in_memory=save)
         chosen = resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures

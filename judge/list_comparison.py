@@ -61,11 +61,11 @@ def add_comparison(
 ) -> DimensionSummary:
     """Compare the whole lists of two engines of the run in folder `path`, and add that to its files.
 
-    Raises InputError when `path` is no finished run, and the reason when asking stopped or too few questions
-    have an answer.
+    Raises InputError when `path` is not a finished run, and the reason when asking stopped or too few
+    questions have an answer.
     """
     folder = RunFolder(path)
-    folder.read("summary.json")  # before a lock file appears in a folder that is no run's
+    folder.read("summary.json")  # before a lock file appears in a folder that is not a run's
     with folder.lock():
         loaded, plan = _plan(config, path, a, b)
         with VerdictStore(folder.find_store(config.store)) as store:

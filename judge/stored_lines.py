@@ -1,4 +1,4 @@
-"""Lines in a file that stays open: each use reads them anew, also after the file has left its folder."""
+"""Lines in a file that stays open: each use reads them again, also after the file has left its folder."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def encode_line(record: object) -> bytes:
 
 
 def decode_line(decoder: msgspec.json.Decoder[Record], line: bytes) -> Record:
-    """Return the record on a line of JSON; raise ValueError where it is none."""
+    """Return the record on a line of JSON; raise ValueError when it is invalid."""
     try:
         return decoder.decode(line)
     except msgspec.DecodeError:  # half a surrogate pair, a number that msgspec does not read, or an error

@@ -1,4 +1,4 @@
-"""Sequences of records that stay on the disk: each use reads them anew."""
+"""Sequences of records that stay on the disk: each use reads them again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Documents = Mapping[tuple[str, str], tuple[str, ...]]
 
 
 class StoredRecords(Sequence[Record]):
-    """Records that `read` yields anew for each use."""
+    """Records that `read` yields again for each use."""
 
     def __init__(self, read: Callable[[], Iterator[Record]], length: int) -> None:
         self._read = read
@@ -52,12 +52,12 @@ class StoredRecords(Sequence[Record]):
 def select_records(
     records: Sequence[Record], is_chosen: Callable[[Record], bool], length: int
 ) -> StoredRecords[Record]:
-    """Return the `length` chosen records of a sequence, which each use reads anew."""
+    """Return the `length` chosen records of a sequence, which each use reads again."""
     return StoredRecords(lambda: filter(is_chosen, records), length)
 
 
 def chain_records(parts: Sequence[Collection[Record]]) -> StoredRecords[Record]:
-    """Return the records of several sequences, one after the other, which each use reads anew."""
+    """Return the records of several sequences, one after the other, which each use reads again."""
     return StoredRecords(lambda: chain.from_iterable(parts), sum(map(len, parts)))
 
 

@@ -101,7 +101,7 @@ class DrawSize:
 def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: DrawSize) -> PairPlan:
     """Return the plan of pairs to label, to compare `engines` (none: all of the run) by `measure`.
 
-    Raise InputError for an unknown engine, a measure that is no sum over ranks, and a size that cannot be.
+    Raise InputError for an unknown engine, a measure that is not a sum over ranks, and a size that cannot be.
     """
     ordered, means, queries = _order_engines(run, engines, measure)
     units = _weigh_pairs(run, ordered, measure, queries, size.seed)

@@ -160,7 +160,7 @@ SCHEMA_VERSION: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """Reference points of a run, which are no engines.
+    """Reference points of a run, which are not engines.
 
     `false_positives` is the share of mismatched pairs (a query with a snippet of another one) that the
     assessor calls relevant, over those with a grade; `pairs` were drawn, and more than `bound` is a caveat.

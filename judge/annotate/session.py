@@ -199,7 +199,7 @@ class AnnotationSession:
         """Store a decision and return the state after it.
 
         `replaces` is the id of the decision that the page showed for the pair, None when it showed none.
-        Raises LabelConflict when another decision counts now, InputError for a pair that is no task or a
+        Raises LabelConflict when another decision counts now, InputError for a pair that is not a task or a
         grade off the scale, and what `LabelLog.add` raises.
         """
         if decision.key not in self.tasks.index_of:

@@ -46,7 +46,7 @@ _YES_OR_NO = re.compile(
     r"|.{0,400}[\"'](?:yes|no|是|否)[\"']",
     re.IGNORECASE | re.DOTALL,
 )
-#: So many letters of the instructions in a reason are no coincidence.
+#: This many letters of the instructions in a reason are not a coincidence.
 _ECHO_LENGTH = 40
 #: Why a snippet with such a flag is unjudged.
 _MISSING_TEXT_REASONS = {

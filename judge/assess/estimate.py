@@ -35,7 +35,7 @@ _CHAT_TOKENS = 20
 _LATENCY = 2.0
 #: Verdicts with a token count that make experience.
 _MIN_HISTORY = 20
-#: A pause of so many seconds ends a stretch of calls; a shorter stretch than the other says nothing.
+#: A pause of this many seconds ends a stretch of calls; a shorter stretch than the other says nothing.
 _PAUSE, _MIN_STRETCH = 30.0, 5.0
 
 
@@ -87,7 +87,7 @@ class AssessorEstimate:
 
 @dataclass(frozen=True, slots=True)
 class QuestionEstimate:
-    """At most so many `calls` for questions besides grades; tokens and `usd` are estimates.
+    """The `calls` for questions besides grades, at most; tokens and `usd` are estimates.
 
     `known` further questions have a stored answer.
     """
@@ -117,7 +117,7 @@ def estimate_questions(
     reply_tokens: int,
     price: Price | None,
 ) -> QuestionEstimate:
-    """Return what `questions` would cost, each with so many tokens beside the instructions.
+    """Return what `questions` would cost, each with this many tokens beside the instructions.
 
     `known` further ones have a stored answer.
     """

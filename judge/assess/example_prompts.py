@@ -20,10 +20,10 @@ _EXAMPLES_HEAD: Mapping[Lang, str] = {
     "en": "Examples: other pairs, each with the right reply.",
     "zh": "示例：其他查询与摘要，各附正确回复。",
 }
-#: From so many equal tokens at the beginning of requests on, providers cache them: OpenAI, Alibaba Cloud and
-#: Google, as their pages say in November 2026.
+#: From this many equal tokens at the beginning of requests on, providers cache them: OpenAI, Alibaba Cloud
+#: and Google, as their pages say in November 2026.
 CACHED_PREFIX = 1_024
-#: Examples are added until the instructions have so many tokens: the estimate may be 5 % too high.
+#: Examples are added until the instructions have this many tokens: the estimate may be 5 % too high.
 _WANTED_PREFIX = round(1.05 * CACHED_PREFIX)
 #: The most tokens of one example: a longer one would be most of the prefix.
 _LONGEST_EXAMPLE = 400

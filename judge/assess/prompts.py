@@ -272,7 +272,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         return super().is_safe_attribute(obj, attr, value)
 
     def wrap_str_format(self, value: Any) -> None:  # noqa: ANN401
-        """Return None: `format` and `format_map` are no methods of a prompt, so nothing wraps them."""
+        """Return None: `format` and `format_map` are not methods of a prompt, so nothing wraps them."""
 
 
 def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
@@ -325,7 +325,7 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
         optimized=False,  # no expression is evaluated at compile time
     )
     environment.filters = dict(_FILTERS)
-    environment.globals.clear()  # range, lipsum and the like are no variables of a prompt
+    environment.globals.clear()  # range, lipsum and the like are not variables of a prompt
     _check_blocks(environment, source)
     compiled = environment.from_string(source)
 

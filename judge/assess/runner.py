@@ -50,7 +50,7 @@ _MIN_PAIRS = 16
 class JudgingResult:
     """The judgments of a pool. `stopped` is the reason when pairs have no judgment.
 
-    They stay on the disk: each use reads them anew. `graded` of them have a grade, `failures` have none.
+    They stay on the disk: each use reads them again. `graded` of them have a grade, `failures` have none.
     `cost` is what they cost since they were first asked for. `in_batches` pairs are in batches that have not
     ended.
     """

@@ -20,7 +20,7 @@ from judge.errors import InputError
 from judge.messages import Translator
 
 _WIDTH = 98
-#: Options that the user sets first, so they are no comments.
+#: Options that the user sets first, so they are not comments.
 _SET = frozenset({"data", "model"})
 
 _Out = Annotated[Path, make_option("TOML file to write; it must not exist.")]

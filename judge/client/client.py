@@ -35,7 +35,7 @@ _MAX_STARTUP = 20.0
 _MAX_LASTING = 0.5
 #: Timeouts and HTML pages after which a run stops at a server that has not answered.
 _MAX_TIMEOUTS, _MAX_PAGES = 3, 3
-#: Broken connections after which it stops, when they take so many seconds.
+#: Broken connections after which it stops, when they take this many seconds.
 _MAX_BROKEN, _BROKEN_SECONDS = 5, 10.0
 #: Waits for Retry-After of more seconds are reported at the end of a run.
 _LONG_WAIT = 60.0
@@ -256,7 +256,7 @@ class ModelClient:
         self._longest_wait = max(self._longest_wait, wait)
 
     def _describe_outage(self, error: RetryableError, seconds: float) -> str:
-        """Return that no request was answered for so many seconds, and what to do."""
+        """Return that no request was answered for this many seconds, and what to do."""
         endpoint = self.model.endpoint
         if self.limiter.throttles_all:
             return Message(

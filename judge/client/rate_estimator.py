@@ -18,7 +18,7 @@ from itertools import groupby
 from math import inf, sqrt
 from operator import attrgetter, itemgetter
 
-#: The latest requests are those of so many seconds, but at least so many.
+#: The latest requests are those of this many seconds, but at least this many.
 _WINDOW_SECONDS, _WINDOW_REQUESTS = 1.0, 20
 #: Throttled requests are too many from this number and this share of the latest requests on, and from this
 #: number of the very latest on; fewer may be chance.
@@ -28,7 +28,7 @@ _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE = 2, 0.1, 4
 _AT_LIMIT, _SHARE_AT_LIMIT = 0.9, 0.03
 #: The same where only requests with more others in flight are throttled, which teaches the concurrency.
 _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE = 4, 0.15, 8
-#: In slow start, so many throttled ones of the latest requests are no chance at a server that throttles 5 %:
+#: In slow start, this many throttled ones of the latest requests are not chance where a server throttles 5 %:
 #: of ten, and of more where ten may be sent before the first of them is refused.
 _NO_CHANCE = ((10, 5), (32, 10))
 #: Most requests are throttled from this share of the latest on.
@@ -37,7 +37,7 @@ _MOST = 0.75
 #: accepted rate look higher than the limit.
 _ACCEPTED_RATES, _SAFE_SHARE = 8, 0.6
 #: Shares of safe requests that are kept, safe requests that are enough to know a share, and the standard
-#: deviations above the least share from which on throttling is no chance.
+#: deviations above the least share from which on throttling is not chance.
 _SAFE_SHARES, _MIN_SAFE, _CHANCE_DEVIATIONS = 2, 5, 4.0
 #: A smaller share by chance refutes no limit: each rate ends with a throttled request.
 _MIN_CHANCE = 0.03
@@ -52,16 +52,16 @@ _SHORTEST_SPREAD, _LONGEST_SPREAD, _SLOW_START_GROWTH = 0.1, 0.2, 0.15
 #: first, its increase with each answer since, and at most.
 _FAST_RECOVERY_BELOW, _FAST_RECOVERY_GROWTH = 0.75, 0.15
 _RECOVERY_A_SECOND, _RECOVERY_INCREASE, _MAX_RECOVERY_A_SECOND = 0.15, 0.02, 0.8
-#: Growth with an answer near the limit, times the answers since, of which so many a second count.
+#: Growth with an answer near the limit, times the answers since, of which this many a second count.
 _GROWTH_AT_LIMIT, _ANSWERS_A_SECOND = 6e-5, 5.0
-#: Each confirmation of the limit halves the growth near it, so many times at most.
+#: Each confirmation of the limit halves the growth near it, this many times at most.
 _MAX_CONFIRMATIONS = 2
 #: Two throttled rates confirm a limit when their ratio is in this range; throttling below this share of the
 #: highest rate that confirmed it refutes it.
 _SAME_RATE, _LOWEST_SHARE = (0.6, 1.5), 0.5
 #: Seconds of the first pause, at least and at most, and the requests that each later pause leaves out.
 _FIRST_PAUSE, _PAUSE_CALLS = (1.0, 2.0), 5.0
-#: Requests are kept for so many seconds until a first one was throttled, and never longer.
+#: Requests are kept for this many seconds until a first one was throttled, and never longer.
 _LONGEST_DELAY = 10.0
 #: Seconds of unused rate that may be caught up with: timers are late.
 _CATCH_UP = 0.02

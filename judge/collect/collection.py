@@ -47,7 +47,7 @@ _MAX_CONSECUTIVE_FAILURES = 10
 _ERRORS_OF_ONE_QUERY = frozenset({"auth", "not_found"})
 #: Pause in seconds after a throttled request without Retry-After.
 _DEFAULT_PAUSE = 1.0
-#: Characters that cannot be read in a refusal that is no text in its charset; error codes are ASCII.
+#: Characters that cannot be read in a refusal that is not text in its charset; error codes are ASCII.
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 #: Seconds that calls under way get after the collection is cancelled.
 _SHUTDOWN_TIMEOUT = 5.0
@@ -292,7 +292,7 @@ class Collector:
                 await self._call(query, request, engine)
 
     async def _call(self, query: QueryRow, request: EngineRequest, engine: EngineSession) -> None:
-        """Send one request and log what came back; raise CallError when it is no answer."""
+        """Send one request and log what came back; raise CallError when it is not an answer."""
         self.calls += 1
         started, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
         response, error = await _fetch(engine.source, request, self.http)

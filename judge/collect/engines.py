@@ -118,7 +118,7 @@ def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JS
 class Response:
     """The response to one call: `body` as text, without long keys.
 
-    `undecodable` says why its bytes are no text, "" if they are; `body` is then Latin-1 (see `decode_body`).
+    `undecodable` says why its bytes are not text, "" if they are; `body` is then Latin-1 (see `decode_body`).
     """
 
     status: int
@@ -285,7 +285,7 @@ def _refuse_resending() -> aiohttp.ClientMiddlewareType:
 
 
 def decode_body(raw: bytes, declared: str | None) -> tuple[str, str]:
-    """Return `raw` as text in the charset `declared` and "", or as Latin-1 and why it is no text.
+    """Return `raw` as text in the charset `declared` and "", or as Latin-1 and why it is not text.
 
     Without a known charset, JSON is UTF-8 (RFC 8259), or UTF-16 or UTF-32 by its first bytes. Latin-1 has a
     character for each byte, so that nothing is lost.

@@ -50,7 +50,7 @@ class RawLogEntry:
 
     `started` is a time in UTC. `status` is None without a response. `latency_ms` lasts from connecting, if
     that was needed, to the last byte. `body` is the response as text, or its bytes as Latin-1 if `error` says
-    that they are no text. `error` None means that `body` claims to be an answer; reading it may still fail.
+    that they are not text. `error` None means that `body` claims to be an answer; reading it may still fail.
     """
 
     engine: str
@@ -71,7 +71,7 @@ def name_raw_log(data: Path) -> Path:
 def read_entries(path: Path) -> Iterator[RawLogEntry]:
     """Yield every call in the log at `path`, in order; none when there is no log.
 
-    A last line that a kill cut off is ignored. Raises InputError when another line is no call.
+    A last line that a kill cut off is ignored. Raises InputError when another line is not a call.
     """
     if not path.exists():
         return

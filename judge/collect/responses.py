@@ -69,7 +69,7 @@ def classify_response(
 ) -> CallError:
     """Return the error that a response means, without `secrets` in its message.
 
-    `body` is the parsed JSON, or the text if it is no JSON. `hint` says what to check when this engine
+    `body` is the parsed JSON, or the text if it is not JSON. `hint` says what to check when this engine
     refuses every request, `""` if it is the key.
     """
     response = ErrorResponse.from_response(status, _normalise(body), headers)
@@ -80,7 +80,7 @@ def classify_response(
 
 
 def _describe_redirect(response: ErrorResponse) -> str:
-    """Return the target of a redirect, without parts that may be secret; `""` if it is no redirect."""
+    """Return the target of a redirect, without parts that may be secret; `""` if it is not a redirect."""
     location = next((text for name, text in response.headers.items() if name.lower() == "location"), "")
     if not location or not 300 <= response.status < 400:
         return ""
@@ -91,7 +91,7 @@ def _describe_redirect(response: ErrorResponse) -> str:
 
 
 def _make_unusable_answer_error(answer: object, proof: str) -> CallError:
-    """Return the error for a success that is no answer: the error in it, else that it has no `proof`."""
+    """Return the error for a success that is not an answer: the error in it, else that it has no `proof`."""
     error = _normalise(answer)
     if isinstance(error, Mapping) and (error.get("error") or error.get("message") or error.get("code")):
         return classify_response(200, error, {})
@@ -146,7 +146,7 @@ class ResponseShape:
 def parse_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
     """Return the results in the answer `body`: rows with a snippet, a title, a url and sometimes a date.
 
-    An item without text and address is no result. Raises CallError when `body` is no answer of this shape.
+    An item without text and address is not a result. Raises CallError when `body` has another shape.
     """
     answer = parse_answer(body)
     path, sign, expected = shape.proof.partition("=")
@@ -170,9 +170,9 @@ def parse_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
 
 
 def parse_answer(body: str) -> Any:  # noqa: ANN401 - any JSON
-    """Return the JSON in `body`; raise RetryableError when it is no JSON, or nested too deeply.
+    """Return the JSON in `body`; raise RetryableError when it is not JSON, or nested too deeply.
 
-    NaN and Infinity, which are no JSON values, are null.
+    NaN and Infinity, which are not JSON values, are null.
     """
     try:
         answer = json.loads(body, parse_constant=lambda _: None)

@@ -35,8 +35,8 @@ _REQUIRED = {"queries": "QUERIES", "engines": "--engine NAME", "out": "--out DAT
 class CollectConfig:
     """The options of a collection; the text of each says what it does.
 
-    `engine_tables` holds the tables [collect.engines.NAME]. `source` is no option: it says which file decided
-    which option, for error messages. Raises InputError that names the option and its value.
+    `engine_tables` holds the tables [collect.engines.NAME]. `source` is not an option: it says which file
+    decided which option, for error messages. Raises InputError that names the option and its value.
     """
 
     _raise_input_errors = raise_input_errors()

@@ -123,7 +123,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_section(toml: Path, name: str) -> dict[str, Any]:
-    """Return the table `name` of a TOML file, empty if it has none; raise InputError if it is no table."""
+    """Return the table `name` of a TOML file, empty if it has none; raise InputError if it is not a table."""
     table = read_toml(toml).get(name, {})
     if not isinstance(table, dict):
         raise InputError(

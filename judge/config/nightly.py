@@ -122,7 +122,7 @@ class NightlyConfig:
     that counts as a stricter or more lenient assessor. `judge_on_drift` decides what happens when the
     canaries show a changed assessor: "stop" judges nothing more; "all" judges the results too, so that the
     night can become the baseline. `accept_names` holds names of served models, or patterns such as
-    "qwen-plus-*", that are no drift by themselves.
+    "qwen-plus-*", that are not drift by themselves.
 
     `webhook` is the chat or server that gets a message about each night.
     """

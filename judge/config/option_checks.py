@@ -30,7 +30,7 @@ from judge.errors import InputError
 from judge.messages import Message
 from judge.records import WEIGHTED_DIMENSIONS
 
-#: No conversions (true is no number), no unknown keys, no NaN and no infinity.
+#: No conversions (true is not a number), no unknown keys, no NaN and no infinity.
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 #: What to say of a value of the wrong type, by pydantic's name of the error.
 _EXPECTED = {

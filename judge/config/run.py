@@ -67,7 +67,7 @@ class Config:
     """The options of a run; the text of each says what it does.
 
     `measures` None takes the defaults for this depth; `rerank_thresholds` None fits them on the labels of
-    `qrels`. `source` is no option: it says which file decided which option, for error messages. Raises
+    `qrels`. `source` is not an option: it says which file decided which option, for error messages. Raises
     InputError that names the option, its value and what it can be.
     """
 

@@ -99,7 +99,7 @@ _TOKEN_CHAR = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁|\uff5c>\ufe65\uff1e\\]\
 # How the prompts of older models begin a turn.
 _TURN = re.compile(r"(\n\n(?:Human|Assistant))(?=[:：])", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# A sequence that isn't finished is no reason to drop the text behind it.
+# A sequence that isn't finished is not a reason to drop the text behind it.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANK_LINES = re.compile("\n{3,}")

@@ -23,7 +23,7 @@ def read_examples(
     The file of `judge agree --plan` has `comment` instead of `reason`. Rows without a grade or a reason are
     left out, and those that repeat a pair with its grade. Texts are cleaned as in a dataset with the same
     options. `warn` is that of `read_rows`. Raise InputError with file, line, field and value for a row that
-    is no example of `scale`, for two grades of one pair, and for a file without an example.
+    is not an example of `scale`, for two grades of one pair, and for a file without an example.
     """
     examples: dict[tuple[str, str], tuple[Example, str]] = {}
     for number, row in enumerate(read_rows(path, {}, warn)):

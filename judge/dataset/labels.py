@@ -76,7 +76,7 @@ def read_labels(path: Path, warn: Warn | None = None) -> tuple[Label, ...]:
     """Return the labels in a file of TREC qrels or a CSV, gzipped or not, in its order, each item once.
 
     The first line tells the format, and the separator of a CSV (comma, semicolon, tab). In a CSV an empty
-    grade, `?` and `unsure` are no label; yes and no (是, 否) are 1 and 0. In qrels, -1 is no label (in
+    grade, `?` and `unsure` are not labels; yes and no (是, 否) are 1 and 0. In qrels, -1 is not a label (in
     trec_eval: pooled and not judged) and lower numbers are 0 (junk pages in the TREC Web Track). `warn` is
     that of `read_lines`. Raise InputError with file, line, field and value for any other grade that is no
     whole number from 0, for two grades of one item, and for a file without a label.
@@ -217,7 +217,7 @@ def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str,
 def parse_label(location: str, query_id: str, item: str, text: str) -> Iterator[Label]:
     """Yield the label with the grade in `text`, or nothing where the person was unsure.
 
-    Raise InputError for text that is no grade.
+    Raise InputError for text that is not a grade.
     """
     # Chinese keyboards write full-width digits and question marks.
     plain = unicodedata.normalize("NFKC", text).strip().casefold()
@@ -340,7 +340,7 @@ def choose_label_scale(
     return scale
 
 
-#: The kinds of user feedback: thumbs and clicks. They are no labels of people who graded.
+#: The kinds of user feedback: thumbs and clicks. They are not labels of people who graded.
 FeedbackKind = Literal["thumbs", "clicks"]
 _SIGNALS: Mapping[str, tuple[FeedbackKind, int]] = {
     "up": ("thumbs", 1),

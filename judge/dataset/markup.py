@@ -33,7 +33,7 @@ _BLOCK = re.compile(
 )
 _BRACKET = re.compile("[<>]")
 _TAG = re.compile(r"<[^>]*>")
-# A parser takes quadratic time with thousands of nested tags or attributes. A text with so many tags is
+# A parser takes quadratic time with thousands of nested tags or attributes. A text with this many tags is
 # stripped tag by tag.
 _MAX_TAGS = 2_000
 _MAX_CHARS = 100_000

@@ -29,7 +29,7 @@ from judge.stored_records import select_records
 MIN_OVERLAP = 0.9
 #: Words by which other texts are found: to compare a text with all others takes too long for many results.
 _MIDDLE = 8
-#: One of so many characters of a text, at most, is outside the overlap.
+#: One of this many characters of a text, at most, is outside the overlap.
 _OUTSIDE = round(1 / (1 - MIN_OVERLAP))
 _Words = tuple[str, ...]
 #: The number of a pair, and the id and the words of its snippet.

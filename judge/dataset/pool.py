@@ -94,7 +94,7 @@ def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
 
 
 def canonicalise_url(url: str) -> str:
-    """Return the part of a URL that selects the page, `""` for a text that is no URL.
+    """Return the part of a URL that selects the page, `""` for a text that is not a URL.
 
     Scheme, `www.`, default port, fragment, tracking parameters, a trailing slash and the order of
     parameters do not count. The function is idempotent.

@@ -223,7 +223,7 @@ def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield the location `path: sheet 'NAME' row N` and the texts of each row of the first sheet.
 
     A formula is never evaluated: its cell has the value saved in the file, or the text of the formula if
-    there is none. Raise InputError for a file that is no workbook, SetupError without the extra.
+    there is none. Raise InputError for a file that is not a workbook, SetupError without the extra.
     """
     try:
         import openpyxl  # noqa: F401

@@ -62,7 +62,7 @@ def read_mappings(records: Iterable[Mapping[str, Any]], columns: Mapping[str, st
 def convert_values(record: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
     """Return the record with NumPy and pandas values as Python values, and missing ones as None.
 
-    Missing values are NaN, NA and NaT, which do not equal themselves. NaN and Infinity in JSON are no JSON
+    Missing values are NaN, NA and NaT, which do not equal themselves. NaN and Infinity in JSON are not JSON
     values, and are missing, too. Such a rank stays, as an error.
     """
     converted = {}

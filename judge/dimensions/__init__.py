@@ -102,7 +102,7 @@ def measure_dimensions(
     asker: TextAsker | None = None,
     options: DimensionOptions = DimensionOptions(),
 ) -> dict[str, DimensionResult]:
-    """Return the dimensions of the run by name: those that it has, and those of `names`, measured anew.
+    """Return the dimensions of the run by name: those that it has, and those of `names`, measured again.
 
     Without an `asker`, those that ask a model are left out, and so are the next ones when it has stopped.
     Raises InputError for an unknown name, and for a dimension that lacks its option.
@@ -155,7 +155,7 @@ MAX_LINE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class QuestionCount:
-    """At most `questions` of a kind, each with about so many tokens of lines and of its reply."""
+    """At most `questions` of a kind, each with about this many tokens of lines and of its reply."""
 
     kind: QuestionKind[Any]
     questions: int

@@ -26,7 +26,7 @@ from judge.records import Pair, Ranking, Scale
 #: The measures of an alignment; the first one decides.
 MEASURES = ("RR", "Success@4")
 BEFORE, AFTER = "before", "after"
-#: Of so many parts of the queries, each is measured by a map that is trained on the others.
+#: Of this many parts of the queries, each is measured by a map that is trained on the others.
 FOLDS = 5
 MIN_QUERIES = 10
 MARGIN, STEPS, LEARNING_RATE = 0.2, 30, 0.01

@@ -1,6 +1,6 @@
 """User feedback on the results, beside the verdicts of the run. It makes no call, and changes no grade.
 
-Feedback is no label: a click says that a title looked promising, not that the page was relevant.
+Feedback is not a label: a click says that a title looked promising, not that the page was relevant.
 """
 
 from __future__ import annotations

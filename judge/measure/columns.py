@@ -381,7 +381,7 @@ class JudgmentColumns:
 
 
 class TabulatedJudgments(StoredRecords[Judgment]):
-    """The judgments that `read` yields anew for each use, with their `columns` for `results`."""
+    """The judgments that `read` yields again for each use, with their `columns` for `results`."""
 
     def __init__(
         self, read: Callable[[], Iterator[Judgment]], results: ResultColumns, columns: JudgmentColumns

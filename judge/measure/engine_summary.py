@@ -242,7 +242,7 @@ def compute_no_snippet_shares(results: ResultColumns) -> dict[str, float | None]
     return dict(zip(results.engines, map(convert_non_finite, shares), strict=True))
 
 
-#: From so many degrees of freedom on, the expansion is exact to 14 digits.
+#: From this many degrees of freedom on, the expansion is exact to 14 digits.
 _MANY = 1_000
 
 

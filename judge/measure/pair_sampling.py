@@ -5,7 +5,7 @@ one list minus that in the other, and g the gain of a person's grade. Pairs are 
 proportional to |c| times the standard deviation of g given the assessor's grade (systematic sampling, so
 the number of labels is exact). The mean gain of each grade predicts g, and the Horvitz-Thompson estimator
 (1952, JASA 47, 663) of the prediction errors corrects it: the estimate has no bias, whatever the assessor
-does. nDCG, AP and RR are no such sums: their divisor or their first relevant rank depends on labels that
+does. nDCG, AP and RR are not such sums: their divisor or their first relevant rank depends on labels that
 were not drawn, so a bias would remain with any number of labels.
 """
 
@@ -36,7 +36,7 @@ _UNIFORM_SHARE = 0.1
 
 
 def compute_rank_weights(measure: Measure, depth: int) -> Floats:
-    """Return what a gain of 1 at each rank adds to `measure`; raise InputError for one that is no sum."""
+    """Return what a gain of 1 at each rank adds to `measure`; raise InputError for one that is not a sum."""
     if measure.name not in SUMS_OVER_RANKS:
         raise InputError(
             "{measure} is not a sum over ranks, so labels on drawn pairs leave a bias that more labels do"

@@ -96,7 +96,7 @@ def correct_mean(sample: LabelledSample, level: float) -> CorrectedEngineMean:
 
     The interval contains the mean with probability `level`, by the t distribution with one degree of
     freedom fewer than queries with a value by labels. The part of its variance from the labelled queries is
-    that of the jackknife, which fits the weight anew without each query (Sitter 1997, JASA 92, 780, for the
+    that of the jackknife, which fits the weight again without each query (Sitter 1997, JASA 92, 780, for the
     regression estimator from two samples): a fixed weight makes the coverage too low when few queries are
     labelled. The variance of the values by the assessor, by which the weight divides, is taken over all
     queries: over the labelled ones alone it would overrate an assessor with rare large errors. The weight

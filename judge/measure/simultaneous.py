@@ -21,7 +21,7 @@ from judge.measure.resampling import LEVEL, MIN_DIFFERING, RESAMPLES, SEED, draw
 
 #: Above this number of values (queries × columns) fewer resamples are drawn.
 _LARGE_INPUT, _RESAMPLES_OF_LARGE_INPUT = 2**20, 4_000
-#: With so many queries the standard errors are so small that an interval moves by about 0.0002 between
+#: With this many queries the standard errors are so small that an interval moves by about 0.0002 between
 #: seeds: fewer resamples are enough, and even fewer with many columns, whose largest |t| varies less.
 _MANY_QUERIES, _RESAMPLES_OF_MANY_QUERIES = 2_000, 2_500
 _MANY_COLUMNS, _RESAMPLES_OF_MANY_COLUMNS = 300, 1_500

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 #: Fewer letters than these say too little: such a template counts only if a value in it is a message, too.
 _FEW_LETTERS = 8
-#: Longer texts are no messages, and messages are not deeper in each other.
+#: Longer texts are not messages, and messages are not deeper in each other.
 _LONGEST, DEPTH = 4_000, 20
 #: A value with a format such as `:,.2f`.
 _NUMBER = re.compile(r"[-+]?(?:[\d,]+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)%?")

@@ -49,8 +49,8 @@ def parse_response(
 ) -> Mapping[str, Any] | ErrorResponse:
     """Return the JSON of a response, or the error in it without `secrets`, whatever its status is.
 
-    From the JSON of a success, `read_completion` removes the secrets. A success whose body is no JSON object
-    (empty, HTML, cut) raises `NoResponse`: it may be billed.
+    From the JSON of a success, `read_completion` removes the secrets. A success whose body is not a JSON
+    object (empty, HTML, cut) raises `NoResponse`: it may be billed.
     """
     try:
         answer = msgspec.json.decode(body)
@@ -87,7 +87,7 @@ def _decode(body: bytes) -> str:
 
 
 def _make_no_api_error(status: int, text: str) -> NoResponse:
-    """Return the error for a success whose body is no whole JSON object, with what the body is."""
+    """Return the error for a success whose body is not a whole JSON object, with what the body is."""
     if not _PAGE.search(text[:_PAGE_START]):
         begin = shorten(mask(text[:1000])[:80]) or "nothing"
         return make_transport_error(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")

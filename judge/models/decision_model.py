@@ -40,7 +40,7 @@ class DecisionModel:
         self._model = model
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """Return the verdict as JSON, with the probabilities; raise CallError where the token is no grade."""
+        """Return the verdict as JSON, with the probabilities; raise CallError if the token is not a grade."""
         completion = await self._model.complete(prompt)
         tokens = TOKENS[prompt.scale.name]
         probabilities = read_probabilities(completion.logprobs, tokens)

@@ -41,7 +41,7 @@ class Endpoint:
     def choose_url(self, *variables: str, default: str) -> str:
         """Return the address to call: `base_url`, else the first of `variables` with a value, else `default`.
 
-        Raises SetupError when it is no address, or holds a user, a password, a query or a fragment.
+        Raises SetupError when it is not an address, or holds a user, a password, a query or a fragment.
         """
         addresses = (self.environ.get(variable) for variable in variables)
         url = self.base_url or next(filter(None, addresses), default)

@@ -59,7 +59,7 @@ class ErrorResponse:
     def from_response(cls, status: int, body: object, headers: Mapping[str, str]) -> ErrorResponse:
         """Return the error of a response, in any of the forms that servers use.
 
-        `body` is the parsed JSON, or the text if it is no JSON. A status inside the body counts when the
+        `body` is the parsed JSON, or the text if it is not JSON. A status inside the body counts when the
         response itself claims success.
         """
         body = body[0] if isinstance(body, list) and len(body) == 1 else body  # Gemini's form

@@ -70,8 +70,8 @@ class Http1Connections:
     async def post(self, body: bytes, seconds: float) -> HttpResponse:
         """Return the response to `body`.
 
-        Raises NotConnected, TimeoutError after so many `seconds`, another OSError when the connection breaks,
-        and BodyRefused for a response that is too large or no HTTP.
+        Raises NotConnected, TimeoutError after `seconds`, another OSError when the connection breaks, and
+        BodyRefused for a response that is too large or not HTTP.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
@@ -111,7 +111,7 @@ class Http1Connections:
                 ssl=self._tls,
                 happy_eyeballs_delay=_NEXT_ADDRESS,
             )
-        except (OSError, UnicodeError) as error:  # the latter for a name that is none
+        except (OSError, UnicodeError) as error:  # the latter for an invalid name
             raise NotConnected from error
         return connection
 

@@ -97,7 +97,7 @@ class CanaryCheck:
 
 
 def collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrades:
-    """Return the grades in the judgments of canaries, of which so many were `requested`."""
+    """Return the grades in the judgments of canaries; `requested` is how many were asked for."""
     grades: dict[tuple[str, str], list[int]] = {}
     for judgment in judgments:
         if judgment.grade is not None:

@@ -370,7 +370,7 @@ def _make_record(
 
 
 def find_nights_folder(run: Path) -> Path:
-    """Return the folder of the nights of which `run` is one; the default one when it is none."""
+    """Return the folder of the nights of which `run` is one; the default one when it belongs to none."""
     run = run.resolve()
     return run.parent if (run / NIGHT_FILE).exists() else Path(NIGHTS_FOLDER)
 

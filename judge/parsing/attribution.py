@@ -5,7 +5,7 @@ the model's own answer. Text around an object is harmless unless it has one of t
 
 - the clause that leads to the object names another source (the snippet, the user, another grader, an
   example, a format), a condition, a doubt or a negation;
-- a sentence behind it says where the object comes from, or that it is no answer.
+- a sentence behind it says where the object comes from, or that it is not an answer.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ _NOT_FINAL = re.compile(
     r"|判断|结果|评分)(?:稍后|随后|另|还)",
     re.IGNORECASE,
 )
-#: A heading for thinking, a text that is presented, and a quotation: what follows is no answer.
+#: A heading for thinking, a text that is presented, and a quotation: what follows is not an answer.
 _LEADS_TO_OTHER_TEXT = re.compile(
     r"(?:\A|[.。!?:]\s?|\bmy )(?:initial )?(?:thinking|thoughts?|(?:thought|thinking|reasoning) process"
     r"|chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z|(?:\A|[.。!?:=]\s?)(?:search results?|(?:搜索"
@@ -331,7 +331,7 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
 
     `is_last` is False for prose with another object behind it.
     """
-    # A longer text is no explanation of a verdict.
+    # A longer text is not an explanation of a verdict.
     if len(trail.strip()) > _LONGEST:
         return True
     text = _MEMBER_VALUE.sub(r"\g<0>\n", flatten(trail))

@@ -108,7 +108,7 @@ _NO_VALUE = re.compile(
     r"of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])",
     re.MULTILINE,
 )
-#: How sure a reply says to be is no value.
+#: How sure a reply says to be is not a value.
 _CONFIDENCE = re.compile(
     r"(?:\b(?:confidence|certainty|probability)(?: (?:score|level))?|置信(?:度|水平)|把握)[\s*:=]{0,4}"
     r"(?:is |of |[是为] ?)?[0-9.]{1,6}%?",

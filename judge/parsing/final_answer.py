@@ -115,7 +115,7 @@ def _drop_thinking_blocks(text: str) -> str:
 
 
 def _find_thinking_end(text: str, objects: Scan) -> int:
-    """Return where the answer begins: behind the last closing mark that is no part of an object's string."""
+    """Return where the answer begins: behind the last closing mark that is not part of an object's string."""
     end = len(text) if objects.broken is None else objects.broken
     closers = [*_find_marks(_CLOSER, text, objects, end), *_CLOSER.finditer(text, end)]
     if not closers:

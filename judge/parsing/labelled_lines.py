@@ -30,7 +30,7 @@ from judge.records import Scale, ScaleName
 _AROUND_REASON = AROUND + ".;,。()"
 #: "<grade>2</grade>" says the same as "grade: 2".
 _TAG = re.compile(r"<([A-Za-z_\u4e00-\u9fff]{1,20})>([^<>]{0,4000})</\1>")
-#: A quoted line ("> Grade: 2") is no bullet: it may be the text of another.
+#: A quoted line ("> Grade: 2") is not a bullet: it may be the text of another.
 _BULLET = re.compile(r"\s*(?:[-*•+]\s|#{1,6}\s|[0-9]{1,2}[.)、]\s?(?=[^\s0-9]))?\s*")
 _REASON = re.compile(rf"(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)", re.IGNORECASE)
 #: What separates a value from a comment on it.
@@ -43,7 +43,7 @@ _COMMENT = re.compile(
 _ROW = re.compile(r"^\|\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE)
 #: Prose in front of the first row of a table, on the same line.
 _BEFORE_TABLE = re.compile(r"^([^|\n]{1,400})(?=\|[^\n]{1,400}\|[ \t]*\n\|[\s:|-]{1,80}\|)", re.MULTILINE)
-#: An answer that begins with a word that is no value of a scale, and goes on in the same line.
+#: An answer that begins with a word that is not a value of a scale, and goes on in the same line.
 _NO_VALUE_FIRST = re.compile(
     r"\W{0,8}(?:null|none|nil|n/?a|nope|unknown|unclear|unsure|uncertain|undecided|partly|partially|maybe|无"
     r"|未知|不详|不确定|不一定|不好说)\W{0,4}(?:[,.;:]|\s[-–—]{1,2}\s)",

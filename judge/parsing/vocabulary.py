@@ -221,7 +221,7 @@ def find_value(text: str, scale: Scale) -> int | None:
 def is_contrary(text: str, grade: int, scale: Scale) -> bool:
     """Return True when a value for the same question, on either scale, contradicts `grade`.
 
-    "No" agrees with any grade that is not relevant, "yes" with any but 0. Words that are no value
+    "No" agrees with any grade that is not relevant, "yes" with any but 0. Words that are not a value
     contradict nothing.
     """
     word = _strip_value(text).casefold()

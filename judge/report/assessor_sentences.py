@@ -289,7 +289,7 @@ def _format_share(t: Translator, share: CountedShare) -> str:
     return t(" ({share.value:.1%}; 95 %: {share.ci95[0]:.1%} to {share.ci95[1]:.1%})", share=share)
 
 
-#: Below so many queries a BCa interval of 95 %, as of a kappa, holds the truth clearly less often than that.
+#: Below this many queries a 95 % BCa interval, as of a kappa, holds the truth clearly less often than that.
 FEW_FOR_BCA = 20
 
 

@@ -164,7 +164,7 @@ def _join_reasons(judgment: JudgmentEntry) -> str:
 def _pack_address(url: str) -> str | list[str]:
     """Return the address as text, and as a link where a browser would make another one of the text.
 
-    An address that is too long for a link begins with an ellipsis, so that it is no link.
+    An address that is too long for a link begins with an ellipsis, so that it is not a link.
     """
     if len(url) > _LONGEST_ADDRESS:
         return f"… {truncate_with_ellipsis(url, 200)}"

@@ -20,7 +20,7 @@ from judge.pricing import RunCost
 from judge.records import CONTENT_FILTER
 from judge.report.display_text import count_pairs, count_queries, format_interval
 
-#: Below so many queries the simultaneous intervals are only approximate.
+#: Below this many queries the simultaneous intervals are only approximate.
 FEW_QUERIES = 10
 
 

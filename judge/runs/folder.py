@@ -54,9 +54,9 @@ def translate_run_errors(path: Path) -> Iterator[None]:
 
 
 def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
-    """Return the JSON value in `text`; raise InputError, which names `place`, where it is none.
+    """Return the JSON value in `text`; raise InputError, which names `place`, for invalid JSON.
 
-    NaN and Infinity are no JSON.
+    NaN and Infinity are not JSON.
     """
     try:
         return _DECODER.decode(text)
@@ -183,7 +183,7 @@ class RunFolder:
             yield f"{path}:{number}", line
 
     def parse_object(self, place: str, text: str) -> dict[str, Any]:
-        """Return the JSON object in `text`; raise InputError, which names `place`, where it is none."""
+        """Return the JSON object in `text`; raise InputError, which names `place`, for another value."""
         value = parse_json(place, text)
         if not isinstance(value, dict):
             raise InputError(

@@ -75,7 +75,10 @@ def load_agreement(folder: RunFolder) -> LabelAgreement | None:
 
 
 def load_labelled_order(folder: RunFolder) -> PlannedComparison | None:
-    """Return the order by labels on drawn pairs in `folder`, None where there is none; raises as above."""
+    """Return the order by labels on drawn pairs in `folder`, None where there is none yet.
+
+    Raises InputError when the file is damaged.
+    """
     value, place = folder.read_if_there("labelled_order.json"), str(folder.path / "labelled_order.json")
     if value is None:
         return None
@@ -307,7 +310,7 @@ def _share_values(judgment: Judgment) -> Judgment:
 
 
 def _read_judgment(line: dict[str, Any], place: str) -> Judgment:
-    """Return the judgment in a JSON object; raise InputError, which names `place`, where it is none."""
+    """Return the judgment in a JSON object; raise InputError, which names `place`, for another object."""
     try:
         usage, flags = line.pop("usage"), tuple(line.pop("flags"))
         judgment = Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)

@@ -85,7 +85,7 @@ class LeaseHolder:
     def reap_if_dead(self, holder_id: str) -> bool:
         """Return whether the process with the id `holder_id` has ended; its lock file is removed.
 
-        A text that is no id leads to no file.
+        A text that is not an id leads to no file.
         """
         if not _ID.fullmatch(holder_id):
             return True

@@ -65,7 +65,7 @@ _FORMAT = len(_UPGRADES)
 def open_store(path: Path, wait: float) -> sqlite3.Connection:
     """Return a connection to the store at `path`, which is created when absent.
 
-    Raises StoreError when the file is no verdict store, and leaves it unchanged.
+    Raises StoreError when the file is not a verdict store, and leaves it unchanged.
     """
     with ExitStack() as stack:
         connection = stack.enter_context(closing(connect(path, wait)))
@@ -95,7 +95,7 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
 
 
 def _check_format(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the format of the file, 0 for a new one; raise StoreError when it is no store of judge."""
+    """Return the format of the file, 0 for a new one; raise StoreError when it is not a store of judge."""
     application_id, version, tables = connection.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)"
         " FROM pragma_application_id, pragma_user_version"

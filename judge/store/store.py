@@ -109,7 +109,7 @@ class VerdictStore:
     """The verdict store at `path`, created when absent; use it as a context manager.
 
     `wait` is how many seconds another process may keep the file locked. Raises StoreError when the file
-    is no verdict store, is damaged or can't be written.
+    is not a verdict store, is damaged or can't be written.
     """
 
     def __init__(self, path: Path, wait: float = 30.0) -> None:
@@ -329,7 +329,7 @@ def _insert_calls(
 
 @lru_cache(maxsize=4096, typed=True)  # many calls are equal
 def read_call(outcome: str, maybe_billed: int, in_batch: int, detail: str, *tokens: int | None) -> Call:
-    """Return the call of a row of `CALL_COLUMNS`; raise ValueError for a token count that is none."""
+    """Return the call of a row of `CALL_COLUMNS`; raise ValueError for an invalid token count."""
     for count in tokens:
         if count is not None and (type(count) is not int or count < 0):
             raise ValueError(f"a call took {[*tokens]} tokens")

@@ -1,4 +1,4 @@
-"""A window of leases: at most so many at a time, so that few are left when the process is killed."""
+"""A window of leases: a limited number at a time, so that few are left when the process is killed."""
 
 from __future__ import annotations
 

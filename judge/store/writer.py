@@ -21,7 +21,7 @@ from judge.store import schema
 
 T = TypeVar("T")
 Row = TypeVar("Row")
-#: Seconds from the begin of a commit to that of the next one: a fast disk would give each write its own.
+#: Seconds from the beginning of a commit to that of the next one: a fast disk would give each write its own.
 _MIN_INTERVAL, _MAX_INTERVAL = 0.01, 0.02
 #: The longest interval of a run whose answers take long.
 _MAX_SLOW_INTERVAL = 0.05
@@ -48,7 +48,7 @@ class GroupCommitWriter:
         self._connection = connection
         #: The error of a write that is not awaited, or of this writer.
         self._failure: StoreError | None = None
-        #: Seconds from the begin of a commit to that of the next one, at least.
+        #: Seconds from the beginning of a commit to that of the next one, at least.
         self.interval = _MIN_INTERVAL
         #: Why no further write is tried.
         self._locked: StoreError | None = None

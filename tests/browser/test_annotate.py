@@ -26,7 +26,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def wait_until_ready(page: Page, labelled: int) -> None:
-    """Waits until so many pairs are labelled and the page takes the next key."""
+    """Waits until this many pairs are labelled and the page takes the next key."""
     page.wait_for_selector(f'body[data-state="ready"] #bar[value="{labelled}"]', state="attached")
 
 

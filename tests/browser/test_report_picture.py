@@ -1,6 +1,6 @@
 """The picture of report.html in the READMEs is one that this test makes, of what `judge demo` writes now.
 
-`JUDGE_PICTURES=write pytest tests/browser/test_report_picture.py` makes it anew.
+`JUDGE_PICTURES=write pytest tests/browser/test_report_picture.py` makes it again.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def test_grades_are_averaged_by_list_and_paid_for_once(tmp_path: Path) -> None:
             tmp_path / "other.jsonl", make_site_rows({"q1": ["cdc.gov", "bad.example"]}, "other")
         )
         assert run_judge(*make_words(other, server), *store, "--out", tmp_path / "second").returncode == 0
-        assert len(server.requests) == 10 + 2  # the pairs: other results of a site are no other question
+        assert len(server.requests) == 10 + 2  # the pairs: other results of a site are not another question
     means = read_summary(out)["dimensions"]["site_grades"]["engines"]["e"]
     # The quality of the sites is 2.5, 4.5 and 1; q3 has no answer.
     assert means["quality@1"]["mean"] == pytest.approx((2.5 + 1) / 2)

@@ -46,7 +46,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def poison_value(value: Any, name: str = "") -> Any:
     """Return `value` with control sequences at the end of each text that may have any content."""
-    if name == "comparisons":  # words that are no texts, but outcomes
+    if name == "comparisons":  # words that are not texts, but outcomes
         return value
     if isinstance(value, dict):
         return {key: poison_value(each, key) for key, each in value.items()}

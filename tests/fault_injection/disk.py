@@ -116,7 +116,7 @@ def count_frames(folder: Path, provider: Provider) -> int:
 
 @contextmanager
 def mount_disk(place: Path, pages: int) -> Iterator[Callable[[str], None]]:
-    """Mount a disk of so many pages at `place`; yield a function that mounts it again with other options."""
+    """Mount a disk of this many pages at `place`; yield a function that remounts it with other options."""
     place.mkdir(parents=True)
 
     def mount(options: str) -> None:

@@ -127,7 +127,7 @@ def list_moments(
 
 
 def detect_changes(path: Path, times: int) -> Callable[[], bool]:
-    """Return a function that says whether the file at `path` changed so many times since its first call."""
+    """Return a function that says whether the file at `path` changed this many times since its first call."""
     state, left = _read_state(path), times
 
     def is_due() -> bool:

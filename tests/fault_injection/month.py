@@ -198,7 +198,7 @@ def run_night(project: NightlyProject, event: str) -> dict[str, Any]:
 
 
 def kill(project: NightlyProject, day: str, calls: int) -> None:
-    """Start the night in a process of its own and kill it as soon as the model got so many requests."""
+    """Start the night in a process of its own and kill it as soon as the model got this many requests."""
     words = [sys.executable, "-m", "judge", "nightly", str(project.toml), "--date", day]
     environ = {**os.environ, "OPENAI_API_KEY": "sk-none"}
     with subprocess.Popen(words, env=environ, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as child:

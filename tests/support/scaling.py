@@ -22,7 +22,7 @@ def measure_growth(step: Callable[[T], object], make: Callable[[int], T], most: 
     large = _measure_seconds(step, make(most))
     if large < NOISE:
         return 1.0
-    # The longest of few small ones and the shortest of few large ones: a pause of the machine is no growth.
+    # The longest of few small ones and the shortest of few large ones: a pause of the machine is not growth.
     for _ in range(3):
         small = max(_measure_seconds(step, make(most // 4)) for _ in range(2))
         if large / small <= MOST:

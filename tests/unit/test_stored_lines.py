@@ -66,4 +66,4 @@ def test_lines_that_the_disk_does_not_take_are_an_error_at_once(tmp_path: Path) 
     with limit_file_size(size + 10):
         with pytest.raises(StoreError, match="cannot be written: "):
             lines.append([b"a short line\n"])
-        del lines  # which closes the file, and is no second error
+        del lines  # which closes the file, and is not a second error

@@ -29,7 +29,7 @@ from judge.report.display_text import format_number, format_range
 #: The columns with the marks; before them stand the names, after them numbers that end at the right edge.
 _MARKS = (0.34, 0.5)
 _REPEAT_MARKS = (0.34, 0.48)
-#: Further measures stand side by side, so many in a band.
+#: Further measures stand side by side, this many in a band.
 _BAND = 4
 _SMALL = 18
 _GAP = 0.035

@@ -119,7 +119,7 @@ TARGETS: list[Forged] = [
         *("GET /../../etc/passwd", "GET /%2e%2e/%2e%2e/etc/passwd", "GET /labels/open.jsonl"),
         *("GET /templates/page.js", "GET /judge.sqlite", "GET /?/../label/x/", "POST /", "POST /state"),
     )
-    # Asking for the page with a query is no forgery.
+    # Asking for the page with a query is not a forgery.
     if "?" not in start
 ]
 

@@ -21,7 +21,7 @@ PAIR = build_pool(
 
 
 class EchoModel:
-    """A model that replies as `served`, with so many letters of its instructions as the reason."""
+    """A model that replies as `served`, with this many letters of its instructions as the reason."""
 
     name, endpoint = "openai:m", ""
     params: Mapping[str, Any] = MappingProxyType({})

@@ -34,7 +34,7 @@ VERSIONS = ASSESSOR.prompt_versions
 def estimate_pairs(
     store: VerdictStore | None, zh: int = 0, en: int = 0, limits: Limits = LIMITS
 ) -> AssessorEstimate:
-    """Return the estimate for so many pairs in each language."""
+    """Return the estimate for this many pairs in each language."""
     queries = {"zh": ("小狗贫血的表现", zh), "en": ("anaemia in puppies", en)}
     rows = [
         {"query": query, "query_id": lang, "engine": f"e{n}", "rank": 1, "snippet": f"{query} {n}"}

@@ -34,7 +34,7 @@ def make_client(model: Model) -> ModelClient:
 async def request_verdict(
     store: VerdictStore, key: str, client: ModelClient, requests: int = 1
 ) -> StoredAnswer | Busy:
-    """Return the verdict of `key` after so many requests; Busy if another process has its lease."""
+    """Return the verdict of `key` after this many requests; Busy if another process has its lease."""
     [result] = await make_lease_window(store, client).acquire([key])
     if not isinstance(result, PairLease):
         return result

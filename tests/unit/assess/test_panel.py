@@ -39,7 +39,7 @@ class CloseCountingModel(Lexical):
 def run_panel(
     path: Path, model: CloseCountingModel, stop: CancelToken, members: int = 2
 ) -> list[JudgingResult]:
-    """Judge a small pool with so many assessors of one model and return their results."""
+    """Judge a small pool with this many assessors of one model and return their results."""
     assessor = Assessor(model, load_prompts(find_default_directory(), GRADED), GRADED)
     panel = [
         PanelMember(assessor, ModelClient(model, Limits(1, 3, 10, 1, price=Price(1.0, 2.0, 1.0)), stop))

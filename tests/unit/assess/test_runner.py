@@ -323,7 +323,7 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
 
 
 class BarrierModel(Lexical):
-    """A model that answers after so many requests were in flight at the same time."""
+    """A model that answers after this many requests were in flight at the same time."""
 
     endpoint = "http://127.0.0.1:9/v1"
 

@@ -140,7 +140,7 @@ def test_a_server_that_never_accepted_a_connection_ends_the_run_early(
 
 
 class SlowModel(ScriptedModel):
-    """A model whose calls fail with `fault` after so many seconds."""
+    """A model whose calls fail with `fault` after this many seconds."""
 
     def __init__(self, fault: CallError, seconds: float) -> None:
         super().__init__()

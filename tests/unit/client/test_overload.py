@@ -182,7 +182,7 @@ def test_a_tenth_of_random_refusals_is_not_taken_for_a_limit(seed: int) -> None:
 
 
 class SlowCapacity(Capacity):
-    """A server that accepts one request in so many seconds."""
+    """A server that accepts one request in this many seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()

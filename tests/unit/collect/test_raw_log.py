@@ -1,4 +1,4 @@
-"""The raw log: what was added is there after a kill, and a torn line is no call."""
+"""The raw log: what was added is there after a kill, and a torn line is not a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers as bytes: read in the encoding that they declare, kept where they are no text in it."""
+"""Answers as bytes: read in the encoding that they declare, kept where they are not text in it."""
 
 from __future__ import annotations
 

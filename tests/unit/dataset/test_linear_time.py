@@ -220,7 +220,7 @@ TRIGGERS = [trigger for trick in _INJECTION_PATTERNS.values() for trigger in tri
 
 
 def repeat_piece(piece: str, head: str = "", tail: str = "") -> Callable[[int], str]:
-    """Return what makes a text of so many characters from `piece`."""
+    """Return what makes a text of this many characters from `piece`."""
     return lambda length: head + piece * (length // len(piece)) + tail
 
 

@@ -49,7 +49,7 @@ ODD: Sequence[dict[str, Any]] = (
 
 
 def write_large_file(path: Path, rows: Sequence[dict[str, Any]] = ODD) -> Path:
-    """A file that is large enough for the cache: a blank line is no row."""
+    """A file that is large enough for the cache: a blank line is not a row."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows) + " " * 1_000_000 + "\n", "utf-8")
     return path
 

@@ -157,7 +157,7 @@ def test_an_engine_s_range_is_its_own_however_many_there_are() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("engines", "queries", "datasets"), [(2, 20, 1000), (5, 20, 600), (20, 20, 200)])
 def test_equal_engines_are_rarely_called_favoured(engines: int, queries: int, datasets: int) -> None:
-    """Errors come by the query, so that results of one query are no independent evidence."""
+    """Errors come by the query, so that results of one query are not independent evidence."""
     chance = np.random.default_rng(0)
     names = [f"e{number:02}" for number in range(engines)]
     query = np.repeat(np.arange(queries), engines * 5)

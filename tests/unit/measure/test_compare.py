@@ -376,7 +376,7 @@ def test_engines_that_never_differ_are_not_separated() -> None:
 
 @pytest.mark.parametrize("step", [0.25, 0.1])
 def test_differences_that_are_all_the_same_have_no_spread_to_test_with(step: float) -> None:
-    """.1 is no sum of powers of two: the differences differ in their last digit."""
+    """.1 is not a sum of powers of two: the differences differ in their last digit."""
     high = np.linspace(0.5, 1, 30)
     pair = compare_two(high, high - step)
     assert pair.difference == pytest.approx(step)

@@ -42,7 +42,7 @@ def test_truescore_agrees(n: int) -> None:
     assert theirs.point == pytest.approx(result.corrected, abs=0.003)
     same = ppi_estimate(everything, human, labelled, lambda_=result.weight)
     assert same.point == pytest.approx(result.corrected, abs=1e-12)
-    # Theirs takes the weight as given; ours fits it anew without each query, which matters when they are few.
+    # Theirs takes the weight as given; ours fits it again without each query, which matters if they are few.
     theirs_se = (same.high - same.low) / (2 * scipy.stats.norm.ppf(0.975))
     assert result.se == pytest.approx(theirs_se, rel=2 / n)
     assert result.ci95 is not None

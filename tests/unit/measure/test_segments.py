@@ -141,7 +141,7 @@ def test_a_column_divides_with_2_to_20_values(values: int, divided: bool) -> Non
 
 
 def test_queries_without_the_column_are_in_none_of_its_slices() -> None:
-    """An empty cell is no value either."""
+    """An empty cell is not a value either."""
     result = slice_queries(
         [
             make_query(0, topic="a"),

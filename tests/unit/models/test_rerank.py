@@ -1,4 +1,4 @@
-"""Rerankers against a server of their wires: what is sent, what is read, what is no score."""
+"""Rerankers against a server of their wires: what is sent, what is read, what is not a score."""
 
 from __future__ import annotations
 

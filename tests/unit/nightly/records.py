@@ -144,7 +144,7 @@ def _make_engine(mean: float) -> dict[str, Any]:
 
 
 def make_canaries(unchanged: int, *, drift: bool = False) -> dict[str, Any]:
-    """How 60 canaries were graded, so many of them as in the baseline."""
+    """How 60 canaries were graded, this many of them as in the baseline."""
     changed = 60 - unchanged
     return {
         "id": "c0ffee",

@@ -23,7 +23,7 @@ ENGINES = ("amber", "birch", "cedar")
 MEASURES = ("AP@10", "sDCG@10")
 _NOISE = (1.1, 1.3, 1.5)
 _DOCUMENTS, _DEPTH, _TOP, _RELEVANT = 40, 10, 3, 2
-#: Shares a night: of an engine's noise that is new, of snippets that are judged anew, of verdicts off by one.
+#: Shares a night: of an engine's noise that is new, of snippets judged again, of verdicts off by one.
 _MOVES, _REJUDGED, _FLIPS = 0.09, 0.1, 0.05
 _DISCOUNT = 1 / np.log2(np.arange(2, _DEPTH + 2))
 

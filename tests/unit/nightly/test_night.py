@@ -90,7 +90,7 @@ def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(project: N
     answer = type(project.judge).answer
 
     class Renamed(type(project.judge)):  # type: ignore[misc]
-        """Has another name for all that is no canary."""
+        """Has another name for all that is not a canary."""
 
         def answer(self, requests: Any) -> Any:
             self.served = "fake-2" if "grade=" in requests.prompt else "fake"

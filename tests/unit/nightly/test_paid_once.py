@@ -80,7 +80,7 @@ def test_a_judge_that_drifted_shares_nothing_of_a_night_that_was_cut_short(proje
 
 
 def kill(project: NightlyProject, day: str, calls: int) -> None:
-    """Starts the night of `day` as a process and kills it after so many calls."""
+    """Starts the night of `day` as a process and kills it after this many calls."""
     before, delay = project.calls, project.judge.delay
     project.judge.delay = 0.3
     with subprocess.Popen(**make_nightly_arguments(project, day)) as child:

@@ -185,7 +185,7 @@ def test_why_a_number_is_missing_is_said_once() -> None:
     assert text.count("different scales") == 1
     assert "- (same grade; 3 more): people and the assessor used different scales" in text
     assert find_cells(text, "same grade") == ["- -"]
-    # People's 0 and 1 beside 0 to 3 are no grades to agree on.
+    # People's 0 and 1 beside 0 to 3 are not grades to agree on.
     assert find_cells(text, "kappa") == []
     assert len(find_cells(text, "kappa of bare numbers (scales differ)")) == 1
     assert "--labels-scale" not in text

@@ -148,7 +148,7 @@ def test_queries_are_sorted_and_zero_is_where_bars_begin() -> None:
 
 
 def make_differences(queries: int) -> QueryDifferences:
-    """Two engines on so many queries, a ahead by 0, 1, 2… thousandths in no order."""
+    """Two engines on this many queries, a ahead by 0, 1, 2… thousandths in no order."""
     result = QueryDifferences("a", "b", "P@5")
     for at in range(queries):
         value = (at * 7919 % queries) / 1000

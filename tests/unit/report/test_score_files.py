@@ -151,7 +151,7 @@ def test_a_document_that_nobody_graded_has_grade_0_for_both(tmp_path: Path) -> N
     run = run_file(tmp_path, "e", "q x 1 9", "q a 2 8", "r a 1 9", "r y 2 8")
     result = compare_two(tmp_path, grades_of_both, grades_of_both, run)
     assert result["orders"]["P@1"]["people"] == result["orders"]["P@1"]["assessor"] == {"e": 0.5}
-    # It is no evidence of agreement, though: nobody said so.
+    # It is not evidence of agreement, though: nobody said so.
     assert (result["pairs"], result["engines"]["e"]["results"]) == (3, 2)
 
 
