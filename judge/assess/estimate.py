@@ -87,7 +87,7 @@ class AssessorEstimate:
 
 @dataclass(frozen=True, slots=True)
 class QuestionEstimate:
-    """The `calls` for questions besides grades, at most; tokens and `usd` are estimates.
+    """At most `calls` calls for questions besides grades; tokens and `usd` are estimates.
 
     `known` further questions have a stored answer.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
@@ -16,19 +17,21 @@ class RepeatCounter:
         self._scale = scale
         self._repeats = [RepeatProgress(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
 
-    def count(self, judgment: Judgment) -> RepeatProgress | None:
-        """Count `judgment`; return its repeat if this was the last one of it, and there are several."""
-        if len(self._repeats) == 1:
-            return None
-        repeat, grade = self._repeats[judgment.repeat - 1], judgment.grade
-        repeat = replace(
-            repeat,
-            judged=repeat.judged + (grade is not None),
-            failed=repeat.failed + (grade is None),
-            relevant=repeat.relevant + (grade is not None and grade >= self._scale.relevant_from),
-        )
-        self._repeats[judgment.repeat - 1] = repeat
-        return repeat if repeat.judged + repeat.failed == self._pairs else None
+    def end_repeats(self, judgments: Iterable[Judgment]) -> list[RepeatProgress]:
+        """Count `judgments`; return the repeats that they complete, none if there is only one repeat."""
+        ended = []
+        for judgment in judgments if len(self._repeats) > 1 else ():
+            repeat, grade = self._repeats[judgment.repeat - 1], judgment.grade
+            repeat = replace(
+                repeat,
+                judged=repeat.judged + (grade is not None),
+                failed=repeat.failed + (grade is None),
+                relevant=repeat.relevant + (grade is not None and grade >= self._scale.relevant_from),
+            )
+            self._repeats[judgment.repeat - 1] = repeat
+            if repeat.judged + repeat.failed == self._pairs:
+                ended.append(repeat)
+        return ended
 
 
 class ProgressListener(Protocol):

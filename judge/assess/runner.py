@@ -269,7 +269,7 @@ class _PoolRun:
                 if answer := answers.get(question.key):
                     judgments[index] = self.assessor.make_judgment(question, answer)
             self.log.add(list(judgments), list(judgments.values()))
-            ended += self._count(judgments.values())
+            ended += self.counter.end_repeats(judgments.values())
         return by_rule, ended
 
     async def judge_all(self) -> None:
@@ -444,13 +444,8 @@ class _PoolRun:
         self.log.add(indices, judgments)
         for judgment in judgments:
             self.progress.add_judgment(judgment, self.client.spend_limit.usd)
-        for repeat in self._count(judgments):
+        for repeat in self.counter.end_repeats(judgments):
             self.progress.end_repeat(repeat)
-
-    def _count(self, judgments: Iterable[Judgment]) -> list[RepeatProgress]:
-        """Count `judgments`, and return every repeat that they complete."""
-        counted = map(self.counter.count, judgments)
-        return [repeat for repeat in counted if repeat is not None]
 
     async def _report_status(self) -> None:
         """Tell the listener every second what the run waits for."""

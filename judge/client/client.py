@@ -213,7 +213,7 @@ class ModelClient:
             permit.hooks.end_call(call)
         self._has_response = True
         self._retry_budget.deposit()
-        self.limiter.record_response(permit.current)
+        self.limiter.record_answer(permit.current)
         return completion
 
     def _record_error(self, error: CallError, permit: PairPermit) -> None:
@@ -223,7 +223,7 @@ class ModelClient:
         if isinstance(error, AccountError):
             self.cancel_token.cancel(error)  # at once, before another pair gets the permit
         elif isinstance(error, RequestRejected):
-            self.limiter.record_response(permit.current)
+            self.limiter.record_answer(permit.current)
         elif isinstance(error, RetryableError):
             throttled = error.kind == "rate_limit" or error.retry_after is not None
             # Without retries, the run does not wait for a server that fails.

@@ -79,13 +79,13 @@ class AdaptiveLimiter:
                 self._probed_at = -inf
         self._admit()
 
-    def record_response(self, permit: Permit) -> None:
+    def record_answer(self, permit: Permit) -> None:
         """The server answered, with a success or an error of this request alone."""
         self._outage_since, self.has_answer = None, True
         self._answered_at = _read_clock()
         if not self.probing:
             self._failures = 0
-            self._estimator.record_response()
+            self._estimator.record_answer()
         elif permit.number >= self._epoch_start:
             self._start_epoch(self._answered_at)
             self.probing = False

@@ -161,7 +161,7 @@ class RateEstimator:
         if self._rate_start <= permit.number <= self._last_safe:
             self._throttled_safe += 1
 
-    def record_response(self) -> None:
+    def record_answer(self) -> None:
         """The server answered a request: grow."""
         self._successes += 1
         self._answers_since += 1

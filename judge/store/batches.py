@@ -17,7 +17,6 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from judge.errors import StoreError
 from judge.store import schema
 from judge.store.leases import LeaseHolder, expire_leases, make_timestamp
 from judge.store.writer import GroupCommitWriter
@@ -156,12 +155,7 @@ class BatchTable:
         try:
             yield
         except (sqlite3.Error, TypeError, ValueError) as error:
-            raise StoreError(
-                "{file}: cannot be read: {error}{advice}",
-                file=self._path,
-                error=error,
-                advice=schema.choose_advice(error),
-            ) from error
+            raise schema.explain_read_error(self._path, error) from error
 
 
 def split_keys(keys: Iterable[str]) -> Iterable[list[str]]:

@@ -173,6 +173,12 @@ def is_locked(error: Exception) -> bool:
     return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
 
 
+def explain_read_error(path: Path, error: Exception) -> StoreError:
+    """Return the error of a store that cannot be read, with what to do."""
+    advice = choose_advice(error)
+    return StoreError("{file}: cannot be read: {error}{advice}", file=path, error=error, advice=advice)
+
+
 def choose_advice(error: Exception) -> str:
     """Return what to do about `error`, where SQLite's message does not say it."""
     name = getattr(error, "sqlite_errorname", "")

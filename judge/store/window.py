@@ -59,7 +59,7 @@ class LeaseWindow:
                 return result
             await self.sleep(LEASE_POLL_INTERVAL)
 
-    def record_response(self, seconds: float) -> None:
+    def record_answer(self, seconds: float) -> None:
         """Adapt the store's commits to an answer that took `seconds`, if it is the shortest one."""
         if seconds < self._shortest_answer:
             self._shortest_answer = seconds
@@ -126,7 +126,7 @@ class PairLease:
         """A request ended as `call`; one without an answer goes to the ledger at once."""
         self.calls.append(call)
         if call.outcome == ANSWERED:
-            self._window.record_response(asyncio.get_running_loop().time() - self._call_began)
+            self._window.record_answer(asyncio.get_running_loop().time() - self._call_began)
         else:
             self._log_calls()
 
