@@ -1,6 +1,6 @@
-"""The Python calls, which the commands use too: run, score, compare, agree, align, plan labels, report.
+"""The Python functions, which the commands use too.
 
-All but `run` work on finished runs, and all but `run` and `align` make no call.
+All but `run` work on finished runs. Only `run`, `compare_lists`, and embeddings of a server make calls.
 """
 
 from __future__ import annotations

@@ -287,7 +287,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict in one reply; `flags` mark repairs and unusual replies (e.g. `reason_truncated`)."""
+    """The grade and the reason in a reply; `flags` mark repairs and unusual replies (`reason_truncated`)."""
 
     grade: int
     reason: str

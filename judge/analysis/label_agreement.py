@@ -30,10 +30,11 @@ from judge.records import Dataset, Judgment, Pair, Pool, Query, Ranking, Scale, 
 class LabelSet:
     """Grades of people by (query_id, snippet_id), on their scale, from the file `source`.
 
-    An assessor without a run has such grades, too. `unmatched` labels fit no pair; `first_unmatched` is the
-    query id and the item of the first one. `assumed` grades enter the scores of both sides, but no agreement.
-    `examples` are grades of pairs that the prompts of the run show: they enter people's scores, but no
-    agreement. `warnings` are about the file.
+    An assessor without a run has such grades, too. The agreement leaves out labels of pairs that the assessor
+    did not grade, and: `unmatched` labels, which fit no pair (`first_unmatched` is the query id and the item
+    of the first one); `assumed` grades of 0, which enter the scores of both sides (pairs without readable
+    text, and results that neither of two files grades); `examples`, which the prompts of the run show, and
+    which enter people's scores. `warnings` are about the file.
     """
 
     grades: agreement.GradesByPair

@@ -1,5 +1,7 @@
 """Values of a measure on ranked lists, and their bounds over all grades of unjudged snippets.
 
+A topic is one query in one repeat, as in `judge.measure.arrays`.
+
 Bounds of nDCG, AP and R, which the pool divides: there a grade adds to the value of the list and to its
 divisor. Both split into levels, one for each grade that adds gain: a document reaches a level or does not.
 So a bound results from counting how many of a list's own unjudged snippets reach each level.

@@ -1,4 +1,4 @@
-"""The decision of a night: its status, the reasons and the exit code, from all the evidence.
+"""The decision of a night: its status and the reasons, from all the evidence.
 
 Evidence that changes the meaning of grades comes first: another assessor, then missing judgments, then
 changed queries, then changed engine settings. Only without these can an engine be blamed. Pure functions.
