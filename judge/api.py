@@ -28,7 +28,7 @@ from judge.analysis.label_agreement import (
 )
 from judge.analysis.pair_plan import DrawSize, PairPlan, plan_pairs
 from judge.analysis.planned_order import PlannedComparison, decide_planned_order
-from judge.analysis.run_analysis import analyse
+from judge.analysis.run_analysis import analyse_run
 from judge.analysis.summary import Summary
 from judge.dataset import trec
 from judge.dataset.labels import choose_label_scale, match_labels, read_labels, select_labellable
@@ -156,7 +156,7 @@ def compare(*runs: str | Path, measures: str | Iterable[str] = ()) -> Summary:
         first = next(iter(loaded.values()))
         more = resolve_measures(names, first.pool.depth, first.spec.scale) if names else ()
         combined = combine_runs(loaded, more)
-        _, summary = analyse(combined.run, combined.pairs)
+        _, summary = analyse_run(combined.run, combined.pairs)
     return replace(
         summary, runs=tuple(str(path) for path in paths), remarks=(*combined.notes, *combined.terms)
     )
@@ -436,7 +436,7 @@ def _load_current_summary(folder: RunFolder) -> Summary:
     if not is_outdated(folder.read("summary.json")):
         return load_summary(folder)
     with translate_run_errors(folder.path):
-        return analyse(load_run(folder))[1]
+        return analyse_run(load_run(folder))[1]
 
 
 def _add_measures(folder: RunFolder, names: Iterable[str]) -> Summary:
@@ -448,7 +448,7 @@ def _add_measures(folder: RunFolder, names: Iterable[str]) -> Summary:
     with translate_run_errors(folder.path):
         run = load_run(folder)
         measures = tuple(dict.fromkeys((*run.spec.measures, *wanted)))
-        return analyse(replace(run, spec=replace(run.spec, measures=measures)))[1]
+        return analyse_run(replace(run, spec=replace(run.spec, measures=measures)))[1]
 
 
 def _read_source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from judge.analysis.judged_run import JudgedRun
-from judge.analysis.run_analysis import analyse, score_run
+from judge.analysis.run_analysis import analyse_run, score_run
 from judge.analysis.summary import Summary
 from judge.cache import FileCache
 from judge.dimensions import DimensionOptions, measure_dimensions
@@ -23,7 +23,7 @@ from judge.selftest import update_selftests
 
 def measure_run(path: Path, run: JudgedRun, summary: Summary | None = None) -> RunResult:
     """Return the scores of a run and its `summary`, which is computed where it is None."""
-    scores, summary = analyse(run) if summary is None else (None, summary)
+    scores, summary = analyse_run(run) if summary is None else (None, summary)
     summary = replace(summary, dimensions={name: each.summary for name, each in run.dimensions.items()})
     return RunResult(
         path,

@@ -93,21 +93,21 @@ def draw_mismatched_pairs(data: Dataset, pool: Pool, count: int) -> MismatchedPa
 
 @dataclass(frozen=True, slots=True)
 class PairSelection:
-    """The pairs of `unlabelled` that an assessor grades; `labels` are the grades of the other pairs."""
+    """`assessor_pool` has the pairs that an assessor grades; `labels` are the grades of the other pairs."""
 
     labels: RunLabels | None
-    unlabelled: Pool
+    assessor_pool: Pool
     near_duplicates: NearDuplicates
     mismatched: MismatchedPairs
 
     @property
     def to_judge(self) -> Pool:
         """Return the pairs to ask about."""
-        return self.near_duplicates.select_judged(self.mismatched.add_to(self.unlabelled))
+        return self.near_duplicates.select_judged(self.mismatched.add_to(self.assessor_pool))
 
     def add_near_duplicates(self, judgments: Sequence[Judgment]) -> Sequence[Judgment]:
         """Return the judgments of all pairs that an assessor grades, given those of the pairs to judge."""
-        return self.near_duplicates.add_to(judgments, self.mismatched.add_to(self.unlabelled))
+        return self.near_duplicates.add_to(judgments, self.mismatched.add_to(self.assessor_pool))
 
     def make_judged_run(
         self,
@@ -133,10 +133,10 @@ class PairSelection:
 
 def select_pairs(config: Config, pooled: PooledDataset, labels: RunLabels | None) -> PairSelection:
     """Return which pairs a run judges by its options."""
-    unlabelled = labels.select_unlabelled(pooled.pool) if labels else pooled.pool
+    assessor_pool = labels.select_judged(pooled.pool) if labels else pooled.pool
     return PairSelection(
         labels,
-        unlabelled,
-        find_near_duplicates(unlabelled) if config.near_duplicates else NearDuplicates({}),
+        assessor_pool,
+        find_near_duplicates(assessor_pool) if config.near_duplicates else NearDuplicates({}),
         draw_mismatched_pairs(pooled.dataset, pooled.pool, config.control_pairs if config.controls else 0),
     )

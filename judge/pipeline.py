@@ -289,7 +289,7 @@ def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelectio
             "{count:,} of {pairs:,} pairs are near-duplicates: each takes the judgment of another snippet of"
             " its query.",
             count=len(selection.near_duplicates.judged_ids),
-            pairs=len(selection.unlabelled.pairs),
+            pairs=len(selection.assessor_pool.pairs),
         )
     if config.controls:
         yield Message(

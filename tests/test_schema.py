@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from judge import api, finished_run
-from judge.analysis.run_analysis import analyse
+from judge.analysis.run_analysis import analyse_run
 from judge.cli.show import find_query
 from judge.errors import InputError
 from judge.runs.folder import RunFolder
@@ -69,7 +69,7 @@ def test_records_that_stay_in_the_folder_are_those_of_a_run_in_memory(run: Path)
         loaded.judgments[-1],
         loaded.judgments[:2],
     )
-    assert analyse(stored_run)[1] == analyse(loaded)[1]
+    assert analyse_run(stored_run)[1] == analyse_run(loaded)[1]
     (run / "judgments.jsonl").unlink()
     with pytest.raises(InputError, match=r"judgments\.jsonl"):
         list(stored_run.judgments)
@@ -77,7 +77,7 @@ def test_records_that_stay_in_the_folder_are_those_of_a_run_in_memory(run: Path)
 
 def test_a_run_of_version_1_is_scored_compared_and_reported(run: Path) -> None:
     loaded = load_run(RunFolder(run))
-    assert analyse(loaded)[1].grades == read_stored("summary.json")["grades"]
+    assert analyse_run(loaded)[1].grades == read_stored("summary.json")["grades"]
     assert api.compare(run).engines["heron"].measures["nDCG@2"].mean == pytest.approx(0.6841763)
     assert "heron" in api.rewrite_report(run).read_text(encoding="utf-8")
     finished_run.rescore(run, save=True)

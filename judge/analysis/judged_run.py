@@ -113,24 +113,24 @@ def fingerprint_grades(results: ResultColumns, judgments: JudgmentColumns, scale
 class RunLabels:
     """The labels that a run uses as grades, by (query_id, snippet_id), from the file `source`.
 
-    `check` are the labelled pairs that the assessor judges, too. `unmatched` labels fit no pair. `unreturned`
-    is None for a file; for the expected documents of a dataset, it counts those that no engine returned.
-    `warnings` are about the file.
+    `sample` are the labelled pairs that the assessor judges, too. `unmatched` labels fit no pair.
+    `unreturned` is None for a file; for the expected documents of a dataset, it counts those that no engine
+    returned. `warnings` are about the file.
     """
 
     grades: GradesByPair
     source: str
     unmatched: int = 0
-    check: frozenset[tuple[str, str]] = frozenset()
+    sample: frozenset[tuple[str, str]] = frozenset()
     unreturned: int | None = None
     warnings: tuple[str, ...] = ()
 
     def fingerprint(self) -> str:
         """Return a hash of the labels, and of the sample where there is one."""
-        table = sorted((*key, grade, key in self.check) for key, grade in self.grades.items())
+        table = sorted((*key, grade, key in self.sample) for key, grade in self.grades.items())
         return hashlib.sha256(json.dumps(table).encode()).hexdigest()[:16]
 
-    def select_unlabelled(self, pool: Pool) -> Pool:
+    def select_judged(self, pool: Pool) -> Pool:
         """Return the pool with the pairs that the assessor judges: the unlabelled ones and the sample."""
         length = sum(map(self._is_judged, pool.pairs))
         pairs = select_records(pool.pairs, self._is_judged, length)
@@ -138,7 +138,7 @@ class RunLabels:
         return replace(pool, pairs=pairs, digest="")
 
     def _is_judged(self, pair: Pair) -> bool:
-        return pair.key not in self.grades or pair.key in self.check
+        return pair.key not in self.grades or pair.key in self.sample
 
     def add_to(self, judgments: Iterable[Judgment], pool: Pool, repeats: int) -> tuple[Judgment, ...]:
         """Return the judgments of the whole pool: the labels, else those of the assessor."""
@@ -159,7 +159,7 @@ class RunLabels:
 
     def summarise(self, judgments: Iterable[Judgment], scale: Scale) -> LabelUse:
         """Return how many pairs have a label, and how the assessor's `judgments` agree on the sample."""
-        sample = {key: self.grades[key] for key in self.check}
+        sample = {key: self.grades[key] for key in self.sample}
         check = None
         if sample:
             paired = pair_grades(sample, compute_median_grades(judgments))

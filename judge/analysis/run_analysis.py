@@ -60,7 +60,7 @@ def score_lists(run: JudgedRun, measure: Measure) -> dict[tuple[str, str], float
     }
 
 
-def analyse(run: JudgedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
+def analyse_run(run: JudgedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
     """Return the scores of a run and its summary; `among` names the pairs of engines to compare, None all."""
     data, pool, spec = run.data, run.pool, run.spec
     wanted = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))

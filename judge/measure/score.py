@@ -57,7 +57,7 @@ class Scores:
     judged: Floats
     coverage: Coverage
     largest: tuple[float, ...]
-    incomplete: values.IncompleteScores | None = None
+    incomplete: values.IncompleteLists | None = None
 
     def __repr__(self) -> str:
         measures = shorten_repr(tuple(map(str, self.measures)))
@@ -197,7 +197,7 @@ def score_columns(
         judged,
         arrays.coverage,
         tuple(find_largest_value(measure, scale, results.depth) for measure in measures),
-        values.IncompleteScores.from_arrays(arrays, unsure, scale) if np.any(unsure) else None,
+        values.IncompleteLists.from_arrays(arrays, unsure, scale) if np.any(unsure) else None,
     )
 
 
@@ -300,7 +300,7 @@ def _average_over_draws(
         if measure.name == "Judged":
             means[..., index] = values.compute_judged_shares(measure, lists)
         else:
-            means[:, ~values.find_always_defined(measure, lists, scale), index] = np.nan
+            means[:, ~values.mark_always_defined(measure, lists, scale), index] = np.nan
     return means
 
 

@@ -108,7 +108,7 @@ def _bound_mean(relevance: Floats, is_open: Bools) -> tuple[Floats, Floats]:
     return ends[0], ends[1]
 
 
-def find_always_defined(measure: Measure, lists: RankedLists, scale: Scale) -> Bools:
+def mark_always_defined(measure: Measure, lists: RankedLists, scale: Scale) -> Bools:
     """Return, for each of (topics,), whether the measure is defined with any grades of unjudged snippets."""
     if measure.pool_free:
         return np.ones(lists.best.shape[0], bool)
@@ -285,7 +285,7 @@ def _maximise_ratio(levels: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class IncompleteScores:
+class IncompleteLists:
     """The lists of all engines on the topics that have an unjudged snippet.
 
     `topics` (queries, repeats) numbers these topics, -1 elsewhere. `engines` and `queries` are all scored
@@ -299,7 +299,7 @@ class IncompleteScores:
     scale: Scale
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, unsure: Bools, scale: Scale) -> IncompleteScores:
+    def from_arrays(cls, arrays: Arrays, unsure: Bools, scale: Scale) -> IncompleteLists:
         """Return the lists of `arrays` on the topics that `unsure` (topics,) marks."""
         topics = np.where(unsure, np.cumsum(unsure) - 1, -1)
         return cls(
@@ -343,7 +343,7 @@ class IncompleteScores:
         pair, topic = pair[by_topic], topic[by_topic]
         counts = np.bincount(topic, minlength=seen.shape[1])
         number = np.arange(topic.size) - (np.cumsum(counts) - counts)[topic]
-        defined = find_always_defined(measure, lists, self.scale)
+        defined = mark_always_defined(measure, lists, self.scale)
         for count in np.unique(counts).tolist():
             if levels**count > MAX_COMBINATIONS:
                 return

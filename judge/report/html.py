@@ -96,7 +96,7 @@ def render_report(
         run=fit_on_line(run),
         night_exit=extras.night_exit,
         night_banner=extras.night_banner,
-        headline=_describe_answer(named_summary),
+        headline=_describe_headline(named_summary),
         segments=build_texts(sentences.describe_segment_differences, named_summary),
         alarms=[
             build_text(sentences.warn_flagged, named_summary),
@@ -118,7 +118,7 @@ def render_report(
     )
 
 
-def _describe_answer(summary: Summary) -> Text:
+def _describe_headline(summary: Summary) -> Text:
     """Return the answer in a sentence, or why there is nothing to compare."""
     if summary.deciding_measure:
         return build_text(sentences.choose_headline, summary)

@@ -61,7 +61,7 @@ _ADDED: Final[Mapping[str, Any]] = {
 }
 _ADDED_TO_ENGINE: Final = ("latency_ms", "tokens", "no_snippet_share")
 _ADDED_TO_COST: Final[Mapping[str, Any]] = {"uncounted": 0, "maybe_billed": 0, "price": None}
-#: What `analyse` makes again where a file is older than the last form of version 1.
+#: What `analyse_run` makes again where a file is older than the last form of version 1.
 _RECOMPUTED: Final[Mapping[str, Any]] = {
     "comparisons": [],
     "own_list_reversal": None,
@@ -203,7 +203,7 @@ def agreement_from_json(value: dict[str, Any], place: str) -> LabelAgreement:
 
 
 def is_outdated(value: Mapping[str, Any]) -> bool:
-    """Return whether a summary lacks figures that were added later; `analyse` makes it again."""
+    """Return whether a summary lacks figures that were added later; `analyse_run` makes it again."""
     return "schema" not in value and "deciding_queries" not in value
 
 

@@ -50,7 +50,7 @@ _FIND_REFUSALS = f"SELECT key, detail FROM calls WHERE outcome = '{CONTENT_FILTE
 #: Makes the JSON of a row; one encoder for all, because each takes as long to make as to use.
 _encode = json.JSONEncoder(sort_keys=True).encode
 _TOKENS = tuple(each.name for each in fields(Usage))
-_tokens = attrgetter(*_TOKENS)
+_get_tokens = attrgetter(*_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +312,7 @@ def _insert_calls(
     for key, calls in calls_by_key:
         for call in calls:
             in_batch += [(key,)] if call.in_batch else []
-            tokens = _tokens(call.usage) if call.usage else (None,) * 4
+            tokens = _get_tokens(call.usage) if call.usage else (None,) * 4
             rows.append((key, call.outcome, call.maybe_billed, call.in_batch, call.detail, *tokens, now))
     connection.executemany("DELETE FROM batch_requests WHERE key = ?", in_batch)
     connection.executemany(

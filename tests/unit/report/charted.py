@@ -9,7 +9,7 @@ import numpy as np
 
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
-from judge.analysis.run_analysis import analyse
+from judge.analysis.run_analysis import analyse_run
 from judge.analysis.summary import Summary
 from judge.measure.resampling import StatisticValue
 from judge.measure.score import Scores, score_rankings
@@ -33,7 +33,7 @@ def compute_run_scores(run: JudgedRun) -> Scores:
 
 def summarise_run(run: JudgedRun) -> Summary:
     """Return the summary of the run."""
-    return analyse(run)[1]
+    return analyse_run(run)[1]
 
 
 def make_chart_data(summary: Summary, entries: Iterable[results_file.QueryEntry]) -> ChartData:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from judge.analysis.judged_run import JudgedRun, RunSpec
-from judge.analysis.run_analysis import analyse, list_deciding_queries
+from judge.analysis.run_analysis import analyse_run, list_deciding_queries
 from judge.dataset.pool import build_pool
 from judge.json_text import dump_json
 from judge.measure.compare import compare_engines
@@ -35,7 +35,7 @@ def test_a_run_without_queries_has_every_key() -> None:
     run = JudgedRun(
         data, build_pool(data, 10), (), RunSpec("someone/graded", GRADED, 1, parse_measures("P@5"))
     )
-    summary = write_and_read(analyse(run)[1])
+    summary = write_and_read(analyse_run(run)[1])
     assert summary["schema"] == 2
     nothing: dict[str, Any] = {
         "comparisons": [], "own_list_reversal": None, "segments": {}, "stability": None, "panel": None,
