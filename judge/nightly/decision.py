@@ -84,7 +84,7 @@ def decide(evidence: Evidence) -> Decision:
         ("engine settings changed", _add_advice(evidence.engine_setting_changes, evidence)),
         # An engine that is surely worse comes before another one that is unavailable.
         ("regression", [describe_drop(each) for each in evidence.outcomes if each.verdict == "regression"]),
-        ("incomplete", [*evidence.unavailable.values(), *_describe_open(evidence), *evidence.dropped]),
+        ("incomplete", [*evidence.unavailable.values(), *_describe_incomplete(evidence), *evidence.dropped]),
     )
     reasons = [(status, reason) for status, sentences in candidates for reason in sentences]
     if not reasons and not evidence.has_baseline:
@@ -123,7 +123,7 @@ def describe_drop(outcome: RegressionOutcome) -> Message:
     )
 
 
-def _describe_open(evidence: Evidence) -> Iterator[str]:
+def _describe_incomplete(evidence: Evidence) -> Iterator[str]:
     for outcome in evidence.outcomes:
         if outcome.verdict == "incomplete" and outcome.engine not in evidence.unavailable:
             if outcome.n:
