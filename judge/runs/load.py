@@ -75,10 +75,7 @@ def load_agreement(folder: RunFolder) -> LabelAgreement | None:
 
 
 def load_labelled_order(folder: RunFolder) -> PlannedComparison | None:
-    """Return the order by labels on drawn pairs in `folder`, None where there is none yet.
-
-    Raises InputError when the file is damaged.
-    """
+    """Return the order by labels on drawn pairs, None where there is none; raise as `load_agreement`."""
     value, place = folder.read_if_there("labelled_order.json"), str(folder.path / "labelled_order.json")
     if value is None:
         return None
