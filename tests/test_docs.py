@@ -232,8 +232,9 @@ def run_ir_measures_sample(sample: str, capsys: pytest.CaptureFixture[str]) -> f
     return float(capsys.readouterr().out.rstrip("}\n").rpartition(": ")[2])
 
 
-@pytest.mark.parametrize("measure", ["nDCG@10", "AP(rel=2)@10"])
+@pytest.mark.parametrize(("name", "measure"), [("nDCG", "nDCG@10"), ("AP", "AP(rel=2)@10")])
 def test_the_sample_for_ir_measures_gives_the_mean_of_the_run(
+    name: str,
     measure: str,
     tmp_path: Path,
     servers: tuple[LoopbackServer, EngineServer],
@@ -259,7 +260,7 @@ def test_the_sample_for_ir_measures_gives_the_mean_of_the_run(
     summary = json.loads((tmp_path / "runs" / "demo" / "summary.json").read_text(encoding="utf-8"))
     mean = summary["engines"]["compass"]["measures"][measure]["mean"]
     (sample,) = (
-        block.text.replace("nDCG@10", measure)
+        block.text.replace("import nDCG", f"import {name}").replace("nDCG @ 10", measure.replace("@", " @ "))
         for block in find_page("en", "formats").blocks
         if block.name == "ir-measures"
     )

@@ -88,9 +88,12 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
     # SQLite follows links, and has no option against it that Python offers.
     check_regular(path)  # a folder can have no name
     check_regular(*(path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm", "journal")))
-    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA trusted_schema=OFF")
-    connection.execute("PRAGMA synchronous=FULL")
+    with ExitStack() as stack:
+        opened = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+        connection = stack.enter_context(closing(opened))
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.execute("PRAGMA synchronous=FULL")
+        stack.pop_all()
     return connection
 
 

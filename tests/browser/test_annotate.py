@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator
@@ -46,9 +47,13 @@ def label(page: Page, first: int, last: int) -> list[str]:
     return seen
 
 
-def read_table(run: Path, who: str) -> list[list[str]]:
+def read_table(run: Path, who: str) -> list[dict[str, str]]:
     text = (run / "labels" / f"{who}.csv").read_text("utf-8-sig")
-    return [line.split(",") for line in text.splitlines()[1:]]
+    return list(csv.DictReader(text.splitlines()))
+
+
+def read_labels(run: Path, who: str) -> list[tuple[str, str]]:
+    return [(row["grade"], row["comment"]) for row in read_table(run, who)]
 
 
 def test_twenty_pairs_by_keyboard_through_a_kill_to_agreement(browser: Browser, run: Path) -> None:
@@ -127,7 +132,7 @@ def check_agreement(run: Path, output: str) -> None:
         for answer in query["engines"].values()
         for snippet in answer["snippets"]
     }
-    assert {row[1]: row[2] for row in read_table(run, "ann")} == shown
+    assert {row["snippet_id"]: row["grade"] for row in read_table(run, "ann")} == shown
     text = (run / "labels" / "ann.csv").read_text("utf-8-sig")
     assert text.count('"why 3, not 0"') == 1
 
@@ -160,7 +165,7 @@ def test_yes_and_no_in_chinese_with_buttons_and_a_comment_that_is_changed(
         page.click("#language")
         assert page.title() == "Blind labels"
         assert it.console_errors == []
-    assert [row[2:] for row in read_table(run, "小明")] == [["1", ""], ["1", "改判：标题就是答案"]]
+    assert read_labels(run, "小明") == [("1", ""), ("1", "改判：标题就是答案")]
 
 
 def test_a_click_counts_when_a_comment_is_saved_between_press_and_release(
@@ -184,7 +189,7 @@ def test_a_click_counts_when_a_comment_is_saved_between_press_and_release(
         page.click("#export")
         expect(page.locator("#exported")).to_contain_text("1 label in")
         assert it.console_errors == []
-    assert [row[2:] for row in read_table(run, "ann")] == [["0", "the title answers it"]]
+    assert read_labels(run, "ann") == [("0", "the title answers it")]
 
 
 def label_yes_and_return(page: Page) -> None:
