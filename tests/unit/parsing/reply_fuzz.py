@@ -226,8 +226,12 @@ def truncate_reply(reply: Reply) -> None:
     """The reply ends anywhere; mostly it says so, and always where nobody could tell otherwise."""
     if words.BOUNDARY_TRAP in reply.reason or reply.spoiled:
         return
-    reply.text = reply.text[: reply.rng.randint(0, len(reply.text))]
-    is_reported = reply.thought or not any(brace in reply.text for brace in "{｛") or reply.rng.random() < 0.7
+    end = reply.rng.randint(0, len(reply.text))
+    around = reply.text.replace(reply.reason, " " * len(reply.reason))[
+        :end
+    ]  # an object in the reason is whole
+    reply.text = reply.text[:end]
+    is_reported = reply.thought or not any(brace in around for brace in "{｛") or reply.rng.random() < 0.7
     reply.finish_reason = "length" if is_reported else "stop"
     reply.recoverable = False
 
