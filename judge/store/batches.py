@@ -74,8 +74,8 @@ class BatchTable:
     def _try_to_free(self, connection: sqlite3.Connection, key: str) -> bool:
         """Return whether `key` can be paid for in a batch; end the lease of a process that died."""
         paid_or_planned = connection.execute(
-            "SELECT 1 FROM verdicts WHERE key = ?1 UNION ALL SELECT 1 FROM batch_requests WHERE key = ?1",
-            (key,),
+            "SELECT 1 FROM verdicts WHERE key = :key UNION ALL SELECT 1 FROM batch_requests WHERE key = :key",
+            {"key": key},
         ).fetchone()
         for (holder,) in connection.execute("SELECT owner FROM claims WHERE key = ?", (key,)).fetchall():
             if not self._holder.reap_if_dead(holder):
