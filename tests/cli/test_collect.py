@@ -157,9 +157,9 @@ def test_why_an_engine_failed_is_told_in_chinese_and_the_next_command_can_be_pas
         failures.append([line.partition("失败 1 条：")[2] for line in result.stdout.splitlines()[:2]])
         assert f"(judge run '{folder}/data.jsonl' -m MODEL)" in result.stdout
     assert failures == [
-        ["服务端出错：响应不是 JSON：<html>"] * 2,
-        ["服务端出错：响应不是该引擎的格式：缺少 'results'"] * 2,
-        ["服务端出错：响应为空"] * 2,
+        ["服务器出错：响应不是 JSON：<html>"] * 2,
+        ["服务器出错：响应不是该引擎的格式：缺少 'results'"] * 2,
+        ["服务器出错：响应为空"] * 2,
         [
             "auth：HTTP 403：no（其 settings.yml 的 search.formats 须包含 json，并须让该地址通过限流）",
             "auth：HTTP 403：no（请检查密钥及其权限）",

@@ -108,7 +108,7 @@ def test_the_error_of_most_pairs_is_reported_and_stored(tmp_path: Path) -> None:
     shown = run_judge("show", folder, "--query", "q0").stdout
     assert f"failed: bad_request (the server took the request for malformed)  {words}" in shown
     chinese = run_judge("show", folder, "--query", "q0", "--ui-lang", "zh").stdout
-    assert f"bad_request（服务端认为请求有误）  {words}" in chinese
+    assert f"bad_request（服务器认为请求有误）  {words}" in chinese
     output = json.loads(run_judge("show", folder, "--query", "q0", "--json").stdout)
     entry = output["engines"]["engine0"]["snippets"][0]["judgments"][0]
     assert (entry["error"], entry["grade"]) == ("bad_request", None)

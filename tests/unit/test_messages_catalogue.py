@@ -201,7 +201,7 @@ def test_counts_and_lists_follow_the_language() -> None:
     assert [t.join(["a", "b", "c"], "clauses") for t in (ENGLISH, CHINESE)] == ["a, b and c", "a，b，c"]
     names = pickle.loads(pickle.dumps(NameList(["a", "b", "c"])))  # noqa: S301 - of this test
     assert (names, CHINESE(names)) == ("a, b and c", "a、b 和 c")
-    assert make_text("not separated") == ("not separated", "分不出高下")
+    assert make_text("not separated") == ("not separated", "差异不显著")
 
 
 def test_measures_of_dimensions_have_the_names_that_their_page_gives() -> None:

@@ -137,13 +137,13 @@ const TEXTS = {
     grade: "等级",
     yes: "是",
     no: "否",
-    unsure: "拿不准",
+    unsure: "不确定",
     comment: "备注",
     back: "上一条",
     forward: "下一条",
     undo: "撤销",
     labelled: "已标注，再次按键可修改。",
-    sealed: "标注后已显示模型的结论，此条不能再修改。",
+    sealed: "标注后已显示模型的判定，此条不能再修改。",
     loading: "载入中",
     saving: "保存中…",
     saved: "已保存",
@@ -152,7 +152,7 @@ const TEXTS = {
     closed: "服务器没有响应。judge annotate 还在运行吗？",
     retry: "重试",
     drop: "放弃",
-    conflict: "未保存：显示之后，这条已在另一个标签页或窗口里标注。请先查看当前生效的标注，再决定是否修改。",
+    conflict: "未保存：显示之后，此条已在另一个标签页或窗口中标注。请先查看当前生效的标注，再决定是否修改。",
     showCurrent: "查看当前标注",
     keys: "快捷键",
     shortcutList: "显示本列表",
@@ -222,7 +222,7 @@ const SENTENCES = {
     exported: (path, count) => `${count.toLocaleString("en")} 条标注已写入 ${path}`,
     progress: (state) => `已标 ${state.labelled.toLocaleString("en")} / ${state.total.toLocaleString("en")}`,
     position: (state) =>
-      `第 ${state.query_number} / ${state.queries} 个查询，第 ${state.pair_number} / ${state.pairs_of_query} 条摘要`,
+      `第 ${state.query_number} / ${state.queries} 条查询，第 ${state.pair_number} / ${state.pairs_of_query} 条摘要`,
     timeLeft: (minutes) =>
       minutes < 1.5
         ? "大约还需 1 分钟"
@@ -230,13 +230,13 @@ const SENTENCES = {
           ? `大约还需 ${Math.round(minutes)} 分钟`
           : `大约还需 ${(minutes / 60).toFixed(1)} 小时`,
     beforeFinish: (state) =>
-      `共 ${state.total.toLocaleString("en")} 条，其中 ${state.unsure} 条拿不准。点击“完成”将导出 CSV，并显示模型与您的一致程度。完成后标注不能再修改，因为盲标须在看到模型结论之前给出。`,
+      `共 ${state.total.toLocaleString("en")} 条，其中 ${state.unsure} 条不确定。点击“完成”将导出 CSV，并显示模型与您的一致程度。完成后标注不能再修改，因为盲标须在看到模型结论之前给出。`,
     nextStep: (count, path) => `${count.toLocaleString("en")} 条标注已写入 ${path}。完整分析请运行：`,
     compared: (agreement) =>
-      `与 ${agreement.assessor} 相比：双方都给出等级的有 ${agreement.queries.toLocaleString("en")} 个查询的 ${agreement.pairs.toLocaleString("en")} 条摘要。`,
+      `与 ${agreement.assessor} 相比：双方都给出等级的有 ${agreement.queries.toLocaleString("en")} 条查询的 ${agreement.pairs.toLocaleString("en")} 条摘要。`,
     sameVerdict: (share) => `是否相关，双方在其中 ${formatPercent(share)} 上一致。`,
     kappa: (value, interval, strength) =>
-      `扣除偶然一致后，双方${strength}：kappa 为 ${formatDecimal(value)}${interval ? `（95 % 区间 ${formatInterval(interval, "到")}）` : ""}；0 为偶然水平，1 为完全一致。`,
+      `扣除偶然一致后，双方${strength}：kappa 为 ${formatDecimal(value)}${interval ? `（95% 区间 ${formatInterval(interval, "到")}）` : ""}；0 为偶然水平，1 为完全一致。`,
     sameGrade: (share, quadraticKappa) =>
       `等级完全相同的占 ${formatPercent(share)}${quadraticKappa === null ? "" : `；按等级差距加权（二次加权 kappa）为 ${formatDecimal(quadraticKappa)}`}。`,
     bias: (value) =>

@@ -99,7 +99,7 @@ def test_means_stand_best_first_and_where_their_scale_says() -> None:
     places = list_percents(find_elements(chart, "circle", "dot"), "cx")[1:3]
     assert places == pytest.approx([100 * (mean - low) / (high - low) for mean in (0.75, 0.375)], abs=0.01)
     assert "⁨B⁩ 0.750 (95 %:" in chart.desc.en
-    assert "⁨B⁩ 最高，0.750（95 % 区间" in chart.desc.zh
+    assert "⁨B⁩ 最高，0.750（95% 区间" in chart.desc.zh
 
 
 def test_what_is_unjudged_is_a_band_around_the_mean() -> None:
@@ -125,7 +125,7 @@ def test_pairs_say_the_verdict_in_words_and_in_a_sign() -> None:
         ("top", ">", "bad"),
     ]
     verdicts = [each.text for each in find_elements(chart, "text", "verdict")]
-    assert verdicts == ["not separated", "分不出高下", "ahead", "领先", "ahead", "领先"]
+    assert verdicts == ["not separated", "差异不显著", "ahead", "领先", "ahead", "领先"]
     dots = [each.get("class") for each in find_elements(chart, "circle") if each.get("cx") != "9"]
     assert dots == ["dot hollow", "dot", "dot"]
     assert "2 of 3 pairs" in chart.desc.en
@@ -172,7 +172,7 @@ def test_of_many_queries_neighbours_share_a_bar() -> None:
     assert chart
     assert len(list(find_elements(chart, "rect", "bar"))) == len(chart.rows) == MAX_BARS
     assert "Each of the 400 bars is the mean of about 25 neighbouring queries" in chart.desc.en
-    assert "相邻约 25 条查询的平均" in chart.desc.zh
+    assert "相邻约 25 条查询的均值" in chart.desc.zh
 
 
 @pytest.mark.parametrize(("queries", "drawn"), [(1, 1), (400, 400), (401, 400), (799, 400)])

@@ -105,9 +105,9 @@ def test_everything_is_said_in_both_languages(demo: Path) -> None:
     text = render_page(demo)
     assert text.count('<span class="en">') == text.count('<span class="zh" lang="zh-Hans">') > 40
     assert "No engine is best by nDCG@10" in text
-    assert "按 nDCG@10 衡量，还选不出最好的引擎" in text
+    assert "按 nDCG@10 衡量，无法确定最好的引擎" in text
     assert "Do not choose an engine by these figures" in text
-    assert "不要根据这些数字选择引擎" in text
+    assert "请勿根据这些数值选择引擎" in text
 
 
 def test_the_facts_name_assessor_prompt_scale_depth_and_dataset(demo: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_page_of_a_sample_says_so_and_stays_below_six_megabytes(demo: Path) ->
     assert len(text.encode()) < 6_000_000
     shown = len(read_data(text)["queries"])
     assert f"A sample: {shown:,} of 2,000 queries" in text
-    assert f"这里是样本：2,000 条查询中的 {shown:,} 条" in text
+    assert f"本页只展示样本：2,000 条查询中的 {shown:,} 条" in text
 
 
 # --- texts
@@ -230,8 +230,8 @@ def test_long_names_that_begin_alike_are_told_apart_in_sentences(tmp_path: Path)
 @pytest.mark.parametrize(
     ("engines", "says"),
     [
-        ("A", ("1 engine: nothing to compare.", "只有 1 个引擎，没有可比的。")),
-        ("AB", ("2 engines, and no measure that can compare engines.", "没有可以用来比较引擎的指标")),
+        ("A", ("1 engine: nothing to compare.", "只有 1 个引擎，无法比较。")),
+        ("AB", ("2 engines, and no measure that can compare engines.", "没有可用于比较引擎的指标")),
     ],
 )
 def test_the_page_says_why_there_is_nothing_to_compare(

@@ -200,7 +200,7 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
         " with 100 queries, one of about 0.071 (medians over the pairs of engines, by P@5)."
     )
     assert sentences.describe_power(CHINESE, result) == (
-        "50 条查询能以 80 % 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异"
+        "50 条查询能以 80% 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异"
         "（按 P@5，取各引擎对的中位数）。"
     )
     assert sentences.describe_power(ENGLISH, BASE) == sentences.describe_power(CHINESE, BASE) == ""
@@ -229,7 +229,7 @@ def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> Non
         in sentences.describe_difference(ENGLISH, row)
     )
     assert (
-        "；未评定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不改变结论；"
+        "；未评定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不会改变结论；"
         in sentences.describe_difference(CHINESE, row)
     )
     (row,) = summarise_scores([a, b], low=[[each - 0.29 for each in a], b], high=[a, b]).comparisons
@@ -254,7 +254,7 @@ def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> Non
         "But in topic law (30 queries) b is ahead of a: +0.1000 (95 %: 0.0200 to 0.1800)."
     ]
     assert list(sentences.describe_segment_differences(CHINESE, result)) == [
-        "但在 topic law（30 条查询）中，b 领先 a：+0.1000（95 % 区间 0.0200 到 0.1800）。"
+        "但在 topic law（30 条查询）中，b 领先 a：+0.1000（95% 区间 0.0200 到 0.1800）。"
     ]
 
 

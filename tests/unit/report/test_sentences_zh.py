@@ -24,19 +24,19 @@ SAME = "all grades are the same, so agreement by chance is complete"
 
 def list_numbers(text: str) -> list[str]:
     """The numbers of a sentence, in no order."""
-    return sorted(re.findall(r"[-+]?\d+(?:[.,]\d+)*%?", text))
+    return sorted(re.findall(r"[-+]?\d+(?:[.,]\d+)*", text))
 
 
 @check_each(
     ("changes", "expected"),
     [
-        ({}, "A 与 B：分不出高下；+0.2500（95 % 区间 -0.1250 到 0.5000）；9 条查询中 5 条领先、3 条落后"),
+        ({}, "A 与 B：差异不显著；+0.2500（95% 区间 -0.1250 到 0.5000）；9 条查询中 5 条领先、3 条落后"),
         ({"winner": "A", "outcome": "better"}, "A > B：+0.2500"),
-        ({"at_least_queries": 1234}, "分不出高下（至少需要 1,200 条双方都有分数的查询）"),
-        ({"wins": 2}, "分不出高下（只有 5 条查询的分数不同，至少需要 6 条）"),
-        ({"sd": 0.0}, "分不出高下（每条查询的差值都相同，没有方差，无法检验）"),
+        ({"at_least_queries": 1234}, "差异不显著（检验至少需要 1,200 条双方都有得分的查询）"),
+        ({"wins": 2}, "差异不显著（只有 5 条查询的得分不同，检验至少需要 6 条）"),
+        ({"sd": 0.0}, "差异不显著（每条查询的差值都相同，没有方差，无法检验）"),
         ({"outcome": "undetermined"}, "无法判断：未评定的摘要可能改变结论"),
-        ({"outcome": "undetermined", "n": 0, "difference": None}, "A 与 B：无法判断：没有哪条查询"),
+        ({"outcome": "undetermined", "n": 0, "difference": None}, "A 与 B：无法判断：没有双方都有得分的查询"),
     ],
 )  # fmt: skip
 def test_a_comparison_in_chinese(changes: dict[str, Any], expected: str) -> None:
@@ -52,19 +52,19 @@ def make_pair_summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **mean
     ("result", "expected"),
     [
         (make_pair_summary(), ""),
-        (make_pair_summary(make_pair(winner="A", outcome="better"), A=0.5, B=0.2), "A 最好：领先另一个引擎"),
-        (make_pair_summary(make_pair(), A=0.5, B=0.2), "A 均值最高，但与 B 分不出高下（差距可能只是偶然）。"),
+        (make_pair_summary(make_pair(winner="A", outcome="better"), A=0.5, B=0.2), "A 最好：对另一个引擎的领先"),
+        (make_pair_summary(make_pair(), A=0.5, B=0.2), "A 的均值最高，但与 B 的差异不显著（可能出于偶然）。"),
         (
             make_pair_summary(make_pair(), A=0.5, B=0.5),
-            "还选不出最好的引擎：A 并列均值最高，但与 B 分不出高下",
+            "无法确定最好的引擎：A 并列均值最高，但与 B 的差异不显著",
         ),
-        (make_pair_summary(make_pair(), A=0.5, B=None), "：A 均值最高，但"),
+        (make_pair_summary(make_pair(), A=0.5, B=None), "：A 的均值最高，但"),
         (
             make_pair_summary(make_pair(n=0, outcome="undetermined"), A=0.5, B=0.2),
-            "但没有哪条查询上与 B 同时有分数",
+            "但与 B 没有双方都有得分的查询",
         ),
-        (make_pair_summary(make_pair(outcome="undetermined"), A=0.5, B=0.2), "未评定的摘要可能使 B 反超"),
-        (make_pair_summary(make_pair(), A=None, B=None), "选不出最好的引擎：哪个引擎都没有一条查询有分数"),
+        (make_pair_summary(make_pair(outcome="undetermined"), A=0.5, B=0.2), "可能因未评定的摘要而被 B 反超"),
+        (make_pair_summary(make_pair(), A=None, B=None), "无法确定最好的引擎：所有引擎在所有查询上都没有得分"),
         (
             make_pair_summary(
                 make_pair(),
@@ -74,7 +74,7 @@ def make_pair_summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **mean
                 B=0.4,
                 C=0.1,
             ),
-            "与 B 分不出高下（差距可能只是偶然），只明确领先 1 个引擎",
+            "与 B 的差异不显著（可能出于偶然），只显著领先 1 个引擎",
         ),
         (
             make_pair_summary(
