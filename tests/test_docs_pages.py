@@ -37,9 +37,10 @@ from judge.runs.results_file import EngineEntry, JudgmentEntry, MemberJudgment, 
 from judge.runs.run_result import RunResult
 from tests.support.cases import check_each
 from tests.support.command_line import run_judge
-from tests.support.markdown import LANGUAGES, ROOT, Document, find_page
+from tests.support.markdown import LANGUAGES, READMES, ROOT, Document, find_page, list_pages
 from tests.support.server_thread import ThreadedServer
 from tests.unit.collect.engine_calls import read_answers, write_queries
+from tests.unit.test_messages_catalogue import load_catalogue
 
 KEY = "a key of the documentation"
 #: Programs that others start.
@@ -306,3 +307,35 @@ def test_every_program_for_developers_is_documented(language: str) -> None:
             text = file.read_text(encoding="utf-8")
             if f"python -m tests.{folder}.{file.stem}" in text and file.stem not in STARTED:
                 assert any(f"tests.{folder}.{file.stem}" in cell for cell in cells), file.name
+
+
+#: English values in files that a Chinese page explains, and that are messages too.
+VALUES: Mapping[str, set[str]] = {"statistics": {"not separated"}, "nightly": {*EXIT_CODES}}
+#: Chinese in code style that judge reads.
+READ = {"3 天前"}
+#: The pages with texts of their own beside the messages.
+TEMPLATES = ("report/templates/report.html.jinja", "nightly/templates/trend.html.jinja")
+
+
+def list_quotes(document: Document) -> set[str]:
+    """Return what a page quotes and no test runs: texts in code style, and lines of unmarked outputs."""
+    outputs = (block.text for block in document.blocks if not block.language and not block.marker)
+    lines = {line for text in outputs for line in text.splitlines()}
+    return {*re.findall(r"`([^`\n]+)`", document.prose)} | lines
+
+
+@check_each("document", [Document(READMES["zh"]), *list_pages("zh")])
+def test_a_chinese_page_quotes_what_is_printed_in_chinese(document: Document) -> None:
+    messages = {
+        english: "".join(message.string or "")
+        for (english, context), message in load_catalogue().items()
+        if context != "measure"  # files have the names of measures in English
+    }
+    values = VALUES.get(document.path.stem, set[str]())
+    english = {message.strip(" ,;.") for message in messages if " " in message.strip()} - values
+    shown = [*messages.values(), *((ROOT / "judge" / name).read_text(encoding="utf-8") for name in TEMPLATES)]
+    texts = "\n".join(shown)
+    for quote in list_quotes(document) - READ:
+        assert quote not in english, f"{quote!r} is printed in Chinese"
+        for part in re.findall(r"[\u4e00-\u9fff]+", re.sub(r"\d 条查询", "", quote)):
+            assert part in texts, f"{part!r} of {quote!r} is no message"

@@ -94,7 +94,7 @@ def test_a_link_opens_its_query_wherever_it_stands(browser: Browser, report: Pat
         expect(page.locator("li.opened button.open")).to_have_text("question 2")
         expect(page.locator("h2").first).to_contain_text("注意事项")
         page.evaluate("location.hash = '#q=never'")
-        expect(page.locator(".count")).to_contain_text("这一页没有查询 \u2068never\u2069；")
+        expect(page.locator(".count")).to_contain_text("本页没有查询 \u2068never\u2069；")
         assert (result.requests, result.console_errors) == ([], [])
 
 

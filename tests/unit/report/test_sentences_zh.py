@@ -52,7 +52,7 @@ def make_pair_summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **mean
     ("result", "expected"),
     [
         (make_pair_summary(), ""),
-        (make_pair_summary(make_pair(winner="A", outcome="better"), A=0.5, B=0.2), "A 最好：对另一个引擎的领先"),
+        (make_pair_summary(make_pair(winner="A", outcome="better"), A=0.5, B=0.2), "A 最好：对另一个引擎"),
         (make_pair_summary(make_pair(), A=0.5, B=0.2), "A 的均值最高，但与 B 的差异不显著（可能出于偶然）。"),
         (
             make_pair_summary(make_pair(), A=0.5, B=0.5),
@@ -64,7 +64,7 @@ def make_pair_summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **mean
             "但与 B 没有双方都有得分的查询",
         ),
         (make_pair_summary(make_pair(outcome="undetermined"), A=0.5, B=0.2), "可能因未评定的摘要而被 B 反超"),
-        (make_pair_summary(make_pair(), A=None, B=None), "无法确定最好的引擎：所有引擎在所有查询上都没有得分"),
+        (make_pair_summary(make_pair(), A=None, B=None), "无法确定最好的引擎：所有引擎在所有查询上都没有"),
         (
             make_pair_summary(
                 make_pair(),
