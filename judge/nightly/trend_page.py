@@ -6,6 +6,7 @@ The same nights give the same bytes. Names are untrusted: text is escaped where 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from os.path import relpath
 from pathlib import Path
 from urllib.parse import quote
@@ -110,13 +111,13 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
     picture = draw_rows(_make_keys(rows, kind), timeline, rows, kind, same_span=True)
     form = choose_number_format(kind)
-    head = (_NIGHT, *(Text(text, text) for row in rows for text in (row.engine, "95 %", "n")))
+    heads = ((Text(row.engine, row.engine), svg.INTERVAL, Text("n", "n")) for row in rows)
     table = tuple(
         (night.date.isoformat(), *(cell for row in rows for cell in _format_cells(row.values[at], form)))
         for at, night in enumerate(timeline.nights)
     )
     desc = night_texts.describe_trend(mean, kind, timeline.changes)
-    return make_chart(id_, title, desc, picture, head, table)
+    return make_chart(id_, title, desc, picture, (_NIGHT, *chain.from_iterable(heads)), table)
 
 
 def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from markupsafe import Markup
 
@@ -89,7 +89,7 @@ def draw_means(summary: Summary) -> Chart | None:
         return None
     controls = summary.controls.ideal if summary.controls else {}
     ideal = {name: each.mean for name, each in controls.items() if each.mean is not None}
-    names = (name for measure in measures for name in (svg.name_mean(measure), "95 %", "n"))
+    heads = ((Text(name, name), svg.INTERVAL, Text("n", "n")) for name in map(svg.name_mean, measures))
     rows = []
     for engine in order:
         row = [display_text.fit_on_line(engine)]
@@ -103,7 +103,7 @@ def draw_means(summary: Summary) -> Chart | None:
         make_text("Means of the engines"),
         _describe_means([(engine, cells[engine, measures[0]]) for engine in order], measures[0]),
         _draw_means_picture(_Means(order[:MAX_ENGINES], measures, cells, ideal), len(order)),
-        (svg.ENGINE, *(Text(name, name) for name in names)),
+        (svg.ENGINE, *chain.from_iterable(heads)),
         tuple(rows),
     )
 
@@ -337,7 +337,7 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
         make_text("Quality against price"),
         join_sentences(description),
         Picture(_PLOT_BOTTOM + 36, list(_draw_picture(points, measure))),
-        (svg.ENGINE, make_text("USD per 1,000 queries"), Text(name, name), Text("95 %", "95 %")),
+        (svg.ENGINE, make_text("USD per 1,000 queries"), Text(name, name), svg.INTERVAL),
         rows,
     )
 

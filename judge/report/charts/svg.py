@@ -38,6 +38,7 @@ GRADE_NAMES = {
 }
 UNJUDGED = make_text("unjudged")
 ENGINE = make_text("engine")
+INTERVAL = Text("95 %", "95%")
 #: Below this a span is rounding, not a difference.
 _FLAT = 1e-9
 #: How much is shown around values that are all the same.
