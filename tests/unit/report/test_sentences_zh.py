@@ -82,7 +82,7 @@ def make_pair_summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **mean
             ),
             "运行之间的变化：A > B。",
         ),
-        (make_pair_summary(make_pair(), runs=("1", "2"), A=0.5, B=0.2), "各引擎在两次运行之间均无显著变化。"),
+        (make_pair_summary(make_pair(), runs=("1", "2"), A=0.5, B=0.2), "各引擎在各次运行之间均无显著变化。"),
     ],
 )
 def test_the_answer_in_chinese(result: Summary, expected: str) -> None:
