@@ -111,7 +111,10 @@ def run_nightly(
             record = run_night(_prepare(context, toml), progress, canary_progress)
         # A process may have died between judging and notifying, so a finished night is notified again.
         if record.coverage is not None:
-            notes += _try_to_draw("report", lambda: rewrite_report(folder.path), t)
+            advice = t(
+                "; to let the night write its files again, remove {file}", file=folder.path / NIGHT_FILE
+            )
+            notes += _try_to_draw("report", lambda: rewrite_report(folder.path), t, advice)
         lines = notifications.publish(folder.path, record, environ, webhook, t)
         notes += _try_to_draw("trend", lambda: write_trend_page(context.nights), t)
     return NightReport(record, (*lines, *notifications.escape_commands(notes, environ)))
@@ -136,12 +139,16 @@ def _describe_ignored_changes(record: NightRecord, context: NightContext, t: Tra
     ]
 
 
-def _try_to_draw(name: str, draw: Callable[[], Path], t: Translator) -> list[str]:
-    """Draw a page; return a line with the error, if any: it changes nothing about the night."""
+def _try_to_draw(name: str, draw: Callable[[], Path], t: Translator, advice: str = "") -> list[str]:
+    """Draw a page; return a line with the error, if any: it changes nothing about the night.
+
+    The `advice` is about damaged files.
+    """
     try:
         draw()
     except (InputError, StoreError) as error:
-        return [t("{page}: not drawn: {error}", page=name, error=escape_controls(t(error.message)))]
+        text = escape_controls(t(error.message) + (advice if isinstance(error, InputError) else ""))
+        return [t("{page}: not drawn: {error}", page=name, error=text)]
     return []
 
 

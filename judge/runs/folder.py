@@ -19,6 +19,9 @@ from judge.messages import Message, join_messages
 
 #: What the user can do about a damaged file of a run: the verdicts are in the store.
 DAMAGED_FILE_ADVICE = Message("the judge run that made it writes it anew, without a call")
+#: What the user can do about a damaged file that a command reads before it begins, and does not replace.
+_REMOVE_FILE_ADVICE = Message("remove the file and run the command that made it again")
+_READ_FIRST = {"config.json", "collected.json", "paid.json", "night.json", "baseline.json"}
 
 
 #: Parts of a run's identity that are hashes of content, which tell a reader nothing.
@@ -53,6 +56,10 @@ def translate_run_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
+def _choose_advice(path: str | Path) -> Message:
+    return _REMOVE_FILE_ADVICE if Path(path).name in _READ_FIRST else DAMAGED_FILE_ADVICE
+
+
 def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
     """Return the JSON value in `text`; raise InputError, which names `place`, for invalid JSON.
 
@@ -64,11 +71,11 @@ def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anyt
         raise InputError(
             "{place}: cannot be read as JSON: it nests too deep; {advice}",
             place=place,
-            advice=DAMAGED_FILE_ADVICE,
+            advice=_choose_advice(place),
         ) from None
     except ValueError as error:
         raise InputError(
-            "{place}: is not JSON: {error}; {advice}", place=place, error=error, advice=DAMAGED_FILE_ADVICE
+            "{place}: is not JSON: {error}; {advice}", place=place, error=error, advice=_choose_advice(place)
         ) from None
 
 
@@ -191,7 +198,7 @@ class RunFolder:
                 place=place,
                 type=type(value).__name__,
                 value=value,
-                advice=DAMAGED_FILE_ADVICE,
+                advice=_choose_advice(place),
             )
         return value
 
@@ -207,7 +214,7 @@ class RunFolder:
                 "{file}: is not JSON: it is not UTF-8 ({error}); {advice}",
                 file=path,
                 error=error.reason,
-                advice=DAMAGED_FILE_ADVICE,
+                advice=_choose_advice(path),
             ) from error
 
     def write(self, name: str, chunks: Iterable[str | bytes], mode: int = 0o666) -> Path:
@@ -233,7 +240,7 @@ class RunFolder:
     def _make_no_run_error(self, path: Path, error: OSError) -> InputError:
         why = explain_os_error(error)
         if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):  # it is a link or no regular file
-            return InputError("{file}: {error}; {advice}", file=path, error=why, advice=DAMAGED_FILE_ADVICE)
+            return InputError("{file}: {error}; {advice}", file=path, error=why, advice=_choose_advice(path))
         folder = str(self.path)
         return InputError(
             "{file}: {error}; is {folder!r} the folder of a finished run?",

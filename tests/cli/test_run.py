@@ -414,6 +414,13 @@ def test_the_message_about_a_broken_file_names_an_option_that_works(tmp_path: Pa
             assert "the judge run that made it writes it anew, without a call" in refused.stderr
         assert run_judge(*words).returncode == 0
     assert (out / "results.json").read_text() == full_text
+    # A run reads this file before it begins, and does not replace it.
+    (out / "config.json").write_text('{"identity": {')
+    refused = run_judge(*words)
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("; remove the file and run the command that made it again\n")
+    (out / "config.json").unlink()
+    assert run_judge(*words).returncode == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

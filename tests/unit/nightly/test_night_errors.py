@@ -89,3 +89,18 @@ def test_a_baseline_that_lost_a_file_says_how_to_mend_it(small_project: NightlyP
             f"set the baseline again: judge baseline set {small_project.nights / '2026-05-01'}"
             in get_refusal(small_project)
         )
+
+
+@pytest.mark.parametrize("name", ["night.json", "baseline.json"])
+def test_the_advice_about_a_damaged_file_helps(project: NightlyProject, name: str) -> None:
+    day = freeze(project)
+    folder, file = project.nights / day, next(project.nights.glob(f"*/{name}"))
+    file.write_text(file.read_text()[:40])
+    refused = run_judge("nightly", project.toml, "--date", day if name == "night.json" else "2026-06-01")
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("; remove the file and run the command that made it again\n")
+    file.unlink()
+    if name == "night.json":
+        assert project.run_night(day)["complete"]
+    else:
+        assert job.set_baseline(folder, project.nights).name == day

@@ -47,7 +47,13 @@ def test_the_band_stays_however_the_report_is_written_again(project: NightlyProj
     (folder / "summary.json").unlink()
     result = job.run_nightly(project.toml, worse)
     assert result.record.status == "regression"
-    assert any(line.startswith("report: not drawn: ") and "summary.json" in line for line in result.lines)
+    (line,) = (line for line in result.lines if line.startswith("report: not drawn: "))
+    assert "summary.json" in line
+    assert line.endswith(f"; to let the night write its files again, remove {folder / 'night.json'}")
+    calls = project.calls
+    (folder / "night.json").unlink()
+    job.run_nightly(project.toml, worse)
+    assert (project.read_file(worse, "report.html"), project.calls) == (before, calls)
 
 
 def test_a_fine_night_says_so_and_no_more() -> None:
