@@ -20,7 +20,7 @@ from judge.config.nightly import NightlyConfig
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import Floats
 from judge.measure.measures import Measure
-from judge.measure.resampling import RESAMPLES, Interval, compute_randomisation_p, holm
+from judge.measure.resampling import MIN_DIFFERING, RESAMPLES, Interval, compute_randomisation_p, holm
 from judge.measure.score import Scores, score_rankings
 from judge.messages import Message
 from judge.nightly.query_drift import find_shared_query_ids
@@ -127,7 +127,7 @@ def compute_detectable_drop(change: RegressionOutcome, level: float, min_drop: f
     """Return the smallest true drop that the one-sided test at `level` finds with a probability of 80 %.
 
     (t(1 - level) + t(.8)) sd / sqrt(n), both quantiles with n - 1 degrees of freedom (Cohen 1988), and at
-    least `min_drop`, since the test ignores a smaller drop. None without a standard deviation.
+    least `min_drop`, since the test ignores a smaller drop. None where the standard deviation is unknown.
     """
     from scipy.special import stdtrit
 
@@ -232,7 +232,7 @@ def _measure_change(engine: str, pair: PairComparison, values: Floats, resamples
         least=least,
         most=most,
         p=compute_one_sided_p(None if np.isnan(p) else float(p), pair.difference),
-        sd=float(differences.std(ddof=1)) if len(differences) > 1 else None,
+        sd=float(differences.std(ddof=1)) if pair.wins + pair.losses >= MIN_DIFFERING else None,
     )
 
 

@@ -161,19 +161,28 @@ def test_what_could_be_hidden_is_said() -> None:
 
 
 def test_the_detectable_drop_is_worked_by_hand() -> None:
-    # Differences -.1, .1, -.1, .1: sd = sqrt(.04 / 3) = .115470; t(.95, 3) = 2.353363, t(.8, 3) = .978472;
-    # so 3.331835 * .115470 / 2 = .192364.
-    scores = tabulate_scores([[0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.4, 0.6]])
+    # Differences -.1, .1, four times: sd = sqrt(.08 / 7) = .106904; t(.95, 7) = 1.894579, t(.8, 7) = .896030;
+    # so 2.790608 * .106904 / sqrt(8) = .105475.
+    scores = tabulate_scores([[0.5] * 8, [0.4, 0.6] * 4])
     (same,) = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
-    assert same.sd == pytest.approx(0.115470, abs=1e-6)
-    assert compute_detectable_drop(same, 0.05, 0.005) == pytest.approx(0.192364, abs=1e-6)
+    assert same.sd == pytest.approx(0.106904, abs=1e-6)
+    assert compute_detectable_drop(same, 0.05, 0.005) == pytest.approx(0.105475, abs=1e-6)
     # The level is divided by the number of comparisons: t(.95 is 1 - .1 / 2).
     rows = decide_outcomes([same, replace(same, engine="other")], (), NightlyConfig(alpha=0.1))
-    assert [row.detectable for row in rows] == pytest.approx([0.192364] * 2, abs=1e-6)
+    assert [row.detectable for row in rows] == pytest.approx([0.105475] * 2, abs=1e-6)
     # No smaller than a drop that the gate ignores, and unknown for one query and for an engine that broke.
-    assert compute_detectable_drop(replace(same, sd=0.0), 0.05, 0.005) == 0.005
+    assert compute_detectable_drop(replace(same, sd=1e-9), 0.05, 0.005) == 0.005
     assert compute_detectable_drop(replace(same, n=1, sd=None), 0.05, 0.005) is None
     assert [row.detectable for row in decide_outcomes([same], ["bing"], RULES)] == [None]
+
+
+def test_the_detectable_drop_is_unknown_where_hardly_a_query_differs() -> None:
+    # A drop of .025 by three queries of twelve has p = 1 / 8 at best, so it is not found in 4 of 5 nights.
+    for differing, known in ((0, False), (5, False), (6, True)):
+        scores = tabulate_scores([[0.5] * 12, [0.4] * differing + [0.5] * (12 - differing)])
+        changes = measure_changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+        (row,) = decide_outcomes(changes, (), RULES)
+        assert (row.detectable is not None) == known
 
 
 def test_four_of_five_drops_of_the_detectable_size_are_found() -> None:
