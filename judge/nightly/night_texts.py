@@ -321,8 +321,15 @@ def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
     pairs = t.translate_plural("{count:,} pair", "{count:,} pairs", canaries.pairs)
     if not canaries.judged:
         return t("canaries: none of {pairs} could be graded", pairs=pairs)
-    grade = format_number(canaries.mean_grade, ".2f")
-    text = t("canaries: {pairs}, mean grade {grade}", pairs=pairs, grade=grade)
+    judged = t(
+        ", {canaries.judged:,} of {all:,} judged", canaries=canaries, all=canaries.judged + canaries.failed
+    )
+    text = t(
+        "canaries: {pairs}{judged}, mean grade {grade}",
+        pairs=pairs,
+        judged=judged if canaries.failed else "",
+        grade=format_number(canaries.mean_grade, ".2f"),
+    )
     if canaries.compared:
         text += t(
             " (baseline {canaries.baseline_mean:.2f}), {canaries.changed:,} of {canaries.compared:,} changed",

@@ -95,6 +95,15 @@ def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp
     assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
+def test_canaries_that_were_judged_in_part_are_counted() -> None:
+    record = make_night("2026-05-20")
+    record["canaries"] |= {"judged": 5, "failed": 175, "compared": 2, "changed": 0}
+    assert (
+        "canaries: 60 pairs, 5 of 180 judged, mean grade 1.50 (baseline 1.50), 0 of 2 changed"
+        in make_message(parse_record(record)).lines
+    )
+
+
 def test_calls_that_a_kill_left_open_are_a_range() -> None:
     record = make_night("2026-05-20")
     record["cost_total"] |= {"calls": 450, "lost": 25}
