@@ -110,7 +110,8 @@ def run_nightly(
         if record is None:
             record = run_night(_prepare(context, toml), progress, canary_progress)
         # A process may have died between judging and notifying, so a finished night is notified again.
-        if record.coverage is not None:
+        # A night that stopped after the canaries can have the report of an earlier start.
+        if (folder.path / "results.json").exists() or record.coverage is not None:
             advice = t(
                 "; to let the night write its files again, remove {file}", file=folder.path / NIGHT_FILE
             )

@@ -50,6 +50,18 @@ def test_a_night_of_drift_pays_for_its_canaries_alone(project: NightlyProject) -
     assert project.run_night(project.begin_day())["status"] == "fine"
 
 
+def test_the_report_of_an_earlier_start_has_the_status_of_the_night(project: NightlyProject) -> None:
+    freeze(project)
+    project.configure(STOP, f"max_calls = {CANARY_CALLS + 2}")
+    day = project.begin_day(edit=reword_snippets)
+    assert project.run_night(day)["status"] == "incomplete"
+    project.configure(STOP)
+    project.judge.swapped = 0.5
+    record = project.run_night(day)
+    assert (record["status"], record["stopped"]) == ("assessor drift", True)
+    assert f"{day}: assessor drift.".encode() in project.read_file(day, "report.html")
+
+
 def test_other_options_are_judged_in_full_for_they_are_to_be_the_baseline(project: NightlyProject) -> None:
     freeze(project)
     project.configure(STOP, "temperature = 0.7")
