@@ -286,8 +286,8 @@ def _list_remarks(config: Config, pooled: PooledDataset, selection: PairSelectio
         yield from selection.labels.warnings
     if config.near_duplicates:
         yield Message(
-            "{count:,} of {pairs:,} pairs are near-duplicates: each takes the judgment of another snippet of"
-            " its query.",
+            "Near-duplicates, which take the judgment of another snippet of their query: {count:,} of"
+            " {pairs:,}.",
             count=len(selection.near_duplicates.judged_ids),
             pairs=len(selection.assessor_pool.pairs),
         )

@@ -165,14 +165,16 @@ def _make_url(address: ServerAddress, port: int) -> str:
 
 def _describe_session(session: AnnotationSession, url: str, t: Translator) -> str:
     first = t(
-        "{who} labels {total:,} pairs of {queries:,} queries of {run}",
+        "{who} labels {pairs} of {queries} of {run}",
         who=session.labels.who,
-        total=len(session.tasks.pairs),
-        queries=len(session.tasks.queries),
+        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", len(session.tasks.pairs)),
+        queries=t.translate_plural("{count:,} query", "{count:,} queries", len(session.tasks.queries)),
         run=session.run,
     )
     if session.labelled:
-        first += t(", {labelled:,} of them are labelled", labelled=session.labelled)
+        first += t.translate_plural(
+            ", {count:,} of them is labelled", ", {count:,} of them are labelled", session.labelled
+        )
     return "\n".join(
         (
             first,

@@ -83,13 +83,15 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
 def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
     """Make a run the baseline. The files that are needed are copied, so the run may be deleted."""
     from judge.nightly import job
+    from judge.report.display_text import count_queries
 
     folder = folder or job.find_nights_folder(run)
     pointer = job.set_baseline(run, folder)
     print_message(
-        "baseline of {folder}: {run} ({pointer.queries:,} queries, {pointer.assessor})",
+        "baseline of {folder}: {run} ({queries}, {pointer.assessor})",
         folder=folder,
         run=run,
+        queries=count_queries(get_ui_translator(), pointer.queries),
         pointer=pointer,
     )
     if not pointer.canaries:
@@ -104,14 +106,16 @@ def show(folder: Nights = Path(NIGHTS_FOLDER), json: JsonOption = False) -> None
     """Show which run is the baseline."""
     from judge.nightly import job
     from judge.nightly.record import record_to_json
+    from judge.report.display_text import count_queries
 
     pointer = job.show_baseline(folder)
     if json:
         print_json(record_to_json(pointer))
     else:
         print_message(
-            "{pointer.name} ({pointer.queries:,} queries, {pointer.assessor}), stored as {pointer.id}",
+            "{pointer.name} ({queries}, {pointer.assessor}), stored as {pointer.id}",
             pointer=pointer,
+            queries=count_queries(get_ui_translator(), pointer.queries),
         )
 
 

@@ -136,9 +136,11 @@ class ProgressLines:
         self._total, self._known, self._done, self._failed = total, done, done, 0
         self._began = self._printed_at = self._clock()
         if done < total:
-            rest = self._t("; the other {known:,} are known already", known=done) if done else ""
+            rest = self._t.translate_plural(
+                "; the other {count:,} is known already", "; the other {count:,} are known already", done
+            )
             count = self._t.translate_plural(self._current.one, self._current.many, total - done)
-            self._print(self._add_subject(count + rest))
+            self._print(self._add_subject(count + (rest if done else "")))
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Print the state when ten seconds have passed since the last line."""
@@ -188,7 +190,14 @@ class ProgressLines:
 
 
 def _describe_repeat(t: Translator, repeat: RepeatProgress) -> str:
-    parts = [t("repeat {repeat.number} of {repeat.repeats}: {repeat.judged:,} pairs judged", repeat=repeat)]
+    parts = [
+        t.translate_plural(
+            "repeat {repeat.number} of {repeat.repeats}: {count:,} pair judged",
+            "repeat {repeat.number} of {repeat.repeats}: {count:,} pairs judged",
+            repeat.judged,
+            repeat=repeat,
+        )
+    ]
     if repeat.failed:
         parts.append(t(", {failed:,} failed", failed=repeat.failed))
     if repeat.judged:

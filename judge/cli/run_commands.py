@@ -202,14 +202,14 @@ def collect(context: typer.Context, config: _CollectConfigOption = None) -> None
 
 
 def _print_result(result: CollectResult) -> None:
-    from judge.report.display_text import count_calls
+    from judge.report.display_text import count_new_calls
 
     t = get_ui_translator()
     for name, tally in result.engines.items():
         print_message("{name}: {value}", name=name, value=_describe_tally(tally, t))
     for remark in result.remarks:
         print_message(remark)
-    calls = count_calls(t, result.calls_made)
+    calls = count_new_calls(t, result.calls_made)
     print_message("{calls}; raw answers: {file}", calls=calls, file=result.raw_log)
     words = shlex.quote(str(result.data))
     typer.echo(t("dataset: {file}", file=result.data) + f"   (judge run {words} -m MODEL)")

@@ -56,9 +56,9 @@ def _measure_kind(
     agreement = measure_agreement(pair_grades(matched.grades, typical), BINARY, run.spec.scale)
     same_share, kappa = agreement.same_verdict.value, agreement.kappa_relevant.value
     return Message(
-        "{kind}: {agreement.pairs:,} judged pairs of {agreement.queries:,} queries have them; the verdict"
-        " of the run is the same on {same}, kappa {kappa}; {unmatched:,} more are about no result of this"
-        " run",
+        "{kind}: judged pairs that have them: {agreement.pairs:,}, their queries: {agreement.queries:,}; the"
+        " verdict of the run is the same on {same}, kappa {kappa}; about no result of this run:"
+        " {unmatched:,}",
         kind=_NAMES[kind],
         same="–" if same_share is None else f"{same_share:.1%}",
         kappa="–" if kappa is None else f"{kappa:.2f}",

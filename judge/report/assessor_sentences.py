@@ -51,10 +51,12 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
                 labels=labels,
             )
         return
-    yield t(
-        "{labels.pairs:,} of {pairs:,} pairs have the grade of a person ({labels.source}).",
-        labels=labels,
+    yield t.translate_plural(
+        "{count:,} of {pairs:,} pairs has the grade of a person ({source}).",
+        "{count:,} of {pairs:,} pairs have the grade of a person ({source}).",
+        labels.pairs,
         pairs=summary.pairs,
+        source=labels.source,
     )
     if labels.unmatched:
         yield t("Labels that match no pair and are not used: {labels.unmatched:,}.", labels=labels)
@@ -62,14 +64,18 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
     if check is None:
         return
     if check.same_grade.value is None:
-        yield t(
-            "The assessor gave no grade to the {check.pairs:,} labelled pairs of the sample.", check=check
+        yield t.translate_plural(
+            "The assessor gave no grade to the {count:,} labelled pair of the sample.",
+            "The assessor gave no grade to the {count:,} labelled pairs of the sample.",
+            check.pairs,
         )
         return
-    yield t(
-        "On a sample of {check.judged:,} labelled pairs, the assessor gives the grade of the person to"
+    yield t.translate_plural(
+        "On a sample of {count:,} labelled pair, the assessor gives the grade of the person to"
         " {same:.1%}{interval}, kappa {kappa}; the mean of assessor - person is {bias:+.2f}.",
-        check=check,
+        "On a sample of {count:,} labelled pairs, the assessor gives the grade of the person to"
+        " {same:.1%}{interval}, kappa {kappa}; the mean of assessor - person is {bias:+.2f}.",
+        check.judged,
         kappa=t("unknown") if check.kappa.value is None else f"{check.kappa.value:.3f}",
         same=check.same_grade.value,
         interval=format_interval(t, check.same_grade.ci95, ".1%"),
@@ -126,8 +132,8 @@ def describe_near_duplicates(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield how many pairs take the judgment of another snippet."""
     if summary.near_duplicates:
         yield t(
-            "{count:,} of {pairs:,} pairs are near-duplicates: each takes the judgment of another snippet of"
-            " its query.",
+            "Near-duplicates, which take the judgment of another snippet of their query: {count:,} of"
+            " {pairs:,}.",
             count=summary.near_duplicates,
             pairs=summary.pairs,
         )

@@ -182,6 +182,11 @@ def count_queries(t: Translator, count: int) -> str:
 
 
 def count_calls(t: Translator, count: int) -> str:
+    """Return `1 call`, `2 calls`."""
+    return t.translate_plural("{count:,} call", "{count:,} calls", count)
+
+
+def count_new_calls(t: Translator, count: int) -> str:
     """Return `1 new call`, `2 new calls`: those that this command made."""
     return t.translate_plural("{count:,} new call", "{count:,} new calls", count)
 

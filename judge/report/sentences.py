@@ -184,7 +184,8 @@ def describe_difference(t: Translator, pair: PairComparison) -> str:
     result = describe_outcome(t, pair)
     if pair.difference is None:
         return t("{a}, {b}: {result}", a=pair.a, b=pair.b, result=result)
-    ahead = t("ahead on {pair.wins} of {pair.n} queries, behind on {pair.losses}", pair=pair)
+    queries = count_queries(t, pair.n)
+    ahead = t("ahead on {pair.wins} of {queries}, behind on {pair.losses}", pair=pair, queries=queries)
     size = _format_difference(t, pair)
     if is_unsure(pair):
         robust = t(", robust to any grades") if pair.robust else ""
@@ -406,9 +407,17 @@ def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
     """Return how many calls have an unknown cost, after what a run cost."""
     uncounted = maybe_billed = ""
     if cost.uncounted:
-        uncounted = t("; {count:,} calls came back without a token count", count=cost.uncounted)
+        uncounted = t.translate_plural(
+            "; {count:,} call came back without a token count",
+            "; {count:,} calls came back without a token count",
+            cost.uncounted,
+        )
     if cost.maybe_billed:
-        maybe_billed = t("; {count:,} calls may be billed without an answer", count=cost.maybe_billed)
+        maybe_billed = t.translate_plural(
+            "; {count:,} call may be billed without an answer",
+            "; {count:,} calls may be billed without an answer",
+            cost.maybe_billed,
+        )
     return uncounted + maybe_billed
 
 
@@ -421,9 +430,9 @@ def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
         elif measure.startswith("nDCG") and summary.relevant_from > 1:  # grade 1 is a gain, and not relevant
             why = t("no snippet in the pool has a grade above 0")
         yield t(
-            "{measure} leaves out {count:,} of {queries:,} queries: {why}.",
+            "{measure} leaves out {count:,} of {queries}: {why}.",
             measure=measure,
             count=count,
-            queries=summary.queries,
+            queries=count_queries(t, summary.queries),
             why=why,
         )

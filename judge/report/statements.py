@@ -19,6 +19,7 @@ from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import (
     NOTHING,
+    count_calls,
     escape_hidden,
     fit_on_line,
     format_interval,
@@ -173,8 +174,9 @@ def _describe_order(order: PlannedComparison) -> Iterator[Text]:
 def _describe_cost(t: Translator, cost: RunCost) -> str:
     amount = format_run_cost(t, cost)
     calls = t(
-        "{cost.calls:,} calls, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
+        "{calls}, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
         " {cost.completion_tokens:,} out",
+        calls=count_calls(t, cost.calls),
         cost=cost,
     )
     price = t("; price unknown") if amount is None else t(", {amount}", amount=amount) if amount else ""
@@ -220,11 +222,14 @@ def _warn_unjudged(t: Translator, summary: Summary) -> Iterator[str]:
         failures = [
             t("{name} ({count:,})", name=names[kind], count=count) for kind, count in summary.failures.items()
         ]
-        yield t(
-            "{missing:,} of {run.judgments:,} judgments have no grade (coverage"
+        yield t.translate_plural(
+            "{count:,} of {run.judgments:,} judgments has no grade (coverage"
+            " {run.coverage:.1%}){failures}. It does not count as “no”: its grade is imputed from"
+            " similar judged snippets of the same query.{advice}",
+            "{count:,} of {run.judgments:,} judgments have no grade (coverage"
             " {run.coverage:.1%}){failures}. They do not count as “no”: their grades are imputed from"
             " similar judged snippets of the same query.{advice}",
-            missing=summary.judgments - summary.judged,
+            summary.judgments - summary.judged,
             run=summary,
             failures=t(": {names}", names=t.join(failures)) if failures else "",
             advice=sentences.advise_on_failures(t, summary.failures),

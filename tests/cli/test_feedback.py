@@ -119,9 +119,9 @@ def test_feedback_is_beside_the_verdicts_and_is_no_label(tmp_path: Path, events:
     }
     # 1 of 3 is the same, 5 / 9 by chance: (1/3 - 5/9) / (1 - 5/9).
     text = " ".join(run.stdout.split())
-    assert "thumbs: 3 judged pairs of 1 queries have them" in text
-    assert "the verdict of the run is the same on 33.3%, kappa -0.50; 0 more are about no result" in text
-    assert "100.0%, kappa 1.00; 1 more are about no result" in text
+    assert "thumbs: judged pairs that have them: 3, their queries: 1; the verdict" in text
+    assert "the verdict of the run is the same on 33.3%, kappa -0.50; about no result of this run: 0" in text
+    assert "100.0%, kappa 1.00; about no result of this run: 1" in text
     dimension = judge.score(out, feedback=events).summary.dimensions["feedback"]
     assert dimension.find_mean("b", "with thumbs@10").mean == 1
     result = run_judge("run", tmp_path / "data.jsonl", "-m", "lexical", "--qrels", events)
@@ -146,7 +146,7 @@ def test_feedback_about_another_run_is_a_remark_by_kind(tmp_path: Path) -> None:
     printed = [run.stdout, run_judge("score", out, "--feedback", path).stdout]
     for text in (" ".join(each.split()) for each in printed):
         assert f"feedback: thumbs: {path}:2: none of 2 labels is about this run" in text
-        assert "feedback: clicks: 1 judged pairs of 1 queries have them" in text
+        assert "feedback: clicks: judged pairs that have them: 1, their queries: 1" in text
 
 
 def test_a_bad_file_ends_the_run_before_a_call(tmp_path: Path) -> None:

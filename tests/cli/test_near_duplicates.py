@@ -19,18 +19,22 @@ def test_a_near_duplicate_costs_no_call_and_names_the_judged_snippet(tmp_path: P
         for engine, text in texts.items()
     ]
     out = tmp_path / "out"
+    remark = "Near-duplicates, which take the judgment of another snippet of their query: 1 of 3.\n"
     with LoopbackServer(reply_with_grade) as server:
         words = (*make_words(write_rows(tmp_path / "data.jsonl", rows), server), "--near-duplicates")
         estimate = run_judge("estimate", *words[1:])
         assert estimate.returncode == 0, estimate.stderr
-        assert "1 of 3 pairs are near-duplicates" in estimate.stdout
+        assert remark in estimate.stdout
         assert "2 judgments: 0 known, 2 calls to pay" in estimate.stdout
         # A near-duplicate may state other points: 1 query and 3 pairs.
         assert "points: at most 4 questions" in run_judge("estimate", *words[1:], "--points").stdout
         run = run_judge(*words, "--out", out, "--repeats", 2)
         assert run.returncode == 0, run.stderr
         assert len(server.requests) == 4
-        assert "1 of 3 pairs are near-duplicates: each takes the judgment" in run.stdout
+        assert (
+            "Near-duplicates, which take the judgment of another snippet of their query: 1 of 3."
+            in run.stdout
+        )
         files = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
         assert run_judge(*words, "--out", out, "--repeats", 2).returncode == 0  # resumes
         other = run_judge(*words[:-1], "--out", out, "--repeats", 2)

@@ -15,7 +15,7 @@ from judge.messages import Translator, make_text
 from judge.pipeline import RunEstimate
 from judge.pricing import Cost, add_costs
 from judge.pricing.prices import FREE_PRICE
-from judge.report.display_text import count_calls, format_run_cost
+from judge.report.display_text import count_calls, count_new_calls, format_run_cost
 from judge.selftest.selftest_run import PromptResult, SelfTest
 
 #: How many probes with an unexpected grade are printed.
@@ -29,8 +29,9 @@ def print_run_estimate(estimate: RunEstimate, console: Console, t: Translator) -
 
 def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
     yield t(
-        "{run.results:,} results, {run.pairs:,} pairs, {repeats}",
-        run=estimate,
+        "{results}, {pairs}, {repeats}",
+        results=t.translate_plural("{count:,} result", "{count:,} results", estimate.results),
+        pairs=t.translate_plural("{count:,} pair", "{count:,} pairs", estimate.pairs),
         repeats=t.translate_plural("{count:,} repeat", "{count:,} repeats", estimate.repeats),
     )
     yield from map(t, estimate.remarks)
@@ -47,9 +48,12 @@ def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
 
 def describe_questions(name: str, questions: QuestionEstimate, t: Translator) -> str:
     """Return what the questions of a dimension would cost."""
-    return t(
-        "{name}: {known}at most {run.calls:,} questions, about {run.prompt_tokens:,} tokens in and"
+    return t.translate_plural(
+        "{name}: {known}at most {count:,} question, about {run.prompt_tokens:,} tokens in and"
         " {run.completion_tokens:,} out, {price}",
+        "{name}: {known}at most {count:,} questions, about {run.prompt_tokens:,} tokens in and"
+        " {run.completion_tokens:,} out, {price}",
+        questions.calls,
         known=t("{count:,} answers known, ", count=questions.known) if questions.known else "",
         name=t(name),
         run=questions,
@@ -65,8 +69,8 @@ def _describe_total(estimate: RunEstimate, t: Translator) -> str:
     # How long questions take is not known.
     seconds = None if estimate.dimensions else sum(each.seconds for each in members)
     return t(
-        "together: {calls:,} calls, about {prompt:,} tokens in and {completion:,} out, {price}{duration}",
-        calls=sum(each.calls for each in estimates),
+        "together: {calls}, about {prompt:,} tokens in and {completion:,} out, {price}{duration}",
+        calls=count_calls(t, sum(each.calls for each in estimates)),
         prompt=sum(each.prompt_tokens for each in estimates),
         completion=sum(each.completion_tokens for each in estimates),
         price=_describe_amount(None if None in prices else sum(filter(None, prices)), t),
@@ -75,10 +79,11 @@ def _describe_total(estimate: RunEstimate, t: Translator) -> str:
 
 
 def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[str]:
+    judgments = t.translate_plural("{count:,} judgment", "{count:,} judgments", estimate.judgments)
     if estimate.price == FREE_PRICE:
         yield t(
-            "{run.judgments:,} judgments: {run.known:,} known, {run.calls:,} to make in this process, at no"
-            " cost",
+            "{judgments}: {run.known:,} known, {run.calls:,} to make in this process, at no cost",
+            judgments=judgments,
             run=estimate,
         )
         return
@@ -86,14 +91,17 @@ def _describe_assessor(estimate: AssessorEstimate, t: Translator) -> Iterator[st
     if estimate.again:
         again = t(", and about {count:,} more for retries and re-asks", count=estimate.again)
     yield t(
-        "{run.judgments:,} judgments: {run.known:,} known, {run.calls:,} calls to pay{again}",
+        "{judgments}: {run.known:,} known, {calls} to pay{again}",
+        judgments=judgments,
         run=estimate,
+        calls=count_calls(t, estimate.calls),
         again=again,
     )
     if estimate.submitted:
-        yield t(
+        yield t.translate_plural(
+            "{count:,} of them is in a batch at the server; judge run --batch collects it",
             "{count:,} of them are in batches at the server; judge run --batch collects these",
-            count=estimate.submitted,
+            estimate.submitted,
         )
     if not estimate.calls:
         return
@@ -199,7 +207,7 @@ def print_selftest(selftest: SelfTest, console: Console, t: Translator) -> None:
     heading = t(
         "{test.result.assessor}: {test.result.probes.count} probes, {calls}",
         test=selftest,
-        calls=count_calls(t, selftest.calls_made),
+        calls=count_new_calls(t, selftest.calls_made),
     )
     console.print(escape_line(heading))
     table = make_table("", *prompts)
@@ -277,8 +285,8 @@ def _describe_surprises(prompt: PromptResult, t: Translator) -> Iterator[str]:
 def _describe_cost(cost: Cost, t: Translator) -> str:
     amount = format_run_cost(t, cost)
     return t(
-        "in all {cost.calls:,} calls, {cost.prompt_tokens:,} tokens in, {cost.completion_tokens:,}"
-        " out{price}",
+        "in all {calls}, {cost.prompt_tokens:,} tokens in, {cost.completion_tokens:,} out{price}",
+        calls=count_calls(t, cost.calls),
         cost=cost,
         price=t("; price unknown") if amount is None else f"; {amount}" if amount else "",
     )

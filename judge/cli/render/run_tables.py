@@ -24,7 +24,7 @@ from judge.messages import Translator
 from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
-from judge.report.display_text import count_calls, format_run_cost
+from judge.report.display_text import count_new_calls, format_run_cost
 from judge.report.payload import name_error
 from judge.report.statements import COUNT_COLUMNS, SHARE_COLUMNS
 from judge.runs.run_result import RunResult
@@ -121,7 +121,7 @@ def _describe_judging(result: RunResult, t: Translator) -> Iterator[str]:
         wanted=wanted,
         assessor=summary.assessor,
         share=judged / wanted,
-        calls=count_calls(t, result.calls_made),
+        calls=count_new_calls(t, result.calls_made),
         tokens=cost.prompt_tokens + cost.completion_tokens if cost else 0,
         cost=_describe_cost(cost, t) if cost else "",
     )

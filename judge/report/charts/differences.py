@@ -12,7 +12,7 @@ from markupsafe import Markup
 from judge.analysis.summary import Summary
 from judge.measure.compare import PairComparison
 from judge.measure.formulas import TIE
-from judge.messages import Text, make_text
+from judge.messages import Text, build_text, make_text
 from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import AXIS_HEIGHT, NAMES, ROW_HEIGHT, Axis, Chart, Picture, PlotArea, ValueRange
@@ -71,9 +71,8 @@ def draw_pairs(summary: Summary) -> Chart | None:
 def _describe_pairs(pairs: Sequence[PairComparison], measure: str) -> Text:
     undetermined = sum(pair.outcome == "undetermined" for pair in pairs)
     return make_text(
-        "Engine by engine on the same queries, by {measure}: {apart:,} of {pairs:,} pairs differ"
-        " significantly. A lead counts when its interval, which allows for all pairs, stays clear of"
-        " zero{rest}.",
+        "Engine by engine on the same queries, by {measure}. Pairs that differ significantly: {apart:,} of"
+        " {pairs:,}. A lead counts when its interval, which allows for all pairs, stays clear of zero{rest}.",
         measure=measure,
         apart=sum(pair.outcome == "better" for pair in pairs),
         pairs=len(pairs),
@@ -242,12 +241,12 @@ def _describe_differences(differences: QueryDifferences, a: str, b: str) -> Text
             queries=svg.format_length(queries / MAX_BARS),
         )
     return make_text(
-        "{measure} of {a} minus that of {b} on each of {queries:,} queries, sorted: {a} is ahead on"
-        " {ahead:,}, equal on {equal:,}, behind on {behind:,}.{shared}",
+        "{measure} of {a} minus that of {b} on {queries}, sorted: {a} is ahead on {ahead:,}, equal on"
+        " {equal:,}, behind on {behind:,}.{shared}",
         a=a,
         b=b,
         measure=differences.measure,
-        queries=queries,
+        queries=build_text(display_text.count_queries, queries),
         ahead=ahead,
         equal=equal,
         behind=behind,

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
-from judge.messages import Text, join_sentences, make_text
+from judge.messages import Text, build_text, join_sentences, make_text
 from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
@@ -240,9 +240,8 @@ def draw_confusion_matrix(agreement: LabelAgreement) -> Chart | None:
 
 def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
     yield make_text(
-        "How people and the assessor graded the same {pairs:,} pairs, as counts and as shares of each grade"
-        " of people.",
-        pairs=agreement.pairs,
+        "How people and the assessor graded {pairs}, as counts and as shares of each grade of people.",
+        pairs=build_text(lambda t: t.translate_plural("{count:,} pair", "{count:,} pairs", agreement.pairs)),
     )
     same, verdict = agreement.same_grade.value, agreement.same_verdict.value
     kappa, bias = agreement.kappa_relevant.value, agreement.bias.value

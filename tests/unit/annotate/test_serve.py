@@ -178,7 +178,7 @@ def test_resuming_says_so_and_a_second_one_is_refused(run: Path) -> None:
     assert farewell.startswith("1 of 20 pairs are labelled")
     assert f"go on with: judge annotate {run} --who again" in farewell
     with start_serving(run, "--who", "again") as server:
-        assert server.greeting.endswith("1 of them are labelled")
+        assert server.greeting.endswith("1 of them is labelled")
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])

@@ -128,7 +128,7 @@ def test_pairs_say_the_verdict_in_words_and_in_a_sign() -> None:
     assert verdicts == ["not separated", "差异不显著", "ahead", "领先", "ahead", "领先"]
     dots = [each.get("class") for each in find_elements(chart, "circle") if each.get("cx") != "9"]
     assert dots == ["dot hollow", "dot", "dot"]
-    assert "2 of 3 pairs" in chart.desc.en
+    assert "differ significantly: 2 of 3." in chart.desc.en
 
 
 def test_queries_are_sorted_and_zero_is_where_bars_begin() -> None:
