@@ -99,6 +99,13 @@ def set_(run: RunFolderArgument, folder: NightsOfRun = None) -> None:
             "it has no canaries, so only the served model name can show assessor drift; set a night as the"
             " baseline instead"
         )
+    if backup := job.find_backup_of_baseline(folder, pointer):
+        print_message(
+            "the nights' verdicts are of a later assessor than the baseline's: before the next night, rename"
+            " {backup} to {store}",
+            backup=backup,
+            store=backup.with_name("verdicts.sqlite"),
+        )
 
 
 @baseline.command(cls=GroupedCommand)

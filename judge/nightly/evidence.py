@@ -102,8 +102,13 @@ def gather_evidence(
         query_drift=query_drift,
     )
     if evidence.query_changes or assessor_setting_changes:
-        return replace(evidence, remarks=(*describe_coverage(query_drift), _SUSPENDED))
-    return _compare(context, loaded, baseline, evidence, check)
+        evidence = replace(evidence, remarks=(*describe_coverage(query_drift), _SUSPENDED))
+    else:
+        evidence = _compare(context, loaded, baseline, evidence, check)
+    if evidence.assessor_changes and run.quarantined_store is None:
+        # Its verdicts are of two assessors.
+        evidence = replace(evidence, set_baseline_command=Message("make the next night the baseline"))
+    return evidence
 
 
 def _compare(

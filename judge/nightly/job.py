@@ -396,6 +396,13 @@ def set_baseline(run: Path, nights: Path) -> BaselinePointer:
         return pointer
 
 
+def find_backup_of_baseline(nights: Path, pointer: BaselinePointer) -> Path | None:
+    """Return the store to go back to with a baseline of an earlier assessor, None where none is needed."""
+    if pointer.quarantined_store or not is_day(pointer.name):
+        return None
+    return stores.find_backup(nights, pointer.name)
+
+
 def show_baseline(nights: Path) -> BaselinePointer:
     """Return the baseline of `nights`; raise InputError when none was set."""
     pointer = read_pointer(nights)

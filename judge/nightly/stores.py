@@ -146,6 +146,12 @@ def promote_store(store: Path, shared: Path) -> None:
         )
 
 
+def find_backup(nights: Path, day: str) -> Path | None:
+    """Return the verdicts of the assessor of the night of `day` where the shared store has a later one's."""
+    paths = nights.glob("verdicts.backup-*.sqlite")
+    return min((path for path in paths if path.stem.rpartition(".backup-")[2] > day), default=None)
+
+
 def find_shared_store(context: NightContext) -> Path:
     """Return the store that nights share."""
     return run_identity.choose_store_path(context.config, context.folder)

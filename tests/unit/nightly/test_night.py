@@ -15,6 +15,7 @@ from judge import factory, pipeline
 from judge.config.run import Config
 from judge.errors import InputError, SetupError
 from judge.nightly import job
+from tests.support.command_line import run_judge
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.engine_calls import write_queries
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze, make_nightly_project, reword_snippets
@@ -58,6 +59,22 @@ def test_a_night_of_drift_that_becomes_the_baseline_is_all_of_one_judge(project:
     shared = read_keys(project.nights / "verdicts.sqlite")
     assert quarantined_keys < shared
     assert not read_keys(project.nights / f"verdicts.backup-{day}.sqlite") <= shared
+
+
+def test_an_earlier_baseline_of_another_judge_needs_the_backup_of_its_store(project: NightlyProject) -> None:
+    first = freeze(project)
+    project.judge.swapped = 0.5
+    day = project.begin_day()
+    project.run_night(day)
+    assert "backup" not in run_judge("baseline", "set", project.nights / day).stdout
+    project.run_night(project.begin_day())
+    project.judge.swapped = 0.0  # the vendor takes the change back
+    printed = run_judge("baseline", "set", project.nights / first).stdout
+    backup, shared = project.nights / f"verdicts.backup-{day}.sqlite", project.nights / "verdicts.sqlite"
+    assert f"before the next night, rename {backup} to {shared}" in printed
+    backup.replace(shared)
+    assert "backup" not in run_judge("baseline", "set", project.nights / first).stdout
+    assert project.run_night(project.begin_day())["status"] == "fine"
 
 
 def test_canaries_that_a_kill_cut_short_on_an_earlier_night_end_no_later_one(project: NightlyProject) -> None:
@@ -104,6 +121,7 @@ def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(project: N
         True,
     )
     assert read_keys(project.nights / "verdicts.sqlite") == known
+    assert record["reasons"][-1].endswith("; to accept the change: make the next night the baseline")
     with pytest.raises(InputError, match="its assessor changed during the night"):
         job.set_baseline(project.nights / day, project.nights)
     project.judge.__class__ = Renamed.__base__
