@@ -126,9 +126,8 @@ def _make_dataset_options(data: Sequence[str | Path], trec_runs: Sequence[str | 
         return {"trec_runs": [str(path) for path in (*trec_runs, *data)]}
     if len(data) > 1:
         raise InputError(
-            "{count} datasets were given ({first}, {second}, …); a run has one",
+            "{count} datasets were given, the second one is {second}; a run has one",
             count=len(data),
-            first=data[0],
             second=data[1],
         )
     return {"data": str(data[0]) if data else None}
