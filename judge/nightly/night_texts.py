@@ -23,7 +23,7 @@ from judge.nightly.record import (
     Status,
     translate_reasons,
 )
-from judge.nightly.trend import Change, Kind
+from judge.nightly.trend import Change, Kind, NightTrend
 from judge.report.display_text import (
     END,
     ISOLATE,
@@ -53,12 +53,13 @@ _NAME = re.compile(f"{ISOLATE}(.*?){END}")
 _MARKUP = re.compile(r"[\\`*_\[\]<>&~#|]")
 
 
-def make_headline(nights: Sequence[NightRecord]) -> Text:
+def make_headline(nights: Sequence[NightRecord | NightTrend]) -> Text:
     """Return the status of the last night, for how long nights are fine, and the last alarm."""
-    return build_text(_write_headline, nights)
+    return build_text(write_headline, nights)
 
 
-def _write_headline(t: Translator, nights: Sequence[NightRecord]) -> str:
+def write_headline(t: Translator, nights: Sequence[NightRecord | NightTrend]) -> str:
+    """Return the headline in the language of `t`."""
     if not nights:
         return t("No night can be read.")
     last = nights[-1]

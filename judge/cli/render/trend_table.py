@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judge.characters import escape_controls
 from judge.cli.render import make_table, measure_width, print_table
 from judge.messages import Translator
-from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished
+from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished, format_plain, write_headline
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import NightTrend, Trend, make_axes
 from judge.nightly.trend_drawing import format_value
@@ -108,7 +109,8 @@ def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
 
 
 def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
-    """Yield which nights the numbers leave out, what all nights cost, the signs, and what happened."""
+    """Yield the last alarm, which nights the numbers leave out, what all cost, the signs, what happened."""
+    yield escape_controls(format_plain(write_headline(t, trend.nights)))
     if any(night.status == "assessor drift" for night in trend.nights):
         yield t("first, last, min and max of engines are without nights of assessor drift")
     costs = [night.cost_total_usd for night in trend.nights if night.cost_total_usd is not None]

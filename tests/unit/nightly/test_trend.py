@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from judge.nightly import trend
 from judge.nightly.trend import Trend, TrendValue, make_trend
 from judge.report.charts.svg import make_axis
 from tests.support.command_line import run_judge as run_command
-from tests.unit.nightly.records import make_month, make_night, write_nights
+from tests.unit.nightly.records import make_month, make_night, make_regression, write_nights
 
 
 def render_trend(result: Trend, t: Translator = ENGLISH) -> list[str]:
@@ -49,6 +50,14 @@ def test_signs_stand_under_the_nights_they_are_of(tmp_path: Path) -> None:
     assert find_cell(lines, "canaries", "night by night")[8] == "▅"
     assert "2026-05-09  ~  another model; assessor drift; the server names another model" in "\n".join(lines)
     assert "2026-05-19  !  regression of bing" in lines
+
+
+def test_the_last_alarm_is_printed_however_long_ago_it_was(tmp_path: Path) -> None:
+    first = date.fromisoformat(make_regression()["date"])
+    quiet = [make_night((first + timedelta(days)).isoformat()) for days in range(1, 71)]
+    result = make_trend(trend.read_history(write_nights(tmp_path, [make_regression(), *quiet])))
+    assert f"{quiet[-1]['date']}: fine for 70 nights; last alarm {first}: bing." in render_trend(result)
+    assert any(line.endswith(f"上次告警 {first}：bing。") for line in render_trend(result, CHINESE))
 
 
 def test_what_depends_on_the_pool_is_shown_as_the_change_from_the_baseline(tmp_path: Path) -> None:
