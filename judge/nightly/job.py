@@ -113,7 +113,7 @@ def run_nightly(
         # A night that stopped after the canaries can have the report of an earlier start.
         if (folder.path / "results.json").exists() or record.coverage is not None:
             advice = t(
-                "; to let the night write its files again, remove {file}", file=folder.path / NIGHT_FILE
+                " (to let the night write its files again, remove {file})", file=folder.path / NIGHT_FILE
             )
             notes += _try_to_draw("report", lambda: rewrite_report(folder.path), t, advice)
         lines = notifications.publish(folder.path, record, environ, webhook, t)
