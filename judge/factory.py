@@ -133,7 +133,7 @@ def _open_reader(config: Config, rows: DatasetRows | None) -> QueryReader:
 
 
 def _check_columns(config: Config) -> Mapping[str, str]:
-    """Return the dataset's names of fields; raise InputError for an unknown field or a column used twice."""
+    """Return the dataset's names of fields; raise InputError for an unknown or repeated name."""
     columns = config.column_names
     with config.source.add_error_context("columns"):
         for option in config.columns:
@@ -152,6 +152,14 @@ def _check_columns(config: Config) -> Mapping[str, str]:
                     option=option,
                     fields=", ".join(COLUMN_FIELDS),
                     suggestion=suggest_name(name, COLUMN_FIELDS),
+                )
+            if columns[name] != column:
+                raise InputError(
+                    "--columns names the columns {column!r} and {other!r} for {name}; a field is in one"
+                    " column",
+                    column=column,
+                    other=columns[name],
+                    name=name,
                 )
         for column, count in Counter(columns.values()).items():
             if count > 1:

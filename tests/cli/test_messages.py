@@ -70,6 +70,10 @@ def test_a_run_without_a_grade_is_one_line(name: str, run_without_grades: Path) 
             ("--columns", "snippet=text,query=text"),
             "--columns names the column 'text' for snippet and query; a column holds one field",
         ),
+        (
+            ("--columns", "snippet=text,snippet=body"),
+            "--columns names the columns 'text' and 'body' for snippet; a field is in one column",
+        ),
     ],
 )
 def test_an_option_is_named_as_it_is_typed(words: tuple[str, str], expected: str, tmp_path: Path) -> None:
