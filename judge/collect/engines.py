@@ -143,11 +143,9 @@ class ResultSource(Protocol):
 
     def make_requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the calls for `depth` results of `query`, in order."""
-        ...
 
     async def fetch(self, request: EngineRequest, session: aiohttp.ClientSession) -> Response:
         """Send `request` and return the response; raise CallError when none arrives whole."""
-        ...
 
 
 class HttpEngine:

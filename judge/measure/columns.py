@@ -122,8 +122,7 @@ class ResultColumns:
     def mark_flags(self, flags: Iterable[str]) -> Bools:
         """Return (engines, queries, ranks): True where a result has one of `flags`."""
         marked = np.array([not each.isdisjoint(flags) for each in self.flag_sets] + [False], bool)
-        chosen: Bools = marked[self.flags]  # the entry of -1 is the last one
-        return chosen
+        return marked[self.flags]  # the entry of -1 is the last one
 
     def mark_pairs(self, results: Bools) -> Bools:
         """Return (pairs,): True for the pairs of the (engines, queries, ranks) marked `results`."""

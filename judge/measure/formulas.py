@@ -91,8 +91,7 @@ def compute_stop_probability(stop: Floats) -> Floats:
     """
     reached = np.ones_like(stop)
     np.cumprod(1 - stop[..., :-1], -1, out=reached[..., 1:])
-    first: Floats = stop * reached
-    return first
+    return stop * reached
 
 
 def divide(dividend: Floats, divisor: Floats, otherwise: float | Floats) -> Floats:

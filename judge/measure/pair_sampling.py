@@ -164,8 +164,7 @@ class LabelledDraw:
     @property
     def labelled(self) -> Bools:
         """Return True for drawn units with a label."""
-        labelled: Bools = (self.inverse > 0) & ~np.isnan(self.gain)
-        return labelled
+        return (self.inverse > 0) & ~np.isnan(self.gain)
 
 
 @dataclass(frozen=True, slots=True)

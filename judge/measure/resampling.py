@@ -172,8 +172,7 @@ def _compute_bca_interval(estimate: Floats, resampled: Floats, acceleration: Flo
     before = np.floor(position).astype(np.int64)
     after = np.minimum(before + 1, resamples - 1)
     low, high = (np.take_along_axis(resampled, at.T, axis=1).T for at in (before, after))
-    ends: Floats = low + (high - low) * (position - before)
-    return ends
+    return low + (high - low) * (position - before)
 
 
 #: A function from (..., cells) sums to (...) values, NaN where undefined, and the reason for NaN.

@@ -216,8 +216,7 @@ def _count_differences(values: Ints) -> Floats:
 
 
 def _count_grades(grades: Ints, levels: int) -> Ints:
-    counts: Ints = np.stack([(grades == level).sum(1) for level in range(levels)], axis=1)
-    return counts
+    return np.stack([(grades == level).sum(1) for level in range(levels)], axis=1)
 
 
 def _estimate_share(query: Ints, counts: Floats, totals: Floats) -> StatisticValue:

@@ -24,25 +24,20 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """The model as the user names it, e.g. `openai:qwen-plus`."""
-        ...
 
     @property
     def endpoint(self) -> str:
         """The address of the server, without credentials; `""` for a model in this process."""
-        ...
 
     @property
     def params(self) -> Mapping[str, Any]:
         """The parameters of every request, as sent, without the negotiated `response_format`."""
-        ...
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
-        ...
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""
-        ...
 
 
 def open_model(

@@ -70,44 +70,34 @@ class BatchApi(Protocol):
     @property
     def terms(self) -> BatchTerms:
         """The limits of the provider."""
-        ...
 
     @property
     def params(self) -> RequestParams:
         """The parameters that a request has now."""
-        ...
 
     def make_line(self, custom_id: str, prompt: Prompt, params: RequestParams) -> bytes:
         """Return the line of a request."""
-        ...
 
     def read_reply(self, line: BatchLine, prompt: Prompt, params: RequestParams) -> Completion:
         """Return the completion in `line`; raise CallError as `Model.complete` does."""
-        ...
 
     async def upload(self, name: str, lines: IO[bytes]) -> str:
         """Upload a file of requests and return its id."""
-        ...
 
     async def create(self, name: str, file_id: str) -> BatchStatus:
         """Create a batch of the requests in the file, for which the provider charges."""
-        ...
 
     async def find(self, file_id: str, since: datetime) -> BatchStatus | None:
         """Return the batch that was created of the file, not before `since`; None when there is none."""
-        ...
 
     async def retrieve(self, batch_id: str) -> BatchStatus:
         """Return the present state of a batch."""
-        ...
 
     def read_lines(self, batch: BatchStatus) -> AsyncIterator[BatchLine]:
         """Yield the lines of the files of replies and errors, in any order."""
-        ...
 
     async def aclose(self) -> None:
         """Close the connections."""
-        ...
 
 
 @runtime_checkable
@@ -116,4 +106,3 @@ class BatchModel(Model, Protocol):
 
     def open_batch_api(self) -> BatchApi:
         """Return the Batch API for requests as `complete` sends them; raise SetupError without one."""
-        ...

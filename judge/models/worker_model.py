@@ -33,15 +33,12 @@ class Worker(Protocol):
 
     async def wait_until_ready(self) -> None:
         """Return when the worker takes prompts."""
-        ...
 
     async def send(self, prompts: Mapping[int, Prompt]) -> None:
         """Start a request for each of the numbered prompts."""
-        ...
 
     async def receive(self) -> Mapping[int, Result]:
         """Wait until a request has ended; return the new results by the numbers of their prompts."""
-        ...
 
 
 class WorkerPool(Protocol):
@@ -49,11 +46,9 @@ class WorkerPool(Protocol):
 
     async def start(self) -> Sequence[Worker]:
         """Return the workers, which may not be ready yet; raise ConnectionFailed when there can be none."""
-        ...
 
     async def stop(self) -> None:
         """Stop the workers."""
-        ...
 
 
 class PromptWorker:
