@@ -21,7 +21,7 @@ from judge.assess.runner import PanelMember, judge_with_panel
 from judge.client.client import ModelClient
 from judge.errors import JudgeError, ReplyParseError
 from judge.models import Model
-from judge.parsing.json_answer import parse_json_answer
+from judge.parsing.final_answer import parse_json_answer
 from judge.pricing import Cost
 from judge.records import GRADED, Completion, Judgment, Pair, Pool, Prompt, Verdict
 from judge.store.store import VerdictStore

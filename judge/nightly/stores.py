@@ -42,7 +42,7 @@ from judge.pricing import Cost, sum_cost
 from judge.pricing.prices import FREE_PRICE, Price, find_common_price
 from judge.records import Call
 from judge.runs.folder import RunFolder, translate_run_errors
-from judge.store import ledger, store_files
+from judge.store import store_files
 from judge.store.store import VerdictStore
 
 _QUARANTINED = ".drifted-"
@@ -207,7 +207,7 @@ class CostLedger:
 def start_counting(night: RunFolder, store: Path) -> None:
     """From here on, the calls in `store` are the night's; those before were paid or counted already."""
     costs = _read_ledger(night)
-    counted = {**costs.counted, relpath(store, night.path): ledger.clear_leases(store)}
+    counted = {**costs.counted, relpath(store, night.path): store_files.clear_leases(store)}
     _write_ledger(night, CostLedger(costs.cost_total, counted))
 
 
@@ -226,7 +226,7 @@ def count_calls(night: RunFolder, *configs: Config) -> CallCost:
         store = night.path / name.replace("\\", "/")
         RunFolder(store.parent).check_no_link()
         if store.exists():
-            new = ledger.settle_new_calls(store, before)
+            new = store_files.settle_new_calls(store, before)
             lost_count += new.lost
             counted[name] = new.last
             calls += new.calls

@@ -2,14 +2,13 @@
 
     verdict         read a reply that is as the prompts ask for it, or hand it on
     any_form        read any other: the final answer, then its objects or its labelled lines
-    final_answer    find the text behind the thinking
+    final_answer    find the text behind the thinking, and for questions besides grades the object in it
     tolerant_json   read objects with common damage
     repair          read a value from an object with worse damage
     labelled_lines  read an answer without an object
     attribution     decide whether an answer is the reply's own
     contradictions  decide whether the text around an answer contradicts it
     vocabulary      list the words and keys that the other modules look for
-    json_answer     read an object of another form, for questions besides grades
 
 Other packages use `parse_verdict`, `parse_json_answer` and `extract_final_answer`.
 """

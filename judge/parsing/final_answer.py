@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any, TypeVar
+
+import msgspec
 
 from judge.errors import ReplyParseError
 from judge.parsing.tolerant_json import FENCE, Scan, flatten, is_strict, scan_objects
 from judge.parsing.verdict import MAX_SOUND_CHARS
 from judge.parsing.vocabulary import ANY_KEY, QUOTED_KEY, QUOTES
+from judge.records import is_complete_reply
 
+Answer = TypeVar("Answer")
 _TAG = (
     r"(?:seed:)?(?:(?:thought|thinking|reasoning)[_ -]process|chain[_ -]of[_ -]thought"
     r"|think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|思考|推理)"
@@ -83,6 +89,29 @@ def extract_final_answer(text: str, *, cut: bool) -> str:
 def strip_fence(answer: str) -> str:
     """Return the answer without the marks of a Markdown fence around it."""
     return _FENCE.sub("", answer).strip()
+
+
+def parse_json_answer(text: str, kind: type[Answer], finish_reason: str | None = "stop") -> Answer:
+    """Return the record of the type `kind` that the final answer of a reply holds.
+
+    The answer is one JSON object, in a Markdown fence or not, without repeated keys. Raise ReplyParseError
+    for any other reply.
+    """
+    answer = extract_final_answer(text, cut=not is_complete_reply(finish_reason))
+    try:
+        return msgspec.convert(json.loads(strip_fence(answer), object_pairs_hook=_make_object), kind)
+    except msgspec.ValidationError as error:
+        raise ReplyParseError("missing_key", f"the object has another form: {error}") from error
+    except (ValueError, RecursionError) as error:
+        kind_of_error = "malformed" if is_complete_reply(finish_reason) else "truncated"
+        raise ReplyParseError(kind_of_error, f"the reply is no JSON object: {error}") from error
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a key is repeated")
+    return members
 
 
 def _strip_control_tokens(text: str) -> str:

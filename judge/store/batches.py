@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 
-from judge.store import schema
 from judge.store.leases import LeaseHolder, expire_leases, make_timestamp
 from judge.store.writer import GroupCommitWriter
 
@@ -41,16 +39,23 @@ class StoredBatch:
 
 
 class BatchTable:
-    """The batches of the store at `path`. `ended` are those whose replies this process has read."""
+    """The batches of a store. `ended` are those whose replies this process has read.
+
+    `translate_errors` makes StoreErrors of the errors of reading the store.
+    """
 
     def __init__(
-        self, path: Path, reader: sqlite3.Connection, writer: GroupCommitWriter, holder: LeaseHolder
+        self,
+        reader: sqlite3.Connection,
+        writer: GroupCommitWriter,
+        holder: LeaseHolder,
+        translate_errors: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self.ended: set[str] = set()
-        self._path = path
         self._reader = reader
         self._writer = writer
         self._holder = holder
+        self._translate_errors = translate_errors
 
     async def plan(self, keys: Sequence[str], params: str) -> tuple[str, list[str]]:
         """Plan a batch of `keys`; return its id and its keys.
@@ -149,13 +154,6 @@ class BatchTable:
         await self._writer.commit(
             lambda connection: connection.execute(statement, (value, make_timestamp(), batch))
         )
-
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, TypeError, ValueError) as error:
-            raise schema.explain_read_error(self._path, error) from error
 
 
 def split_keys(keys: Iterable[str]) -> Iterable[list[str]]:

@@ -124,7 +124,7 @@ class VerdictStore:
                 self._holder = stack.enter_context(closing(LeaseHolder(lock_folder(path))))
                 connection = schema.connect(path, wait)
                 self._writer = stack.enter_context(closing(GroupCommitWriter(path, connection)))
-                self.batches = BatchTable(path, self._reader, self._writer, self._holder)
+                self.batches = BatchTable(self._reader, self._writer, self._holder, self._translate_errors)
             except (sqlite3.Error, OSError) as error:
                 raise StoreError(
                     "{file}: cannot be used as a verdict store: {error}{advice}",

@@ -1,17 +1,20 @@
-"""The files of stores: merge one into another, back one up, replace one, remove one."""
+"""The files of stores: merge one into another, back one up, replace one, remove one, list its new calls."""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from judge.cache import name_cache_folder
 from judge.errors import StoreError, explain_os_error
-from judge.store.leases import lock_folder
+from judge.records import Call
+from judge.store.leases import expire_leases, lock_folder
 from judge.store.schema import connect, open_store
-from judge.store.store import CALL_COLUMNS
+from judge.store.store import CALL_COLUMNS, read_call
 
 #: Seconds for which another process may keep a store locked.
 _WAIT = 60.0
@@ -98,3 +101,56 @@ def remove_store(path: Path) -> None:
         raise StoreError(
             "{file}: cannot be removed: {error}", file=path, error=explain_os_error(error)
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class NewCalls:
+    """The calls after an earlier one, each with its key: `last` is the number of the newest call.
+
+    `lost` of them are leases of processes that died: a request may have been sent or not.
+    """
+
+    calls: tuple[tuple[str, Call], ...]
+    last: int
+    lost: int
+
+
+def clear_leases(path: Path) -> int:
+    """Return the number of the newest call in the store at `path`, 0 without calls; delete its leases.
+
+    For a copy of a store: what is leased in the copy is leased in the store. Raises StoreError.
+    """
+    if not path.exists():
+        return 0
+    with _begin_transaction(path) as connection:
+        connection.execute("DELETE FROM claims")
+        (number,) = connection.execute("SELECT coalesce(max(id), 0) FROM calls").fetchone()
+    return int(number)
+
+
+def settle_new_calls(path: Path, number: int) -> NewCalls:
+    """Return the calls after `number` in the store at `path`; each lease becomes a lost call first.
+
+    For a store that one process at a time uses: each lease is of a process that died. Raises StoreError.
+    """
+    with _begin_transaction(path) as connection:
+        holders = connection.execute("SELECT DISTINCT owner FROM claims").fetchall()
+        lost = sum(expire_leases(connection, holder) for (holder,) in holders)
+        rows = connection.execute(
+            f"SELECT id, key, {CALL_COLUMNS} FROM calls WHERE id > ? ORDER BY id",  # noqa: S608  # fixed names
+            (number,),
+        ).fetchall()
+        calls = tuple((key, read_call(*values)) for _, key, *values in rows)
+    return NewCalls(calls, rows[-1][0] if rows else number, lost)
+
+
+@contextmanager
+def _begin_transaction(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        open_store(path, _WAIT).close()  # a store that was just created has no tables yet
+        with closing(connect(path, _WAIT)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+    except (sqlite3.Error, OSError, ValueError) as error:
+        raise StoreError("{file}: cannot be counted: {error}", file=path, error=error) from error

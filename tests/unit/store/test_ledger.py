@@ -11,7 +11,7 @@ import pytest
 
 from judge.errors import StoreError
 from judge.records import Call, Usage
-from judge.store import ledger
+from judge.store import store_files
 from judge.store.leases import Lease
 from judge.store.store import VerdictStore
 
@@ -32,22 +32,22 @@ def test_calls_are_counted_once_and_leases_of_ended_processes_are_lost_calls(tmp
     first, second = Call("answered", Usage(9, 1, 2)), Call("rate_limit")
     log_calls(path, "a", first, second)
     leave_leases(path, "b", "c")
-    assert ledger.settle_new_calls(path, 0) == ledger.NewCalls(
+    assert store_files.settle_new_calls(path, 0) == store_files.NewCalls(
         (("a", first), ("a", second), ("b", Call("lost", None, True)), ("c", Call("lost", None, True))), 4, 2
     )
-    assert ledger.settle_new_calls(path, 4) == ledger.NewCalls((), 4, 0)
+    assert store_files.settle_new_calls(path, 4) == store_files.NewCalls((), 4, 0)
     log_calls(path, "d", first)
-    assert ledger.settle_new_calls(path, 4) == ledger.NewCalls((("d", first),), 5, 0)
+    assert store_files.settle_new_calls(path, 4) == store_files.NewCalls((("d", first),), 5, 0)
 
 
 def test_leases_in_a_copy_are_no_calls(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
-    assert ledger.clear_leases(path) == 0
+    assert store_files.clear_leases(path) == 0
     assert not path.exists()
     log_calls(path, "a", Call("rate_limit"))
     leave_leases(path, "b")
-    assert ledger.clear_leases(path) == 1
-    assert ledger.settle_new_calls(path, 1) == ledger.NewCalls((), 1, 0)
+    assert store_files.clear_leases(path) == 1
+    assert store_files.settle_new_calls(path, 1) == store_files.NewCalls((), 1, 0)
 
 
 def test_a_damaged_ledger_is_named(tmp_path: Path) -> None:
@@ -56,4 +56,4 @@ def test_a_damaged_ledger_is_named(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE calls SET prompt_tokens = 'many'")
     with pytest.raises(StoreError, match=r"v\.sqlite: cannot be counted: a call took \['many'"):
-        ledger.settle_new_calls(path, 0)
+        store_files.settle_new_calls(path, 0)
