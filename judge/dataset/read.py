@@ -24,14 +24,6 @@ from judge.messages import Message
 from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
 
 
-@dataclass(frozen=True, slots=True)
-class _PromptLimits:
-    """What prompts show of a snippet: at most `max_chars` characters, and its date with `dates`."""
-
-    max_chars: int
-    dates: bool
-
-
 @dataclass(slots=True)
 class _QueryRows:
     """One query in the rows so far; `cleaned` caches snippets that several engines returned.
@@ -74,8 +66,9 @@ class _EngineRows:
 class QueryReader:
     """The queries of a dataset with their rankings, which an iteration reads once.
 
-    After it, `queries` counts them, `engines` are all names, and `warnings` say what is unusual. With `dates`
-    prompts show dates. A result `lacks_text` where one has no text in the source.
+    Prompts show at most `max_chars` characters of a snippet, and its date with `dates`. After the iteration,
+    `queries` counts the queries, `engines` are all names, `warnings` say what is unusual, and the dataset
+    `lacks_text` where a result has no text in the source.
     """
 
     source: str
@@ -103,14 +96,13 @@ class QueryReader:
         """
         stored = RowsByQuery(self.rows, folder)
         error, last = stored.error, math.inf
-        limits = _PromptLimits(self.max_chars, self.dates)
         for rows in stored.read_groups():
             entries: dict[str, _QueryRows] = {}
             for row in rows:
                 if row.number >= last:
                     break
                 try:
-                    _add_row(row, entries, self.lang, limits)
+                    _add_row(row, entries, self)
                 except InputError as wrong:
                     error, last = wrong, row.number
             if error is None:
@@ -231,8 +223,8 @@ def open_trec_dataset(
     return QueryReader(", ".join(map(str, runs)), rows, lang, max_chars, dates)
 
 
-def _add_row(row: ParsedRow, entries: dict[str, _QueryRows], lang: LangChoice, limits: _PromptLimits) -> None:
-    entry = _find_query(row, entries, lang)
+def _add_row(row: ParsedRow, entries: dict[str, _QueryRows], reader: QueryReader) -> None:
+    entry = _find_query(row, entries, reader.lang)
     entry.is_cut |= row.is_cut
     engine = row.engine
     earlier = entry.answers.get(engine)
@@ -271,7 +263,11 @@ def _add_row(row: ParsedRow, entries: dict[str, _QueryRows], lang: LangChoice, l
             query_id=entry.query.id,
             other_place=results.results[rank][0],
         )
-    results.results[rank] = (row.location, _make_snippet(row, row.fields, entry, limits, f"{engine} {rank}"))
+    snippet = _clean_snippet(row.fields, entry, reader)
+    if not row.has_text and EMPTY_SNIPPET in snippet.flags:
+        entry.lacks_text = True
+        snippet = mark_missing_text(snippet, f"{engine} {rank}")
+    results.results[rank] = row.location, snippet
 
 
 def _find_query(row: ParsedRow, entries: dict[str, _QueryRows], lang: LangChoice) -> _QueryRows:
@@ -347,13 +343,7 @@ def _choose_rank(row: ParsedRow, answer: _EngineRows) -> int:
     return len(answer.results) + 1 if row.rank is None else row.rank
 
 
-def _make_snippet(
-    row: ParsedRow,
-    fields: tuple[str, str, str, str, str],
-    entry: _QueryRows,
-    limits: _PromptLimits,
-    position: str,
-) -> Snippet:
+def _clean_snippet(fields: tuple[str, str, str, str, str], entry: _QueryRows, reader: QueryReader) -> Snippet:
     if fields not in entry.cleaned:
         text, title, url, date, docno = fields
         entry.cleaned[fields] = clean.clean_snippet(
@@ -362,12 +352,8 @@ def _make_snippet(
             url=url,
             date=date,
             docno=docno,
-            max_chars=limits.max_chars,
+            max_chars=reader.max_chars,
             query=entry.query.text,
-            dates=limits.dates,
+            dates=reader.dates,
         )
-    snippet = entry.cleaned[fields]
-    if row.has_text or EMPTY_SNIPPET not in snippet.flags:
-        return snippet
-    entry.lacks_text = True
-    return mark_missing_text(snippet, position)
+    return entry.cleaned[fields]

@@ -213,8 +213,6 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Ite
         raise InputError("{file}: is not Parquet: {error}", file=path, error=error) from error
 
 
-#: A workbook may unpack to this many bytes, or this many times its own size if that is more.
-_MAX_UNPACKED, _MAX_RATIO = 1 << 30, 100
 #: The notation of Excel for characters that XML cannot contain, such as a carriage return.
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -245,7 +243,7 @@ def _check_workbook_size(path: Path, content: IO[bytes]) -> None:
     size = content.seek(0, io.SEEK_END)
     with zipfile.ZipFile(content) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())
-    if unpacked > (most := max(_MAX_UNPACKED, _MAX_RATIO * size)):
+    if unpacked > (most := max(textfile.MAX_UNPACKED, textfile.MAX_RATIO * size)):
         raise InputError(
             "{file}: unpacks to {unpacked:,} bytes, more than {most:,}; save it as CSV",
             file=path,

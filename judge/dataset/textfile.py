@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO, cast
 from urllib.parse import quote
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 Warn = Callable[[str], object]
 #: The maximum number of characters of a line: a line holds one record.
 MAX_LINE_CHARS = 64 << 20
-#: A gzip file may unpack to this many bytes, or this many times its own size if that is more.
-_MAX_UNPACKED, _MAX_RATIO = 1 << 30, 100
+#: A gzip file, or a workbook, may unpack to this many bytes, or this many times its own size if that is more.
+MAX_UNPACKED, MAX_RATIO = 1 << 30, 100
 _CHUNK = 1 << 20
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -86,7 +87,7 @@ def open_bytes(path: Path, most: int | None = None) -> IO[bytes]:
         file.seek(0)
         return file
     file.close()
-    most = max(_MAX_UNPACKED, _MAX_RATIO * path.stat().st_size) if most is None else most
+    most = max(MAX_UNPACKED, MAX_RATIO * path.stat().st_size) if most is None else most
     return io.BufferedReader(_BoundedReader(cast("IO[bytes]", gzip.open(path, "rb")), path, most), 1 << 16)
 
 
@@ -112,17 +113,15 @@ def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]
             yield from number_lines(file, path)
 
 
-def number_lines(file: TextIO, path: Path, longest: int = MAX_LINE_CHARS) -> Iterator[tuple[int, str]]:
-    """Yield every line with its number, from 1; raise InputError for a line above `longest` characters."""
-    number = 0
-    while line := file.readline(longest + 1):
-        number += 1
-        if len(line) > longest:
+def number_lines(file: TextIO, path: Path) -> Iterator[tuple[int, str]]:
+    """Yield every line with its number, from 1; raise InputError for one above `MAX_LINE_CHARS`."""
+    for number, line in enumerate(iter(partial(file.readline, MAX_LINE_CHARS + 1), ""), start=1):
+        if len(line) > MAX_LINE_CHARS:
             raise InputError(
                 "{file}:{number}: the line has more than {most:,} characters; a line holds one record",
                 file=path,
                 number=number,
-                most=longest,
+                most=MAX_LINE_CHARS,
             )
         yield number, line
 
@@ -136,7 +135,7 @@ def _detect_encoding(path: Path) -> str:
         for mark, encoding in _BYTE_ORDER_MARKS.items():
             if head.startswith(mark):
                 return encoding
-        if _decodes(head, file, "utf-8"):
+        if _is_utf8(head, file):
             return "utf-8"
     if _may_be_gb18030(path):
         return "gb18030"
@@ -149,9 +148,9 @@ def _detect_encoding(path: Path) -> str:
     )
 
 
-def _decodes(head: bytes, file: IO[bytes], encoding: str) -> bool:
-    """Return True when the file, or its part before a line that is too long, is valid in `encoding`."""
-    decoder, length = codecs.getincrementaldecoder(encoding)(), 0
+def _is_utf8(head: bytes, file: IO[bytes]) -> bool:
+    """Return True when the file, or its part before a line that is too long, is valid UTF-8."""
+    decoder, length = codecs.getincrementaldecoder("utf-8")(), 0
     try:
         decoder.decode(head)
         while chunk := file.read(_CHUNK):
@@ -194,10 +193,9 @@ def _may_be_gb18030(path: Path) -> bool:
 
 def _find_first_error(path: Path) -> tuple[int, int]:
     """Return the line and its byte, both from 1, of the first invalid UTF-8."""
+    number = 0
     with open_bytes(path) as file:
-        number = 0
-        while line := file.readline(MAX_LINE_CHARS):
-            number += 1
+        for number, line in enumerate(iter(partial(file.readline, MAX_LINE_CHARS), b""), start=1):
             try:
                 line.decode()
             except UnicodeDecodeError as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from deepeval.metrics import BaseMetric
@@ -97,11 +98,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
         """Return the score; raise JudgeError, and store it in `error`, when a snippet stays unjudged."""
         rows = self._begin(test_case)
         try:
-            judged = (
-                self.model.runner.submit(lambda resources: resources.judge(rows, self.k)).result()
-                if rows
-                else None
-            )
+            judged = self._submit(rows).result() if rows else None
         except JudgeError as error:
             raise self._record_failure(error) from None
         return self._settle(judged)
@@ -112,8 +109,7 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
         try:
             judged = None
             if rows:
-                work = self.model.runner.submit(lambda resources: resources.judge(rows, self.k))
-                judged = await asyncio.wrap_future(work)
+                judged = await asyncio.wrap_future(self._submit(rows))
         except JudgeError as error:
             raise self._record_failure(error) from None
         return self._settle(judged)
@@ -133,6 +129,9 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
             | ({"reference": test_case.expected_output} if test_case.expected_output else {})
             for rank, text in enumerate(map(str, test_case.retrieval_context), start=1)
         ]
+
+    def _submit(self, rows: list[dict[str, Any]]) -> Future[JudgedPairs]:
+        return self.model.runner.submit(lambda resources: resources.judge(rows, self.k))
 
     def _record_failure(self, error: JudgeError) -> JudgeError:
         self.error, self.success = str(error), False

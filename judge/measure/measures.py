@@ -383,11 +383,6 @@ def check_depth(measures: Iterable[Measure], depth: int) -> None:
             )
 
 
-def list_measures() -> tuple[MeasureKind, ...]:
-    """Return every measure in display order: syntax, meaning and source."""
-    return tuple(MEASURE_KINDS.values())
-
-
 def _parse_arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in inside.split(","))):

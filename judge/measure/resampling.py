@@ -42,7 +42,7 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     """
     queries, columns = differences.shape
     defined: Bools = ~np.isnan(differences)
-    summed = round_to_grid(np.where(defined, differences, 0.0), axis=0)
+    summed = round_to_grid(np.where(defined, differences, 0.0))
     # Flipping signs turns the total T into T - 2 S, where S is the sum of the flipped values; halved here.
     middle: Floats = summed.sum(0) / 2
     far: Floats = np.abs(middle) - _TIE * np.abs(summed).sum(0)
@@ -136,16 +136,16 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
         yield counts.reshape(rows, queries).astype(np.float64)
 
 
-def round_to_grid(values: Floats, axis: int) -> Floats:
-    """Return `values`, rounded in place to multiples of a power of two, so that sums along `axis` are exact.
+def round_to_grid(values: Floats) -> Floats:
+    """Return `values`, rounded in place to multiples of a power of two, so that sums of a column are exact.
 
     Then neither the order of addition nor the shape of a matrix product changes a digit. With 10,000
     values the rounding error is below 1e-12 of the largest value.
     """
-    ends = values.max(axis, keepdims=True, initial=0.0), values.min(axis, keepdims=True, initial=0.0)
+    ends = values.max(0, keepdims=True, initial=0.0), values.min(0, keepdims=True, initial=0.0)
     _, exponent = np.frexp(np.maximum(ends[0], -ends[1]))
     # Within this limit the power of two and its reciprocal are exact.
-    scale = np.ldexp(1.0, np.minimum(53 - values.shape[axis].bit_length() - exponent, 1022))
+    scale = np.ldexp(1.0, np.minimum(53 - len(values).bit_length() - exponent, 1022))
     values *= scale
     np.rint(values, out=values)
     values /= scale

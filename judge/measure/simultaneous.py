@@ -133,14 +133,14 @@ class _ResampledColumns:
         defined: Bools = ~np.isnan(differences)
         # After rounding to a grid, sums depend neither on the order nor on the other columns.
         # Large arrays are changed in place: 10 pairs of engines by 8 measures on 25,000 queries are 16 MB.
-        values = round_to_grid(np.where(defined, differences, 0.0), axis=0)
+        values = round_to_grid(np.where(defined, differences, 0.0))
         count = defined.sum(0).astype(np.float64)
         differing = ((values > TIE) | (values < -TIE)).sum(0).astype(np.float64)
         mean = divide(values.sum(0), count, np.nan)
         values -= mean
         values[~defined] = 0.0
-        centred = round_to_grid(values, axis=0)
-        squares = round_to_grid(np.square(centred), axis=0)
+        centred = round_to_grid(values)
+        squares = round_to_grid(np.square(centred))
         # Values that are equal in theory vary by rounding alone.
         spread = np.where(squares.max(0, initial=0.0) > TIE**2, squares.sum(0), 0.0)
         return cls(

@@ -13,7 +13,8 @@ import msgspec
 
 from judge.errors import CallError, NoResponse, RequestRejected, iterate_causes
 from judge.messages import Message
-from judge.models.error_mapping import ErrorResponse, make_transport_error, shorten
+from judge.models.endpoint import Server
+from judge.models.error_mapping import ErrorResponse, make_connection_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt, Usage, is_complete_reply
 
@@ -273,7 +274,11 @@ class LimitedBody:
         await self._stream.aclose()
 
 
-def make_body_error(error: BaseException, url: str) -> CallError | None:
-    """Return the error for a call that `error` ended because of the body's size; None for other errors."""
-    refused = next((cause for cause in iterate_causes(error) if isinstance(cause, BodyRefused)), None)
-    return None if refused is None else make_transport_error(f"{url}: {refused}")
+def make_request_error(
+    error: BaseException, server: Server, *, never_sent: bool, cause: BaseException | None = None
+) -> CallError:
+    """Return the error for a request that `error` ended: its body, or `cause`, which broke the connection."""
+    refused = next((each for each in iterate_causes(error) if isinstance(each, BodyRefused)), None)
+    if refused is not None:
+        return make_transport_error(f"{server.public}: {refused}")
+    return make_connection_error(cause or error, server.public, server.key, never_sent=never_sent)

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Any
 from judge.errors import SetupError
 from judge.models import chat_messages
 from judge.models.endpoint import DASHSCOPE_URL, Endpoint, find_proxy
-from judge.models.error_mapping import (
-    ErrorResponse,
-    classify,
-    make_connection_error,
-    make_encoding_error,
-    make_timeout_error,
-)
+from judge.models.error_mapping import ErrorResponse, classify, make_encoding_error, make_timeout_error
 from judge.models.negotiation import Negotiation, build_sampling_params
 from judge.records import Completion, Prompt, Sampling
 
@@ -142,8 +136,8 @@ class DashScope:
         except (APIConnectionError, chat_messages.BodyRefused) as error:
             cause = error.__cause__ or error
             never_sent = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
-            raise chat_messages.make_body_error(error, self.endpoint) or make_connection_error(
-                cause, self.endpoint, self._server.key, never_sent=never_sent
+            raise chat_messages.make_request_error(
+                error, self._server, never_sent=never_sent, cause=cause
             ) from None
         except UnicodeEncodeError as error:
             raise make_encoding_error(error) from None

@@ -17,9 +17,9 @@ from urllib.parse import quote, urlsplit
 
 import httptools
 
-from judge.models.chat_messages import ACCEPTED, MAX_BYTES, BodyRefused, LimitedReader, make_body_error
+from judge.models.chat_messages import ACCEPTED, MAX_BYTES, BodyRefused, LimitedReader, make_request_error
 from judge.models.endpoint import NO_KEY, Server, find_proxy
-from judge.models.error_mapping import make_connection_error, make_encoding_error, make_timeout_error
+from judge.models.error_mapping import make_encoding_error, make_timeout_error
 
 if TYPE_CHECKING:
     from judge.models.proxied import ProxiedConnections
@@ -255,9 +255,7 @@ class HttpConnections:
             raise make_timeout_error(server.access.timeout) from None
         except (NotConnected, OSError, BodyRefused) as error:
             never_sent = isinstance(error, NotConnected)
-            raise make_body_error(error, server.public) or make_connection_error(
-                error, server.public, server.key, never_sent=never_sent
-            ) from None
+            raise make_request_error(error, server, never_sent=never_sent) from None
         except UnicodeEncodeError as error:
             raise make_encoding_error(error) from None
 

@@ -28,7 +28,7 @@ from judge.models.chat_messages import (
     LimitedBody,
     as_mapping,
     build_messages,
-    make_body_error,
+    make_request_error,
     parse_response,
     read_chat_completion,
 )
@@ -245,10 +245,7 @@ class OpenAIBatchApi:
         while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
             cause = cause.__cause__
         never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
-        server = self._server
-        return make_body_error(error, server.public) or error_mapping.make_connection_error(
-            cause, server.public, server.key, never_sent=never_sent
-        )
+        return make_request_error(error, self._server, never_sent=never_sent, cause=cause)
 
     def _read_id(self, answer: Mapping[str, Any], kind: Literal["file", "batch"]) -> str:
         """Return the id of an object; raise AccountError for one of another kind."""

@@ -19,7 +19,7 @@ from judge.cli.render import (
     print_table,
 )
 from judge.cli.render.dimension_tables import print_dimension
-from judge.measure.measures import list_measures
+from judge.measure.measures import MEASURE_KINDS
 from judge.messages import Translator
 from judge.pricing import RunCost
 from judge.report import assessor_sentences, sentences
@@ -217,6 +217,6 @@ def print_measures(console: Console, t: Translator) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in (t("measure"), t("what it says of one query"), t("source")):
         table.add_column(title, overflow="fold")
-    for kind in list_measures():
+    for kind in MEASURE_KINDS.values():
         table.add_row(Text(kind.syntax), t(kind.meaning), t(kind.source))
     console.print(table)
