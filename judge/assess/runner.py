@@ -75,11 +75,7 @@ class PanelMember:
 
 
 async def judge_with_panel(
-    pool: Pool,
-    panel: Sequence[PanelMember],
-    store: VerdictStore,
-    repeats: int,
-    progress: ProgressListener,
+    pool: Pool, panel: Sequence[PanelMember], store: VerdictStore, repeats: int, progress: ProgressListener
 ) -> list[JudgingResult]:
     """Judge `pool` with each member of `panel` in turn, cancelled by signals; close the models.
 

@@ -35,10 +35,7 @@ RULES = (
         hint=Message("check the account's plan and balance"),
     ),
     ErrorRule(
-        "rate_limit",
-        RetryableError,
-        statuses=frozenset({429}),
-        code=r"rate_?limit|too_?many_?requests",
+        "rate_limit", RetryableError, statuses=frozenset({429}), code=r"rate_?limit|too_?many_?requests"
     ),
     # Brave refuses a key with 422, and a missing one as an invalid header.
     ErrorRule(
@@ -114,10 +111,7 @@ def _normalise(body: object) -> object:
     detail = inner.get("detail")
     if isinstance(detail, Mapping):
         detail = detail.get("error") or detail
-    codes = (
-        *(inner.get(name) for name in ("code", "subCode", "errorCode")),
-        body.get("tag"),
-    )
+    codes = (*(inner.get(name) for name in ("code", "subCode", "errorCode")), body.get("tag"))
     return {
         "code": " ".join(dict.fromkeys(str(code) for code in codes if code)),
         "message": inner.get("message") or inner.get("errorMessage") or inner.get("msg") or detail or "",

@@ -207,13 +207,7 @@ def _take_expected(row: InputRow) -> InputRow:
 
 
 def open_trec_dataset(
-    topics: Path,
-    docs: Path,
-    runs: Sequence[Path],
-    *,
-    lang: LangChoice,
-    max_chars: int,
-    dates: bool = False,
+    topics: Path, docs: Path, runs: Sequence[Path], *, lang: LangChoice, max_chars: int, dates: bool = False
 ) -> QueryReader:
     """Return the reader of TREC files: a topics file, a documents file and a run file for each engine.
 

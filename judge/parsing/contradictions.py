@@ -9,21 +9,14 @@ import re
 from functools import cache
 
 from judge.parsing.tolerant_json import flatten
-from judge.parsing.vocabulary import (
-    ANY_WORD,
-    AROUND,
-    KEYS,
-    build_label_pattern,
-    find_value,
-    is_contrary,
-)
+from judge.parsing.vocabulary import ANY_WORD, AROUND, KEYS, build_label_pattern, find_value, is_contrary
 from judge.records import Scale, ScaleName
 
 _REFUSAL = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i"
     r"|we) (?:cannot|can['’]?t|can not|won['’]?t|will not|must decline|am unable)|i['’]m unable|i decline"
     r"|as an? (?:ai|language model),? i|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)"
-    r"|(?:我|本模型)?(?:无法|不能|没办法|拒绝)|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)",
+    r"|(?:我|本模型)?(?:无法|不能|没办法|拒绝)|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)"
 )
 #: An apology in front of an answer declines nothing: "Sorry about that! Here is the JSON:".
 _APOLOGY = re.compile(
@@ -70,7 +63,7 @@ _CORRECTION = re.compile(
     r"|错了|不准|不正确|不当|偏高|偏低)|改主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|"
     r"当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)|(?:要|需要?|想|得)(?:修改|更改|改|调整|更正"
     r"|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]|(?:忽略|无视|丢弃)(?:以|上|前"
-    r"|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)",
+    r"|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)"
 )
 #: What begins an explanation right behind a verdict.
 _EXPLAINS = r"(?:\s?\(|\s?[-–—]+\s|[-–—]{2}|\s(?:because|since)\b|\s?因为)"
@@ -111,7 +104,7 @@ _NO_VALUE = re.compile(
 #: How sure a reply says to be is not a value.
 _CONFIDENCE = re.compile(
     r"(?:\b(?:confidence|certainty|probability)(?: (?:score|level))?|置信(?:度|水平)|把握)[\s*:=]{0,4}"
-    r"(?:is |of |[是为] ?)?[0-9.]{1,6}%?",
+    r"(?:is |of |[是为] ?)?[0-9.]{1,6}%?"
 )
 #: Numbers that prose says an answer is not: "It is not a 3 because …", "未达到3级".
 _DENIED = re.compile(
@@ -147,7 +140,7 @@ _COMPLETE = re.compile(
     r"|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully|perfectly|entirely)\b|\b(?:perfect|complete"
     r"|full|ideal) (?:answer|match|response)\b|\b(?:highly|very|extremely|perfectly|fully) relevant\b|(?:完全"
     r"|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度"
-    r"|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])",
+    r"|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])"
 )
 #: A line that is nothing but a verdict, or that begins with one and explains it.
 _VERDICT_LINE = re.compile(
@@ -158,11 +151,11 @@ _VERDICT_LINE = re.compile(
 _MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=)|\s?[:=])"
 _TOP = re.compile(
     rf"\b(?:top|full|perfect|max(?:imum|imal)?|highest(?: possible)?|best possible) {_MARKS_OF_SCALE}"
-    r"|(?:满分|最高(?:分|级|等级|评分|评级))(?!\s?[是为:=(]?\s?[0-9])",
+    r"|(?:满分|最高(?:分|级|等级|评分|评级))(?!\s?[是为:=(]?\s?[0-9])"
 )
 _LOWEST = re.compile(
     rf"\b(?:lowest(?: possible)?|min(?:imum|imal)|bottom|zero) {_MARKS_OF_SCALE}"
-    r"|零分|最低(?:分|级|等级|评分|评级)(?!\s?[是为:=(]?\s?[0-9])",
+    r"|零分|最低(?:分|级|等级|评分|评级)(?!\s?[是为:=(]?\s?[0-9])"
 )
 #: In front of a statement in its clause: it is about a part, it describes the scale, or it is denied.
 _ABOUT_PART = (
@@ -174,13 +167,13 @@ _ABOUT_PART = (
 )
 _DENIES_UNRELATED = re.compile(
     rf"{_ABOUT_PART}|(?:\b(?:not|never|n?either|nor|hardly|far from|anything but)|n['’]t)(?: \w+){{0,2}}\s*\Z"
-    r"|(?:不|没有?|非)[^,。]{0,4}\Z",
+    r"|(?:不|没有?|非)[^,。]{0,4}\Z"
 )
 _DENIES_EXTREME = re.compile(
     rf"{_ABOUT_PART}|\b(?:not|cannot|never|no|nor|neither|without|fail\w*|far|less|miss\w*|lack\w*|short"
     rf"|hardly|almost|"
     r"nearly|than|ask\w*|demand\w*|claim\w*|want\w*|need\w*|seek\w*|expect\w*|tr(?:y|ies|ied)|ignor\w*|says?"
-    r"|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]|接近|几乎",
+    r"|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]|接近|几乎"
 )
 _CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z")
 _SUPPOSED = re.compile(r"[^.。!?\n]{0,40}?(?:\b(?:would|could|might|if|unless)\b|如果|才能|才[会是])")

@@ -10,11 +10,7 @@ from itertools import takewhile
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned
-from judge.parsing.contradictions import (
-    contradicts,
-    find_stated_values,
-    has_correction,
-)
+from judge.parsing.contradictions import contradicts, find_stated_values, has_correction
 from judge.parsing.final_answer import strip_fence
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import (

@@ -274,9 +274,7 @@ class VerdictStore:
         await self._writer.commit_row(self._save, (row, calls))
 
     def _save(
-        self,
-        connection: sqlite3.Connection,
-        verdicts: Sequence[tuple[tuple[str | int, ...], Sequence[Call]]],
+        self, connection: sqlite3.Connection, verdicts: Sequence[tuple[tuple[str | int, ...], Sequence[Call]]]
     ) -> list[None]:
         now = make_timestamp()
         rows = [(*row, now) for row, _ in verdicts]
