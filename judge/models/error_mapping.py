@@ -6,7 +6,7 @@ import json
 import re
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -98,11 +98,11 @@ class ErrorRule:
 
     kind: str
     error: type[CallError]
-    statuses: frozenset[int] = frozenset()
+    statuses: Collection[int] = ()
     code: str = ""
     says: str = ""
     hint: str = ""
-    among: frozenset[int] = frozenset()
+    among: Collection[int] = ()
 
     def fits(self, response: ErrorResponse) -> bool:
         """Return whether `response` is of this kind."""
@@ -147,31 +147,29 @@ RULES = (
     ErrorRule(
         "rate_limit",
         RetryableError,
-        among=frozenset({429}),
+        among={429},
         says=rf"(?s)^(?!.*{A_DAY}).*(?:per[ _-]?(?:minute|second)|\b[RT]PM\b|\bQPS\b)",
     ),
     ErrorRule(
         "quota",
         AccountError,
-        statuses=frozenset({402}),
+        statuses={402},
         code=r"insufficient_(?:user_)?quota|exceeded_current_quota|insufficient_balance|arrearage|billing|freetieronly",
         says=r"exceeded your current quota|overdue|insufficient.{0,20}balance|credit balance"
         r"|(?:free|hour|week|month) allocated quota|free tier",
         hint=ACCOUNT,
     ),
-    ErrorRule(
-        "quota", AccountError, among=frozenset({*range(200, 300), 403, 429}), says=USED_UP, hint=ACCOUNT
-    ),
+    ErrorRule("quota", AccountError, among={*range(200, 300), 403, 429}, says=USED_UP, hint=ACCOUNT),
     ErrorRule(
         "rate_limit",
         RetryableError,
-        statuses=frozenset({429}),
+        statuses={429},
         code=r"throttling|rate_?limit|limit_requests|limit_burst|too_?many_?requests",
     ),
     ErrorRule(
         "too_long",
         RequestRejected,
-        statuses=frozenset({413}),
+        statuses={413},
         code=r"context_length_exceeded|string_above_max_length|toolarge",
         says=r"maximum context|context (?:length|window)|range of input length"
         r"|(?:prompt|input)[^.]{0,20} too long",
@@ -179,7 +177,7 @@ RULES = (
     ErrorRule(
         "model_not_found",
         AccountError,
-        statuses=frozenset({405, 410}),
+        statuses={405, 410},
         code=r"model_?not_?(?:found|exist|supported)|model\.notexist",
         says=r"model.{0,80} (?:does not|doesn't|not) exist|model.{0,80} not found|url error|模型不存在",
         hint=Message("check the model's name and --base-url"),
@@ -187,7 +185,7 @@ RULES = (
     ErrorRule(
         "auth",
         AccountError,
-        statuses=frozenset({401, 403}),
+        statuses={401, 403},
         code=r"invalid_?api_?key|access_?denied|authentication|unauthorized|permission",
         says=r"incorrect api key|invalid api.?key|api.?key (?:not valid|is invalid)"
         r"|access token (?:invalid|expired)",
@@ -196,7 +194,7 @@ RULES = (
     ErrorRule(
         "auth",
         AccountError,
-        statuses=frozenset({407}),
+        statuses={407},
         hint=Message(
             "the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST; check it"
         ),
@@ -204,13 +202,13 @@ RULES = (
     ErrorRule(
         "auth",
         AccountError,
-        statuses=frozenset({511}),
+        statuses={511},
         hint=Message("this network asks to log in first: open any page in a browser, then run again"),
     ),
     ErrorRule(
         "bad_parameter",
         AccountError,
-        among=frozenset({400, 497}),
+        among={400, 497},
         says=r"plain HTTP.{0,20} HTTPS|HTTP request to an HTTPS server|plain HTTP to an SSL",
         hint=Message("this port speaks TLS: write https:// in --base-url"),
     ),
@@ -218,14 +216,14 @@ RULES = (
     ErrorRule(
         "auth",
         AccountError,
-        among=frozenset({451}),
+        among={451},
         code="^$",
         hint=Message("this address is closed to you; check --base-url and the network"),
     ),
     ErrorRule(
         "server_error",
         RetryableError,
-        statuses=frozenset({408, 409, 425, *range(500, 600)}),
+        statuses={408, 409, 425, *range(500, 600)},
         code=r"^internal_?error(?!\.algo\.invalid)|overloaded|service_?unavailable|server_error|requesttimeout",
     ),
     ErrorRule(
@@ -243,19 +241,16 @@ RULES = (
         hint=Message("change that parameter, or use another model"),
     ),
     ErrorRule(
-        "model_not_found",
-        AccountError,
-        statuses=frozenset({404}),
-        hint=Message("check the model's name and --base-url"),
+        "model_not_found", AccountError, statuses={404}, hint=Message("check the model's name and --base-url")
     ),
     ErrorRule(
         "bad_parameter",
         AccountError,
-        statuses=frozenset(range(300, 400)),
+        statuses=range(300, 400),
         hint=Message("check --base-url: it redirects"),
     ),
     # A success that holds an unknown error: a problem of the gateway, not of the pair.
-    ErrorRule("server_error", RetryableError, statuses=frozenset(range(200, 300))),
+    ErrorRule("server_error", RetryableError, statuses=range(200, 300)),
 )
 BAD_REQUEST = ErrorRule("bad_request", RequestRejected)
 
