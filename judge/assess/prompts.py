@@ -276,10 +276,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 
 def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
-    """Return `text` with `new` for `old`, the first `count` times.
-
-    Raises SecurityError when that adds too many characters.
-    """
+    """Return `text` with `new` for the first `count` of `old`; raise SecurityError if that adds too much."""
     source, old, new = str(text), str(old), str(new)
     times = source.count(old) if count is None or count < 0 else min(count, source.count(old))
     if times * (len(new) - len(old)) > _MAX_PRODUCT:

@@ -1,7 +1,4 @@
-"""Rerankers as assessors: thresholds turn a relevance score into a grade.
-
-The store keeps the score, so other thresholds cost no call.
-"""
+"""Rerankers as assessors: thresholds turn scores, which the store keeps, into grades without another call."""
 
 from __future__ import annotations
 

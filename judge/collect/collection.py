@@ -210,10 +210,7 @@ class EngineSession:
 
 @dataclass(slots=True)
 class Collector:
-    """Sends queries to engines and keeps the answers in the raw log and in `results`.
-
-    `calls` counts the requests.
-    """
+    """Sends queries to engines; keeps the answers in the raw log and in `results`; counts `calls`."""
 
     raw_log: RawLog
     results: CollectedResults

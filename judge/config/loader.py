@@ -97,10 +97,7 @@ class ConfigSource:
 
 
 def name_keys(message: str, keys: Mapping[str, str]) -> str:
-    """Return `message` with the keys of a file instead of flags; `keys` is as in `ConfigSource`.
-
-    Options that take lists have keys in the plural.
-    """
+    """Return `message` with keys of a file (`ConfigSource.keys`) for flags; keys of lists are plurals."""
 
     def name_key(flag: re.Match[str]) -> str:
         name = _KEYS_OF_FLAGS.get(flag[1], flag[1].replace("-", "_"))

@@ -1,7 +1,4 @@
-"""The options of a run, with their defaults.
-
-A value comes from the command line or the Python call, else from the TOML file, else from here.
-"""
+"""The options of a run: from the command line or the Python call, else the TOML file, else their defaults."""
 
 from __future__ import annotations
 

@@ -67,10 +67,7 @@ def make_pair(dataset: Dataset, query_id: str, snippet: Snippet) -> Pair:
 
 
 def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
-    """Yield one line if prompts show dates and pairs down to `depth` differ only in the date.
-
-    The rankings of a query are neighbours in the dataset.
-    """
+    """Yield one line if prompts show dates and pairs of a query down to `depth` differ only in the date."""
     if not dataset.dates:
         return
     more = 0

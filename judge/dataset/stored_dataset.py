@@ -184,10 +184,7 @@ def _make_stored(query: Query, rankings: Sequence[Ranking], depth: int) -> _Stor
 
 
 def _hash_dataset(queries: Mapping[str, Query], stored: Iterable[_StoredQuery]) -> str:
-    """Return a hash of the whole dataset as it was read: queries, rankings, snippets and errors.
-
-    `stored` are sorted by the ids of the queries.
-    """
+    """Return a hash of the dataset as it was read; `stored` are sorted by the ids of the queries."""
     digest = hashlib.sha256()
     for query in queries.values():
         extra = sorted(query.extra.items())
@@ -208,10 +205,7 @@ def _hash_dataset(queries: Mapping[str, Query], stored: Iterable[_StoredQuery]) 
 
 
 def load_pooled(lines: StoredLines, depth: int, digest: str) -> PooledDataset:
-    """Return the dataset in `lines` of `store_dataset`, and its pool, which gets the digest `digest`.
-
-    Raise ValueError for lines of another form.
-    """
+    """Return the dataset in `lines`, and its pool with `digest`; raise ValueError for other lines."""
     content = _StoredContent(lines, depth)
     for line in lines:
         if line.startswith(_FOOTER_START):

@@ -108,10 +108,7 @@ class Alignment:
 
 
 def select_judged_pool(run: JudgedRun) -> JudgedPool:
-    """Return the judged pairs of a run, of the queries where the order of snippets matters.
-
-    Raises InputError when these are too few.
-    """
+    """Return the judged pairs of queries where the order of snippets matters; raise InputError if too few."""
     grades = compute_median_grades(run.judgments)
     by_query: dict[str, list[Pair]] = {}
     for pair in run.pool.pairs:

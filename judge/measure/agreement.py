@@ -309,10 +309,7 @@ _ON_SIDES: Mapping[str, Statistic] = {
 
 
 def compute_median_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
-    """Return the grade of each judged pair: the median over its repeats, halves rounded up.
-
-    Empty snippets are left out: their grade 0 is a rule.
-    """
+    """Return the median grade of each pair over its repeats, halves rounded up; not of empty snippets."""
     by_pair: dict[tuple[str, str], list[int]] = {}
     for judgment in judgments:
         if judgment.grade is not None and "empty_snippet" not in judgment.flags:

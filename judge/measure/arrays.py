@@ -190,10 +190,7 @@ class Arrays:
 
 
 def build_arrays(results: ResultColumns, judgments: JudgmentColumns, scale: Scale) -> Arrays:
-    """Return the arrays of `results` and `judgments`.
-
-    Raise `InputError` when a grade is not on the scale, or a pair has two grades in one repeat.
-    """
+    """Return the arrays; raise InputError for a grade off the scale, and two grades of a pair in a repeat."""
     width = min(results.depth, max(_MIN_WIDTH, results.pair.shape[-1]))
     repeats, grades = _collect_grades(results, judgments, scale)
     times = len(repeats)

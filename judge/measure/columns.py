@@ -189,10 +189,7 @@ def tabulate_queries(
     *,
     with_tokens: bool = True,
 ) -> ResultColumns:
-    """Return the columns of the rankings of each query, with a mapping that names their documents.
-
-    Raise as `tabulate_results`.
-    """
+    """Return the columns of the rankings of queries and their documents; raise as `tabulate_results`."""
     flat = _FlatResults(depth, with_tokens=with_tokens)
     for rankings, documents in queries:
         if rankings:

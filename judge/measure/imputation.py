@@ -150,10 +150,7 @@ def _compute_normal_kernel(difference: Floats, bandwidth: float) -> Floats:
 
 
 def _draw_grades(probabilities: Floats, keys: Sequence[tuple[str, str, int]]) -> Ints:
-    """Return (keys, m) grades at (u + i) / m of the cumulated probabilities, in random order.
-
-    m is `IMPUTATIONS`.
-    """
+    """Return (keys, m) grades at (u + i) / m of the cumulated probabilities, shuffled; m is `IMPUTATIONS`."""
     bits = b"".join(hashlib.shake_256(json.dumps(key).encode()).digest(8 * (IMPUTATIONS + 1)) for key in keys)
     random = np.frombuffer(bits, dtype="<u8").reshape(-1, IMPUTATIONS + 1)
     start = random[:, :1] / 2.0**64

@@ -230,10 +230,7 @@ class ServedModelGrades:
 def count_served_models(
     results: ResultColumns, judgments: JudgmentColumns, scale: Scale
 ) -> dict[str, ServedModelGrades]:
-    """Return the grades by served model, most judgments first; grades by rule are left out.
-
-    A model is `""` when the server returns no name.
-    """
+    """Return the grades by served model (`""` without a name), most judgments first; not grades by rule."""
     rows = judgments.rows[judgments.rows["is_graded"] & (judgments.rows["model"] >= 0)]
     returned = [list_distinct(of_engine[of_engine >= 0]) for of_engine in results.pair]
     models = {}

@@ -163,10 +163,7 @@ class RepeatStability:
 
 
 def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scale) -> RepeatStability | None:
-    """Return the stability over the repeats, None when there is only one.
-
-    Empty snippets are left out of the verdicts: their grade 0 is a rule.
-    """
+    """Return the stability over several repeats; grades of empty snippets, given by a rule, do not count."""
     if len(scores.repeats) < 2:
         return None
     query, grades = _collect_grades(judgments, scores.repeats)

@@ -85,10 +85,7 @@ class Endpoint:
         return key
 
     def open_server(self, url: str, variable: str) -> Server:
-        """Return the server at `url` with the key in `variable`, which no log record shows from now on.
-
-        Raises SetupError when the key is missing.
-        """
+        """Return the server at `url` with the key in `variable`, which logs mask; raise SetupError."""
         key = self.read_key(variable, url)
         secrets = (key, *find_proxy_secrets(url))
         redact_logs(*secrets)

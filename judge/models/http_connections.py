@@ -244,10 +244,7 @@ class HttpConnections:
         self._connections: Http1Connections | ProxiedConnections | None = None
 
     async def post(self, body: str) -> HttpResponse:
-        """Return the response to `body`.
-
-        Raises CallError when none arrives within the timeout and the limit of its size.
-        """
+        """Return the response to `body`; raise CallError when none arrives in time and within the limit."""
         connections, server = self._connections or self._open(), self._server
         try:
             return await connections.post(body.encode(), server.access.timeout)

@@ -140,10 +140,7 @@ def _split_label(line: str, scale: Scale) -> tuple[str, str] | None:
 
 @cache
 def _compile_sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
-    """Return the pattern of the places between sentences, or in front of a label within one.
-
-    "No. 1" is a number, in one sentence.
-    """
+    """Return the pattern of the places between sentences, and in front of a label; "No. 1" has none."""
     return re.compile(
         rf"(?<=[。!?])|(?<=[.;])(?!(?<=\bno\.)\s{{1,4}}[0-9])(?=\s)|(?<=[,;])\s{{0,2}}(?=(?:{LABEL_LEAD}{build_label_pattern(scale_name)})\s?[:=])",
         re.IGNORECASE,

@@ -103,10 +103,7 @@ def is_damaged(answer: str, scan: Scan) -> bool:
 
 
 def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
-    """Return the verdict of a damaged answer.
-
-    Raise ReplyParseError when the value or its place is not certain.
-    """
+    """Return the verdict of a damaged answer; raise ReplyParseError if its value or place is not certain."""
     flat = flatten(answer)
     mentions = _find_mentions(flat, scale)
     if len(mentions) > _MAX_MENTIONS:

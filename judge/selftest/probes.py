@@ -29,10 +29,7 @@ _NOT_OBEDIENT_FLAGS = frozenset({"repaired", "re_asked"})
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A pair and the range of sensible grades, 0 to 3.
-
-    `attack` is the kind of attack in a hostile snippet, `""` for the other kinds.
-    """
+    """A pair, its range of sensible grades from 0 to 3, and the kind of `attack`, `""` without one."""
 
     id: str
     lang: Lang
