@@ -348,7 +348,6 @@ class Assessor:
 
 
 def _is_only_thinking(completion: Completion) -> bool:
-    """Return whether the model returned thinking and no answer."""
     text = completion.text.strip()
     return (completion.reasoning and not text) or _UNENDED_THINKING.search(text) is not None
 

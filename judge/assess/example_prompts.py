@@ -70,7 +70,6 @@ def _choose_texts(
 
 
 def _format_reply(prompts: Prompts, example: Example) -> str:
-    """Return the reply that gives the grade of an example."""
     is_graded = prompts.scale.name == "graded"
     value = example.grade if is_graded else ("no", "yes")[example.grade]
     if not prompts.schema:

@@ -341,7 +341,6 @@ async def _fetch(
 
 
 def _make_refusal(source: ResultSource, response: Response) -> CallError:
-    """Return the error for a response with an error status."""
     text = _NOT_ASCII.sub("\ufffd", response.body) if response.undecodable else response.body
     try:
         body = parse_answer(text)

@@ -140,7 +140,7 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
         query=query,
         reference=clean.clean_query(unicodedata.normalize("NFC", reference_text)) or None,
         expected=_read_expected(row),
-        extra=_read_extra(row),
+        extra={name: str(value) for name, value in row.extra.items() if isinstance(value, str | int | float)},
         engine=engine,
         rank=None if rank is None else _parse_rank(row, rank),
         fields=(snippet or "", title, url, date, docno) if has_snippet else None,
@@ -152,7 +152,6 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
 
 
 def _parse_query(row: InputRow) -> tuple[str, str]:
-    """Return the text of the query, and its id."""
     raw = row.values.get("query")
     if not isinstance(raw, str):
         problem = Message("is missing") if raw is None else Message("is {value!r:.80}, not text", value=raw)
@@ -185,10 +184,6 @@ def _read_expected(row: InputRow) -> tuple[str, ...] | None:
             value=row.values["expected"],
         )
     return tuple(dict.fromkeys(normalise_text(str(item)) for item in items))
-
-
-def _read_extra(row: InputRow) -> dict[str, str]:
-    return {name: str(value) for name, value in row.extra.items() if isinstance(value, str | int | float)}
 
 
 def _read_latency(row: InputRow) -> float | None:

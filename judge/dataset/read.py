@@ -296,7 +296,6 @@ def _make_query(row: ParsedRow, lang: LangChoice) -> _QueryRows:
 
 
 def _check_same_query(row: ParsedRow, entry: _QueryRows) -> None:
-    """Raise InputError when the row contradicts an earlier row of the same query."""
     query = entry.query
     if row.query != query.raw_text and normalise_text(row.query) != normalise_text(query.raw_text):
         raise InputError(

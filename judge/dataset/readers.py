@@ -239,7 +239,6 @@ def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _check_workbook_size(path: Path, content: IO[bytes]) -> None:
-    """Raise InputError when the workbook would unpack to too much."""
     size = content.seek(0, io.SEEK_END)
     with zipfile.ZipFile(content) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())

@@ -185,7 +185,6 @@ def _shut_down(loop: asyncio.AbstractEventLoop, resources: Resources, thread: th
 
 
 async def _cancel_tasks(resources: Resources) -> None:
-    """Cancel all tasks of the loop that are still pending."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()

@@ -74,7 +74,6 @@ def _parse_json(text: str) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _has_error(answer: Mapping[str, Any]) -> bool:
-    """Return whether a success holds an error of the server."""
     has_no_answer = not (answer.get("choices") or answer.get("output"))
     return bool(answer.get("error") or (has_no_answer and (answer.get("code") or answer.get("error_code"))))
 

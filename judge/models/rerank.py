@@ -144,7 +144,6 @@ class LocalReranker:
 
 
 def _load_cross_encoder(name: str) -> Callable[[str, str], float]:
-    """Return the scoring function of the cross-encoder called `name`."""
     encoder = load_sentence_transformer("CrossEncoder", name)
     import torch
 

@@ -169,7 +169,6 @@ def _find_thinking_end(text: str, objects: Scan) -> int:
 
 
 def _is_in_thinking(openers: list[re.Match[str]], closers: list[re.Match[str]], position: int) -> bool:
-    """Return True when a position lies inside a block of thinking."""
     last_opener = max((mark.start() for mark in openers if mark.start() < position), default=-1)
     return last_opener > max((mark.start() for mark in closers if mark.start() < position), default=-1)
 
