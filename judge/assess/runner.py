@@ -25,8 +25,7 @@ import numpy as np
 
 from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.batch import BatchReply, BatchRunner, is_final, make_batch_call
-from judge.assess.consecutive_failures import ConsecutiveFailures
-from judge.assess.progress import ProgressListener, RepeatCounter
+from judge.assess.progress import ConsecutiveFailures, ProgressListener, RepeatCounter
 from judge.assess.question_plan import IndexedQuestion, QuestionPlan, VerdictRequest
 from judge.cache import FileCache, make_key, name_cache_folder
 from judge.client.cancel import Cancelled

@@ -16,6 +16,7 @@ from typing import Any
 from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
 from judge.collect.responses import parse_results
+from judge.dataset.textfile import translate_read_errors
 from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_os_error
 from judge.filesystem import LineLog, open_for_append, open_for_read
 from judge.json_text import dump_json
@@ -75,13 +76,7 @@ def read_entries(path: Path) -> Iterator[RawLogEntry]:
     """
     if not path.exists():
         return
-    try:
-        file = open_for_read(path)
-    except OSError as error:
-        raise InputError(
-            "{file}: cannot be read: {error}", file=path, error=explain_os_error(error)
-        ) from error
-    with file:
+    with translate_read_errors(path), open_for_read(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return

@@ -31,6 +31,9 @@ class Cost:
     maybe_billed: int
 
 
+_COUNTS = tuple(each.name for each in fields(Cost) if each.name != "usd")
+
+
 @dataclass(frozen=True, slots=True)
 class PriceUsed:
     """The price that the cost is computed with, in US dollars per million tokens."""
@@ -44,10 +47,7 @@ class PriceUsed:
 
 @dataclass(frozen=True, slots=True)
 class RunCost(Cost):
-    """What the judgments of a run cost, failed calls included; `usd` is None where the price is unknown.
-
-    `uncounted` calls returned no token count. `maybe_billed` calls returned no response.
-    """
+    """What the judgments of a run cost, with the price that it is computed with."""
 
     price: PriceUsed | None
 
@@ -82,11 +82,7 @@ def sum_cost(calls: Iterable[Call], price: Price | None) -> Cost:
 
 def add_costs(costs: Collection[Cost]) -> Cost:
     """Return the sum of `costs`; `usd` is None where one is unknown."""
-    counts = {
-        column.name: sum(getattr(cost, column.name) for cost in costs)
-        for column in fields(Cost)
-        if column.name != "usd"
-    }
+    counts = {name: sum(getattr(cost, name) for cost in costs) for name in _COUNTS}
     usd = [cost.usd for cost in costs]
     return Cost(**counts, usd=None if None in usd else round(sum(filter(None, usd), 0.0), 6))
 
@@ -108,6 +104,5 @@ def combine_costs(cost: RunCost, added: Iterable[RunCost]) -> RunCost:
 
 def subtract_cost(cost: RunCost, part: Cost) -> RunCost:
     """Return the cost of a run without a part of it; `usd` is None where one is unknown."""
-    names = [column.name for column in fields(Cost) if column.name != "usd"]
     usd = None if cost.usd is None or part.usd is None else round(cost.usd - part.usd, 6)
-    return replace(cost, usd=usd, **{name: getattr(cost, name) - getattr(part, name) for name in names})
+    return replace(cost, usd=usd, **{name: getattr(cost, name) - getattr(part, name) for name in _COUNTS})

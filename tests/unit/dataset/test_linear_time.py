@@ -14,7 +14,6 @@ import pytest
 from judge.characters import escape_controls
 from judge.dataset import clean
 from judge.dataset.injection import _INJECTION_PATTERNS, detect_injection
-from judge.dataset.markup import extract_visible_text
 from judge.dataset.pool import canonicalise_url
 from judge.dataset.unreadable import drop_invisible, looks_misdecoded
 from judge.models.error_mapping import ErrorResponse, classify
@@ -254,7 +253,7 @@ def replace_unencodable(step: Callable[[str], object]) -> Callable[[str], object
 STEPS: dict[str, Callable[[str], object]] = {
     "snippet": clean_text,
     "query": clean_shown_query,
-    "markup": replace_unencodable(extract_visible_text),
+    "markup": replace_unencodable(clean.extract_visible_text),
     "hidden characters": drop_invisible,
     "encoding": replace_unencodable(looks_misdecoded),
     "suspicion": detect_injection_alone,
