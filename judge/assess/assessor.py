@@ -196,7 +196,7 @@ class Assessor:
                 break
             else:
                 flags = (*verdict.flags, *flags, *self._list_flags(verdict, completions[-1], prompt))
-                stored = self._make_stored(verdict, completions[-1], flags)
+                stored = self.make_stored(verdict, completions[-1], flags)
                 return AssessorAnswer(stored, None, stored.reply)
         reply = completions[-1].text if completions else ""
         if not isinstance(error, ReplyParseError):
@@ -254,7 +254,8 @@ class Assessor:
             flags.append("prompt_echo")
         return flags
 
-    def _make_stored(self, verdict: Verdict, completion: Completion, flags: tuple[str, ...]) -> StoredVerdict:
+    def make_stored(self, verdict: Verdict, completion: Completion, flags: tuple[str, ...]) -> StoredVerdict:
+        """Return the row of the store for a verdict and the completion that it was read from."""
         if completion.params is not self._sent_params:  # an adapter sends one object again and again
             self._sent_params, self._stored_params = completion.params, normalise_params(completion.params)
         return StoredVerdict(
@@ -334,17 +335,9 @@ class Assessor:
                 return replace(unjudged, assessor=f"rule:{kind}", params={})
         if "empty_snippet" not in question.pair.snippet.flags:
             return None
-        rule = StoredVerdict(
-            grade=0,
-            reason=_EMPTY_REASONS[question.pair.query.lang],
-            flags=(),
-            reply="",
-            params={},
-            usage=None,
-            served_model="",
-            request_id=None,
-        )
-        return replace(self.make_judgment(question, rule), assessor="rule:empty_snippet", served_model=None)
+        ungraded = self.make_judgment(question, AssessorAnswer(None, None, ""))
+        reason = _EMPTY_REASONS[question.pair.query.lang]
+        return replace(ungraded, grade=0, reason=reason, assessor="rule:empty_snippet", params={})
 
 
 def _is_only_thinking(completion: Completion) -> bool:

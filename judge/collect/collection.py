@@ -107,7 +107,7 @@ async def _request_missing(
     """Request everything that is missing and return the number of calls; cancelling ends it gracefully."""
     limits = Limits(MAX_CONCURRENT_QUERIES, config.attempts, config.max_wait, _SHUTDOWN_TIMEOUT)
     engines = [EngineSession(source, config.rate, cancel_token) for source in results.sources]
-    # Bodies are unpacked with a limit on their size (`read_limited`).
+    # Bodies are unpacked with a limit on their size (`read_body`).
     async with aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=config.timeout),
         cookie_jar=aiohttp.DummyCookieJar(),

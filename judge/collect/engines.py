@@ -21,7 +21,7 @@ from yarl import URL
 from judge.collect.responses import ResponseShape
 from judge.errors import RequestRejected, SetupError
 from judge.json_text import dump_json
-from judge.models.chat_messages import ACCEPTED, BodyRefused, read_limited
+from judge.models.chat_messages import ACCEPTED, BodyRefused, read_body
 from judge.models.endpoint import Endpoint, Proxy, find_proxy, find_proxy_secrets
 from judge.models.error_mapping import make_transport_error, shorten
 from judge.models.redaction import mask, redact
@@ -235,15 +235,7 @@ class HttpEngine:
                 proxy=self._proxy.url if self._proxy else None,
                 proxy_headers=self._proxy.tunnel_headers if self._proxy else None,
             ) as response:
-                raw = b"".join(
-                    [
-                        part
-                        async for part in read_limited(
-                            response.content.iter_any(), response.headers.get("Content-Encoding")
-                        )
-                    ]
-                )
-                text, why = decode_body(raw, response.charset)
+                text, why = decode_body(await read_body(response), response.charset)
                 return Response(
                     response.status,
                     remove_secrets(self.secrets, text),

@@ -28,8 +28,8 @@ from judge.client.client import ModelClient
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.errors import InputError, RequestRejected, RunIncomplete
-from judge.records import CONTENT_FILTER, Completion, Dataset, Judgment, Pool, Prompt
-from judge.store.store import StoredRefusal, StoredVerdict, VerdictKeyInfo, VerdictStore, normalise_params
+from judge.records import CONTENT_FILTER, Completion, Dataset, Judgment, Pool, Prompt, Verdict
+from judge.store.store import StoredRefusal, StoredVerdict, VerdictKeyInfo, VerdictStore
 from judge.store.window import LeaseLost, LeaseWindow
 
 T = TypeVar("T")
@@ -109,7 +109,8 @@ class Resources:
                 completion = await self.client.complete(prompt, permit)
                 accept(completion)
                 self.client.limiter.record_verdict()
-            await lease.save(VerdictKeyInfo(self.client.model.name, FREE_REPLY, 1), _make_verdict(completion))
+            stored = self.assessor.make_stored(Verdict(0, ""), completion, ())
+            await lease.save(VerdictKeyInfo(self.client.model.name, FREE_REPLY, 1), stored)
         return completion.text
 
     def _make_key(self, prompt: Prompt) -> str:
@@ -190,16 +191,3 @@ async def _cancel_tasks(resources: Resources) -> None:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
     await resources.client.model.aclose()
-
-
-def _make_verdict(completion: Completion) -> StoredVerdict:
-    return StoredVerdict(
-        grade=0,
-        reason="",
-        flags=(),
-        reply=completion.text,
-        params=normalise_params(completion.params),
-        usage=completion.usage,
-        served_model=completion.model,
-        request_id=completion.request_id,
-    )

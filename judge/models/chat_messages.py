@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from html import unescape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,6 +17,9 @@ from judge.models.endpoint import Server
 from judge.models.error_mapping import ErrorResponse, make_connection_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt, Usage, is_complete_reply
+
+if TYPE_CHECKING:
+    import aiohttp
 
 #: Types of content parts that are not the final answer.
 REASONING = frozenset({"reasoning", "thinking"})
@@ -251,6 +254,12 @@ async def read_limited(
     reader = LimitedReader(encoding, most)
     async for chunk in chunks:
         yield reader.read(chunk)
+
+
+async def read_body(response: aiohttp.ClientResponse) -> bytes:
+    """Return the body of a response of aiohttp, which must not unpack it itself."""
+    chunks, encoding = response.content.iter_any(), response.headers.get("Content-Encoding")
+    return b"".join([part async for part in read_limited(chunks, encoding)])
 
 
 class LimitedBody:

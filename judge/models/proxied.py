@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import aiohttp
 from yarl import URL
 
-from judge.models.chat_messages import read_limited
+from judge.models.chat_messages import read_body
 from judge.models.endpoint import Proxy
 from judge.models.http_connections import HttpResponse, NotConnected
 
@@ -48,10 +48,7 @@ class ProxiedConnections:
                     proxy_headers=self._proxy.tunnel_headers,
                 ) as response,
             ):
-                chunks = response.content.iter_any()
-                encoding = response.headers.get("Content-Encoding")
-                content = b"".join([part async for part in read_limited(chunks, encoding)])
-                return HttpResponse(response.status, response.headers, content)
+                return HttpResponse(response.status, response.headers, await read_body(response))
         except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError) as error:
             raise NotConnected from error
         except aiohttp.ClientError as error:
