@@ -275,9 +275,11 @@ class Assessor:
             answer = AssessorAnswer(None, CONTENT_FILTER, "", answer.detail)
         stored = answer if isinstance(answer, StoredVerdict) else answer.verdict
         error = None if isinstance(answer, StoredVerdict) else answer.error
+        pair = question.pair
+        is_shown = bool(self._shown) and (pair.query.text, pair.snippet.id) in self._shown
         return Judgment(
-            query_id=question.pair.query.id,
-            snippet_id=question.pair.snippet.id,
+            query_id=pair.query.id,
+            snippet_id=pair.snippet.id,
             repeat=question.repeat,
             grade=stored.grade if stored else None,
             reason=stored.reason if stored else "",
@@ -288,17 +290,13 @@ class Assessor:
             reply=answer.reply,
             usage=stored.usage if stored else None,
             flags=(
-                *question.pair.snippet.flags,
+                *pair.snippet.flags,
                 *(stored.flags if stored else ()),
-                *self._mark_shown(question),
+                *((SHOWN_AS_EXAMPLE,) if is_shown else ()),
             ),
             served_model=stored.served_model if stored else None,
             detail="" if isinstance(answer, StoredVerdict) else answer.detail,
         )
-
-    def _mark_shown(self, question: Question) -> Sequence[str]:
-        key = question.pair.query.text, question.pair.snippet.id
-        return (SHOWN_AS_EXAMPLE,) if self._shown and key in self._shown else ()
 
     @property
     def remarks(self) -> Sequence[str]:

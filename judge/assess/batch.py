@@ -278,7 +278,14 @@ class BatchRunner:
     async def _remove_lost(self, batch: StoredBatch, error: AccountError) -> None:
         """Remove a batch that counts as lost; raise RunIncomplete for a younger one."""
         if error.kind != "not_found" or datetime.now(UTC) - batch.changed_at <= _MAX_AGE:
-            raise _explain_unreadable(batch, error) from error
+            raise RunIncomplete(
+                "the batch {batch} of {day} cannot be read ({error}); use the key of the account that"
+                " submitted it. {days} days after its submission it counts as lost",
+                batch=batch.server_id,
+                day=batch.changed_at.date(),
+                error=error,
+                days=_MAX_AGE.days,
+            ) from error
         await self.table.remove(batch.id)
 
     async def _resume_creation(self, batch: StoredBatch) -> None:
@@ -396,18 +403,6 @@ class BatchRunner:
             requests=requests,
             reason=Message(": {error}", error=status.error) if status.error else "",
         )
-
-
-def _explain_unreadable(batch: StoredBatch, error: AccountError) -> RunIncomplete:
-    """Return the error of a batch whose state or files the server does not give, with what to do."""
-    return RunIncomplete(
-        "the batch {batch} of {day} cannot be read ({error}); use the key of the account that submitted it."
-        " {days} days after its submission it counts as lost",
-        batch=batch.server_id,
-        day=batch.changed_at.date(),
-        error=error,
-        days=_MAX_AGE.days,
-    )
 
 
 def _explain_refusal(error: CallError, endpoint: str) -> RunIncomplete | CallError:

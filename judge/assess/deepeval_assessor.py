@@ -64,7 +64,11 @@ class DeepEvalAssessor(Assessor):
             if metric_model.error is not None:
                 raise metric_model.error from None
             raise ReplyParseError("malformed", f"DeepEval can't read the reply: {error}") from error
-        return _read_only_verdict(metric)
+        verdicts = [verdict for part in metric.verdicts_list for verdict in part.verdicts]
+        if len(verdicts) != 1:
+            kind = "ambiguous" if verdicts else "missing_key"
+            raise ReplyParseError(kind, f"DeepEval read {len(verdicts)} verdicts, which must be exactly one")
+        return Verdict(int(verdicts[0].verdict is YesNo.YES), verdicts[0].reason or verdicts[0].statement)
 
 
 class _MetricModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
@@ -102,11 +106,3 @@ def _make_template(rendered: str) -> Any:  # noqa: ANN401  # DeepEval makes its 
             return rendered
 
     return RenderedTemplate
-
-
-def _read_only_verdict(metric: ContextualRelevancyMetric) -> Verdict:
-    verdicts = [verdict for part in metric.verdicts_list for verdict in part.verdicts]
-    if len(verdicts) != 1:
-        kind = "ambiguous" if verdicts else "missing_key"
-        raise ReplyParseError(kind, f"DeepEval read {len(verdicts)} verdicts, which must be exactly one")
-    return Verdict(int(verdicts[0].verdict is YesNo.YES), verdicts[0].reason or verdicts[0].statement)

@@ -179,9 +179,11 @@ def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Map
 
 
 def _describe_requirement(detail: ErrorDetails, field: FieldInfo) -> str:
-    description = _find_description(field)
-    if description:
-        return Message("it is {expected}", expected=description)
+    # A field whose value may be None has its description inside the union of types.
+    inside = (part for option in get_args(field.annotation) for part in getattr(option, "__metadata__", ()))
+    for part in (field, *(part for part in inside if isinstance(part, FieldInfo))):
+        if part.description:
+            return Message("it is {expected}", expected=part.description)
     context = detail.get("ctx", {})
     if "ge" in context:
         return Message("it must be at least {least}", least=context["ge"])
@@ -191,13 +193,6 @@ def _describe_requirement(detail: ErrorDetails, field: FieldInfo) -> str:
     if kind in _EXPECTED:
         return Message("it is {expected}", expected=_EXPECTED[kind])
     return detail["msg"]
-
-
-def _find_description(field: FieldInfo) -> str | None:
-    """Return the description of a field; one whose value may be None has it inside the union of types."""
-    inside = (part for option in get_args(field.annotation) for part in getattr(option, "__metadata__", ()))
-    parts = (field, *(part for part in inside if isinstance(part, FieldInfo)))
-    return next((part.description for part in parts if part.description), None)
 
 
 def _split_columns(value: object) -> object:

@@ -107,11 +107,6 @@ def looks_misdecoded(text: str) -> bool:
         _HIGH_BYTES.search(text) or (_LEAD_BYTE.search(text) and _MISDECODED.search(text))
     ):
         return True
-    return _was_read_as_gbk(text)
-
-
-def _was_read_as_gbk(text: str) -> bool:
-    """Return True when the GBK bytes of the Chinese in `text` are Chinese in UTF-8."""
-    # Four of them in a row, which GBK's bytes of real Chinese almost never spell.
+    # Its GBK bytes spell four Chinese characters in UTF-8, as those of real Chinese almost never do.
     spelled = b"ECC" * 4 in text.encode("gb18030", "replace").translate(_UTF8_BYTES)
     return spelled and _HAN.search(text) is not None

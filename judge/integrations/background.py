@@ -92,7 +92,10 @@ class Resources:
 
         `accept` raises JudgeError when the reply is of no use; then it is not stored.
         """
-        key = self._make_key(prompt)
+        model = self.client.model
+        key_parts = [FREE_REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
+        texts = [prompt.system, prompt.user]
+        key = hashlib.sha256(json.dumps([*key_parts, *texts], sort_keys=True).encode()).hexdigest()
         async with self.turns[key]:
             while True:
                 with suppress(LeaseLost):
@@ -112,12 +115,6 @@ class Resources:
             stored = self.assessor.make_stored(Verdict(0, ""), completion, ())
             await lease.save(VerdictKeyInfo(self.client.model.name, FREE_REPLY, 1), stored)
         return completion.text
-
-    def _make_key(self, prompt: Prompt) -> str:
-        model = self.client.model
-        key_parts = [FREE_REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
-        texts = [prompt.system, prompt.user]
-        return hashlib.sha256(json.dumps([*key_parts, *texts], sort_keys=True).encode()).hexdigest()
 
 
 class BackgroundRunner:
@@ -150,8 +147,11 @@ class BackgroundRunner:
                 self._open = loop, resources
                 self._closing = weakref.finalize(self, _shut_down, loop, resources, thread)
             loop, resources = self._open
-            if resources.client.cancel_token.reason is not None:
-                self._open = loop, _reset_cancellation(resources)
+            if (old := resources.client).cancel_token.reason is not None:
+                # A call after a cancelled run may spend what is left.
+                client = ModelClient(old.model, old.limits, CancelToken(), old.spend_limit)
+                window = make_lease_window(resources.store, client)
+                self._open = loop, replace(resources, client=client, window=window)
             return self._open
 
 
@@ -162,13 +162,6 @@ def _open_resources(config: Config) -> Resources:
     (member,) = factory.build_panel(config, [assessor], CancelToken())
     store = VerdictStore(Path(config.store or "runs/verdicts.sqlite"))
     return Resources(config, assessor, member.client, store, make_lease_window(store, member.client))
-
-
-def _reset_cancellation(resources: Resources) -> Resources:
-    """Return the resources after a cancelled run: the next call may spend what is left."""
-    old = resources.client
-    client = ModelClient(old.model, old.limits, CancelToken(), old.spend_limit)
-    return replace(resources, client=client, window=make_lease_window(resources.store, client))
 
 
 def _shut_down(loop: asyncio.AbstractEventLoop, resources: Resources, thread: threading.Thread) -> None:

@@ -61,12 +61,9 @@ def estimate_engine_bias(
     """
     cells = _sum_by_engine(len(engines), engine, results)
     flat = cells.reshape(len(cells), 2 * len(engines))
-    shared = estimate_statistics(
-        flat, {str(index): (partial(_compute_bias, index), _NO_RESULT) for index in range(len(engines))}
-    )
-    return {
-        name: _make_engine_bias(cells[:, index], shared[str(index)]) for index, name in enumerate(engines)
-    }
+    means = {name: (partial(_compute_bias, index), _NO_RESULT) for index, name in enumerate(engines)}
+    shared = estimate_statistics(flat, means)
+    return {name: _make_engine_bias(cells[:, index], shared[name]) for index, name in enumerate(engines)}
 
 
 def find_widest_gap(engines: Sequence[str], engine: Ints, results: PairedGrades) -> WidestBiasGap | None:

@@ -99,10 +99,12 @@ class LangChainModel:
         if isinstance(outcome, BaseException):
             raise outcome
         metadata = outcome.response_metadata
+        # Each provider's package stores the finish reason under another name.
+        finish_reasons = (metadata.get(name) for name in ("finish_reason", "stop_reason", "done_reason"))
         message = {"content": outcome.content, "refusal": outcome.additional_kwargs.get("refusal")}
         message["reasoning_content"] = outcome.additional_kwargs.get("reasoning_content")
         return read_completion(
-            [{"message": message, "finish_reason": _finish_reason(metadata)}],
+            [{"message": message, "finish_reason": next(filter(None, finish_reasons), None)}],
             model=metadata.get("model_name") or metadata.get("model"),
             params=sent,
             usage=outcome.usage_metadata or metadata.get("token_usage"),
@@ -230,12 +232,6 @@ def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChain
     threads = endpoint.concurrency
     setup = LangChainSetup(server.public, params, endpoint.timeout, threads=threads, secrets=server.secrets)
     return LangChainModel(model, f"tongyi:{name}", setup)
-
-
-def _finish_reason(metadata: Mapping[str, Any]) -> object:
-    """Return the finish reason, which each provider's package stores under another name."""
-    names = ("finish_reason", "stop_reason", "done_reason")
-    return next((metadata[name] for name in names if metadata.get(name)), None)
 
 
 def _find_error_response(error: Exception) -> error_mapping.ErrorResponse | None:

@@ -237,15 +237,12 @@ class OpenAIBatchApi:
         except (TimeoutError, openai.APITimeoutError):
             raise error_mapping.make_timeout_error(self._server.access.timeout) from None
         except (openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
-            raise self._make_connection_error(error) from None
-
-    def _make_connection_error(self, error: Exception) -> CallError:
-        # The SDK and its transport each wrap the error of aiohttp, which has the cause.
-        cause: BaseException = error
-        while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
-            cause = cause.__cause__
-        never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
-        return make_request_error(error, self._server, never_sent=never_sent, cause=cause)
+            # The SDK and its transport each wrap the error of aiohttp, which has the cause.
+            cause: BaseException = error
+            while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
+                cause = cause.__cause__
+            never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
+            raise make_request_error(error, self._server, never_sent=never_sent, cause=cause) from None
 
     def _read_id(self, answer: Mapping[str, Any], kind: Literal["file", "batch"]) -> str:
         """Return the id of an object; raise AccountError for one of another kind."""

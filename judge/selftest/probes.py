@@ -58,15 +58,12 @@ def build_probe_pool(probes: Iterable[Probe], lang: LangChoice, max_chars: int) 
 
     `lang` is the language of the prompts, `auto` that of each probe.
     """
-    pairs = tuple(_make_probe_pair(probe, lang, max_chars) for probe in probes)
-    return Pool(depth=1, results=len(pairs), pairs=pairs, documents={})
-
-
-def _make_probe_pair(probe: Probe, lang: LangChoice, max_chars: int) -> Pair:
-    query = Query(
-        probe.id, clean.clean_query(probe.query), probe.query, probe.lang if lang == "auto" else lang
-    )
-    return Pair(query, clean.clean_snippet(probe.snippet, max_chars=max_chars, query=query.text))
+    pairs = []
+    for probe in probes:
+        text, language = clean.clean_query(probe.query), probe.lang if lang == "auto" else lang
+        snippet = clean.clean_snippet(probe.snippet, max_chars=max_chars, query=text)
+        pairs.append(Pair(Query(probe.id, text, probe.query, language), snippet))
+    return Pool(depth=1, results=len(pairs), pairs=tuple(pairs), documents={})
 
 
 def list_attacks(probes: Sequence[Probe]) -> tuple[str, ...]:
