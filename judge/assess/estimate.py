@@ -117,10 +117,7 @@ def estimate_questions(
     reply_tokens: int,
     price: Price | None,
 ) -> QuestionEstimate:
-    """Return what `questions` would cost, each with this many tokens beside the instructions.
-
-    `known` further ones have a stored answer.
-    """
+    """Return what `questions` would cost, each with these tokens; `known` more have a stored answer."""
     tokens = assessor.instruction_tokens + shown_tokens + 2 * _CHAT_TOKENS
     usage = Usage(prompt_tokens=round(questions * tokens), completion_tokens=questions * reply_tokens)
     usd = _compute_usd(price, usage)

@@ -162,10 +162,7 @@ def parse_results(shape: ResponseShape, body: str) -> list[dict[str, str]]:
 
 
 def parse_answer(body: str) -> Any:  # noqa: ANN401 - any JSON
-    """Return the JSON in `body`; raise RetryableError when it is not JSON, or nested too deeply.
-
-    NaN and Infinity, which are not JSON values, are null.
-    """
+    """Return the JSON in `body`, NaN and Infinity as null; raise RetryableError when it cannot be read."""
     try:
         answer = json.loads(body, parse_constant=lambda _: None)
     except (ValueError, RecursionError):

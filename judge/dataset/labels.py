@@ -215,10 +215,7 @@ def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str,
 
 
 def parse_label(location: str, query_id: str, item: str, text: str) -> Iterator[Label]:
-    """Yield the label with the grade in `text`, or nothing where the person was unsure.
-
-    Raise InputError for text that is not a grade.
-    """
+    """Yield the label with the grade in `text`, nothing for an unsure one; raise InputError for no grade."""
     # Chinese keyboards write full-width digits and question marks.
     plain = unicodedata.normalize("NFKC", text).strip().casefold()
     if plain in _UNSURE:

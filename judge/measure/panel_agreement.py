@@ -87,10 +87,7 @@ def name_panel(members: Iterable[str]) -> str:
 
 
 def combine_members(members: JudgmentsByMember) -> tuple[str, Sequence[Judgment], JudgmentsByMember]:
-    """Return the name and the judgments of the assessor, and those of its members if it is a panel.
-
-    A single member is not a panel.
-    """
+    """Return the name and the judgments of the assessor, and those of its members if they are a panel."""
     if len(members) == 1:
         ((name, judgments),) = members.items()
         return name, judgments, {}

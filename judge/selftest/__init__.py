@@ -32,10 +32,7 @@ def name_result_file(assessor: str, identity: str) -> str:
 
 
 def look_up_selftests(store: Path, identities: Mapping[str, str]) -> dict[str, SelfTestEntry]:
-    """Return the id and the figures for each assessor, figures None without a self-test.
-
-    Raises InputError when a stored result cannot be read.
-    """
+    """Return the id and figures of each assessor, None without any; raise InputError for a broken file."""
     folder = find_results_folder(store)
     return {
         name: SelfTestEntry(each, _read_figures(folder.read_if_there(name_result_file(name, each))))

@@ -83,10 +83,7 @@ class LeaseHolder:
         return self._folder / f"{holder_id}.lock"
 
     def reap_if_dead(self, holder_id: str) -> bool:
-        """Return whether the process with the id `holder_id` has ended; its lock file is removed.
-
-        A text that is not an id leads to no file.
-        """
+        """Return whether the process `holder_id` has ended; its lock file is removed, if that is an id."""
         if not _ID.fullmatch(holder_id):
             return True
         path = self._name_path(holder_id)
