@@ -135,7 +135,10 @@ class FlaggedMeans:
 
 @dataclass(frozen=True, slots=True)
 class FlaggedWinners:
-    """The engine that is significantly better than all others in each way of `FlaggedMeans`, or None."""
+    """The engine that is significantly better than every other one in each of the ways of `FlaggedMeans`.
+
+    None where there is none.
+    """
 
     unchanged: str | None
     zeroed: str | None

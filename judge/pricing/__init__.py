@@ -47,7 +47,10 @@ class PriceUsed:
 
 @dataclass(frozen=True, slots=True)
 class RunCost(Cost):
-    """What the judgments of a run cost, with the price that it is computed with."""
+    """What the judgments of a run cost, failed calls included; `usd` is None where the price is unknown.
+
+    `uncounted` calls returned no token count. `maybe_billed` calls returned no response.
+    """
 
     price: PriceUsed | None
 
