@@ -58,7 +58,8 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
         return summarise_dimension({}, run.data.engines, (remark,))
     parts = {name: _read_part(run, name) for name in weights}
     totals: dict[tuple[str, str], float | None] = {}
-    for key in set.intersection(*(set(part) for part in parts.values())):
+    first, *others = parts.values()
+    for key in (each for each in first if all(each in part for part in others)):
         of_list = [value for part in parts.values() if (value := part[key]) is not None]
         is_known = len(of_list) == len(parts)
         totals[key] = float(np.average(of_list, weights=list(weights.values()))) if is_known else None
