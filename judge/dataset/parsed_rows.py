@@ -21,6 +21,8 @@ from judge.errors import InputError
 from judge.messages import Message
 from judge.stored_lines import TemporaryLines, decode_line, encode_line
 
+#: The engine of rows that name none.
+ONLY_ENGINE = "engine"
 #: A larger rank is taken as a mistake.
 MAX_RANK = 1_000_000
 #: Queries whose rows are in memory together.
@@ -129,7 +131,7 @@ def parse_row(number: int, row: InputRow) -> ParsedRow:
         if has_snippet
         else None
     )
-    engine = parse_identifier(row.location, row.find_column("engine"), row.values.get("engine"), "engine")
+    engine = parse_identifier(row.location, row.find_column("engine"), row.values.get("engine"), ONLY_ENGINE)
     rank = row.values.get("rank") if has_snippet else None
     title, url, date, docno = (read_text(row, name) for name in ("title", "url", "date", "docno"))
     return ParsedRow(

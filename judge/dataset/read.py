@@ -15,12 +15,12 @@ from typing import Any
 from judge.characters import detect_query_language, find_majority_language
 from judge.dataset import clean, trec
 from judge.dataset.clean import EMPTY_SNIPPET, mark_missing_text
-from judge.dataset.parsed_rows import ParsedRow, RowsByQuery
+from judge.dataset.parsed_rows import ONLY_ENGINE, ParsedRow, RowsByQuery
 from judge.dataset.readers import read_rows
 from judge.dataset.rows import InputRow, read_mappings
 from judge.dataset.validation import normalise_text
 from judge.errors import InputError
-from judge.messages import Message
+from judge.messages import Message, join_messages
 from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
 
 
@@ -80,6 +80,8 @@ class QueryReader:
     queries: int = 0
     lacks_text: bool = False
     _cut: list[str] = field(default_factory=list)
+    #: Columns of rows of `ONLY_ENGINE` that are no fields.
+    other_columns: set[str] = field(default_factory=set)
     #: For each engine: its queries, those with gaps in the ranks, and the first of these.
     _counts: dict[str, list[int]] = field(default_factory=dict)
     _first_gaps: dict[str, str] = field(default_factory=dict)
@@ -132,6 +134,12 @@ class QueryReader:
         return replace(query, lang=lang, extra=entry.extra), rankings
 
     def _collect_warnings(self) -> Iterator[str]:
+        if self.other_columns and self.engines == (ONLY_ENGINE,):
+            yield Message(
+                "no result names an engine, so all count as results of one engine; if one of the columns"
+                " {columns} names it, add --columns engine=COLUMN",
+                columns=join_messages(map(repr, sorted(self.other_columns)[:5]), "{left}, {right}"),
+            )
         cut = self._cut
         if cut[1:]:
             yield Message(
@@ -221,6 +229,8 @@ def _add_row(row: ParsedRow, entries: dict[str, _QueryRows], reader: QueryReader
     entry = _find_query(row, entries, reader.lang)
     entry.is_cut |= row.is_cut
     engine = row.engine
+    if engine == ONLY_ENGINE:
+        reader.other_columns.update(row.extra)
     earlier = entry.answers.get(engine)
     results = entry.answers.setdefault(engine, _EngineRows(row.location_of_list))
     if row.fields is None:

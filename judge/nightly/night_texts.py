@@ -40,7 +40,7 @@ CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
     "model": ("M", make_text("another model")),
     "prompt": ("P", make_text("another prompt")),
     "scale": ("S", make_text("another scale or depth")),
-    "baseline": ("B", make_text("new baseline and pool")),
+    "baseline": ("B", make_text("new baseline")),
     "queries": ("Q", make_text("other queries")),
 }
 #: The most characters of a stored sentence that are shown on the page, and of one in a message.

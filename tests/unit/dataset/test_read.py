@@ -23,8 +23,8 @@ CASES = Path(__file__).resolve().parents[2] / "cases" / "attacks.jsonl"
 ATTACKS = [json.loads(line) for line in CASES.read_text("utf-8").split("\n") if line]
 
 
-def load(source: Path | Sequence[Mapping[str, Any]]) -> Dataset:
-    return read_dataset(source, lang="auto", max_chars=4000)
+def load(source: Path | Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None = None) -> Dataset:
+    return read_dataset(source, lang="auto", max_chars=4000, columns=columns)
 
 
 def get_refusal(path: Path) -> str:
@@ -466,3 +466,22 @@ def test_the_order_of_ranked_rows_does_not_matter(order: list[int]) -> None:
     data = load([rows[place] for place in order])
     assert list_texts(data, "a", "1") == [f"text {n}" for n in range(0, 12, 2)]
     assert list_texts(data, "b", "1") == [f"text {n}" for n in range(1, 12, 2)]
+
+
+def test_a_column_that_may_name_the_engine_is_listed_where_no_field_does(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("查询,摘要,引擎,名次\n煮蛋,六分钟,必应,1\n煮蛋,十分钟,搜狗,1\n", encoding="utf-8")
+    columns = {"query": "查询", "snippet": "摘要"}
+    data = load(path, columns=columns)
+    assert data.engines == ("engine",)
+    assert data.warnings == (
+        "no result names an engine, so all count as results of one engine; if one of the columns"
+        " '名次', '引擎' names it, add --columns engine=COLUMN",
+    )
+    named = load(path, columns={**columns, "engine": "引擎"})
+    assert (named.engines, named.warnings) == (("必应", "搜狗"), ())
+
+
+def test_rows_of_one_engine_without_other_columns_have_no_remark(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "s"}])
+    assert load(path).warnings == ()
