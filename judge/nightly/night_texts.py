@@ -359,7 +359,7 @@ def _describe_cost(cost: CallCost, t: Translator) -> str:
         unclear=(cost.uncounted or 0) + (cost.maybe_billed or 0),
     )
     price = t(": price unknown") if amount is None else t(": {amount}", amount=amount) if amount else ""
-    return t("this night paid for {calls}, canaries included{price}", calls=calls, price=price)
+    return t("this night made {calls}, canaries included{price}", calls=calls, price=price)
 
 
 def _join_lines(text: str) -> str:

@@ -38,7 +38,7 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
         " 100 queries",
         "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed",
         "- 3,000 of 3,000 judged (100.0%), 100 queries",
-        "- this night paid for 240 calls, canaries included: $0.0412",
+        "- this night made 240 calls, canaries included: $0.0412",
         "- [report](<report.html>)",
         "",
         "Remarks:",
@@ -89,7 +89,7 @@ def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp
     assert make_message(parse_record(down)).lines == (
         "the assessor did not answer",
         "canaries: none of 60 pairs could be graded",
-        "this night paid for 240 calls, canaries included: price unknown",
+        "this night made 240 calls, canaries included: price unknown",
     )
     lines = notifications.publish(tmp_path, parse_record(down), {})
     assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")
@@ -108,7 +108,7 @@ def test_calls_that_a_kill_left_open_are_a_range() -> None:
     record = make_night("2026-05-20")
     record["cost_total"] |= {"calls": 450, "lost": 25}
     assert make_message(parse_record(record)).lines[-1] == (
-        "this night paid for 425 to 450 calls (25 of them were in flight when a process ended early and may"
+        "this night made 425 to 450 calls (25 of them were in flight when a process ended early and may"
         " not have been sent), canaries included: $0.0412"
     )
 
