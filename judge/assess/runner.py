@@ -25,7 +25,8 @@ import numpy as np
 
 from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.batch import BatchReply, BatchRunner, is_final, make_batch_call
-from judge.assess.progress import ConsecutiveFailures, ProgressListener, RepeatCounter
+from judge.assess.consecutive_failures import ConsecutiveFailures
+from judge.assess.progress import ProgressListener, RepeatCounter
 from judge.assess.question_plan import IndexedQuestion, QuestionPlan, VerdictRequest
 from judge.cache import FileCache, make_key, name_cache_folder
 from judge.client.cancel import Cancelled
@@ -264,7 +265,7 @@ class _PoolRun:
                 if answer := answers.get(question.key):
                     judgments[index] = self.assessor.make_judgment(question, answer)
             self.log.add(list(judgments), list(judgments.values()))
-            ended += self.counter.end_repeats(judgments.values())
+            ended += self.counter.count_judgments(judgments.values())
         return by_rule, ended
 
     async def judge_all(self) -> None:
@@ -439,7 +440,7 @@ class _PoolRun:
         self.log.add(indices, judgments)
         for judgment in judgments:
             self.progress.add_judgment(judgment, self.client.spend_limit.usd)
-        for repeat in self.counter.end_repeats(judgments):
+        for repeat in self.counter.count_judgments(judgments):
             self.progress.end_repeat(repeat)
 
     async def _report_status(self) -> None:
