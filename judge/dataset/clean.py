@@ -249,9 +249,7 @@ def _drop_unreadable(text: str, unusual: str, flags: set[str]) -> str:
     return text
 
 
-# --- HTML: only the names of its elements are markup, other brackets are text
-
-
+# Only the names of HTML elements are markup; other brackets are text.
 _ELEMENTS = frozenset(
     "a abbr acronym address applet area article aside audio b base basefont bdi bdo big blink blockquote "
     "body br button canvas caption center cite code col colgroup data datalist dd del details dfn dialog "

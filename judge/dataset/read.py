@@ -68,7 +68,8 @@ class QueryReader:
 
     Prompts show at most `max_chars` characters of a snippet, and its date with `dates`. After the iteration,
     `queries` counts the queries, `engines` are all names, `warnings` say what is unusual, and the dataset
-    `lacks_text` where a result has no text in the source.
+    `lacks_text` where a result has no text in the source. `other_columns` are the columns, besides fields, of
+    rows without an engine.
     """
 
     source: str
@@ -79,9 +80,8 @@ class QueryReader:
     warnings: list[str] = field(default_factory=list)
     queries: int = 0
     lacks_text: bool = False
-    _cut: list[str] = field(default_factory=list)
-    #: Columns of rows of `ONLY_ENGINE` that are no fields.
     other_columns: set[str] = field(default_factory=set)
+    _cut: list[str] = field(default_factory=list)
     #: For each engine: its queries, those with gaps in the ranks, and the first of these.
     _counts: dict[str, list[int]] = field(default_factory=dict)
     _first_gaps: dict[str, str] = field(default_factory=dict)

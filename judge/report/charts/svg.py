@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from math import ceil, floor, log10
+from os.path import commonprefix
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
@@ -90,17 +90,14 @@ def shorten_name(text: str, limit: int, among: Iterable[str] = ()) -> str:
     text, names = display_text.fit_on_line(text), {display_text.fit_on_line(name) for name in among}
     short = _keep_ends(text, limit)
     if equal := [name for name in names if name != text and _keep_ends(name, limit) == short]:
-        start = max(
-            next(at for at, (left, right) in enumerate(zip_longest(text, name)) if left != right)
-            for name in equal
-        )
+        start = max(len(commonprefix((text, name))) for name in equal)  # noqa: RUF071  # of characters
         start = max(0, min(start, len(text) - limit // 2 + 1))  # a difference at the end has text before it
         return _ELLIPSIS + _keep_ends(text[start:], limit - 1, limit - 2)
     return short
 
 
 def _keep_ends(text: str, limit: int, first: int | None = None) -> str:
-    """Return `text` in at most `limit` columns, of which the begin takes `first`, else half."""
+    """Return `text` in at most `limit` columns, `first` of them for its beginning, else half."""
     widths = [count_columns(char) for char in text]
     if sum(widths) <= limit:
         return text
