@@ -1,6 +1,8 @@
 """The bias of imputed scores: `python -m tests.benchmarks.imputation [FOLDER]`, simulated or on TREC DL 2021.
 
-FOLDER holds `qrels.human.txt` and `runs_top20/*.run.gz`. Five systems are taken, evenly spaced by name.
+FOLDER holds `qrels.human.txt` and `runs_top20/*.run.gz`. Five systems are taken, evenly spaced by name. Each
+data set is scored with its grades, and with yes or no for each lowest relevant grade. The standard errors are
+over the simulated data sets, and over the folds on TREC data.
 """
 
 from __future__ import annotations
@@ -8,14 +10,17 @@ from __future__ import annotations
 import gzip
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from judge.records import GRADED
+import numpy as np
+
+from judge.records import BINARY, GRADED
 from tests.unit.measure.missing import DEPTH, Bias, Judged, measure_bias, simulate_engines
 
 MEASURES = "nDCG@10 AP@10 P@5 RR@10"
 PARTS = 20
+SETS, QUERIES, NOISES = 12, 53, (0.6, 0.8, 1.0, 1.2, 1.4)
 
 
 def read_trec(folder: Path, systems: int) -> Judged:
@@ -44,6 +49,24 @@ def _read_results(path: Path) -> Iterator[tuple[str, str]]:
         yield query, document
 
 
+def vary_relevance(data: Judged) -> Iterator[tuple[str, Judged]]:
+    """Yield the graded data set, and one with yes or no for each lowest relevant grade."""
+    yield "graded", data
+    for least in range(1, GRADED.top + 1):
+        grades = {pair: int(grade >= least) for pair, grade in data.grades.items()}
+        yield f"grade >= {least}", Judged.from_lists(data.lists, grades, BINARY)
+
+
+def average_sets(results: Sequence[dict[str, Bias]]) -> dict[str, Bias]:
+    """Return the mean bias by each measure over the data sets, with its standard error."""
+    averages = {}
+    for measure in results[0]:
+        sample = np.array([(each[measure].mean, each[measure].difference) for each in results])
+        means, errors = sample.mean(0), sample.std(0, ddof=1) / np.sqrt(len(sample))
+        averages[measure] = Bias(means[0], errors[0], means[1], errors[1])
+    return averages
+
+
 def show(name: str, result: dict[str, Bias]) -> None:
     """Print a line for each measure."""
     for measure, each in result.items():
@@ -55,10 +78,14 @@ def show(name: str, result: dict[str, Bias]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        data = read_trec(Path(sys.argv[1]), 5)
-        print(", ".join(data.lists))
-        show("DL 2021", measure_bias(data, MEASURES, PARTS, seed=1))
+        graded = read_trec(Path(sys.argv[1]), 5)
+        print(", ".join(graded.lists))
+        for name, data in vary_relevance(graded):
+            show(name, measure_bias(data, MEASURES, PARTS, seed=1))
     else:
-        for seed in (1, 2):
-            data = simulate_engines(150, (0.6, 0.8, 1.0, 1.2, 1.4), seed)
-            show(f"simulated {seed}", measure_bias(data, MEASURES, PARTS, seed=seed))
+        results = defaultdict(list)
+        for seed in range(SETS):
+            for name, data in vary_relevance(simulate_engines(QUERIES, NOISES, seed)):
+                results[name].append(measure_bias(data, MEASURES, PARTS, seed=seed))
+        for name, each in results.items():
+            show(name, average_sets(each))
