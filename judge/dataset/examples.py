@@ -12,6 +12,7 @@ from judge.dataset.parsed_rows import ParsedRow, parse_row
 from judge.dataset.readers import read_rows
 from judge.dataset.textfile import Warn, unescape_candidates
 from judge.errors import InputError
+from judge.messages import Message
 from judge.records import BINARY, Example, LangChoice, Pair, Query, Scale
 
 
@@ -21,15 +22,20 @@ def read_examples(
     """Return the examples in a file like a dataset that also has the fields `grade` and `reason`.
 
     The file of `judge agree --plan` has `comment` instead of `reason`. Rows without a grade or a reason are
-    left out, and those that repeat a pair with its grade. Texts are cleaned as in a dataset with the same
-    options. `warn` is that of `read_rows`. Raise InputError with file, line, field and value for a row that
-    is not an example of `scale`, for two grades of one pair, and for a file without an example.
+    left out, those that repeat a pair with its grade, and those with a snippet that may be an attack on the
+    assessor. Texts are cleaned as in a dataset with the same options. `warn` gets remarks: those of
+    `read_rows`, and the number of possible attacks. Raise InputError with file, line, field and value for a
+    row that is not an example of `scale`, for two grades of one pair, and for a file without an example.
     """
     examples: dict[tuple[str, str], tuple[Example, str]] = {}
+    attacks: list[str] = []
     for number, row in enumerate(read_rows(path, {}, warn)):
         parsed = parse_row(number, row)
         example = _read_example(parsed, scale, lang, max_chars, dates=dates)
         if example is None:
+            continue
+        if flags := INJECTION_FLAGS.intersection(example.pair.snippet.flags):
+            attacks.append(f"{parsed.locate_field('snippet')} ({', '.join(sorted(flags))})")
             continue
         key = example.pair.query.text, example.pair.snippet.id
         first, place = examples.setdefault(key, (example, parsed.location))
@@ -42,6 +48,15 @@ def read_examples(
                 other_grade=first.grade,
                 other_place=place,
             )
+    if attacks and warn:
+        warn(
+            Message(
+                "examples that are left out because their snippet may attack the assessor: {count:,}, first"
+                " {place}",
+                count=len(attacks),
+                place=attacks[0],
+            )
+        )
     if not examples:
         raise InputError(
             "{file}: contains no example; fill in query, snippet, grade and reason in each row", file=path
@@ -69,7 +84,7 @@ def _read_example(
 
 
 def _make_pair(row: ParsedRow, lang: LangChoice, max_chars: int, *, dates: bool) -> Pair:
-    """Return the pair of a row; raise InputError where it has no text, or one that may be an attack."""
+    """Return the pair of a row; raise InputError where it has no text."""
     query = clean.clean_query(unescape_candidates(row.query)[0])
     text, title, url, date, docno = (unescape_candidates(each)[0] for each in row.fields or [""] * 5)
     snippet = clean.clean_snippet(
@@ -79,12 +94,6 @@ def _make_pair(row: ParsedRow, lang: LangChoice, max_chars: int, *, dates: bool)
         raise InputError(
             "{place} has no readable text; an example needs a query and a snippet",
             place=row.locate_field("snippet" if query else "query"),
-        )
-    if flags := INJECTION_FLAGS.intersection(snippet.flags):
-        raise InputError(
-            "{place} contains text that may be an attack on the assessor ({flags}); omit this example",
-            place=row.locate_field("snippet"),
-            flags=", ".join(sorted(flags)),
         )
     language = lang if lang != "auto" else detect_query_language(query) or find_majority_language([snippet])
     return Pair(Query(row.query_id, query, row.query, language, row.reference), snippet)
