@@ -19,8 +19,8 @@ HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HAN = re.compile(f"[{HAN}]")
 _HAN_RUN = re.compile(f"[{HAN}]+")
 # Fitted to the tokenizer of Qwen over prompts with 600 Chinese and 600 English web snippets. With the tokens
-# that an estimate adds for the chat, the error for the shipped prompts is below 1.5 % in the sum of either
-# language, and below 5 % for most single prompts.
+# that an estimate adds for the chat, the error for the shipped prompts is below 1.5% in the sum of either
+# language, and below 5% for most single prompts.
 _PER_HAN, _PER_OTHER, _PER_DIGIT, _PER_ASCII = 0.75, 0.64, 0.9, 0.235
 
 

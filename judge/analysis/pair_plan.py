@@ -66,7 +66,7 @@ class PairPlan:
 
     All engines answered on the `queries`; `means` are theirs by the assessor's grades, over those of these
     queries on which each has a value.
-    `lists` is a hash of the lists, `labels` the number of drawn pairs, `half_width` the 95 % one to expect
+    `lists` is a hash of the lists, `labels` the number of drawn pairs, `half_width` the 95% one to expect
     from them (the widest of the comparisons). The level is split over `rounds` looks at the result.
     """
 

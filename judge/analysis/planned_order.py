@@ -122,7 +122,7 @@ def _warn(plans: Sequence[PairPlan], people: LabelSet, labelled: int, drawn: int
         )
     if (rounds := max(plans[0].rounds, len(plans))) > 1:
         yield Message(
-            "each of {rounds} looks has {alpha:.2%} of the 5 %: intervals are {level:.2%} intervals, and an"
+            "each of {rounds} looks has {alpha:.2%} of the 5%: intervals are {level:.2%} intervals, and an"
             " order is confirmed where p is below {alpha:.4f}",
             rounds=rounds,
             alpha=ALPHA / rounds,
@@ -131,7 +131,7 @@ def _warn(plans: Sequence[PairPlan], people: LabelSet, labelled: int, drawn: int
     if len(plans) > plans[0].rounds:
         yield Message(
             "the first plan was made for {rounds} of these {plans} rounds; with a look after each one, a"
-            " wrong order is more likely than 5 %: make the first plan with --rounds {plans}",
+            " wrong order is more likely than 5%: make the first plan with --rounds {plans}",
             rounds=plans[0].rounds,
             plans=len(plans),
         )

@@ -23,7 +23,7 @@ _EXAMPLES_HEAD: Mapping[Lang, str] = {
 #: From this many equal tokens at the beginning of requests on, providers cache them: OpenAI, Alibaba Cloud
 #: and Google, as their pages say in November 2026.
 CACHED_PREFIX = 1_024
-#: Examples are added until the instructions have this many tokens: the estimate may be 5 % too high.
+#: Examples are added until the instructions have this many tokens: the estimate may be 5% too high.
 _WANTED_PREFIX = round(1.05 * CACHED_PREFIX)
 #: The most tokens of one example: a longer one would be most of the prefix.
 _LONGEST_EXAMPLE = 400

@@ -28,7 +28,7 @@ _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE = 2, 0.1, 4
 _AT_LIMIT, _SHARE_AT_LIMIT = 0.9, 0.03
 #: The same where only requests with more others in flight are throttled, which teaches the concurrency.
 _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE = 4, 0.15, 8
-#: In slow start, this many throttled ones of the latest requests are not chance where a server throttles 5 %:
+#: In slow start, this many throttled ones of the latest requests are not chance where a server throttles 5%:
 #: of ten, and of more where ten may be sent before the first of them is refused.
 _NO_CHANCE = ((10, 5), (32, 10))
 #: Most requests are throttled from this share of the latest on.

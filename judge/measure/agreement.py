@@ -27,7 +27,7 @@ Counts = Floats | Ints
 _NO_PAIR = Message("no pair has a grade from people and one from the assessor")
 _BY_CHANCE = Message(
     "both sides gave the same answer to every pair, so agreement by chance is complete and does not measure"
-    " the assessor; they agree on 100 %"
+    " the assessor; they agree on 100%"
 )
 _TWO_SCALES = Message(
     "people and the assessor used different scales, so their grades cannot be subtracted or ordered"

@@ -43,7 +43,7 @@ class WidestBiasGap:
     """The two engines with the largest difference in bias: the error of the assessor in a comparison.
 
     `difference` is the bias for `favoured` minus that for `other`, at least 0. Its interval is simultaneous
-    with probability 95 % over all pairs of engines: if it excludes 0, the difference is significant.
+    with probability 95% over all pairs of engines: if it excludes 0, the difference is significant.
     """
 
     favoured: str

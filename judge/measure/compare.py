@@ -7,8 +7,8 @@ excludes 0, and its worst-case range, over all grades of unjudged snippets, does
 
 Imputed grades are right on average only where judging failed at random. Where it failed for the good
 snippets more often, the mean is off by a part of the worst case, so the interval is widened by a tenth of
-it. In simulated data sets of 150 queries, three equal engines and 5 % of one engine's pairs unjudged, the
-relevant ones nine times as often, this lowers false winners from 6 % to 3 %.
+it. In simulated data sets of 150 queries, three equal engines and 5% of one engine's pairs unjudged, the
+relevant ones nine times as often, this lowers false winners from 6% to 3%.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class PairComparison:
     `decides` marks the first measure; comparisons by others are descriptive. `verdict` is the `outcome` in
     words: "better" (`a` is, and is the `winner`), "not separated", or "undetermined" when the interval
     excludes 0 and the worst-case range does not. `difference` is the mean of a - b over the `n` queries
-    where both have a value, `ci95` its simultaneous 95 % interval (wider by a tenth of the worst case where
+    where both have a value, `ci95` its simultaneous 95% interval (wider by a tenth of the worst case where
     pairs are unjudged), `p_adjusted` its p-value adjusted for all pairs of the measure: at most 0.05 exactly
     when the interval excludes 0. `bounds` is its range over all grades of the unjudged snippets. `d_z` is the
     difference divided by its standard deviation `sd`. Engine `a` has the higher value on `wins` queries, `b`
     on `losses`. `robust` says whether the interval still excludes 0 with the least favourable grades of the
     unjudged snippets, None where no engine is better.
 
-    `detectable` is the true difference that `n` queries find with 80 % power, `detectable_doubled` the same
+    `detectable` is the true difference that `n` queries find with 80% power, `detectable_doubled` the same
     for 2·n queries, None where the measure has no such difference. `at_least_queries` is the least number of
     queries that can separate the pair, None when `n` may be enough. A number is None where it is unknown.
     """

@@ -133,7 +133,7 @@ def average_engines(scores: Scores) -> dict[str, dict[str, MeasureMean]]:
 
 
 def _compute_t_intervals(value: Floats, largest: Floats) -> Floats:
-    """Return the (engines, measures, 2) ends of 95 % t intervals of means of (engines, queries, measures).
+    """Return the (engines, measures, 2) ends of 95% t intervals of means of (engines, queries, measures).
 
     They are cut to the range of the measure, 0 to `largest`. NaN for fewer than 2 queries.
     """
@@ -248,7 +248,7 @@ _MANY = 1_000
 
 @cache
 def t_quantile(df: int) -> float:
-    """Return the 97.5 % quantile with `df` degrees of freedom, 1 or more.
+    """Return the 97.5% quantile with `df` degrees of freedom, 1 or more.
 
     Abramowitz and Stegun 1964: 26.7.5 expands it around the quantile of the normal distribution. For few
     degrees of freedom, Newton's method solves the sums 26.7.3 (odd) and 26.7.4 (even) of the distribution.

@@ -104,7 +104,7 @@ def draw_units(probability: Floats, start: float) -> Bools:
 
 
 def expect_half_width(query: Ints, queries: int, predicted: Floats, spread: Floats, chance: Floats) -> float:
-    """Return the half-width of the 95 % interval to expect, before labels are known.
+    """Return the half-width of the 95% interval to expect, before labels are known.
 
     `predicted` and `spread` (units,) are the weight times the expected mean and standard deviation of the
     gain; `chance` (units,) the probabilities.

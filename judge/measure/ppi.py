@@ -171,7 +171,7 @@ class CorrectedDifference(CorrectedEngineMean):
 
     Engine `b` does not have the higher mean by the assessor; where the assessor ties the two, `b` does not
     have the higher corrected mean; ties of both go by name. The interval is simultaneous: with probability
-    95 % the intervals of all pairs contain their differences (Bonferroni; Dunn 1961, JASA 56, 52). `p` is
+    95% the intervals of all pairs contain their differences (Bonferroni; Dunn 1961, JASA 56, 52). `p` is
     that of a two-sided t test, and `p_adjusted` is p times the number of pairs, at most 1. On `different`
     labelled queries people's grades separate the two; with fewer than `MIN_DIFFERING` of them there is no
     interval.
@@ -259,9 +259,9 @@ def count_reserve_queries(count: int, queries: int, without: int) -> int:
     """Return the number of queries to draw beyond `count`, so that `count` of them probably have a value.
 
     By the assessor `without` of `queries` have none. Their share is taken at its upper confidence limit
-    (95 %, one-sided; Clopper & Pearson 1934, Biometrika 26, 404), because labels can find nothing relevant
+    (95%, one-sided; Clopper & Pearson 1934, Biometrika 26, 404), because labels can find nothing relevant
     more often than the assessor does. Of the queries drawn, at least `count` have a value with probability
-    95 %, by the binomial distribution, or all are drawn. 0 where `without` is 0.
+    95%, by the binomial distribution, or all are drawn. 0 where `without` is 0.
     """
     from scipy.special import bdtr, betaincinv
 

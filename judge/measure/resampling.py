@@ -25,7 +25,7 @@ SEED = 0
 MIN_DIFFERING = 6
 #: Sums that differ by less, relative to the sum of absolute values, are equal.
 _TIE = 1e-9
-#: The normal quantile of a 95 % interval.
+#: The normal quantile of a 95% interval.
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 #: Values in one batch: 4 MB, which fit into the cache of a processor.
 BATCH_CELLS = 2**19
@@ -182,7 +182,7 @@ _ONE_QUERY = Message("it comes from one query, so there is no interval")
 _RARELY_DEFINED = Message("with other queries it is often undefined, so there is no interval")
 
 
-#: The two ends of a 95 % interval, or the lowest and the highest possible value.
+#: The two ends of a 95% interval, or the lowest and the highest possible value.
 Interval = tuple[float, float]
 
 
@@ -193,7 +193,7 @@ def make_finite_interval(low: float, high: float) -> Interval | None:
 
 @dataclass(frozen=True, slots=True)
 class StatisticValue:
-    """A statistic with its 95 % interval over queries; `why` says why one of the two is unknown."""
+    """A statistic with its 95% interval over queries; `why` says why one of the two is unknown."""
 
     value: float | None
     ci95: Interval | None
@@ -248,7 +248,7 @@ def _make_estimate(value: float, interval: Interval | None, why: str, queries: i
 
 @dataclass(frozen=True, slots=True)
 class CountedShare:
-    """`count` of `of` pairs, as a share with its 95 % interval."""
+    """`count` of `of` pairs, as a share with its 95% interval."""
 
     count: int
     of: int
@@ -259,7 +259,7 @@ class CountedShare:
 def measure_share(count: int, of: int) -> CountedShare:
     """Return the share `count` of `of`; value and interval are None when `of` is 0.
 
-    The 95 % interval (Wilson 1927) is valid for a share of 0 or 1, too.
+    The 95% interval (Wilson 1927) is valid for a share of 0 or 1, too.
     """
     if not of:
         return CountedShare(count, of, None, None)

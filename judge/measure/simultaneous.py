@@ -2,7 +2,7 @@
 
 A column holds one paired difference per query. Queries are drawn with replacement; each resample gives a
 Student t of every centred column, of which the largest |t| counts. One critical value c, the
-upper 5 % point of these maxima, serves all columns: the interval of a mean is mean ± c·se, and a mean
+upper 5% point of these maxima, serves all columns: the interval of a mean is mean ± c·se, and a mean
 differs from 0 exactly when |t| > c, which is when its interval excludes 0. The draws keep the skewness of
 the differences and their correlation. Sources: Romano & Wolf 2005 (JASA 100:94), Westfall & Young 1993
 (maximum over tests), Efron & Tibshirani 1993, chapter 12 (bootstrap-t).
@@ -57,7 +57,7 @@ def compare_means(
 ) -> list[SimultaneousIntervals]:
     """Test the means of (queries, measures, columns) differences, one family of columns per measure.
 
-    NaN marks a query that a column lacks. The error of each family is 5 % divided by `families`
+    NaN marks a query that a column lacks. The error of each family is 5% divided by `families`
     (Bonferroni), for callers that test more families than they pass. All measures share the draws.
     `widening`, (2, measures, columns), is how much lower and higher the ends of the intervals are, for an
     uncertainty that queries do not show; the test of 0 allows for it too.
@@ -167,7 +167,7 @@ class _ResampledColumns:
 
 
 def compute_detectable_difference(sd: float, queries: int, critical: float) -> float:
-    """Return the true mean difference that is detected with 80 % power on `queries` queries.
+    """Return the true mean difference that is detected with 80% power on `queries` queries.
 
     (c + z(0.8))·sd/√n, with the normal quantile z; `sd` is that of the difference on a query.
     """
@@ -175,7 +175,7 @@ def compute_detectable_difference(sd: float, queries: int, critical: float) -> f
 
 
 def count_required_queries(sd: float, farthest: float, critical: float) -> int:
-    """Return the number of queries that detect a true mean difference of `farthest` with 80 % power.
+    """Return the number of queries that detect a true mean difference of `farthest` with 80% power.
 
     `farthest` is the end of an interval that is farther from 0: a smaller true difference needs more.
     """

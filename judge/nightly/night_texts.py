@@ -241,7 +241,7 @@ def describe_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str
     # Where few queries differ, the interval is the whole range, which says nothing: -1 to 1, wider for DCG.
     if outcome.low is not None and outcome.high is not None and not outcome.high == -outcome.low >= 1:
         interval = t(
-            "; 95 %: {low} to {high}", low=_format_signed(outcome.low), high=_format_signed(outcome.high)
+            "; 95%: {low} to {high}", low=_format_signed(outcome.low), high=_format_signed(outcome.high)
         )
     certainty = "" if p is None else t(", p (Holm) {p}", p=t("below 0.001") if p < 0.001 else f"{p:.3f}")
     return t(
@@ -303,7 +303,7 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
             for measure, drop in largest.items()
         )
         yield t(
-            "a drop {drops} would not have been detected with these {queries} (power 80 %)",
+            "a drop {drops} would not have been detected with these {queries} (power 80%)",
             drops=drops,
             queries=count_queries(t, min(outcome.n for outcome, _ in tested)),
         )

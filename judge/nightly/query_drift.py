@@ -18,8 +18,8 @@ from judge.records import Query
 _RANDOM_SPLITS = 200
 #: Below this p the texts of the queries differ by more than chance explains.
 _TEXT_ALPHA = 0.01
-#: A query of the baseline covers one with at least this cosine: on logs of real queries, 96 % of reworded
-#: queries and 1 % of other ones have it.
+#: A query of the baseline covers one with at least this cosine: on logs of real queries, 96% of reworded
+#: queries and 1% of other ones have it.
 _COVERING = 0.5
 #: Below this coverage there is a remark, which shows the first `_SHOWN` queries that are not covered.
 _MIN_COVERAGE, _SHOWN = 0.8, 3

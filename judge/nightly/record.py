@@ -138,11 +138,11 @@ class BaselineReference:
 class RegressionOutcome:
     """The regression test of one engine by one measure, over the `n` queries that both nights have.
 
-    `change` is `tonight` - `baseline`, `low` to `high` its 95 % interval, and `least` to `most` the range
+    `change` is `tonight` - `baseline`, `low` to `high` its 95% interval, and `least` to `most` the range
     over all grades that unjudged snippets could have. `p` is the probability of such a drop (for an
     improvement: of such a rise) under no change (paired randomisation, one-sided), `p_holm` is adjusted
     for all tests of the night. `sd` is the standard deviation of the differences, None where fewer than six
-    differ from 0, and `detectable` the drop that the test finds with a power of 80 %. Unknown values are
+    differ from 0, and `detectable` the drop that the test finds with a power of 80%. Unknown values are
     None.
     """
 

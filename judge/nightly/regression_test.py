@@ -124,7 +124,7 @@ def decide_outcomes(
 
 
 def compute_detectable_drop(change: RegressionOutcome, level: float, min_drop: float) -> float | None:
-    """Return the smallest true drop that the one-sided test at `level` finds with a probability of 80 %.
+    """Return the smallest true drop that the one-sided test at `level` finds with a probability of 80%.
 
     (t(1 - level) + t(.8)) sd / sqrt(n), both quantiles with n - 1 degrees of freedom (Cohen 1988), and at
     least `min_drop`, since the test ignores a smaller drop. None where the standard deviation is unknown.

@@ -30,7 +30,7 @@ _LEAST_SPAN = 0.02
 
 @dataclass(frozen=True, slots=True)
 class TrendValue:
-    """A value with its 95 % interval, where one is known, over `n` queries."""
+    """A value with its 95% interval, where one is known, over `n` queries."""
 
     value: float
     ci95: tuple[float, float] | None

@@ -181,7 +181,7 @@ def _make_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Text]
     """Return the marks of the picture with their meaning."""
     keys = [
         (_DOT, make_text("a night")),
-        (_INTERVAL, make_text("95 % interval")),
+        (_INTERVAL, make_text("95% interval")),
         (_HOLLOW, make_text("not decided")),
     ]
     if kind == "mean" and any(baseline is not None for row in rows for baseline in row.baselines):

@@ -253,8 +253,8 @@ def describe_selftests(t: Translator, summary: Summary) -> Iterator[str]:
     for name, entry in summary.selftest.items():
         if entry.figures is None:
             yield t(
-                "There is no self-test of {name} with the options of this run. Run one: judge selftest -m"
-                " {model}, with the same options.",
+                "There is no self-test of {name} with the options of this run. To add one, run judge selftest"
+                " -m {model} with the same options, then judge score.",
                 name=name,
                 model=name.rpartition("/")[0],
             )
@@ -292,16 +292,16 @@ def _format_share(t: Translator, share: CountedShare) -> str:
     """Return a share with its interval in brackets; empty where it is unknown."""
     if share.value is None:
         return ""
-    return t(" ({share.value:.1%}; 95 %: {share.ci95[0]:.1%} to {share.ci95[1]:.1%})", share=share)
+    return t(" ({share.value:.1%}; 95%: {share.ci95[0]:.1%} to {share.ci95[1]:.1%})", share=share)
 
 
-#: Below this many queries a 95 % BCa interval, as of a kappa, holds the truth clearly less often than that.
+#: Below this many queries a 95% BCa interval, as of a kappa, holds the truth clearly less often than that.
 FEW_FOR_BCA = 20
 
 
 def warn_narrow_intervals(t: Translator) -> str:
     """Return the warning about BCa intervals over few queries."""
-    return t("With fewer than {few} queries, the 95 % intervals are too narrow.", few=FEW_FOR_BCA)
+    return t("With fewer than {few} queries, the 95% intervals are too narrow.", few=FEW_FOR_BCA)
 
 
 def explain_missing(t: Translator, statistic: StatisticValue) -> str:
@@ -347,7 +347,7 @@ def _describe_verdicts(t: Translator, stability: RepeatStability) -> Iterator[st
         "judged again, {flips:.1%} of the verdicts (relevant or not) change{range}; {ever:.1%} of"
         " {stability.pairs:,} pairs changed at least once in {stability.repeats} repeats",
         flips=flips.value,
-        range=t(" (95 %: {low} to {high})", low=f"{low:.1%}", high=f"{high:.1%}") if flips.ci95 else "",
+        range=t(" (95%: {low} to {high})", low=f"{low:.1%}", high=f"{high:.1%}") if flips.ci95 else "",
         ever=stability.ever_flipped.value,
         stability=stability,
     )

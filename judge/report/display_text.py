@@ -199,10 +199,10 @@ def count_pairs(t: Translator, summary: Summary) -> str:
 
 
 def format_interval(t: Translator, ends: Interval | None, form: str = ".4f") -> str:
-    """Return ` (95 %: low to high)`; empty where there is no interval or both ends are equal."""
+    """Return ` (95%: low to high)`; empty where there is no interval or both ends are equal."""
     if not ends or ends[0] >= ends[1]:
         return ""
-    return t(" (95 %: {low} to {high})", low=format(ends[0], form), high=format(ends[1], form))
+    return t(" (95%: {low} to {high})", low=format(ends[0], form), high=format(ends[1], form))
 
 
 def format_number(value: float | None, form: str = ".3f") -> str:

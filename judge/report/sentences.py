@@ -43,7 +43,7 @@ def warn_few_queries(t: Translator, summary: Summary) -> str:
 
 
 def describe_power(t: Translator, summary: Summary, measure: str | None = None) -> str:
-    """Return which true difference the queries find with 80 % power, and which twice as many find.
+    """Return which true difference the queries find with 80% power, and which twice as many find.
 
     Both are medians over the pairs of engines that can be tested by `measure` (None: the deciding one).
     Empty when no pair can be tested.

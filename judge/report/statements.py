@@ -48,7 +48,7 @@ _PAIR_HEAD = (
     make_text("pair"),
     make_text("result"),
     make_text("difference"),
-    make_text("95 % interval"),
+    make_text("95% interval"),
     make_text("won / tied / lost"),
     make_text("p, adjusted"),
     make_text("worst case"),
@@ -311,7 +311,7 @@ def make_engines_table(summary: Summary) -> PageTable:
             cells.append(format_cell(relevancy.mean if relevancy else None, ".4f"))
             cells.append(format_cell(relevancy.max if relevancy else None, ".4f"))
         rows.append((engine, tuple(cells)))
-    caption = make_text("Engines: means with 95 % interval, and what came back")
+    caption = make_text("Engines: means with 95% interval, and what came back")
     return PageTable(caption, tuple(head), tuple(rows))
 
 

@@ -5,8 +5,8 @@ from them with replacement, some engines at random, and `compare` is asked: how 
 all pairs hold the differences over all queries (coverage; the rest is the error on real differences whose
 means are made equal), how often is any engine named when engines are exchanged at random on every query
 (error), and how often are real differences named (power)? Without a file, queries and
-engines are simulated. Targets: coverage 93-97 % from 20 queries on, at least 93 % from 10 on; error at most
-5 % for interchangeable engines.  Counts, no times.
+engines are simulated. Targets: coverage 93-97% from 20 queries on, at least 93% from 10 on; error at most
+5% for interchangeable engines.  Counts, no times.
 """
 
 from __future__ import annotations

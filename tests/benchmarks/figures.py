@@ -133,7 +133,7 @@ def load_results(path: Path) -> Results:
 
 
 def find_regressions(stored: Results, results: Results) -> Iterator[str]:
-    """Yield a line for each ratio of judge to the probe that is worse than the stored one by over 20 %.
+    """Yield a line for each ratio of judge to the probe that is worse than the stored one by over 20%.
 
     Raises:
         ValueError: the runs have no cell in common with figures of both clients.

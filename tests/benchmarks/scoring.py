@@ -1,6 +1,6 @@
 """Time scoring beside pytrec_eval and ir_measures in one run: `python -m tests.benchmarks.scoring`.
 
-1,000 queries, 5 engines, 10 results, records to means and bounds; a second round leaves 2 % unjudged. Then
+1,000 queries, 5 engines, 10 results, records to means and bounds; a second round leaves 2% unjudged. Then
 10,000 queries, 5 engines, 100 results from arrays, beside the evaluators of the others with their
 dictionaries and records ready; ir_measures scores a tenth of the queries, and its time counts ten times.
 """

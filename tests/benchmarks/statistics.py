@@ -58,7 +58,7 @@ def run_scipy_test(a: Floats, b: Floats) -> None:
 
 
 def compute_scipy_critical_value(differences: Floats) -> float:
-    """The upper 5 % point of the largest |t| of resampled rows, (queries, pairs)."""
+    """The upper 5% point of the largest |t| of resampled rows, (queries, pairs)."""
     rng = np.random.default_rng(0)
     centred = differences - differences.mean(0)
     largest = []

@@ -244,7 +244,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     parser.add_argument("--docs", action="store_true", help=f"write {STORED.name}, and docs/*/performance.md")
     parser.add_argument(
-        "--check", type=Path, metavar="FILE", help="fail if a ratio to the loop is 20 %% worse"
+        "--check", type=Path, metavar="FILE", help="fail if a ratio to the loop is 20%% worse"
     )
     options = parser.parse_args(words)
     peers = list(PEERS) if options.peers == "all" else [name for name in options.peers.split(",") if name]

@@ -368,7 +368,7 @@ def test_a_single_grade_on_both_sides_has_a_result(tmp_path: Path) -> None:
         run, "--qrels", write_labels(tmp_path / "labels.csv", read_judgments(run), lambda _: 0)
     )
     assert "both sides gave the same answer to every pair" in output
-    assert "they agree on 100 %" in output
+    assert "they agree on 100%" in output
     assert read_agreement(run)["kappa_relevant"]["value"] is None
 
 
@@ -686,7 +686,7 @@ def test_labels_on_drawn_pairs_reverse_an_order_that_warmth_made(unfair_run: Pat
     assert later.comparisons[0].labelled > 150
     assert later.comparisons[0].ci95
     assert later.comparisons[0].ci95[0] < sum(truth) / 360 < later.comparisons[0].ci95[1]
-    assert "each of 2 looks has 2.50% of the 5 %: intervals are 97.50% intervals" in later.warnings[0]
+    assert "each of 2 looks has 2.50% of the 5%: intervals are 97.50% intervals" in later.warnings[0]
     assert "made for 1 of these 2 rounds" in later.warnings[1]
     after = read_files(unfair_run)
     assert json.loads(after.pop("labelled_order.json")) == to_json(later)

@@ -84,7 +84,7 @@ def _compare_estimate(guess: Mapping[str, Any], spent: Mapping[str, Any], basis:
     for name in ("calls", "prompt_tokens", "completion_tokens", "usd", "seconds"):
         error = guess[name] / spent[name] - 1
         promised = basis == "earlier calls" or name in ("calls", "prompt_tokens")
-        target = "within 10 %" if promised else "no promise"
+        target = "within 10%" if promised else "no promise"
         yield Figure(f"{name} by {basis}", f"{error:+.1%}", target, not promised or abs(error) <= 0.10)
 
 

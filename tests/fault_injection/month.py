@@ -4,7 +4,7 @@
         [--no-loopback]
 
 There are two parts. The simulation applies the pure rules to simulated nights and counts rates: about a
-seventh of an engine's results changes each night, the assessor errs by one grade on 5 % of the new pairs, and
+seventh of an engine's results changes each night, the assessor errs by one grade on 5% of the new pairs, and
 a fifth of the canaries get varying grades. The loopback part runs 30 nights with `judge nightly`: nights
 without an event, an engine that gets worse, swaps of the assessor, of which one becomes the baseline, an
 outage, and a night that is killed three times.
@@ -132,13 +132,13 @@ def simulate(months: int, drops: int, queries: int, seed: int) -> list[Figure]:
     least = 0.9 * tally.drops
     share_early = float(np.mean(tally.early)) if tally.early else float("nan")
     return [
-        Figure("results that change a night", f"{tally.turnover:.1%}", "10-20 %", 0.1 < tally.turnover < 0.2),
+        Figure("results that change a night", f"{tally.turnover:.1%}", "10-20%", 0.1 < tally.turnover < 0.2),
         Figure("nights without an event", tally.quiet),
         Figure("  alarms of the regression test", _format(tally.regression_alarms, tally.quiet)),
         Figure("  alarms of the canaries", _format(tally.canaries, tally.quiet)),
-        Figure("  alarms", _format(tally.alarms, tally.quiet), "<= 2 %", tally.alarms <= 0.02 * tally.quiet),
+        Figure("  alarms", _format(tally.alarms, tally.quiet), "<= 2%", tally.alarms <= 0.02 * tally.quiet),
         Figure(f"nights with a drop of {DROP} MAP", tally.drops),
-        Figure("  caught that night", _format(tally.caught, tally.drops), ">= 90 %", tally.caught >= least),
+        Figure("  caught that night", _format(tally.caught, tally.drops), ">= 90%", tally.caught >= least),
         Figure("  without an alarm for another engine", _format(tally.caught_alone, tally.drops)),
         Figure("  caught in the first ten nights", f"{share_early:.1%}"),
         Figure("assessor swaps found", f"{tally.swaps}/{len(SWAPS)}", "all", tally.swaps == len(SWAPS)),

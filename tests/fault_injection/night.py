@@ -2,8 +2,8 @@
 
     python -m tests.fault_injection.night [--pairs 10000] [--kills 5] [--concurrency 8]
 
-2 % of the requests get a 500, 5 % a 429, 1 % no answer in time, 1 % broken JSON, and a content filter
-refuses 1 % of the pairs each time. Faults depend on the pair and on the number of the request for it,
+2% of the requests get a 500, 5% a 429, 1% no answer in time, 1% broken JSON, and a content filter
+refuses 1% of the pairs each time. Faults depend on the pair and on the number of the request for it,
 so that they are the same in each run.
 """
 
@@ -118,7 +118,7 @@ def list_figures(fault_free: RunOutput, faulty: RunOutput, pairs: int) -> list[F
         Figure("requests", len(faulty.requests)),
         Figure("answered", paid),
         Figure("answered too late", unknown),
-        Figure("extra paid calls", f"{extra:.2%}", "<= 3 %, late ones included", extra <= 0.03),
+        Figure("extra paid calls", f"{extra:.2%}", "<= 3%, late ones included", extra <= 0.03),
         Figure("maybe billed, in the ledger", faulty.cost["maybe_billed"]),
         Figure(
             "ledger minus requests", gap, f"+-{faulty.in_flight}, in flight", abs(gap) <= faulty.in_flight

@@ -82,9 +82,9 @@ SCENARIOS: Mapping[str, Scenario] = {
     "DashScope's Throttling": Scenario(
         _make_capacity(), 300, 10, refusal_body=DASHSCOPE_RATE_LIMIT_ERROR, wire="dashscope"
     ),
-    "5 % 500s and resets": Scenario(Capacity(), 2000, None, failure_share=0.025, latency=0.2),
+    "5% 500s and resets": Scenario(Capacity(), 2000, None, failure_share=0.025, latency=0.2),
     # 1.35 times as long as without refusals.
-    "5 % 429s": Scenario(
+    "5% 429s": Scenario(
         Capacity(),
         2000,
         64 / 0.5,
@@ -157,7 +157,7 @@ def list_figures(name: str, scenario: Scenario, result: ScenarioResult) -> list[
     ]  # fmt: skip
     if scenario.outage:
         seconds = measure_recovery(log, OUTAGE[1], scenario.rate or 0)
-        figures.append(Figure.expect_at_most(f"{name}: seconds until 90 % of the rate", seconds, 30))
+        figures.append(Figure.expect_at_most(f"{name}: seconds until 90% of the rate", seconds, 30))
     elif scenario.rate:
         rate_share = scenario.pairs / result.seconds / scenario.rate
         throttled = sum(each.outcome == "refused" and each.at > 1 for each in log) / requests

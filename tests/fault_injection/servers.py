@@ -166,7 +166,7 @@ def count_early_requests(log: Sequence[Request]) -> int:
 
 
 def measure_recovery(log: Sequence[Request], recovered: float, rate: float) -> float:
-    """Return the seconds from `recovered` to the first five seconds in which 90 % of `rate` are answered."""
+    """Return the seconds from `recovered` to the first five seconds in which 90% of `rate` are answered."""
     times = [request.at for request in log if request.outcome == "answered"]
     for step in range(240):
         begin = recovered + step / 2

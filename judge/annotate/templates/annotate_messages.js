@@ -209,7 +209,7 @@ const SENTENCES = {
       `Compared with ${agreement.assessor}: ${formatCount(agreement.pairs, "pair", "pairs")} of ${formatCount(agreement.queries, "query", "queries")} that both of you graded.`,
     sameVerdict: (share) => `On relevant or not you agree on ${formatPercent(share)} of them.`,
     kappa: (value, interval, strength) =>
-      `Corrected for chance, the agreement is ${strength}: kappa ${formatDecimal(value)}${interval ? ` (95 % interval ${formatInterval(interval, "to")})` : ""}; 0 is chance, 1 is full agreement.`,
+      `Corrected for chance, the agreement is ${strength}: kappa ${formatDecimal(value)}${interval ? ` (95% interval ${formatInterval(interval, "to")})` : ""}; 0 is chance, 1 is full agreement.`,
     sameGrade: (share, quadraticKappa) =>
       `The same grade: ${formatPercent(share)}${quadraticKappa === null ? "" : `; weighted by the distance of the grades (quadratic kappa), ${formatDecimal(quadraticKappa)}`}.`,
     bias: (value) =>

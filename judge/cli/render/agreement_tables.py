@@ -228,7 +228,7 @@ def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, Stat
 
 
 def _make_statistics_table(agreement: LabelAgreement, t: Translator) -> Table:
-    table = make_table(t("agreement"), "", t("95 % interval"))
+    table = make_table(t("agreement"), "", t("95% interval"))
     for name, statistic in _list_statistics(agreement, t).items():
         table.add_row(name, format_number(statistic.value), format_range(t, statistic.ci95))
     return table
@@ -237,7 +237,7 @@ def _make_statistics_table(agreement: LabelAgreement, t: Translator) -> Table:
 def _make_order_table(name: str, *others: str, t: Translator) -> Table:
     """Return a table of differences of engines, which fits 80 columns by headings of two lines."""
     p_value, order = (heading.replace(" ", "\n") for heading in (t("p (adjusted)"), t("assessor's order")))
-    table = make_table(name, t("assessor"), t("corrected"), t("95 % interval"), p_value, *others)
+    table = make_table(name, t("assessor"), t("corrected"), t("95% interval"), p_value, *others)
     table.add_column(order, no_wrap=True)
     return table
 
@@ -254,7 +254,7 @@ def _list_reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
 
 
 def _make_bias_table(agreement: LabelAgreement, t: Translator) -> Table:
-    table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95 % interval"), t("results"))
+    table = make_table(t("assessor's - people's, by engine"), t("mean"), t("95% interval"), t("results"))
     for name, engine in agreement.engines.items():
         mean, ends = format_number(engine.bias.value, "+.4f"), format_range(t, engine.bias.ci95, "+.3f")
         table.add_row(escape_line(name), mean, ends, f"{engine.results:,}")

@@ -46,7 +46,7 @@ def print_comparison(
         parts += [_make_repeat_table(repeats, t), assessor_sentences.describe_variance(t, repeats.variance)]
     for part in parts:
         if isinstance(part, Table):
-            print_table(part, console, {t("95 % interval")})
+            print_table(part, console, {t("95% interval")})
         else:
             print_lines([part], console)
     console.print()
@@ -64,8 +64,8 @@ def _explain_tables(
     titles = {column.header for column in columns}
     cells = {cell for column in columns for cell in column.cells if isinstance(cell, str)}
     lines = {
-        t("95 % interval"): t(
-            "95 % interval: with a probability of 95 %, all intervals of a measure together contain the"
+        t("95% interval"): t(
+            "95% interval: with a probability of 95%, all intervals of a measure together contain the"
             " true differences."
         ),
         "better": t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
@@ -77,7 +77,7 @@ def _explain_tables(
         t("twice"): t("twice: the same for twice as many queries"),
         t("needed"): t("needed: the number of queries that a pair needs at the least"),
         t("worst case"): t(
-            "worst case: the range over all grades of unjudged snippets; a tenth of it widens the 95 %"
+            "worst case: the range over all grades of unjudged snippets; a tenth of it widens the 95%"
             " interval on either side"
         ),
         t("queries"): t("queries: how many the mean is over"),
@@ -128,7 +128,7 @@ def _make_count_table(summary: Summary, t: Translator) -> Table:
 def _make_mean_table(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
     """Return one row an engine: every measure's mean, with interval and queries of the `chosen` ones."""
     detailed = chosen or summary.measures[:1]
-    details = t("95 % interval"), t("queries")
+    details = t("95% interval"), t("queries")
     head = [
         title
         for measure in summary.measures
@@ -161,7 +161,7 @@ def _list_pairs(summary: Summary, measure: str, max_pairs: int, t: Translator) -
 
 def _make_pair_table(title: str, pairs: Iterable[PairComparison], t: Translator) -> Table:
     """Return one row a pair: which engine is ahead, by how much, on how many queries."""
-    table = make_table(title, "a - b", t("95 % interval"), t("won/tied/lost"), t("p adjusted"))
+    table = make_table(title, "a - b", t("95% interval"), t("won/tied/lost"), t("p adjusted"))
     for pair in pairs:
         table.add_row(
             escape_line(f"{pair.a} {_SIGNS[pair.outcome]} {pair.b}"),

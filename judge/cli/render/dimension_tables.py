@@ -42,13 +42,13 @@ def print_dimension(
     engines = [engine for engine in order if engine in dimension.engines]
     if dimension.measures:
         table = _make_table(title, dimension, engines, t)
-        print_table(table, console, {t("95 % interval"), t("queries")})
+        print_table(table, console, {t("95% interval"), t("queries")})
     for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
-        table = make_table(t("engines"), t.name_measure(measure), t("95 % interval"), t("queries"))
+        table = make_table(t("engines"), t.name_measure(measure), t("95% interval"), t("queries"))
         for pair in dimension.pairs:
             if pair.measure == measure:
                 table.add_row(escape_line(f"{pair.a}, {pair.b}"), *_format_mean(pair.mean, t))
-        print_table(table, console, {t("95 % interval"), t("queries")})
+        print_table(table, console, {t("95% interval"), t("queries")})
     print_lines((t("{name}: {value}", name=title, value=t(each)) for each in dimension.remarks), console)
     for note in dimension.notes[:_NOTES]:
         about = t("  {query_id}: {text}", query_id=note.query_id, text=t(note.text))
@@ -63,7 +63,7 @@ def print_dimension(
 
 def _make_table(name: str, dimension: DimensionSummary, engines: Sequence[str], t: Translator) -> Table:
     main, *others = dimension.measures
-    head = t.name_measure(main), t("95 % interval"), t("queries")
+    head = t.name_measure(main), t("95% interval"), t("queries")
     table = make_table(name, *head, *map(t.name_measure, others))
     for engine in engines:
         mean = dimension.find_mean(engine, main)
@@ -90,7 +90,7 @@ def print_alignment(summary: AlignmentSummary, run: Path, console: Console, t: T
         summary=summary,
     )
     console.print(escape_line(counts))
-    table = make_table(t("held-out queries"), t("before"), t("after"), t("difference"), t("95 % interval"))
+    table = make_table(t("held-out queries"), t("before"), t("after"), t("difference"), t("95% interval"))
     for name, measure in summary.measures.items():
         numbers = (format_number(measure.before), format_number(measure.after))
         difference = format_number(measure.difference, "+.4f")

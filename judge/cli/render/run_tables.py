@@ -145,7 +145,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
     counts = ("judged", "empty", "errors", "absent", "duplicates")
     used = [name for name in counts if any(getattr(row, name) for row in summary.engines.values())]
     columns = dict(list_columns(summary, used, t))
-    mean_titles = (name_mean(first), t("95 % interval"), t("queries"), *map(name_mean, others))
+    mean_titles = (name_mean(first), t("95% interval"), t("queries"), *map(name_mean, others))
     one = make_table(t("engine"), *mean_titles, *columns)
     two = make_table(t("engine"), *mean_titles), make_table(t("what came back"), *columns)
     for at, name in enumerate(summary.sort_engines(first)):
@@ -161,7 +161,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
         two[0].add_row(label, *means)
         two[1].add_row(label, *came_back)
     for table in (one,) if measure_width(one, console) <= console.width or not columns else two:
-        print_table(table, console, {t("95 % interval")})
+        print_table(table, console, {t("95% interval")})
 
 
 def _describe_result(summary: Summary, t: Translator) -> Iterator[str]:

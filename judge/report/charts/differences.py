@@ -36,7 +36,7 @@ _HEAD = (
     make_text("> ahead, ≈ not separated, ? undetermined"),
     Text("b", "b"),
     Text("a − b", "a − b"),
-    make_text("95 % interval"),
+    make_text("95% interval"),
     make_text("bounds of what is unjudged"),
     make_text("a ahead / equal / b ahead"),
     make_text("p, adjusted"),
@@ -107,7 +107,7 @@ def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Pictur
     legend = (
         (0.0, svg.DOT, _OUTCOMES["better"]),
         (70.0, svg.HOLLOW, make_text("not ahead")),
-        (165.0, svg.WHISKER, make_text("95 % interval, {mean}", mean=measure)),
+        (165.0, svg.WHISKER, make_text("95% interval, {mean}", mean=measure)),
     )
     parts = [svg.draw_legend(14, *legend), area.draw_grid(signed=True)]
     y = _TOP + ROW_HEIGHT / 2

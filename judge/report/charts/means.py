@@ -137,7 +137,7 @@ def _describe_range(cell: ValueRange) -> Text:
     if cell.interval is None:
         return Text(mean, mean)
     low, high = map(format_number, cell.interval)
-    return make_text("{mean} (95 %: {low} to {high})", mean=mean, low=low, high=high)
+    return make_text("{mean} (95%: {low} to {high})", mean=mean, low=low, high=high)
 
 
 def _format_mean(cell: ValueRange | None, form: str = ".3f") -> str:
@@ -148,7 +148,7 @@ def _format_mean(cell: ValueRange | None, form: str = ".3f") -> str:
 
 def _draw_means_picture(means: _Means, engines: int) -> Picture:
     first, *others = means.measures
-    legend = [(0.0, svg.DOT, make_text("mean")), (70.0, svg.WHISKER, make_text("95 % interval"))]
+    legend = [(0.0, svg.DOT, make_text("mean")), (70.0, svg.WHISKER, make_text("95% interval"))]
     if any(cell and cell.bounds for (engine, _), cell in means.cells.items() if engine in means.engines):
         legend.append((190.0, svg.BOUNDS, make_text("unjudged, worst to best")))
     if means.ideal:
@@ -348,7 +348,7 @@ def _draw_picture(points: Sequence[_Point], measure: str) -> Iterator[Markup]:
     up = svg.make_axis(number for point in drawn_points for number in point.mean.numbers)
     yield svg.draw_text(svg.name_mean(measure), "head", 0, 12)
     yield svg.draw_legend(
-        32, (0.0, svg.DOT, make_text("mean")), (70.0, svg.WHISKER, make_text("95 % interval"))
+        32, (0.0, svg.DOT, make_text("mean")), (70.0, svg.WHISKER, make_text("95% interval"))
     )
     for tick in up.ticks:
         y = _locate(up, tick)

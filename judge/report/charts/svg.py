@@ -38,7 +38,7 @@ GRADE_NAMES = {
 }
 UNJUDGED = make_text("unjudged")
 ENGINE = make_text("engine")
-INTERVAL = Text("95 %", "95%")
+INTERVAL = Text("95%", "95%")
 #: Below this a span is rounding, not a difference.
 _FLAT = 1e-9
 #: How much is shown around values that are all the same.
@@ -330,7 +330,7 @@ BOUNDS = make_tag("rect", x=1, y=-6, width=16, height=12, class_="bounds")
 
 @dataclass(frozen=True, slots=True)
 class ValueRange:
-    """A value, its 95 % interval, and its bounds when unjudged snippets leave it bounds."""
+    """A value, its 95% interval, and its bounds when unjudged snippets leave it bounds."""
 
     value: float
     interval: tuple[float, float] | None

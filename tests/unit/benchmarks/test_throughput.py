@@ -39,7 +39,7 @@ def test_help_lists_the_options(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         throughput.main(["--help"])
     assert ended.value.code == 0
-    assert "20 % worse" in capsys.readouterr().out
+    assert "20% worse" in capsys.readouterr().out
 
 
 def test_a_run_of_twenty_pairs_counts_the_calls_and_the_tokens(

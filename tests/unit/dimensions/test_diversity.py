@@ -98,7 +98,7 @@ def test_the_mmr_order_is_scored_on_the_same_pool(tmp_path: Path) -> None:
 def test_a_mean_is_over_the_queries_with_a_value() -> None:
     mean = average_values([1.0, None, 2.0, 3.0])
     assert (mean.mean, mean.queries) == (2.0, 3)
-    # The 97.5 % quantile of t with 2 degrees of freedom is 4.302653; the standard error is 1 / sqrt(3).
+    # The 97.5% quantile of t with 2 degrees of freedom is 4.302653; the standard error is 1 / sqrt(3).
     assert mean.ci95 == pytest.approx((0.0, 2 + 4.302653 / 3**0.5), abs=1e-6)
     assert average_values([0.1, 0.1, 0.1]).ci95 is None
     assert average_values([2.0]) == DimensionMean(2.0, None, 1)

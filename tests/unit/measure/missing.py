@@ -72,7 +72,7 @@ def simulate_engines(
 ) -> Judged:
     """Return engines that rank 40 documents per query by relevance plus noise, one engine for each noise.
 
-    Relevance is normal around the mean of the query. The best grade goes to about 6 % of all documents,
+    Relevance is normal around the mean of the query. The best grade goes to about 6% of all documents,
     grade 0 to half. Engines return 10 of them, so most documents that are returned are in several lists.
     `variation` is the standard deviation of the logarithm of an engine's noise over the queries.
     """

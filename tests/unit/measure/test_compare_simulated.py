@@ -28,7 +28,7 @@ def test_alike_engines_are_named_in_no_more_than_one_dataset_of_twenty() -> None
     """Five engines, a hundred queries: ten pairs, any of which would be a false alarm."""
     named = sum(any(pair.outcome == "better" for pair in pairs) for pairs in simulate_datasets(5, 100))
     print(f"datasets with a false alarm: {named / DATASETS:.2%}")
-    # Were the rate 5 %, more than this would be seen once in a thousand runs.
+    # Were the rate 5%, more than this would be seen once in a thousand runs.
     assert named <= scipy.stats.binom.ppf(0.999, DATASETS, 0.05)
     assert named >= scipy.stats.binom.ppf(0.001, DATASETS, 0.01)
 

@@ -144,7 +144,7 @@ def test_the_order_of_pairs_engines_and_queries_changes_no_grade(seed: int) -> N
 
 
 def test_unjudged_at_random_moves_no_mean_of_engines_with_short_lists() -> None:
-    """5 % of the pairs of one engine, each pair once; lists of one result are wholly unjudged then."""
+    """5% of the pairs of one engine, each pair once; lists of one result are wholly unjudged then."""
     full = simulate_engines(150, NOISES, 1)
     lists = {
         engine: {
@@ -171,7 +171,7 @@ def test_a_query_without_a_grade_and_an_engine_without_one_have_no_value() -> No
 
 
 def test_unjudged_at_random_moves_no_mean_and_no_difference() -> None:
-    """10 % of the pairs of one engine, each pair once, over engines: at most .002."""
+    """10% of the pairs of one engine, each pair once, over engines: at most .002."""
     result = measure_bias(simulate_engines(150, NOISES[::2], 1), "nDCG@10 AP@10 P@5", 10, 1)
     assert len(result) == 3
     for moved in result.values():
@@ -183,7 +183,7 @@ def test_unjudged_at_random_moves_no_mean_and_no_difference() -> None:
 @pytest.mark.parametrize("engines", [3, 5])
 @pytest.mark.parametrize("scale", [BINARY, GRADED], ids=lambda scale: scale.name)
 def test_unjudged_at_random_moves_nothing_in_many_data_sets(engines: int, scale: Scale) -> None:
-    """5 % of an engine's pairs, over eight data sets, graded and binary: less than .001."""
+    """5% of an engine's pairs, over eight data sets, graded and binary: less than .001."""
     noises = NOISES if engines == 5 else NOISES[::2]
     result = [
         measure_bias(simulate_engines(150, noises, seed, scale=scale), MEASURES, 20, seed)

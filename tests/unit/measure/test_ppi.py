@@ -72,7 +72,7 @@ def test_engines_and_pairs_are_corrected_means() -> None:
         assert engine.assessor_n == 260
     pair = result.comparisons[1]
     y, f = human[2] - human[0], assessor[2] - assessor[0]
-    # Three pairs: each interval leaves out its difference in a third of 5 % of all cases.
+    # Three pairs: each interval leaves out its difference in a third of 5% of all cases.
     expected = correct_known_mean(y[labelled], f[labelled], f[~labelled], level=1 - 0.05 / 3)
     assert list_numbers(pair) == pytest.approx(list_numbers(expected))
     assert pair.assessor == pytest.approx(f.mean())
@@ -329,7 +329,7 @@ def test_a_reserve_is_as_large_as_the_binomial_distribution_says(
 
 
 def test_a_plan_with_its_reserve_is_enough_where_people_find_nothing_more_often() -> None:
-    """By the assessor 6 % of 200 queries have nothing relevant, by people 8 %; a plan of 20."""
+    """By the assessor 6% of 200 queries have nothing relevant, by people 8%; a plan of 20."""
     chance = np.random.default_rng(0)
     refused = {"without a reserve": 0, "with it": 0, "counted as labelled": 0}
     more, datasets = count_reserve_queries(20, 200, 12), 2000

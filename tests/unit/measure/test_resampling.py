@@ -299,7 +299,7 @@ def test_alike_engines_are_seldom_told_apart() -> None:
         chances = compute_randomisation_p(differences, seed=seed).reshape(50, 10)
         alarms += sum(bool((holm(p) < 0.05).any()) for p in chances)
     print(f"datasets with a false alarm: {alarms / 2000:.2%}")
-    # Were the rate 5 %, more than this would be seen once in a thousand runs.
+    # Were the rate 5%, more than this would be seen once in a thousand runs.
     assert alarms <= scipy.stats.binom.ppf(0.999, 2000, 0.05)
 
 

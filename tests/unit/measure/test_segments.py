@@ -109,7 +109,7 @@ def test_a_segment_with_few_queries_has_a_contrast_without_an_interval() -> None
     [pytest.param(30, 6, id="30"), pytest.param(400, 33, marks=pytest.mark.slow, id="400")],
 )
 def test_leads_that_are_alike_are_seldom_said_to_differ(datasets: int, most: int) -> None:
-    """Datasets of three engines, two segments of 40 and 20 queries: at most 5 %, with chance on top."""
+    """Datasets of three engines, two segments of 40 and 20 queries: at most 5%, with chance on top."""
     rng = np.random.default_rng(17)
     queries = {
         each.id: each for each in (make_query(number, "zh" if number < 20 else "en") for number in range(60))
@@ -119,7 +119,7 @@ def test_leads_that_are_alike_are_seldom_said_to_differ(datasets: int, most: int
         values = rng.beta(2, 2, (1, 60)) + rng.exponential(0.1, (3, 60)) * np.arange(1, 4)[:, None]
         en, _ = compare_segments(tabulate_scores(values), queries)["lang"].values()
         wrong += any(contrast.differs for contrast in en.contrasts)
-    assert wrong <= most  # 99.9 % of binomial counts with 5 % are at most this
+    assert wrong <= most  # 99.9% of binomial counts with 5% are at most this
 
 
 def test_queries_of_one_language_are_not_divided() -> None:

@@ -203,7 +203,7 @@ def test_a_contrast_is_welchs_t_with_a_resampled_critical_value() -> None:
     assert test.mean / test.se == pytest.approx(theirs.statistic)
     assert (test.low > 0).tolist() == [True, False]
     assert (test.p <= 0.05).tolist() == [True, False]
-    # Two independent columns of normal values: the upper 5 % point of the larger of two |t|.
+    # Two independent columns of normal values: the upper 5% point of the larger of two |t|.
     assert test.critical == pytest.approx(scipy.stats.norm.ppf((1 + 0.95**0.5) / 2), abs=0.1)
 
 

@@ -68,7 +68,7 @@ def count_named(datasets: int, noises: tuple[float, ...], missing: Missing, quer
     ("datasets", "most"), [pytest.param(8, 1, id="8"), pytest.param(40, 4, id="40", marks=pytest.mark.slow)]
 )
 def test_good_pairs_that_are_unjudged_name_no_other_engine(datasets: int, most: int) -> None:
-    """Three engines alike, 5 % of B's pairs unjudged, relevant ones nine times as often."""
+    """Three engines alike, 5% of B's pairs unjudged, relevant ones nine times as often."""
     assert count_named(datasets, ALIKE, leave_out_of_engine("B", 0.05, 9.0)).some <= most
 
 
@@ -80,7 +80,7 @@ def test_good_pairs_that_are_unjudged_name_no_other_engine(datasets: int, most: 
     ],
 )
 def test_a_few_unjudged_pairs_leave_a_difference_to_be_found(datasets: int, queries: int, fewer: int) -> None:
-    """A is .05 better: complete and with 1 % unjudged it is named about as often."""
+    """A is .05 better: complete and with 1% unjudged it is named about as often."""
     complete, some = (
         count_named(datasets, BETTER, leave_out_at_random(share), queries) for share in (0.0, 0.01)
     )

@@ -154,7 +154,7 @@ class Grader:
 
 
 def make_grader(rng: np.random.Generator, pairs: int = 64) -> Grader:
-    """Return an assessor that changes 2 % of most grades, and 25 % of those of a fifth of the pairs."""
+    """Return an assessor that changes 2% of most grades, and 25% of those of a fifth of the pairs."""
     return Grader(np.arange(pairs) % 4, np.where(rng.permutation(pairs) < pairs // 5, 0.25, 0.02))
 
 

@@ -30,11 +30,11 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
     assert format_markdown(make_message(parse_record(make_regression())), "report.html").splitlines() == [
         "# judge 2026-05-20: regression: `bing` AP@10 −0.031",
         "",
-        "- `bing` regression: AP@10 −0.031 (0.620 to 0.589; 95 %: −0.046 to −0.016), p (Holm) below 0.001,"
+        "- `bing` regression: AP@10 −0.031 (0.620 to 0.589; 95%: −0.046 to −0.016), p (Holm) below 0.001,"
         " 100 queries",
-        "- `bing` regression: sDCG@10 −0.022 (0.610 to 0.588; 95 %: −0.037 to −0.007), p (Holm) below 0.001,"
+        "- `bing` regression: sDCG@10 −0.022 (0.610 to 0.588; 95%: −0.037 to −0.007), p (Holm) below 0.001,"
         " 100 queries",
-        "- `baidu` improvement: AP@10 +0.030 (0.570 to 0.600; 95 %: +0.015 to +0.045), p (Holm) below 0.001,"
+        "- `baidu` improvement: AP@10 +0.030 (0.570 to 0.600; 95%: +0.015 to +0.045), p (Holm) below 0.001,"
         " 100 queries",
         "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed",
         "- 3,000 of 3,000 judged (100.0%), 100 queries",
@@ -58,7 +58,7 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
     assert lines[:4] == [
         "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10",
         "a drop of AP@10 under about 0.041 or of sDCG@10 under about 0.021 would not have been detected with"
-        " these 120 queries (power 80 %)",
+        " these 120 queries (power 80%)",
         "bing: AP@10 0.611 (−0.009), sDCG@10 0.612 (+0.002) against the baseline",
         "baidu: AP@10 0.570 (+0.000) against the baseline",
     ]

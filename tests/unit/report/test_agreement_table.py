@@ -65,7 +65,7 @@ def test_the_answer_comes_in_sentences(unfair_agreement: dict[str, Any]) -> None
         " of 60 queries people graded every pair",
         "ignored: 3 labels match no pair of this run",
         f"Agreement on relevant or not: substantial; the same on {same:.1%} of the pairs, kappa"
-        f" {kappa['value']:.3f} (95 %: {low:.4f} to {high:.4f}), where 0 is chance and 1 is perfect.",
+        f" {kappa['value']:.3f} (95%: {low:.4f} to {high:.4f}), where 0 is chance and 1 is perfect.",
         "The assessor is more generous than people:"
         f" it grades {relevant[1]:.1%} of the pairs as relevant, people {relevant[0]:.1%}.",
         "The assessor favours B over A by 1.000 grades a result",
@@ -159,7 +159,7 @@ def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
     run = make_run(shown, dict.fromkeys(truth, 3))
     text = render_tables(measure_agreement(run, make_people(run, dict.fromkeys(truth, 3))))
     assert "Agreement on relevant or not: both sides gave the same answer to every pair" in text
-    assert "they agree on 100 %" in text
+    assert "they agree on 100%" in text
     assert "nDCG@3: the orders of the engines can't be compared" in text
     assert find_cells(text, "kappa") == ["- -"]
     assert "No engine is favoured: the assessor's bias is the same for all." in text
@@ -171,7 +171,7 @@ def test_few_labels_say_what_is_missing() -> None:
     ten = render_tables(measure_agreement(run, make_people(run, label_first(10, truth))))
     assert "No correction of nDCG@3: " in ten
     assert "needs 20" in ten
-    assert "With fewer than 20 queries, the 95 % intervals are too narrow." in ten
+    assert "With fewer than 20 queries, the 95% intervals are too narrow." in ten
     thirty = render_tables(measure_agreement(run, make_people(run, label_first(30, truth))))
     assert "with fewer than 50, intervals can be slightly too narrow" in thirty
     assert "fewer than 20 queries" not in thirty
@@ -270,9 +270,7 @@ def test_an_engine_is_favoured_when_the_range_leaves_out_0(
     text = render_tables(
         {**unfair_agreement, "widest_gap": {**unfair_agreement["widest_gap"], "difference": cell}}
     )
-    size = (
-        f"1.000 (95 %: {ends[0]:.4f} to {ends[1]:.4f}) grades a result" if ends else "1.000 grades a result"
-    )
+    size = f"1.000 (95%: {ends[0]:.4f} to {ends[1]:.4f}) grades a result" if ends else "1.000 grades a result"
     assert (f"The assessor favours B over A by {size}, which is statistically significant" in text) == favours
     none = f"No engine is significantly favoured. The largest gap of all pairs is B over A, {size}"
     assert (f"{none}." in text) == (ends is not None and not favours)

@@ -98,7 +98,7 @@ def test_means_stand_best_first_and_where_their_scale_says() -> None:
     low, high = min(ticks[:-2]), max(ticks[:-2])
     places = list_percents(find_elements(chart, "circle", "dot"), "cx")[1:3]
     assert places == pytest.approx([100 * (mean - low) / (high - low) for mean in (0.75, 0.375)], abs=0.01)
-    assert "⁨B⁩ 0.750 (95 %:" in chart.desc.en
+    assert "⁨B⁩ 0.750 (95%:" in chart.desc.en
     assert "⁨B⁩ 最高，0.750（95% 区间" in chart.desc.zh
 
 

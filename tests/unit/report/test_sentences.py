@@ -76,7 +76,7 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
 def test_a_comparison_is_one_sentence() -> None:
     (row,) = summarise_scores([CLEAR, POOR]).comparisons
     text = sentences.describe_difference(ENGLISH, row)
-    assert text.startswith("a > b: +0.8162 (95 %: ")
+    assert text.startswith("a > b: +0.8162 (95%: ")
     assert text.endswith("; ahead on 8 of 8 queries, behind on 0")
     (row,) = summarise_scores([[0.9, 0.8, 0.1], [0.1, 0.2, 0.3]]).comparisons
     text = sentences.describe_difference(ENGLISH, row)
@@ -251,7 +251,7 @@ def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> Non
     pair = make_pair(a="b", b="a", winner="b", difference=0.1, ci95=(0.02, 0.18))
     result = make_segmented_summary({"law": pair, "news": replace(pair, a="a", b="b", winner="a")})
     assert list(sentences.describe_segment_differences(ENGLISH, result)) == [
-        "But in topic law (30 queries) b is ahead of a: +0.1000 (95 %: 0.0200 to 0.1800)."
+        "But in topic law (30 queries) b is ahead of a: +0.1000 (95%: 0.0200 to 0.1800)."
     ]
     assert list(sentences.describe_segment_differences(CHINESE, result)) == [
         "但在 topic law（30 条查询）中，b 领先 a：+0.1000（95% 区间 0.0200 到 0.1800）。"
@@ -266,7 +266,7 @@ def test_a_lead_that_differs_between_segments_stands_under_the_headline() -> Non
     (text,) = sentences.describe_segment_differences(ENGLISH, result)
     assert text == (
         "a - b differs between segments: +0.3000 in topic law, +0.1000 on the other queries; difference"
-        " +0.2000 (95 %: 0.1000 to 0.3000)."
+        " +0.2000 (95%: 0.1000 to 0.3000)."
     )
     assert len(list(sentences.describe_segment_differences(CHINESE, result))) == 1
 
@@ -294,9 +294,9 @@ def make_repeats(measure: Mapping[str, Any] = MappingProxyType({}), **changes: A
 
 def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
     verdicts, grades, means, orders = describe_repeats(ENGLISH, make_repeats(), "P@5")
-    assert "2.1% of the verdicts (relevant or not) change (95 %: 1.0% to 3.2%)" in verdicts
+    assert "2.1% of the verdicts (relevant or not) change (95%: 1.0% to 3.2%)" in verdicts
     assert "3.0% of 1,200 pairs changed at least once in 3 repeats" in verdicts
-    assert "repeats: almost perfect, alpha 0.910 (95 %: 0.8800 to 0.9300)" in grades
+    assert "repeats: almost perfect, alpha 0.910 (95%: 0.8800 to 0.9300)" in grades
     assert "differ by up to 0.0020" in means
     assert "within ±0.01 holds for every engine (equivalence test, p 0.0001)" in means
     assert orders == "the engines stand in the same order in every repeat"

@@ -102,7 +102,7 @@ def test_a_self_test_is_told_with_its_interval_and_its_absence_with_the_command(
         return sentence
 
     tested = describe(figures)
-    assert "3 of 120 hostile or empty snippets got a good grade (2.5%; 95 %: 0.9% to 7.1%)" in tested.en
+    assert "3 of 120 hostile or empty snippets got a good grade (2.5%; 95%: 0.9% to 7.1%)" in tested.en
     assert list_numbers(tested.en) == list_numbers(tested.zh)
-    assert "judge selftest -m openai:some/model," in describe(None).en
+    assert "judge selftest -m openai:some/model " in describe(None).en
     assert list(describe_selftests(ENGLISH, replace(BASE, selftest={}))) == []
