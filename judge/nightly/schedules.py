@@ -35,14 +35,15 @@ _EXTRA_OF_SUFFIX = {".parquet": "parquet", ".xlsx": "xlsx"}
 def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
     """Return the file that runs `judge nightly` with `toml` every night, ready to install.
 
-    Its comments are in the language of `t`. It names this Python and this folder; the workflow of GitHub
+    Its comments, and the messages of the nights, are in the language of `t`. It names this Python and this folder; the workflow of GitHub
     names the secrets, the package and the folders that `toml` needs. Raises InputError when `kind` is not one
     of `KINDS`, `toml` is wrong, or a path has a line break.
     """
     if kind not in KINDS:
         raise InputError("--print-schedule is {kind!r}; it is {kinds}", kind=kind, kinds=", ".join(KINDS))
     here = Path.cwd()
-    words = (sys.executable, "-m", "judge", "nightly", str(toml))
+    language = ["--ui-lang", t.language] if t.language != ENGLISH.language else []
+    words = (sys.executable, "-m", "judge", "nightly", str(toml), *language)
     if any(not word.isprintable() for word in (str(here), *words)):
         raise InputError(
             "{folder}, {file}: a schedule cannot hold a path with a control character", folder=here, file=toml
@@ -58,6 +59,7 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
         "env": str(here / "judge.env"),
         "toml": str(toml),
         "words": words,
+        "language": language,
         "variables": variables,
     }
     return _open_templates().get_template(f"{kind}.jinja").render(values, t=t, needs=needs)

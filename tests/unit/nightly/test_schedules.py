@@ -46,13 +46,16 @@ def test_the_cron_line_runs_in_its_folder_with_its_keys_or_without(folder: Path,
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_schedule_in_chinese_differs_in_its_comments_only(kind: str, folder: Path) -> None:
+def test_a_schedule_in_chinese_has_chinese_comments_and_nights(kind: str, folder: Path) -> None:
     toml = folder / "judge.toml"
     toml.write_text('data = "results.jsonl"\nmodel = "openai:m"\n', encoding="utf-8")
     english, chinese = (make_schedule(kind, toml, t).splitlines() for t in (ENGLISH, CHINESE))
-    different = [line for before, line in zip(english, chinese, strict=True) if before != line]
-    assert len(different) >= 3
-    assert all(re.match("# .*[\u4e00-\u9fff]", line) for line in different)
+    different = [(before, line) for before, line in zip(english, chinese, strict=True) if before != line]
+    assert len(different) >= 4
+    ((before, command),) = [pair for pair in different if not re.match("# .*[\u4e00-\u9fff]", pair[1])]
+    assert "--ui-lang" not in before
+    assert "judge nightly " in command
+    assert command.replace(" --ui-lang zh", "", 1) == before
 
 
 @pytest.mark.parametrize("kind", ["cron", "systemd"])
