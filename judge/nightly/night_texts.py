@@ -238,11 +238,9 @@ def describe_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str
     if outcome.change is None:
         return t("{subject}: {measure} has no value on both nights", subject=subject, measure=outcome.measure)
     interval, p = "", outcome.p_holm
-    # Where few queries differ, the interval is the whole range, which says nothing: -1 to 1, wider for DCG.
-    if outcome.low is not None and outcome.high is not None and not outcome.high == -outcome.low >= 1:
-        interval = t(
-            "; 95%: {low} to {high}", low=_format_signed(outcome.low), high=_format_signed(outcome.high)
-        )
+    if outcome.ci95:
+        low, high = map(_format_signed, outcome.ci95)
+        interval = t("; 95%: {low} to {high}", low=low, high=high)
     certainty = "" if p is None else t(", p (Holm) {p}", p=t("below 0.001") if p < 0.001 else f"{p:.3f}")
     return t(
         "{subject}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",

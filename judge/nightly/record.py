@@ -162,6 +162,16 @@ class RegressionOutcome:
     verdict: RegressionVerdict = "incomplete"
     detectable: float | None = None
 
+    @property
+    def ci95(self) -> tuple[float, float] | None:
+        """The interval of the change, None where it is unknown or says nothing.
+
+        Where few queries differ it is the whole range: -1 to 1, wider for DCG.
+        """
+        if self.low is None or self.high is None or self.high == -self.low >= 1:
+            return None
+        return self.low, self.high
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionTest:

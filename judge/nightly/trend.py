@@ -229,8 +229,7 @@ def _find_change(night: NightRecord, engine: str, measure: str) -> TrendValue | 
     outcome = night.find_outcome(engine, measure)
     if outcome is None or outcome.change is None:
         return None
-    low, high = outcome.low, outcome.high
-    return TrendValue(outcome.change, None if low is None or high is None else (low, high), outcome.n)
+    return TrendValue(outcome.change, outcome.ci95, outcome.n)
 
 
 def find_baseline_change(nights: Sequence[NightRecord], engine: str, measure: str) -> TrendValue | None:

@@ -81,6 +81,16 @@ def test_first_last_least_most_and_the_way_to_the_baseline(tmp_path: Path) -> No
     assert line.endswith("−0.030 (−0.045 … −0.015)")
 
 
+def test_the_change_of_an_engine_that_stayed_the_same_has_no_interval(tmp_path: Path) -> None:
+    night = make_night("2026-05-01", {"bing": 0.61})
+    for row in night["regression_test"]["rows"]:
+        row |= {"change": 0.0, "low": -1.0, "high": 1.0}
+    result = make_trend(trend.read_history(write_nights(tmp_path, [night])), engine="bing")
+    assert result.engines["bing"].to_baseline == TrendValue(0.0, None, 100)
+    (line,) = [line for line in render_trend(result) if line.startswith("bing")]
+    assert line.endswith(" +0.000")
+
+
 def test_ends_are_without_nights_of_another_judge(tmp_path: Path) -> None:
     strict = make_night("2026-05-02", {"bing": 0.2}, status="assessor drift", exit=3)
     nights = [make_night("2026-05-01", {"bing": 0.61}), strict, make_night("2026-05-03", {"bing": 0.58})]
