@@ -268,7 +268,7 @@ def _explain_inequality(runs: Mapping[str, JudgedRun], queries: Mapping[str, Que
     """Return why the runs' grades do not mean the same; empty when they do."""
     assessors = sorted({run.spec.assessor for run in runs.values()})
     if len(assessors) > 1:
-        return Message("judged by different assessors ({names})", names=", ".join(assessors))
+        return Message("judged by different assessors ({names})", names=NameList(assessors))
     versions: dict[str, set[str]] = {}
     parameters = set()
     for run in runs.values():

@@ -12,7 +12,7 @@ from judge.analysis.summary import PRICE, DimensionMean, DimensionResult, summar
 from judge.dimensions import DimensionOptions
 from judge.errors import InputError
 from judge.measure.measures import Measure
-from judge.messages import Message
+from judge.messages import Message, NameList
 from judge.pricing.prices import LISTED_RESULTS, ListPrice, read_list_prices
 
 #: Relevant results are counted in the first results, which a reader or a language model takes.
@@ -101,5 +101,5 @@ def _describe_prices(
     if unpriced := [name for name in run.data.engines if name not in prices]:
         yield Message(
             "no price is known for {names}; --costs ENGINE=USD gives one",
-            names=", ".join(map(repr, unpriced)),
+            names=NameList(map(repr, unpriced)),
         )

@@ -26,7 +26,7 @@ from judge.assess.text_assessor import QuestionKind, TextAsker
 from judge.dimensions import is_readable, make_question_pair, show_snippet
 from judge.errors import InputError
 from judge.measure.resampling import MIN_DIFFERING
-from judge.messages import Message
+from judge.messages import Message, NameList
 from judge.records import Pair, Ranking
 
 _MAX_REASON = 2_000
@@ -82,7 +82,7 @@ def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
             raise InputError(
                 "engine {engine!r} is not in the run; it has {names}",
                 engine=engine,
-                names=", ".join(run.data.engines),
+                names=NameList(run.data.engines),
             )
     if a == b:
         raise InputError("engine {engine!r} is named twice; name two engines to compare", engine=a)

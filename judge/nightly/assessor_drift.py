@@ -25,7 +25,7 @@ from judge.dataset.validation import hash_parts
 from judge.errors import ASSESSOR_ERRORS
 from judge.measure.formulas import Floats
 from judge.measure.resampling import SEED
-from judge.messages import Message
+from judge.messages import Message, NameList
 from judge.nightly.record import CanaryResults
 from judge.records import Judgment
 from judge.runs.run_result import RunResult
@@ -122,8 +122,8 @@ def find_assessor_changes(
     if new and before.served:
         yield Message(
             "the served model changed: the server names {now} tonight, {before} at the baseline",
-            now=", ".join(new),
-            before=", ".join(sorted(before.served)),
+            now=NameList(new),
+            before=NameList(sorted(before.served)),
         )
     yield from moved
 

@@ -17,7 +17,7 @@ from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import compute_no_snippet_shares
-from judge.messages import Message
+from judge.messages import Message, NameList
 from judge.nightly import decision, regression_test
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models
@@ -151,7 +151,7 @@ def _find_new_models(
         new = frozenset(name for name in new if not rules.accepts(name))
     if not new or not served:
         return []
-    names = ", ".join(sorted(new))
+    names = NameList(sorted(new))
     return [Message("a model graded tonight that is not in the baseline: {names}", names=names)]
 
 
@@ -179,7 +179,7 @@ def collect_remarks(
         yield Message(
             "the server calls its model {names} now, which accept_names allows: no canary shows another"
             " assessor",
-            names=", ".join(check.accepted),
+            names=NameList(check.accepted),
         )
     if run and run.quarantined_store:
         yield Message(

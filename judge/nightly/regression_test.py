@@ -22,7 +22,7 @@ from judge.measure.formulas import Floats
 from judge.measure.measures import Measure
 from judge.measure.resampling import MIN_DIFFERING, RESAMPLES, Interval, compute_randomisation_p, holm
 from judge.measure.score import Scores, score_rankings
-from judge.messages import Message
+from judge.messages import Message, NameList
 from judge.nightly.query_drift import find_shared_query_ids
 from judge.nightly.record import RegressionOutcome, RegressionVerdict
 from judge.runs.run_result import RunResult
@@ -86,7 +86,7 @@ def describe_comparison(
     before = {engine for run, engine in combined.names if run == _BASELINE}
     new = sorted({engine for _, engine in combined.names} - before)
     if new:
-        yield Message("not in the baseline, so not compared: {engines}", engines=", ".join(new))
+        yield Message("not in the baseline, so not compared: {engines}", engines=NameList(new))
     yield from warn_of_too_few_queries(outcomes, config.alpha)
     yield from warn_of_hidden_drops(outcomes, config.min_drop)
 

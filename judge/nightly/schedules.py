@@ -35,9 +35,9 @@ _EXTRA_OF_SUFFIX = {".parquet": "parquet", ".xlsx": "xlsx"}
 def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
     """Return the file that runs `judge nightly` with `toml` every night, ready to install.
 
-    Its comments, and the messages of the nights, are in the language of `t`. It names this Python and this folder; the workflow of GitHub
-    names the secrets, the package and the folders that `toml` needs. Raises InputError when `kind` is not one
-    of `KINDS`, `toml` is wrong, or a path has a line break.
+    Its comments, and the messages of the nights, are in the language of `t`. It names this Python and this
+    folder; the workflow of GitHub names the secrets, the package and the folders that `toml` needs. Raises
+    InputError when `kind` is not one of `KINDS`, `toml` is wrong, or a path has a line break.
     """
     if kind not in KINDS:
         raise InputError("--print-schedule is {kind!r}; it is {kinds}", kind=kind, kinds=", ".join(KINDS))

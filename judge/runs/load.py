@@ -19,6 +19,7 @@ from judge.dataset.pool import make_pair
 from judge.errors import InputError
 from judge.measure.columns import ResultColumns, TabulatedJudgments, tabulate_judgments, tabulate_queries
 from judge.measure.measures import parse_measures
+from judge.messages import NameList
 from judge.records import (
     BINARY,
     GRADED,
@@ -102,7 +103,7 @@ def load_runs(paths: Sequence[Path]) -> dict[str, JudgedRun]:
     if len(set(names)) < len(names):
         names = [str(path) for path in paths]
     if len({path.resolve() for path in paths}) < len(paths):
-        raise InputError("a run is named twice among {names}; compare different runs", names=", ".join(names))
+        raise InputError("a run is named twice among {names}; compare different runs", names=NameList(names))
     return {name: load_run(RunFolder(path)) for name, path in zip(names, paths, strict=True)}
 
 

@@ -14,6 +14,7 @@ from judge.measure.engine_summary import EngineResult, Latency, RerankRelevancy,
 from judge.measure.measures import parse_measure
 from judge.measure.panel_agreement import JudgmentsByMember
 from judge.measure.score import Scores
+from judge.messages import NameList
 from judge.records import Dataset, Judgment, Pool, Scale, shorten_repr
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class RunResult:
             raise InputError(
                 "engine {engine!r} is not in the run; it has {names}",
                 engine=engine,
-                names=", ".join(self.data.engines),
+                names=NameList(self.data.engines),
             )
         means = self.summary.engines[engine].measures
         return {

@@ -101,7 +101,7 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
 def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: LoopbackServer) -> None:
     model = ("-m", "openai:fake", "--base-url", server.openai_url)
     for words, message in {
-        ("x", "z", *model): "engine 'z' is not in the run; it has x, y",
+        ("x", "z", *model): "engine 'z' is not in the run; it has x and y",
         ("x", "x", *model): "engine 'x' is named twice",
         ("x", "y"): "sidebyside asks a language model, and lexical gives no texts",
     }.items():

@@ -74,7 +74,7 @@ def test_means_have_names_that_trackers_take(tmp_path: Path) -> None:
     assert means["nDCG_10"] == outcome.engines.loc["a", "nDCG@10"]
     # What MLflow lets a name have, besides blanks, slashes and colons.
     assert all(re.fullmatch(r"[\w.-]+", name) for name in means)
-    with pytest.raises(judge.InputError, match="engine 'c' is not in the run; it has a, b"):
+    with pytest.raises(judge.InputError, match="engine 'c' is not in the run; it has a and b"):
         outcome.means("c")
 
 

@@ -176,7 +176,7 @@ def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
         {"one": run(make_list("A", [3])), "two": run(make_list("A", [3]), assessor="other/graded")}
     )
     assert is_pool_free(result)
-    assert "different assessors (other/graded, someone/graded)" in result.notes[0]
+    assert "different assessors (other/graded and someone/graded)" in result.notes[0]
     assert "may come from the grades instead of the engines" in result.notes[0]
     assert result.run.spec.assessor == "other/graded and someone/graded"
 
