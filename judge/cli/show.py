@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,7 +15,8 @@ from judge.characters import escape_controls
 from judge.cli.render import escape_line
 from judge.cli.terminal import get_ui_translator
 from judge.errors import InputError
-from judge.report.payload import ERRORS
+from judge.messages import Text as Bilingual
+from judge.report.payload import ERRORS, FLAGS
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import read_queries
 from judge.runs.record_json import check_version
@@ -146,9 +147,14 @@ def _describe_outcome(grade: int | None, error: str | None, verdict: str | None 
     t = get_ui_translator()
     if grade is not None:
         return f"{grade} {t(verdict)}" if verdict else f"{grade}"
-    if error in ERRORS:
-        error = t("{name} ({text})", name=error, text=t(ERRORS[error].en))
-    return t("failed: {error}", error=error)
+    return t("failed: {error}", error=_explain(error, ERRORS) if error else error)
+
+
+def _explain(name: str, texts: Mapping[str, Bilingual]) -> str:
+    """Return `name` with its text in brackets, if it has one; a detail stands behind a colon in `name`."""
+    t = get_ui_translator()
+    text = texts.get(name.partition(":")[0])
+    return t("{name} ({text})", name=name, text=t(text.en)) if text else name
 
 
 def _format_judgments(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
@@ -157,11 +163,12 @@ def _format_judgments(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
         outcome = _describe_outcome(judgment.grade, judgment.error, judgment.verdict)
         style = _STYLES.get(judgment.grade, "")
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
-        flags = f"  [{escape_controls(', '.join(judgment.flags))}]" if judgment.flags else ""
+        flags = [escape_controls(_explain(flag, FLAGS)) for flag in judgment.flags]
+        marks = f"  [{t.list_names(flags)}]" if flags else ""
         reason = escape_line(judgment.reason or judgment.detail)
         other = judgment.judged_snippet_id
         source = "  " + t("(judgment of snippet {id})", id=escape_controls(other)) if other else ""
-        yield Text.assemble(repeat, (outcome, style), "  ", reason, (flags, "magenta"), (source, "dim"))
+        yield Text.assemble(repeat, (outcome, style), "  ", reason, (marks, "magenta"), (source, "dim"))
         for member in judgment.members:
             outcome = _describe_outcome(member.grade, member.error)
             yield Text.assemble(escape_line(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")

@@ -37,15 +37,22 @@ def test_no_name_text_or_flag_reaches_the_terminal_as_an_order() -> None:
     assert not any(ord(char) < 32 for char in shown if char != "\n")
 
 
-def test_a_reason_with_a_line_break_stays_on_its_line() -> None:
-    judgment = {"repeat": 1, "grade": 3, "verdict": "yes", "reason": "first\nsecond", "error": None}
+def print_judgment(reason: str, flags: list[str]) -> list[str]:
+    judgment = {"repeat": 1, "grade": 3, "verdict": "yes", "reason": reason, "error": None, "flags": flags}
     snippet = {"rank": 1, "snippet_id": "s", "document": "d", "title": "t", "url": "u", "snippet": "text"}
-    answer: dict[str, Any] = {
-        "scores": {},
-        "error": None,
-        "snippets": [{**snippet, "judgments": [{**judgment, "flags": []}]}],
-    }
+    answer: dict[str, Any] = {"scores": {}, "error": None, "snippets": [{**snippet, "judgments": [judgment]}]}
     entry = {"query_id": "q", "query": "query", "lang": "en", "engines": {"bing": answer}}
     stream = io.StringIO()
     print_query(from_json(QueryEntry, entry, "results.json"), Console(file=stream, width=200))
-    assert "     3 yes  first\\nsecond" in stream.getvalue().splitlines()
+    return stream.getvalue().splitlines()
+
+
+def test_a_reason_with_a_line_break_stays_on_its_line() -> None:
+    assert "     3 yes  first\\nsecond" in print_judgment("first\nsecond", [])
+
+
+def test_flags_are_explained_and_an_unknown_one_stands_alone() -> None:
+    lines = print_judgment("why", ["instruction", "served_by:m2", "new_one"])
+    assert lines[-1] == (
+        "     3 yes  why  [instruction (speaks to the grader), served_by:m2 (served by another model), new_one]"
+    )
