@@ -104,7 +104,7 @@ class QueryReader:
                 if row.number >= last:
                     break
                 try:
-                    _add_row(row, entries, self)
+                    self._add_row(row, entries)
                 except InputError as wrong:
                     error, last = wrong, row.number
             if error is None:
@@ -114,6 +114,54 @@ class QueryReader:
         if not self.queries:
             raise InputError("{source}: holds no rows", source=self.source)
         self.warnings += self._collect_warnings()
+
+    def _add_row(self, row: ParsedRow, entries: dict[str, _QueryRows]) -> None:
+        entry = _find_query(row, entries, self.lang)
+        entry.is_cut |= row.is_cut
+        engine = row.engine
+        if engine == ONLY_ENGINE:
+            self.other_columns.update(row.extra)
+        earlier = entry.answers.get(engine)
+        results = entry.answers.setdefault(engine, _EngineRows(row.location_of_list))
+        if row.fields is None:
+            if earlier is not None:
+                raise InputError(
+                    "{place}: engine {engine!r} answers query {query_id!r} a second time, first at"
+                    " {other_place}; an engine answers a query once, and two engines need two names",
+                    place=row.location_of_list,
+                    engine=engine,
+                    query_id=entry.query.id,
+                    other_place=earlier.location,
+                )
+            results.error = row.error or None
+            results.latency_ms = row.latency_ms
+            return
+        error = row.error or results.error
+        if error:
+            raise InputError(
+                "{place}: engine {engine!r} has a result, and the error {error!r:.80} at {other_place}; an"
+                " engine that failed has no results",
+                place=row.location,
+                engine=engine,
+                error=error,
+                other_place=results.location,
+            )
+        rank = _choose_rank(row, results)
+        if rank in results.results:
+            raise InputError(
+                "{place}: engine {engine!r} has rank {rank} for query {query_id!r} twice, first at"
+                " {other_place}; use each rank of a list once",
+                place=row.locate_field("rank"),
+                engine=engine,
+                rank=rank,
+                query_id=entry.query.id,
+                other_place=results.results[rank][0],
+            )
+        snippet = _clean_snippet(row.fields, entry, self)
+        if not row.has_text and EMPTY_SNIPPET in snippet.flags:
+            entry.lacks_text = True
+            snippet = mark_missing_text(snippet, f"{engine} {rank}")
+        results.results[rank] = row.location, snippet
 
     def _finish_query(self, entry: _QueryRows) -> tuple[Query, tuple[Ranking, ...]]:
         query = entry.query
@@ -223,55 +271,6 @@ def open_trec_dataset(
     """
     rows = trec.read_trec_rows(topics, docs, runs)
     return QueryReader(", ".join(map(str, runs)), rows, lang, max_chars, dates)
-
-
-def _add_row(row: ParsedRow, entries: dict[str, _QueryRows], reader: QueryReader) -> None:
-    entry = _find_query(row, entries, reader.lang)
-    entry.is_cut |= row.is_cut
-    engine = row.engine
-    if engine == ONLY_ENGINE:
-        reader.other_columns.update(row.extra)
-    earlier = entry.answers.get(engine)
-    results = entry.answers.setdefault(engine, _EngineRows(row.location_of_list))
-    if row.fields is None:
-        if earlier is not None:
-            raise InputError(
-                "{place}: engine {engine!r} answers query {query_id!r} a second time, first at"
-                " {other_place}; an engine answers a query once, and two engines need two names",
-                place=row.location_of_list,
-                engine=engine,
-                query_id=entry.query.id,
-                other_place=earlier.location,
-            )
-        results.error = row.error or None
-        results.latency_ms = row.latency_ms
-        return
-    error = row.error or results.error
-    if error:
-        raise InputError(
-            "{place}: engine {engine!r} has a result, and the error {error!r:.80} at {other_place}; an"
-            " engine that failed has no results",
-            place=row.location,
-            engine=engine,
-            error=error,
-            other_place=results.location,
-        )
-    rank = _choose_rank(row, results)
-    if rank in results.results:
-        raise InputError(
-            "{place}: engine {engine!r} has rank {rank} for query {query_id!r} twice, first at"
-            " {other_place}; use each rank of a list once",
-            place=row.locate_field("rank"),
-            engine=engine,
-            rank=rank,
-            query_id=entry.query.id,
-            other_place=results.results[rank][0],
-        )
-    snippet = _clean_snippet(row.fields, entry, reader)
-    if not row.has_text and EMPTY_SNIPPET in snippet.flags:
-        entry.lacks_text = True
-        snippet = mark_missing_text(snippet, f"{engine} {rank}")
-    results.results[rank] = row.location, snippet
 
 
 def _find_query(row: ParsedRow, entries: dict[str, _QueryRows], lang: LangChoice) -> _QueryRows:
