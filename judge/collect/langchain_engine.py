@@ -183,9 +183,8 @@ def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets
         with warnings.catch_warnings():
             # langchain-community warns on import that it is no longer maintained.
             warnings.simplefilter("ignore", DeprecationWarning)
-            importlib.import_module(
-                "langsmith.run_helpers"
-            )  # slow; else the first calls would import it at once
+            # This import is slow; without this line, the first calls would make it, all at once.
+            importlib.import_module("langsmith.run_helpers")
             constructor = getattr(importlib.import_module(module), class_name)
             for parent in getattr(constructor, "__mro__", ()):
                 _check_allowed(class_name, parent.__module__, parent.__name__)

@@ -281,9 +281,8 @@ def _choose_canary_folder(context: NightContext) -> Path:
     last = past[-1]
     finished = (last / "results.json").exists()
     if not finished or not load_canary_grades(RunFolder(last)).is_available(context.rules):
-        store_files.remove_store(
-            last / _CANARY_STORE
-        )  # another assessor may continue than the one that began
+        # Another assessor may continue than the one that began.
+        store_files.remove_store(last / _CANARY_STORE)
         return last
     return night / f"{CANARIES_FOLDER}-{len(past) + 1}" if _has_unpaid_judgments(context) else last
 
