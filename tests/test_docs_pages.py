@@ -261,7 +261,7 @@ def test_every_error_and_flag_is_documented(language: str) -> None:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of one night with the lexical floor."""
+    """The folder of one night with the lexical model."""
     folder = tmp_path_factory.mktemp("nights")
     toml = folder / "judge.toml"
     data, nights = example(), folder / "nights"

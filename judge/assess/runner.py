@@ -317,9 +317,9 @@ class _PoolRun:
         async with asyncio.TaskGroup() as group:
             try:
                 while token.reason is None:
-                    room = most - len(self.tasks)
-                    if self._fill_todo(room) and room > 0:
-                        await self._lease_next(group, self.todo, room)
+                    free = most - len(self.tasks)
+                    if self._fill_todo(free) and free > 0:
+                        await self._lease_next(group, self.todo, free)
                     elif self.todo:
                         self.task_ended.clear()
                         await self.task_ended.wait()

@@ -254,7 +254,7 @@ def describe_selftests(t: Translator, summary: Summary) -> Iterator[str]:
         if entry.figures is None:
             yield t(
                 "There is no self-test of {name} with the options of this run. To add one, run judge selftest"
-                " -m {model} with the same options, then judge score.",
+                " -m {model} with the same options, then judge score --save.",
                 name=name,
                 model=name.rpartition("/")[0],
             )

@@ -1,4 +1,4 @@
-"""The charts of trend.html in a real browser: what lines join, what they cross, how much room they take."""
+"""The charts of trend.html in a real browser: what lines join, what they cross, how much space they take."""
 
 from __future__ import annotations
 

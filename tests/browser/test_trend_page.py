@@ -83,7 +83,7 @@ def test_charts_mark_alarms_changes_and_nights_that_are_missing(recorded_page: R
     assert sdcg.locator(".alarm").count() == change.locator(".alarm").count() == 7
     assert canaries.locator(".alarm").count() == 3
     assert sdcg.locator(".letter").all_text_contents() == ["B", "M", "B"]
-    # Of each engine: eight nights, the one with another judge, the rest; searx broke in between.
+    # Of each engine: eight nights, the one with another assessor, the rest; searx broke in between.
     assert sdcg.locator(".trend").count() == 2 + 2 + 3
     assert sdcg.locator(".whisker").count() == 3
     pointed = sdcg.locator("g:has(> .alarm) title, g:has(.alarm) > title").first
@@ -311,8 +311,8 @@ def test_every_class_that_is_drawn_with_has_a_look(trend: Path) -> None:
         for kind in names.split()
     }
     css = "".join(
-        (files(room) / "templates" / name).read_text(encoding="utf-8")
-        for room, name in (("judge.report", "charts.css"), ("judge.nightly", "trend.css"))
+        (files(package) / "templates" / name).read_text(encoding="utf-8")
+        for package, name in (("judge.report", "charts.css"), ("judge.nightly", "trend.css"))
     )
     styled = set(re.findall(r"\.([a-z][\w-]*)", css))
     assert len(pictures) == 4

@@ -307,7 +307,7 @@ def binary_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def judge_by_lexical_floor(folder: Path, scale: str, rows: list[dict[str, Any]] | None = None) -> Path:
-    """Return a run of the lexical floor, which counts shared words."""
+    """Return a run of the lexical model, which counts shared words."""
     judge.run(rows or make_worded_rows(), model="lexical", scale=scale, out=str(folder / "runs" / "x"))
     return folder / "runs" / "x"
 
@@ -328,7 +328,7 @@ def make_worded_rows() -> list[dict[str, Any]]:
 def test_grades_and_yes_or_no_are_compared_as_relevant_or_not(
     graded_run: Path, binary_run: Path, tmp_path: Path
 ) -> None:
-    """The lexical floor says yes from grade 2 on, so that the grades of each run agree with the other."""
+    """The lexical model says yes from grade 2 on, so that the grades of each run agree with the other."""
     as_grades = write_labels(tmp_path / "grades.csv", read_judgments(graded_run), lambda each: each["grade"])
     as_words = write_labels(
         tmp_path / "words.csv", read_judgments(binary_run), lambda each: "是" if each["grade"] else "no"

@@ -92,7 +92,7 @@ def test_only_the_engine_that_became_worse_has_a_regression(project: NightlyProj
     assert "amber" in again.stdout
 
 
-def test_a_swapped_judge_is_drift_and_its_verdicts_are_kept_apart(project: NightlyProject) -> None:
+def test_a_swapped_assessor_is_drift_and_its_verdicts_are_kept_apart(project: NightlyProject) -> None:
     project.judge.swapped = 0.4
     shared = project.nights / "verdicts.sqlite"
     known = count_verdicts(shared)
@@ -113,7 +113,7 @@ def test_a_swapped_judge_is_drift_and_its_verdicts_are_kept_apart(project: Night
     assert (back["status"], back["quarantined_store"], apart.exists()) == ("fine", None, True)
 
 
-def test_a_judge_that_is_served_by_another_name_is_drift(project: NightlyProject) -> None:
+def test_an_assessor_that_is_served_by_another_name_is_drift(project: NightlyProject) -> None:
     project.judge.served = "fake-2"
     result = project.run_night(project.begin_day())
     assert result["status"] == "assessor drift"
@@ -129,7 +129,7 @@ def test_an_assessor_with_unreadable_replies_is_drift(project: NightlyProject) -
     assert "replies have no verdict" in result["reasons"][0]
 
 
-def test_another_judge_in_the_options_is_drift_that_says_how_to_go_on(project: NightlyProject) -> None:
+def test_another_assessor_in_the_options_is_drift_that_says_how_to_go_on(project: NightlyProject) -> None:
     project.configure(RULES, "temperature = 0.7")
     result = project.run_night(project.begin_day())
     assert result["status"] == "assessor drift"

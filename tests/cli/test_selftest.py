@@ -161,7 +161,7 @@ def test_the_result_is_beside_the_scores_of_the_assessor(tmp_path: Path) -> None
     assert tested.path == tmp_path / "runs" / "selftests" / f"lexical_graded-{row['id']}.json"
     after = judge.score(out, save=True)
     figures = to_json(after.summary)["selftest"]["lexical/graded"]["figures"]
-    # The floor counts shared terms only, so that repeated words of the query mislead it.
+    # The lexical model counts shared terms only, so that repeated words of the query mislead it.
     assert read_counts(figures["too_high"]) == read_counts(find_figures(tested)["hostile"])
     assert figures["too_high"]["count"] > 10
     assert f"Self-test of lexical/graded: {figures['too_high']['count']} of 120" in render_terminal(after)

@@ -52,7 +52,7 @@ def print_table(table: Table, console: Console, together: Container[object] = ()
 
 
 def _split_columns(table: Table, console: Console, together: Container[object]) -> Iterator[Table]:
-    """Yield tables with as many columns as the terminal has room for, each with the names."""
+    """Yield tables with as many columns as fit into the terminal, each with the names."""
     if measure_width(table, console) <= console.width:
         yield table
         return

@@ -27,7 +27,7 @@ from tests.support.factories import make_rows, write_rows
 
 
 def judge_queries(folder: Path, queries: int, *words: object, engines: int = 2, results: int = 2) -> Path:
-    """A run of `queries` numbered queries, judged by the lexical floor; a pair an engine and result."""
+    """A run of `queries` numbered queries, judged by the lexical model; a pair an engine and result."""
     data = write_rows(folder / "data.jsonl", make_rows(queries, engines, results))
     run = folder / "runs" / "night"
     done = run_judge("run", data, "-m", "lexical", "--out", run, *words)

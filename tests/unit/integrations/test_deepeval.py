@@ -1,4 +1,4 @@
-"""judge inside DeepEval: its metrics and its judges, in the ways that DeepEval runs them."""
+"""judge inside DeepEval: its metrics and its assessors, in the ways that DeepEval runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The floor: term overlap in Chinese and English, worked by hand."""
+"""The lexical model: term overlap in Chinese and English, worked by hand."""
 
 from __future__ import annotations
 

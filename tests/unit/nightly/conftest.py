@@ -12,7 +12,7 @@ from tests.unit.nightly.projects import RULES, NightlyProject, make_nightly_proj
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[NightlyProject]:
-    """A project of nights before its first night, with a judge that never flips."""
+    """A project of nights before its first night, with an assessor that never flips."""
     with make_nightly_project(tmp_path, RULES, queries=6) as made:
         made.judge.flips = 0.0
         yield made
@@ -27,7 +27,7 @@ def small_project(tmp_path: Path) -> Iterator[NightlyProject]:
 
 @pytest.fixture
 def served_project(tmp_path: Path) -> Iterator[NightlyProject]:
-    """A project of nights as `project`, with a judge that other processes reach."""
+    """A project of nights as `project`, with an assessor that other processes reach."""
     with make_nightly_project(tmp_path, RULES, queries=6, wire=True) as made:
         made.judge.flips = 0.0
         yield made

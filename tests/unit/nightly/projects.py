@@ -1,6 +1,6 @@
 """Small projects for nights: engines whose results change, and an assessor that changes.
 
-Datasets come from the module `simulated`; each snippet says its true grade, and the judge reads it there,
+Datasets come from the module `simulated`; each snippet says its true grade, and the assessor reads it there,
 flips now and then, and can be swapped or switched off. Canaries get their expected grade. The judge is a
 model in this process, or a server on loopback where a night runs in a process of its own.
 """
@@ -32,7 +32,7 @@ from tests.support.factories import extract_fenced, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.unit.nightly import simulated
 
-#: A small project of nights is noisy, and two repeats are enough for a judge that is as steady as this one.
+#: A small project of nights is noisy, and two repeats are enough for an assessor as steady as this one.
 RULES: Mapping[str, object] = {"min_drop": 0.02, "canary_repeats": 2, "judge_on_drift": "all"}
 #: Results of a list: few, so that a night is soon over.
 _SHOWN = 5
@@ -84,7 +84,7 @@ def _step_beside(grade: int, *parts: object) -> int:
 
 @dataclass
 class NightlyProject:
-    """A folder with judge.toml and a dataset a night, and the judge; `tonight` is what engines have now."""
+    """A folder with judge.toml, a dataset a night, and the assessor; `tonight` is what engines have now."""
 
     folder: Path
     judge: Judge
@@ -223,7 +223,7 @@ PROVIDERS["fake"] = Provider("fake:NAME", _FakeModel)
 def make_nightly_project(
     folder: Path, rules: Mapping[str, object], queries: int = 12, seed: int = 1, *, wire: bool = False
 ) -> Iterator[NightlyProject]:
-    """Yield a project of nights before its first night; with `wire`, its judge is a server on loopback."""
+    """Yield a project of nights before its first night; with `wire`, its assessor is a server on loopback."""
     judge, rng = Judge(), np.random.default_rng(seed)
     with (LoopbackServer if wire else FakeServer)(lambda request: judge.answer(request)) as server:
         project = NightlyProject(

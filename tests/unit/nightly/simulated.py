@@ -2,8 +2,8 @@
 
 A query has 40 documents with true grades. An engine ranks them by true grade and its own noise, which
 moves a little every night, so that results come and go and no engine gets better or worse. A document's
-snippet changes now and then and is judged again; the judge is off by one grade now and then. Everything
-is stationary: two nights differ by chance alone, unless an engine is made worse or the judge is swapped.
+snippet changes now and then and is judged again; the assessor is off by one grade now and then. Everything
+is stationary: two nights differ by chance alone, unless an engine is made worse or the assessor is swapped.
 """
 
 from __future__ import annotations

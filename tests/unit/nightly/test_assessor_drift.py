@@ -51,7 +51,7 @@ def test_a_few_pairs_may_change_and_many_may_not(pairs: int, drifts: bool) -> No
     assert any(find_grade_drift(compared, RULES)) == drifts
 
 
-def test_a_judge_that_became_stricter_is_called_so() -> None:
+def test_an_assessor_that_became_stricter_is_called_so() -> None:
     assert "stricter: by 0.31 grades" in [*find_grade_drift(find(move_grades(20, -1), STEADY), RULES)][-1]
     assert "more generous: by 0.31 grades" in [*find_grade_drift(find(move_grades(20, 1), STEADY), RULES)][-1]
 

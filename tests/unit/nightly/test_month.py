@@ -24,7 +24,7 @@ def test_a_quiet_month_is_quiet() -> None:
     assert tally.alarms <= 1
 
 
-def test_a_large_drop_is_caught_and_a_swap_is_the_judge() -> None:
+def test_a_large_drop_is_caught_and_a_swap_is_the_assessor() -> None:
     rng, tally = np.random.default_rng(2), month.Tally()
     for _ in range(3):
         month.drop_night(rng, 150, 2.0, tally)

@@ -41,10 +41,10 @@ def test_labels_are_of_the_dataset_and_not_of_the_canaries(project: NightlyProje
     assert json.loads(project.read_file(day, "summary.json"))["labels"]["pairs"] == 1
 
 
-# --- one judge in one store
+# --- one assessor in one store
 
 
-def test_a_night_of_drift_that_becomes_the_baseline_is_all_of_one_judge(project: NightlyProject) -> None:
+def test_a_night_of_drift_that_becomes_the_baseline_is_all_of_one_assessor(project: NightlyProject) -> None:
     freeze(project)
     project.judge.swapped = 0.5
     day = project.begin_day()
@@ -61,7 +61,9 @@ def test_a_night_of_drift_that_becomes_the_baseline_is_all_of_one_judge(project:
     assert not read_keys(project.nights / f"verdicts.backup-{day}.sqlite") <= shared
 
 
-def test_an_earlier_baseline_of_another_judge_needs_the_backup_of_its_store(project: NightlyProject) -> None:
+def test_an_earlier_baseline_of_another_assessor_needs_the_backup_of_its_store(
+    project: NightlyProject,
+) -> None:
     first = freeze(project)
     project.judge.swapped = 0.5
     day = project.begin_day()
@@ -89,7 +91,7 @@ def test_canaries_that_a_kill_cut_short_on_an_earlier_night_end_no_later_one(pro
 
 
 @pytest.mark.slow
-def test_a_drift_to_yet_another_judge_has_a_store_of_its_own(project: NightlyProject) -> None:
+def test_a_drift_to_yet_another_assessor_has_a_store_of_its_own(project: NightlyProject) -> None:
     freeze(project)
     stores = []
     for name in ("fake-2", "fake-2", "fake-3"):
@@ -129,7 +131,7 @@ def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(project: N
     assert project.run_night(project.begin_day())["status"] == "fine"
 
 
-def test_a_night_that_another_judge_goes_on_with_is_drift(project: NightlyProject) -> None:
+def test_a_night_that_another_assessor_goes_on_with_is_drift(project: NightlyProject) -> None:
     freeze(project)
     known = read_keys(project.nights / "verdicts.sqlite")
     project.configure(RULES, "max_calls = 150")
@@ -149,7 +151,7 @@ def test_a_night_that_another_judge_goes_on_with_is_drift(project: NightlyProjec
     )
     assert "canaries have another grade" in again["reasons"][0]
     assert read_keys(project.nights / "verdicts.sqlite") == known
-    # As a baseline it is all of the judge that ended it, and so are its canaries.
+    # As a baseline it is all of the assessor that ended it, and so are its canaries.
     job.set_baseline(project.nights / day, project.nights)
     assert project.run_night(project.begin_day())["status"] == "fine"
 
@@ -182,7 +184,7 @@ def answer_stricter(self: Any, requests: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_drift_while_the_judge_is_away_is_gone_on_with(project: NightlyProject) -> None:
+def test_drift_while_the_assessor_is_away_is_gone_on_with(project: NightlyProject) -> None:
     freeze(project)
     project.configure(RULES, "temperature = 0.7")
     project.judge.down = True

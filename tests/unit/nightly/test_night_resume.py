@@ -27,10 +27,10 @@ def ask_at(project: NightlyProject, address: str) -> None:
     project.toml.write_text("\n".join(changed_lines), encoding="utf-8")
 
 
-# --- gone on with by another judge
+# --- gone on with by another assessor
 
 
-def test_a_judge_that_is_swapped_between_canaries_and_run_is_drift(project: NightlyProject) -> None:
+def test_an_assessor_that_is_swapped_between_canaries_and_run_is_drift(project: NightlyProject) -> None:
     freeze(project)
     day = project.begin_day(edit=reword_snippets)
     in_the_way = project.nights / f".verdicts.{day}.sqlite.part"
@@ -87,7 +87,7 @@ def test_a_limit_is_named_as_in_judge_toml_in_both_languages(small_project: Nigh
     assert CHINESE(reason).endswith("max_calls = 10 已用完；请调高后重新运行")
 
 
-def test_canaries_of_a_judge_that_was_asked_by_mistake_do_not_count(project: NightlyProject) -> None:
+def test_canaries_of_an_assessor_that_was_asked_by_mistake_do_not_count(project: NightlyProject) -> None:
     freeze(project)
     project.configure(RULES, "temperature = 0.7\nmax_calls = 150")
     project.judge.swapped = 0.5

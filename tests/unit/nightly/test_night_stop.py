@@ -93,7 +93,7 @@ def test_a_name_is_accepted_only_when_canaries_were_compared() -> None:
     assert len(list(find_assessor_changes(replace(same, unreadable=96), before, rules))) == 2
 
 
-def test_a_limit_that_is_used_up_is_not_a_judge_that_is_away(project: NightlyProject) -> None:
+def test_a_limit_that_is_used_up_is_not_an_assessor_that_is_away(project: NightlyProject) -> None:
     project.configure(RULES, "max_calls = 100")
     record = project.run_night(project.begin_day())
     assert (record["status"], record["exit"]) == ("incomplete", 3)

@@ -1,4 +1,4 @@
-"""JUnit XML: what the common schema allows, a case a row of the gate, whatever a name holds."""
+"""JUnit XML: what the common schema allows, a case a row of the regression test, whatever a name holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nights pay for is paid once, and never for the verdicts of two judges in one."""
+"""What nights pay for is paid once, and never for the verdicts of two assessors in one."""
 
 from __future__ import annotations
 
@@ -62,11 +62,13 @@ def test_a_night_that_was_killed_takes_what_another_has_bought_since(served_proj
     assert (done["status"], done["coverage"]) == ("fine", 1.0)
     assert (
         served_project.calls - before <= 128
-    )  # the canaries, for it has the verdicts of the judge that began it
+    )  # the canaries, for it has the verdicts of the assessor that began it
 
 
 @pytest.mark.slow
-def test_a_judge_that_drifted_shares_nothing_of_a_night_that_was_cut_short(project: NightlyProject) -> None:
+def test_an_assessor_that_drifted_shares_nothing_of_a_night_that_was_cut_short(
+    project: NightlyProject,
+) -> None:
     freeze(project)
     known = count_verdicts(project.nights / "verdicts.sqlite")
     project.judge.swapped = 0.5
@@ -76,7 +78,7 @@ def test_a_judge_that_drifted_shares_nothing_of_a_night_that_was_cut_short(proje
     assert count_verdicts(project.nights / "verdicts.sqlite") == known
 
 
-# --- canaries that were begun by another judge
+# --- canaries that were begun by another assessor
 
 
 def kill(project: NightlyProject, day: str, calls: int) -> None:
@@ -93,7 +95,7 @@ def kill(project: NightlyProject, day: str, calls: int) -> None:
     project.judge.delay = delay
 
 
-def test_canaries_that_another_judge_began_are_asked_anew(served_project: NightlyProject) -> None:
+def test_canaries_that_another_assessor_began_are_asked_anew(served_project: NightlyProject) -> None:
     freeze(served_project)
     day = served_project.begin_day()
     kill(served_project, day, 120)

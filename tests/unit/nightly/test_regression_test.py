@@ -170,7 +170,7 @@ def test_the_detectable_drop_is_worked_by_hand() -> None:
     # The level is divided by the number of comparisons: t(.95 is 1 - .1 / 2).
     rows = decide_outcomes([same, replace(same, engine="other")], (), NightlyConfig(alpha=0.1))
     assert [row.detectable for row in rows] == pytest.approx([0.105475] * 2, abs=1e-6)
-    # No smaller than a drop that the gate ignores, and unknown for one query and for an engine that broke.
+    # No smaller than a drop that the test ignores, and unknown for one query and for an engine that broke.
     assert compute_detectable_drop(replace(same, sd=1e-9), 0.05, 0.005) == 0.005
     assert compute_detectable_drop(replace(same, n=1, sd=None), 0.05, 0.005) is None
     assert [row.detectable for row in decide_outcomes([same], ["bing"], RULES)] == [None]

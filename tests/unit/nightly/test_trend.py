@@ -91,7 +91,7 @@ def test_the_change_of_an_engine_that_stayed_the_same_has_no_interval(tmp_path: 
     assert line.endswith(" +0.000")
 
 
-def test_ends_are_without_nights_of_another_judge(tmp_path: Path) -> None:
+def test_ends_are_without_nights_of_another_assessor(tmp_path: Path) -> None:
     strict = make_night("2026-05-02", {"bing": 0.2}, status="assessor drift", exit=3)
     nights = [make_night("2026-05-01", {"bing": 0.61}), strict, make_night("2026-05-03", {"bing": 0.58})]
     result = make_trend(trend.read_history(write_nights(tmp_path, nights)))

@@ -72,7 +72,7 @@ def read_data(text: str) -> Row:
 
 
 def run_lexical(out: Path, rows: Iterable[Mapping[str, Any]] | Path) -> Path:
-    """The folder of a run over the rows, judged by the lexical floor."""
+    """The folder of a run over the rows, judged by the lexical model."""
     data = str(rows) if isinstance(rows, Path) else [dict(row) for row in rows]
     judge.run(data, model="lexical", out=str(out))
     return out

@@ -68,9 +68,9 @@ def test_numbers_are_written_with_as_many_decimals_as_the_step_has() -> None:
 def test_a_scale_holds_every_value_in_even_steps(values: list[float], count: int) -> None:
     result = make_axis(values, count)
     gaps = [second - first for first, second in pairwise(result.ticks)]
-    room = max(gaps) * 1e-6
-    assert result.ticks[0] - room <= min(values)
-    assert max(values) <= result.ticks[-1] + room
+    margin = max(gaps) * 1e-6
+    assert result.ticks[0] - margin <= min(values)
+    assert max(values) <= result.ticks[-1] + margin
     assert gaps == pytest.approx([gaps[0]] * len(gaps), rel=1e-6)
     assert 1 <= len(gaps) <= count + 2
     places = [result.locate(value) for value in sorted(values)]

@@ -52,7 +52,7 @@ def make_rows(
 
 
 def summarise_run(folder: Path, data: list[Row], **options: Any) -> Mapping[str, Any]:
-    """The summary of a run of the lexical floor."""
+    """The summary of a run of the lexical model."""
     return to_json(judge.run(data, model="lexical", out=str(folder), depth=5, **options).summary)
 
 

@@ -40,7 +40,7 @@ SEEN = "\n\u200c\u200d"
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shipped example, judged by the floor."""
+    """The shipped example, judged by the lexical model."""
     return run_lexical(tmp_path_factory.mktemp("runs") / "demo", example.find_dataset())
 
 
