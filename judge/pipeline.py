@@ -149,7 +149,7 @@ def _make_judged_run(
         )
         for assessor, judging in judgings.items()
     }
-    remarks = (remark for assessor in judgings for remark in assessor.remarks)
+    remarks = dict.fromkeys(remark for assessor in judgings for remark in assessor.remarks)
     of_labels = labels.warnings if labels else ()
     dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *of_labels, *remarks))
     return selection.make_judged_run(config, replace(pooled, dataset=dataset), by_assessor, measures)
@@ -266,7 +266,8 @@ def estimate(config: Config) -> RunEstimate:
     for name, count in count_questions(names, pooled.dataset, pooled.pool, options):
         each = _estimate_questions(config, count, asker)
         questions[name] = questions[name] + each if name in questions else each
-    remarks = (*pooled.dataset.warnings, *_list_remarks(config, pooled, selection))
+    of_examples = dict.fromkeys(remark for each in assessors if each.examples for remark in each.remarks)
+    remarks = (*pooled.dataset.warnings, *of_examples, *_list_remarks(config, pooled, selection))
     return RunEstimate(pairs.results, len(pairs.pairs), config.repeats, remarks, estimates, questions)
 
 

@@ -28,14 +28,14 @@ def read_examples(
     row that is not an example of `scale`, for two grades of one pair, and for a file without an example.
     """
     examples: dict[tuple[str, str], tuple[Example, str]] = {}
-    attacks: list[str] = []
+    attacks: list[tuple[str, str]] = []
     for number, row in enumerate(read_rows(path, {}, warn)):
         parsed = parse_row(number, row)
         example = _read_example(parsed, scale, lang, max_chars, dates=dates)
         if example is None:
             continue
         if flags := INJECTION_FLAGS.intersection(example.pair.snippet.flags):
-            attacks.append(f"{parsed.locate_field('snippet')} ({', '.join(sorted(flags))})")
+            attacks.append((parsed.locate_field("snippet"), ", ".join(sorted(flags))))
             continue
         key = example.pair.query.text, example.pair.snippet.id
         first, place = examples.setdefault(key, (example, parsed.location))
@@ -49,12 +49,14 @@ def read_examples(
                 other_place=place,
             )
     if attacks and warn:
+        place, kinds = attacks[0]
         warn(
             Message(
                 "examples that are left out because their snippet may attack the assessor: {count:,}, first"
-                " {place}",
+                " {place} ({flags})",
                 count=len(attacks),
-                place=attacks[0],
+                place=place,
+                flags=kinds,
             )
         )
     if not examples:
