@@ -48,17 +48,19 @@ def read_examples(
                 other_grade=first.grade,
                 other_place=place,
             )
-    if attacks and warn:
+    if attacks:
         place, kinds = attacks[0]
-        warn(
-            Message(
-                "examples that are left out because their snippet may attack the assessor: {count:,}, first"
-                " {place} ({flags})",
-                count=len(attacks),
-                place=place,
-                flags=kinds,
-            )
+        remark = Message(
+            "examples that are left out because their snippet may attack the assessor: {count:,}, first"
+            " {place} ({flags})",
+            count=len(attacks),
+            place=place,
+            flags=kinds,
         )
+        if not examples:
+            raise InputError("{remark}; no other example is in the file", remark=remark)
+        if warn:
+            warn(remark)
     if not examples:
         raise InputError(
             "{file}: contains no example; fill in query, snippet, grade and reason in each row", file=path
