@@ -109,8 +109,11 @@ def read_lines(path: Path, warn: Warn | None = None) -> Iterator[tuple[int, str]
                     file=path,
                 )
             )
-        with io.TextIOWrapper(open_bytes(path), encoding, newline="\n") as file:
-            yield from number_lines(file, path)
+        try:
+            with io.TextIOWrapper(open_bytes(path), encoding, newline="\n") as file:
+                yield from number_lines(file, path)
+        except UnicodeDecodeError:
+            raise _make_decode_error(path, encoding) from None
 
 
 def number_lines(file: TextIO, path: Path) -> Iterator[tuple[int, str]]:
@@ -139,13 +142,7 @@ def _detect_encoding(path: Path) -> str:
             return "utf-8"
     if _may_be_gb18030(path):
         return "gb18030"
-    number, start = _find_first_error(path)
-    raise InputError(
-        "{file}:{number}: is not UTF-8 at byte {byte}; save the file as UTF-8",
-        file=path,
-        number=number,
-        byte=start,
-    )
+    raise _make_decode_error(path, "utf-8")
 
 
 def _is_utf8(head: bytes, file: IO[bytes]) -> bool:
@@ -191,16 +188,22 @@ def _may_be_gb18030(path: Path) -> bool:
                 return valid <= invalid and ascii_letters <= letters * 2 / 3
 
 
-def _find_first_error(path: Path) -> tuple[int, int]:
-    """Return the line and its byte, both from 1, of the first invalid UTF-8."""
-    number = 0
+def _make_decode_error(path: Path, encoding: str) -> InputError:
+    """Return the error that names the line and its byte, both from 1, of the first invalid character."""
+    name, unit = ("utf-16", "utf-16-le") if encoding == "utf-16" else ("utf-8", "utf-8")
     with open_bytes(path) as file:
-        for number, line in enumerate(iter(partial(file.readline, MAX_LINE_CHARS), b""), start=1):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                return number, error.start + 1
-    return number, 1
+        content = file.read()
+    try:
+        before = content.decode(name)
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode(name)
+    return InputError(
+        "{file}:{number}: is not {encoding} at byte {byte}; save the file as UTF-8",
+        file=path,
+        number=before.count("\n") + 1,
+        encoding=name.upper(),
+        byte=len(before.rpartition("\n")[2].encode(unit)) + 1,
+    )
 
 
 # A text may begin with an apostrophe already; another one keeps two texts from becoming the same cell.

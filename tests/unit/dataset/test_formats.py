@@ -165,6 +165,9 @@ def test_chinese_that_is_not_utf8_is_gb18030_and_one_warning_says_so(
     [
         ("query,snippet\nété,déjà vu à côté\n".encode("latin-1"), "d.csv:2: is not UTF-8 at byte 1"),
         ("query,snippet\nq,一二三四五六".encode()[:-1], "d.csv:2: is not UTF-8 at byte 18"),
+        (codecs.BOM_UTF8 + b"query,snippet\nq,a\nq,\xff\xfe\n", "d.csv:3: is not UTF-8 at byte 3"),
+        ("query,snippet\nq,s\n".encode("utf-16")[:-1], "d.csv:2: is not UTF-16 at byte 7"),
+        ("query,snippet\nq,\ud800s\n".encode("utf-16", "surrogatepass"), "d.csv:2: is not UTF-16 at byte 5"),
         ("query,snippet\nq,s\n".encode("utf-32"), "is UTF-32"),
     ],
 )
