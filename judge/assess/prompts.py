@@ -244,7 +244,8 @@ class _Environment(ImmutableSandboxedEnvironment):
     """The sandbox of Jinja with further limits, because templates are untrusted.
 
     There is no `range`, and only filters and methods of strings whose result has a limited size. A product
-    has at most 100,000 bits or characters. The time of nested loops over texts is not limited.
+    has at most 100,000 bits or characters. `_check_blocks` refuses loops and variables, so the time
+    and the result of a template have a limited size, too.
     """
 
     intercepted_binops = frozenset({"*", "**", "%"})
@@ -292,6 +293,8 @@ def _join(values: Iterable[object], separator: str = "") -> str:
     return between.join(texts)
 
 
+#: The statements of a prompt: texts and expressions, `block`, `filter` and `if`.
+_STATEMENTS = (nodes.Output, nodes.Block, nodes.FilterBlock, nodes.If)
 #: The filters of a prompt: those with a result of limited size.
 _FILTERS: Mapping[str, Callable[..., Any]] = {
     **{
@@ -351,6 +354,12 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
 
 def _check_blocks(environment: jinja2.Environment, source: str) -> None:
     tree = environment.parse(source)
+    for statement in tree.find_all(nodes.Stmt):
+        if not isinstance(statement, _STATEMENTS):
+            raise InputError(
+                "line {line} has a statement that a prompt cannot have; it may have block, filter and if",
+                line=statement.lineno,
+            )
     for used in tree.find_all(nodes.Filter):
         if used.name not in _FILTERS:
             raise InputError(

@@ -297,7 +297,7 @@ def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) ->
             r"line \d+ uses the filter 'shout'; it may use capitalize, count, d",
         ),
         ("{{ query }}", "{{ query.txet }}", r"does not render: .*has no attribute 'txet'"),
-        ("{{ query }}", "{% include 'x' %}", r"does not render: "),
+        ("{{ query }}", "{% include 'x' %}", r"line \d+ has a statement that a prompt cannot have; it may have"),
         ("{{ mark }}>>>", "end>>>", r"must have one line '<<<\{\{ mark \}\}' and one line"),
         ("Query: ", "<<<{{ mark }}\nQuery: ", r"must have one line '<<<\{\{ mark \}\}' and one line"),
         ("{{ snippet }}\n{{ mark }}>>>", "{{ mark }}>>>\n{{ snippet }}", r"the snippet inside it"),
@@ -370,6 +370,14 @@ ESCAPES = (
     "{{ query.replace('', query) }}",
     "{{ 'a'" + "|replace('a', 'aaaaaaaaaa')" * 12 + " }}",
     "{{ 'aaaaaaaaaa'" + "|join('aaaaaaaaaa')" * 12 + " }}",
+    # Loops, variables and calls: their time and memory would have no limit.
+    "{% for a in query %}{% endfor %}",
+    "{% set a = query %}",
+    "{% set a %}x{% endset %}",
+    "{% with a = query %}{{ a }}{% endwith %}",
+    "{% macro m() %}{% endmacro %}",
+    "{% call query.upper() %}{% endcall %}",
+    "{% from 'x' import y %}",
 )
 
 
@@ -391,6 +399,7 @@ def test_an_untrusted_prompt_cannot_reach_python_or_use_much_memory(escape: str,
         ("{{ reference|default('none', true)|title }}", "None"),
         ("{{ query|replace('a', 'cd') }}", "cd b"),
         ("{{ (query|length) + (query|first|e|trim|lower|capitalize).split()|count }}", "4"),
+        ("{% filter upper %}x{{ query }}{% endfilter %}", "XA B"),
         ("{% if query is string and query.startswith('a') %}yes{% endif %}", "yes"),
     ],
 )
