@@ -297,7 +297,7 @@ def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) ->
             r"line \d+ uses the filter 'shout'; it may use capitalize, count, d",
         ),
         ("{{ query }}", "{{ query.txet }}", r"does not render: .*has no attribute 'txet'"),
-        ("{{ query }}", "{% include 'x' %}", r"line \d+ has a statement that a prompt cannot have; it may have"),
+        ("{{ query }}", "{% include 'x' %}", r"line \d+ has a statement that a prompt cannot have"),
         ("{{ mark }}>>>", "end>>>", r"must have one line '<<<\{\{ mark \}\}' and one line"),
         ("Query: ", "<<<{{ mark }}\nQuery: ", r"must have one line '<<<\{\{ mark \}\}' and one line"),
         ("{{ snippet }}\n{{ mark }}>>>", "{{ mark }}>>>\n{{ snippet }}", r"the snippet inside it"),
