@@ -239,7 +239,7 @@ def compute_bounded_mean(value: Floats, low: Floats, high: Floats) -> tuple[Floa
     return (
         compute_nan_mean(value, axis=-1),
         _compute_lowest_mean(low, sure),
-        -_compute_lowest_mean(-high, sure),
+        0.0 - _compute_lowest_mean(-high, sure),  # 0.0, not -0.0
     )
 
 

@@ -377,6 +377,11 @@ def test_a_bounded_mean_is_the_extreme_over_all_that_may_take_part(cells: list[t
     assert compute_bounded_mean(value, low, high)[1:] == pytest.approx(expected, nan_ok=True)
 
 
+def test_a_bound_of_zero_has_no_sign() -> None:
+    value, ends = np.array([0.0, np.nan]), np.zeros(2)
+    assert not np.signbit(compute_bounded_mean(value, ends, ends)).any()
+
+
 def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> None:
     dataset = JudgedDataset(
         {"A": {"q": ["page/long"]}, "B": {"q": ["page/short", "next"]}},
