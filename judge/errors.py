@@ -23,6 +23,7 @@ that boundary. Errors about one pair end as a `Judgment` with an `error`.
 from __future__ import annotations
 
 import copyreg
+import errno
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,11 @@ SYSTEM_ERRORS = (
     "is no regular file; remove it",
     "belongs to another user; remove it, or name another file",
     "another program changed the file; start again",
+)
+
+#: The numbers of system errors of a path in an option or an argument.
+PATH_ERRORS = frozenset(
+    {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.EINVAL}
 )
 
 

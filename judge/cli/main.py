@@ -23,7 +23,15 @@ from judge.cli import init_command, label_commands, nightly_commands, run_comman
 from judge.cli.options import CommandGroup, GroupedCommand, UsageError, print_usage_error
 from judge.cli.terminal import apply_language_option, guard_stream, print_error, use_locale_language
 from judge.config.environment import copy_environment, replace_environment
-from judge.errors import InputError, Interrupted, JudgeError, StoreError, explain_os_error, iterate_causes
+from judge.errors import (
+    PATH_ERRORS,
+    InputError,
+    Interrupted,
+    JudgeError,
+    StoreError,
+    explain_os_error,
+    iterate_causes,
+)
 from judge.messages import Message
 
 #: Errors of the disk or of its permissions: neither a bug of judge nor a mistake in the input.
@@ -33,8 +41,6 @@ _REFUSED = frozenset(
 )
 #: Exit code of a command that a person or a signal stopped, as shells have it for Ctrl-C.
 INTERRUPTED = 130
-#: Errors of a path in an option or an argument.
-_BAD_PATH = frozenset({errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP})
 
 
 class _Commands(CommandGroup):
@@ -139,7 +145,7 @@ def _run(arguments: Sequence[str]) -> int:
         interrupted = next((each for each in iterate_causes(error) if isinstance(each, Interrupted)), None)
         if interrupted is not None:
             return _report(interrupted)
-        if isinstance(error, OSError) and error.errno in _REFUSED | _BAD_PATH:
+        if isinstance(error, OSError) and error.errno in _REFUSED | PATH_ERRORS:
             reported = StoreError if error.errno in _REFUSED else InputError
             file = error.filename or Message("a file")
             return _report(reported("{file}: {error}", file=file, error=explain_os_error(error)))

@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from judge.cache import STORE_ID
-from judge.errors import StoreError
+from judge.errors import PATH_ERRORS, InputError, StoreError
 from judge.filesystem import check_regular, make_folder
 from judge.messages import Message
 from judge.store.leases import lock_folder
@@ -65,7 +65,7 @@ _FORMAT = len(_UPGRADES)
 def open_store(path: Path, wait: float) -> sqlite3.Connection:
     """Return a connection to the store at `path`, which is created when absent.
 
-    Raises StoreError when the file is not a verdict store, and leaves it unchanged.
+    Raises InputError when the file is not a verdict store, and leaves it unchanged.
     """
     with ExitStack() as stack:
         connection = stack.enter_context(closing(connect(path, wait)))
@@ -98,17 +98,17 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
 
 
 def _check_format(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the format of the file, 0 for a new one; raise StoreError when it is not a store of judge."""
+    """Return the format of the file, 0 for a new one; raise InputError when it is not a store of judge."""
     application_id, version, tables = connection.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)"
         " FROM pragma_application_id, pragma_user_version"
     ).fetchone()
     if (tables or version) and application_id != _APPLICATION_ID:
-        raise StoreError(
+        raise InputError(
             "{file}: is a database of another program; name another file with --store", file=path
         )
     if version > _FORMAT:
-        raise StoreError(
+        raise InputError(
             "{file}: was written by a newer judge (format {version}); update judge",
             file=path,
             version=version,
@@ -132,7 +132,7 @@ def _upgrade(connection: sqlite3.Connection, version: int) -> None:
 
 
 def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """Raise StoreError when the file holds anything but the tables and indexes of a store of that format.
+    """Raise InputError when the file holds anything but the tables and indexes of a store of that format.
 
     A trigger or a view would run SQL of the author of the file with every verdict.
     """
@@ -145,7 +145,7 @@ def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> N
                 problem = Message("it holds the {kind} {name!r}", kind=kind, name=name)
             elif name not in schema:
                 problem = Message("it lacks the {kind} {name!r}", kind=kind, name=name)
-            raise StoreError(
+            raise InputError(
                 "{file}: is not a verdict store of judge: {problem}; restore a copy of it, or name another"
                 " file with --store",
                 file=path,
@@ -180,6 +180,12 @@ def explain_read_error(path: Path, error: Exception) -> StoreError:
     """Return the error of a store that cannot be read, with what to do."""
     advice = choose_advice(error)
     return StoreError("{file}: cannot be read: {error}{advice}", file=path, error=error, advice=advice)
+
+
+def is_refusal(error: Exception) -> bool:
+    """Return whether `error` says that the file is no database, or that its path cannot be a file."""
+    name = getattr(error, "sqlite_errorname", "")
+    return name.startswith("SQLITE_NOTADB") or getattr(error, "errno", None) in PATH_ERRORS
 
 
 def choose_advice(error: Exception) -> str:

@@ -24,7 +24,7 @@ from typing import Any, Self
 
 import msgspec
 
-from judge.errors import StoreError, explain_os_error
+from judge.errors import InputError, StoreError, explain_os_error
 from judge.records import CONTENT_FILTER, Call, Usage, share_params
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
@@ -108,8 +108,8 @@ class UsageHistory:
 class VerdictStore:
     """The verdict store at `path`, created when absent; use it as a context manager.
 
-    `wait` is how many seconds another process may keep the file locked. Raises StoreError when the file
-    is not a verdict store, is damaged or can't be written.
+    `wait` is how many seconds another process may keep the file locked. Raises InputError when the file
+    is not a verdict store, StoreError when it is damaged or can't be written.
     """
 
     def __init__(self, path: Path, wait: float = 30.0) -> None:
@@ -126,7 +126,8 @@ class VerdictStore:
                 self._writer = stack.enter_context(closing(GroupCommitWriter(path, connection)))
                 self.batches = BatchTable(self._reader, self._writer, self._holder, self._translate_errors)
             except (sqlite3.Error, OSError) as error:
-                raise StoreError(
+                refused = schema.is_refusal(error)
+                raise (InputError if refused else StoreError)(
                     "{file}: cannot be used as a verdict store: {error}{advice}",
                     file=path,
                     error=explain_os_error(error) if isinstance(error, OSError) else error,

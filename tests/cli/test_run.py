@@ -544,14 +544,13 @@ def test_a_background_job_ignores_the_signals_that_nohup_ignores(tmp_path: Path)
 
 def test_paths_that_cannot_be_written_are_named_before_anything_is_paid(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", make_rows(1, 1, 2))
-    (tmp_path / "file").write_text("x")
+    (tmp_path / "file").write_text("not a database")
     with LoopbackServer(reply_with_grade) as server:
         words = make_words(data, server)
-        for place, code in (("--out", 2), ("--store", 3)):
-            there = (place, tmp_path / "file" / "x")
-            out = () if place == "--out" else ("--out", tmp_path / "runs" / "x")
-            result = run_judge(*words, *there, *out)
-            assert result.returncode == code
+        for option, path in (("--out", "file/x"), ("--store", "file/x"), ("--store", "file")):
+            out = () if option == "--out" else ("--out", tmp_path / "runs" / "x")
+            result = run_judge(*words, option, tmp_path / path, *out)
+            assert result.returncode == 2
             assert str(tmp_path / "file") in result.stderr
             assert "Traceback" not in result.stderr
         assert server.requests == []

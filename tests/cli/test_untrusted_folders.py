@@ -449,7 +449,7 @@ def test_owners_in_a_folder_that_is_a_link_are_refused(tmp_path: Path) -> None:
     (elsewhere / "mine.lock").touch()
     os.utime(elsewhere / "mine.lock", (0, 0))
     (tmp_path / "v.sqlite.locks").symlink_to(elsewhere)
-    with pytest.raises(StoreError, match="symbolic link"):
+    with pytest.raises(InputError, match="symbolic link"):
         VerdictStore(tmp_path / "v.sqlite")
     assert list_files(elsewhere) == [Path("mine.lock")]
 
@@ -472,7 +472,7 @@ def test_a_store_with_another_schema_is_refused_and_left_as_it_is(statements: st
     with closing(sqlite3.connect(path)) as theirs:
         theirs.executescript(statements)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"v\.sqlite: is not a verdict store of judge: it "):
+    with pytest.raises(InputError, match=r"v\.sqlite: is not a verdict store of judge: it "):
         VerdictStore(path)
     assert path.read_bytes() == before
 

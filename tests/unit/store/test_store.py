@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.errors import StoreError
+from judge.errors import InputError, StoreError
 from judge.records import ANSWERED, Call, Usage
 from judge.store.leases import Lease, LeasedElsewhere
 from judge.store.store import StoredRefusal, StoredVerdict, VerdictStore
@@ -189,7 +189,7 @@ def test_a_row_with_a_right_checksum_that_is_no_verdict_is_refused_and_listed(tm
 def test_a_file_that_is_not_a_store_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "v.sqlite"
     path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"v\.sqlite"):
+    with pytest.raises(InputError, match=r"v\.sqlite"):
         VerdictStore(path)
 
 
@@ -199,7 +199,7 @@ def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
     connection.execute("CREATE TABLE theirs (x)")
     connection.commit()
     connection.close()
-    with pytest.raises(StoreError, match="another program"):
+    with pytest.raises(InputError, match="another program"):
         VerdictStore(path)
 
 
@@ -209,7 +209,7 @@ def test_a_refused_file_is_not_changed(tmp_path: Path) -> None:
         theirs.execute("PRAGMA user_version=7")
         theirs.execute("CREATE TABLE theirs (x)")
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="another program"):
+    with pytest.raises(InputError, match="another program"):
         VerdictStore(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
@@ -220,7 +220,7 @@ def test_a_store_of_a_newer_judge_is_refused(tmp_path: Path) -> None:
     VerdictStore(path).close()
     with closing(sqlite3.connect(path)) as newer:
         newer.execute("PRAGMA user_version=99")
-    with pytest.raises(StoreError, match=r"newer judge \(format 99\); update"):
+    with pytest.raises(InputError, match=r"newer judge \(format 99\); update"):
         VerdictStore(path)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.errors import StoreError
+from judge.errors import InputError, StoreError
 from judge.records import ANSWERED, Call, Usage
 from judge.store.leases import Lease
 from judge.store.store import StoredVerdict, VerdictStore
@@ -124,7 +124,7 @@ def test_a_store_of_format_1_with_a_trigger_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as old:
         old.executescript(FORMAT_1)
         old.execute("CREATE TRIGGER t AFTER INSERT ON claims BEGIN DELETE FROM verdicts; END")
-    with pytest.raises(StoreError, match="it holds the trigger 't'"):
+    with pytest.raises(InputError, match="it holds the trigger 't'"):
         VerdictStore(path)
 
 
