@@ -39,7 +39,7 @@ from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_datas
 from judge.errors import InputError, SetupError
 from judge.measure.formulas import Floats
 from judge.measure.measures import Measure, resolve_measures
-from judge.messages import Message, join_messages
+from judge.messages import Message, SeparatedNames, join_messages
 from judge.models import FORMS, PROVIDERS, Model, open_model
 from judge.models.batch_api import BatchModel
 from judge.models.endpoint import Endpoint
@@ -150,7 +150,7 @@ def _check_columns(config: Config) -> Mapping[str, str]:
                 raise InputError(
                     "--columns is {option!r}; it is FIELD=COLUMN, and a field is one of {fields}{suggestion}",
                     option=option,
-                    fields=", ".join(COLUMN_FIELDS),
+                    fields=SeparatedNames(COLUMN_FIELDS),
                     suggestion=suggest_name(name, COLUMN_FIELDS),
                 )
             if columns[name] != column:
@@ -264,7 +264,9 @@ def _build_ray_model(config: Config, spec: str, open_this: Callable[..., Model])
     """Return the model that the actors of a Ray cluster call; they get its provider's variables alone."""
     provider = PROVIDERS.get(spec.partition(":")[0])
     if provider is None or not provider.key:
-        forms = ", ".join(each.spelling for name, each in PROVIDERS.items() if each.key and ":" not in name)
+        forms = SeparatedNames(
+            each.spelling for name, each in PROVIDERS.items() if each.key and ":" not in name
+        )
         raise SetupError("--on ray works with {forms}; omit --on ray for {model}", forms=forms, model=spec)
     set_up_ray_in_environment(is_local=config.ray_address is None)
     from judge.models.ray_cluster import RayCluster

@@ -23,7 +23,7 @@ from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.measure.measures import Measure, list_default_measures
 from judge.measure.resampling import compute_randomisation_p, holm
-from judge.messages import ENGLISH, Message, NameList
+from judge.messages import ENGLISH, Message, NameList, SeparatedNames
 from judge.records import LABEL, Dataset, Judgment, Pool, Query, Ranking, Scale
 
 #: Below this p the grades count as changed between runs.
@@ -346,7 +346,7 @@ def _write_notes(
 ) -> Iterator[str]:
     counts = {name: len(run.data.queries) for name, run in runs.items()}
     if any(count != len(queries) for count in counts.values()):
-        by_run = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        by_run = SeparatedNames(f"{name} {count:,}" for name, count in counts.items())
         yield Message(
             "compared on the {queries:,} queries that all runs have ({by_run})",
             queries=len(queries),

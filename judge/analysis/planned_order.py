@@ -26,7 +26,7 @@ from judge.measure.pair_sampling import (
 )
 from judge.measure.ppi import ALPHA, CorrectedOutcome, decide_order
 from judge.measure.resampling import MIN_DIFFERING, Interval, holm, make_finite_interval
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def _check_rounds(plans: Sequence[PairPlan]) -> None:
         raise InputError(
             "the plans are not rounds of one draw: they need the same engines and measure, and different"
             " seeds ({seeds})",
-            seeds=", ".join(map(str, seeds)),
+            seeds=SeparatedNames(map(str, seeds)),
         )
 
 

@@ -26,7 +26,7 @@ from judge.measure.resampling import CountedShare, Interval, StatisticValue, mak
 from judge.measure.segments import SegmentResult
 from judge.measure.sensitivity import FlaggedEffect, OwnListReversal
 from judge.measure.stability import RepeatStability
-from judge.messages import MeasureName, Message
+from judge.messages import MeasureName, Message, SeparatedNames
 from judge.pricing import RunCost
 from judge.records import Query, ScaleName
 
@@ -332,7 +332,7 @@ class Summary:
                 raise InputError(
                     "engines are not compared by {name}; they are by {names}",
                     name=name,
-                    names=", ".join(compared),
+                    names=SeparatedNames(compared),
                 )
         return chosen
 

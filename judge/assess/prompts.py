@@ -29,7 +29,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from judge.errors import InputError, explain_os_error
 from judge.filesystem import read_text
-from judge.messages import Message, join_messages
+from judge.messages import Message, SeparatedNames, join_messages
 from judge.records import GRADED, Example, Lang, Pair, Prompt, Query, Scale, Snippet
 
 #: Variables of the `user` block; `reference`, `as_of`, `title` and `date` are empty when not given.
@@ -419,4 +419,4 @@ def _join_lines(text: str) -> str:
 
 
 def _list_names(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or Message("nothing")
+    return SeparatedNames(sorted(names)) or Message("nothing")

@@ -13,7 +13,7 @@ from typing import get_args
 from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.prompts import Prompts, Template
 from judge.errors import ReplyParseError
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.models import Model
 from judge.records import Completion, Judgment, Lang, Prompt, Scale, Verdict, parse_score
 from judge.store.store import StoredAnswer
@@ -42,7 +42,7 @@ class RerankAssessor(Assessor):
     @property
     def remarks(self) -> Sequence[str]:
         """Say that there are no reasons, and where the grades come from."""
-        values = ", ".join(f"{value:.4g}" for value in self._thresholds)
+        values = SeparatedNames(f"{value:.4g}" for value in self._thresholds)
         fit = Message("stated thresholds")
         if self._fits:
             fit = Message(

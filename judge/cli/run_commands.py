@@ -21,7 +21,7 @@ from judge.cli.terminal import (
 )
 from judge.config import ASSESSOR, FILES, INPUT, Option
 from judge.errors import InputError, JudgeError
-from judge.messages import Message, Translator
+from judge.messages import Message, SeparatedNames, Translator
 from judge.models import FORMS
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def _describe_tally(tally: EngineTally, t: Translator) -> str:
                 "{count:,} of {results:,} results have no text except their title (looked for in {names})",
                 tally.no_snippet,
                 results=tally.results,
-                names=", ".join(map(repr, tally.snippet_fields)),
+                names=SeparatedNames(map(repr, tally.snippet_fields)),
             )
         )
     for reason, count in [*tally.errors.items()][:1]:

@@ -15,6 +15,7 @@ from judge.characters import escape_controls
 from judge.cli.render import escape_line
 from judge.cli.terminal import get_ui_translator
 from judge.errors import InputError
+from judge.messages import SeparatedNames
 from judge.messages import Text as Bilingual
 from judge.report.payload import ERRORS, FLAGS
 from judge.runs.folder import RunFolder, translate_run_errors
@@ -57,7 +58,7 @@ def find_query(run: Path, query_id: str) -> QueryEntry:
         run=run,
         query_id=query_id,
         count=len(ids),
-        examples=", ".join(near),
+        examples=SeparatedNames(near),
     )
 
 

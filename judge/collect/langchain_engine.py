@@ -23,7 +23,7 @@ from judge.collect.engines import MIN_MASKED_LENGTH, EngineRequest, Response, ha
 from judge.collect.responses import ResponseShape
 from judge.errors import InputError, RequestRejected, SetupError
 from judge.json_text import dump_json
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.models.error_mapping import make_transport_error
 from judge.models.redaction import mask
 
@@ -177,7 +177,7 @@ def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets
         raise InputError(
             "langchain:{name} is not known by name; write langchain:package.module:Class, or one of {names}",
             name=class_name,
-            names=", ".join(name for name, known in KNOWN_CLASSES.items() if known.module),
+            names=SeparatedNames(name for name, known in KNOWN_CLASSES.items() if known.module),
         )
     try:
         with warnings.catch_warnings():

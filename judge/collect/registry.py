@@ -32,7 +32,7 @@ from judge.config.option_checks import STRICT, CountValue, OneOrMore, validate_t
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError
 from judge.json_text import dump_json
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.models.endpoint import Endpoint
 
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -102,7 +102,7 @@ def open_engines(config: CollectConfig, environ: Mapping[str, str]) -> list[Resu
         raise InputError(
             "--base-url names {name!r}, which is not an engine of this collection; the engines are {names}",
             name=min(unused),
-            names=", ".join(names),
+            names=SeparatedNames(names),
         )
     return sources
 
@@ -134,7 +134,7 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
             "unknown engine {engine!r}{suggestion}; known are {names}, http:NAME and langchain:CLASS",
             engine=spec,
             suggestion=suggest_name(spec, KNOWN),
-            names=", ".join(KNOWN),
+            names=SeparatedNames(KNOWN),
         )
     endpoint = Endpoint(config.base_urls.get(engine.name), environ, config.timeout, MAX_CONCURRENT_QUERIES)
     return HttpEngine(engine, endpoint, {"lang": config.lang, "country": config.country})
@@ -207,7 +207,7 @@ def _check_slots(place: str, table: EngineTable) -> None:
             "{place}: {{{name}}} is not a placeholder; the placeholders of url, params and body are {slots}",
             place=place,
             name=min(unknown),
-            slots=", ".join(sorted(SLOTS)),
+            slots=SeparatedNames(sorted(SLOTS)),
         )
     if "query" not in slots:
         raise InputError(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.models.endpoint import redact_url
 from judge.models.error_mapping import BAD_REQUEST, ErrorResponse, ErrorRule
 
@@ -20,6 +20,8 @@ from judge.models.error_mapping import BAD_REQUEST, ErrorResponse, ErrorRule
 _SEPARATOR = " … "
 #: Maximum nesting of an answer; a deeper one is broken or hostile.
 _MAX_NESTING = 100
+#: The maximum number of fields that an error lists.
+_MAX_FIELDS = 12
 #: The first row that fits decides: codes and messages come before statuses.
 RULES = (
     # Alibaba Cloud calls some short throttling a quota: Throttling.AllocationQuota.
@@ -186,12 +188,17 @@ def _is_nested_deeper(value: object, limit: int) -> bool:
 
 def _make_no_text_error(shape: ResponseShape, results: Sequence[Mapping[str, Any]]) -> RequestRejected:
     """Return the error for results without any text; a retry would return the same."""
-    title, snippet = ", ".join(map(repr, shape.title)), ", ".join(map(repr, shape.snippet))
-    own = ", ".join(map(repr, sorted({name for result in results for name in result}))) or "none"
+    fields = sorted({name for result in results for name in result})[:_MAX_FIELDS]
     return RequestRejected(
         "unreadable",
-        f"none of {len(results)} results has a title (looked for in {title}) or a snippet ({snippet}); their"
-        f" fields are {own:.200}",
+        Message(
+            "none of {count} results has a title (looked for in {title}) or a snippet ({snippet}); their"
+            " fields are {fields}",
+            count=len(results),
+            title=SeparatedNames(map(repr, shape.title)),
+            snippet=SeparatedNames(map(repr, shape.snippet)),
+            fields=SeparatedNames(f"{name!r:.40}" for name in fields) or Message("none"),
+        ),
     )
 
 

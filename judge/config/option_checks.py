@@ -27,7 +27,7 @@ from pydantic_core import ArgsKwargs, ErrorDetails
 from judge.config import DIMENSIONS, FILES, LIMITS, MEASURING, Option
 from judge.config.loader import format_toml, suggest_name
 from judge.errors import InputError
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.records import WEIGHTED_DIMENSIONS
 
 #: No conversions (true is not a number), no unknown keys, no NaN and no infinity.
@@ -149,7 +149,7 @@ def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Map
     name = str(detail["loc"][0])
     if detail["type"] in _UNKNOWN:
         keys = [field.title or other for other, field in fields.items() if other != "source"]
-        listing = Message("; known are {names}", names=", ".join(keys)) if len(keys) < 12 else ""
+        listing = Message("; known are {names}", names=SeparatedNames(keys)) if len(keys) < 12 else ""
         suggestion = suggest_name(name, keys) or listing
         return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
     key = fields[name].title or name
@@ -246,7 +246,7 @@ def split_weights(value: object) -> tuple[str, ...]:
                 "weights is {value!r}; it is NAME=WEIGHT with weights above 0, each of these names at most"
                 " once: {names}",
                 value=each if isinstance(value, Mapping | Sequence) else value,
-                names=", ".join(WEIGHTED_DIMENSIONS),
+                names=SeparatedNames(WEIGHTED_DIMENSIONS),
             )
     return weights
 

@@ -12,7 +12,7 @@ from judge.dataset.parsed_rows import ParsedRow, parse_row
 from judge.dataset.readers import read_rows
 from judge.dataset.textfile import Warn, unescape_candidates
 from judge.errors import InputError
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.records import BINARY, Example, LangChoice, Pair, Query, Scale
 
 
@@ -35,7 +35,7 @@ def read_examples(
         if example is None:
             continue
         if flags := INJECTION_FLAGS.intersection(example.pair.snippet.flags):
-            attacks.append((parsed.locate_field("snippet"), ", ".join(sorted(flags))))
+            attacks.append((parsed.locate_field("snippet"), SeparatedNames(sorted(flags))))
             continue
         key = example.pair.query.text, example.pair.snippet.id
         first, place = examples.setdefault(key, (example, parsed.location))

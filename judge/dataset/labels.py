@@ -21,7 +21,7 @@ from judge.dataset.textfile import (
     unescape_candidates,
 )
 from judge.errors import InputError
-from judge.messages import Message, join_messages
+from judge.messages import Message, SeparatedNames, join_messages
 from judge.records import BINARY, GRADED, Dataset, Pair, Pool, Scale, ScaleName
 
 #: Columns of a CSV that can name the labelled item; the first one in the file counts.
@@ -388,7 +388,7 @@ def read_feedback(path: Path) -> Feedback:
                 "{place}: field 'feedback' is {value!r:.80}; write one of {names}",
                 place=location,
                 value=value,
-                names=", ".join(_SIGNALS),
+                names=SeparatedNames(_SIGNALS),
             )
         kind, sign = _SIGNALS[word]
         key = kind, unicodedata.normalize("NFC", query_id), item

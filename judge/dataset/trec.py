@@ -12,6 +12,7 @@ import numpy as np
 from judge.dataset import validation
 from judge.dataset.rows import InputRow, convert_values, parse_object, read_nonblank_lines
 from judge.errors import InputError
+from judge.messages import SeparatedNames
 from judge.records import Ranking, Snippet
 
 _ID_NAMES = ("docid", "docno", "doc_id", "id", "_id")
@@ -221,7 +222,7 @@ def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
     texts = [name for name in ("text", "snippet", "contents", "passage", "body") if name in record]
     if not (ids and texts):
         raise InputError(
-            "{place}: needs 'docid' and 'text'; it has {names}", place=location, names=", ".join(record)
+            "{place}: needs 'docid' and 'text'; it has {names}", place=location, names=SeparatedNames(record)
         )
     other_fields = {
         name: validation.parse_text(location, name, record.get(name)) for name in ("title", "url", "date")

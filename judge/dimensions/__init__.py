@@ -17,7 +17,7 @@ from judge.dataset.clean import clean_query
 from judge.dataset.labels import Feedback
 from judge.errors import InputError
 from judge.measure.formulas import Floats
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.records import Dataset, Judgment, Pair, Pool, Query, Snippet
 
 if TYPE_CHECKING:
@@ -110,7 +110,9 @@ def measure_dimensions(
     names = set(names)
     if unknown := sorted(names - DIMENSIONS.keys()):
         raise InputError(
-            "unknown dimension {name!r}; write one of {names}", name=unknown[0], names=", ".join(DIMENSIONS)
+            "unknown dimension {name!r}; write one of {names}",
+            name=unknown[0],
+            names=SeparatedNames(DIMENSIONS),
         )
     results = dict(run.dimensions)
     for name in (each for each in DIMENSIONS if each in names):

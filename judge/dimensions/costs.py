@@ -12,7 +12,7 @@ from judge.analysis.summary import PRICE, DimensionMean, DimensionResult, summar
 from judge.dimensions import DimensionOptions
 from judge.errors import InputError
 from judge.measure.measures import Measure
-from judge.messages import Message, NameList
+from judge.messages import Message, NameList, SeparatedNames
 from judge.pricing.prices import LISTED_RESULTS, ListPrice, read_list_prices
 
 #: Relevant results are counted in the first results, which a reader or a language model takes.
@@ -97,7 +97,7 @@ def _describe_prices(
             price=each,
         )
     if strangers := [name for name in prices if name not in run.data.engines]:
-        yield Message("no engine of this run is called {names}", names=", ".join(map(repr, strangers)))
+        yield Message("no engine of this run is called {names}", names=SeparatedNames(map(repr, strangers)))
     if unpriced := [name for name in run.data.engines if name not in prices]:
         yield Message(
             "no price is known for {names}; --costs ENGINE=USD gives one",

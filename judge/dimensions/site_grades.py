@@ -25,7 +25,7 @@ from judge.dimensions.sites import (
     load_classes,
     measure_classes,
 )
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.records import Dataset, Pair, Pool, Query, Snippet
 
 GRADES = ("authority", "freshness", "clarity", "objectivity")
@@ -150,12 +150,12 @@ def _describe_sites(grades: Mapping[str, SiteGrades], counts: Mapping[str, int])
     """Yield the sites with the lowest quality, and those whose content may be made by AI."""
     graded = sorted((each.quality, -counts[site], site) for site, each in grades.items() if each.quality)
     if graded:
-        names = ", ".join(f"{site} ({quality:.1f})" for quality, _, site in graded[:_NAMED])
+        names = SeparatedNames(f"{site} ({quality:.1f})" for quality, _, site in graded[:_NAMED])
         yield Message("lowest quality of {count:,} graded sites: {sites}", count=len(graded), sites=names)
     hinted = sorted((-counts[site], site) for site, each in grades.items() if each.may_be_ai_made)
     if hinted:
         yield Message(
             "the model's uncertain impression: content of {count:,} sites may be made by AI, such as {sites}",
             count=len(hinted),
-            sites=", ".join(site for _, site in hinted[:_NAMED]),
+            sites=SeparatedNames(site for _, site in hinted[:_NAMED]),
         )

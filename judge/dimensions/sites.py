@@ -15,7 +15,7 @@ from publicsuffixlist import PublicSuffixList
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import DimensionResult, QueryValues, summarise_dimension
 from judge.dimensions import DimensionOptions
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.records import Dataset
 
 _CLASSES_FILE = Path(__file__).with_name("site_classes.toml")
@@ -66,7 +66,7 @@ def measure_sites(run: JudgedRun, _: DimensionOptions) -> DimensionResult:
     remarks = () if counts else (NO_URL,)
     if unknown:
         most = sorted(unknown.items(), key=lambda item: (-item[1], item[0]))[:_NAMED]
-        names = ", ".join(f"{site} ({count:,})" for site, count in most)
+        names = SeparatedNames(f"{site} ({count:,})" for site, count in most)
         remarks = (Message("sites without a class, by number of results: {sites}", sites=names),)
     return summarise_dimension(values, run.data.engines, remarks, largest=1.0)
 

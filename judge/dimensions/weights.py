@@ -17,7 +17,7 @@ from judge.analysis.run_analysis import score_lists
 from judge.analysis.summary import DimensionResult, EnginePair, average_values, summarise_dimension
 from judge.dimensions import DimensionOptions
 from judge.measure.formulas import find_largest_value
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.records import RELEVANCE, WEIGHTED_DIMENSIONS
 
 TOTAL = "total"
@@ -53,7 +53,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
     if lacking:
         remark = Message(
             "no total: the run does not have {names}",
-            names=", ".join(f"--{name.replace('_', '-')}" for name in lacking),
+            names=SeparatedNames(f"--{name.replace('_', '-')}" for name in lacking),
         )
         return summarise_dimension({}, run.data.engines, (remark,))
     parts = {name: _read_part(run, name) for name in weights}
@@ -69,7 +69,7 @@ def measure_total(run: JudgedRun, options: DimensionOptions) -> DimensionResult:
         differences = [one - other for one, other in both if one is not None and other is not None]
         pairs.append(EnginePair(a, b, "total, difference", average_values(differences, -1.0, 1.0)))
     names = {**dict(zip(weights, weights, strict=True)), RELEVANCE: f"{RELEVANCE} ({run.spec.measures[0]})"}
-    shares = ", ".join(
+    shares = SeparatedNames(
         f"{names[name]} {weight / sum(weights.values()):.3g}" for name, weight in weights.items()
     )
     values = {key: {TOTAL: total} for key, total in totals.items()}

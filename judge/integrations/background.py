@@ -28,6 +28,7 @@ from judge.client.client import ModelClient
 from judge.config.run import Config
 from judge.dataset.pool import build_pool
 from judge.errors import InputError, RequestRejected, RunIncomplete
+from judge.messages import SeparatedNames
 from judge.records import CONTENT_FILTER, Completion, Dataset, Judgment, Pool, Prompt, Verdict
 from judge.store.store import StoredRefusal, StoredVerdict, VerdictKeyInfo, VerdictStore
 from judge.store.window import LeaseLost, LeaseWindow
@@ -78,7 +79,7 @@ class Resources:
             raise judging.stopped
         failed = [str(judgment.error) for judgment in judging.failures]
         if failed:
-            kinds = ", ".join(dict.fromkeys(failed))
+            kinds = SeparatedNames(dict.fromkeys(failed))
             raise RunIncomplete(
                 "{failed} of {total} snippets stayed unjudged ({kinds})",
                 failed=len(failed),

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from judge.errors import InputError
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.records import Scale
 
 #: An example of each parameter, for messages.
@@ -174,7 +174,7 @@ def describe_unknown_measure(name: str) -> str:
     folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
     guess = synonym or (folded[near[0]] if near else None)
-    names = ", ".join(kind.syntax for kind in MEASURE_KINDS.values())
+    names = SeparatedNames(kind.syntax for kind in MEASURE_KINDS.values())
     if guess:
         return Message(
             "there is no measure {name!r}; did you mean {guess}? There are {names}",
@@ -191,7 +191,7 @@ def describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
         "{measure} has no parameter {parameter!r}; its parameters: {names} ({syntax})",
         measure=kind.name,
         parameter=parameter,
-        names=", ".join(kind.parameters) or Message("none"),
+        names=SeparatedNames(kind.parameters) or Message("none"),
         syntax=kind.syntax,
     )
 
@@ -266,7 +266,7 @@ class Measure:
                 "{measure}(dcg={value!r}): dcg is one of {values}",
                 measure=self.name,
                 value=self.dcg,
-                values=", ".join(map(repr, DCG_GAINS)),
+                values=SeparatedNames(map(repr, DCG_GAINS)),
             )
         if not 0 < self.p < 1:
             raise InputError(

@@ -45,9 +45,9 @@ class Message(str):
 
     def render(self, translator: Translator) -> str:
         """Return the message in the language of the translator, and so the messages among its values."""
-        values = {name: getattr(value, "message", value) for name, value in self.values.items()}
-        texts = {name: translator(value) for name, value in values.items() if isinstance(value, Message)}
-        return translator(self.template, **{**self.values, **texts})
+        return translator(
+            self.template, **{name: getattr(value, "message", value) for name, value in self.values.items()}
+        )
 
 
 class Translator:
@@ -70,7 +70,8 @@ class Translator:
             return message.render(self)
         text = self._catalogue.gettext(message) if message else ""
         if values:
-            return text.format(**values)
+            translated = {name: self(value) for name, value in values.items() if isinstance(value, Message)}
+            return text.format(**{**values, **translated})
         return text if text != message else self._translate_read_text(message)
 
     def _translate_read_text(self, text: str, depth: int = DEPTH) -> str:
@@ -88,6 +89,8 @@ class Translator:
         """Return a value of a message that was read; one word is the name of a measure or of an engine."""
         if " " not in value:
             return self.name_measure(value) if has_measures else value
+        if " " not in value.replace(", ", ""):
+            return self.list_names(value.split(", "))
         names, separator, last = value.rpartition(" and ")
         if separator and " " not in last and " " not in names.replace(", ", ""):
             return self.join([*names.split(", "), last])
@@ -131,14 +134,19 @@ class Translator:
 
 
 class NameList(Message):
-    """Names in a sentence, `a, b and c`, as each language joins them."""
+    """One or more names in a sentence, `a, b and c`, as each language joins them."""
 
     names: tuple[str, ...]
 
+    @staticmethod
+    def join_names(translator: Translator, names: Iterable[str]) -> str:
+        """Return the names as the language of the translator joins them."""
+        return translator.join(names)
+
     def __new__(cls, names: Iterable[str]) -> Self:
-        """Return one or more names as English joins them."""
+        """Return the names as English joins them."""
         names = tuple(names)
-        message = super().__new__(cls, ENGLISH.join(names))
+        message = super().__new__(cls, cls.join_names(ENGLISH, names))
         message.names = names
         return message
 
@@ -147,7 +155,16 @@ class NameList(Message):
 
     def render(self, translator: Translator) -> str:
         """Return the names as the language of the translator joins them."""
-        return translator.join(self.names)
+        return self.join_names(translator, self.names)
+
+
+class SeparatedNames(NameList):
+    """Names or values in a list, `a, b, c`, as each language separates them; it may be empty."""
+
+    @staticmethod
+    def join_names(translator: Translator, names: Iterable[str]) -> str:
+        """Return the names as the language of the translator separates them."""
+        return translator.list_names(names)
 
 
 class MeasureName(Message):

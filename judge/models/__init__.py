@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from judge.errors import InputError, SetupError
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.records import EXPECTED, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ PROVIDERS = {
 #: What a user may write after -m.
 FORMS = Message(
     "{forms}, lexical or expected",
-    forms=", ".join(dict.fromkeys(provider.spelling for provider in PROVIDERS.values())),
+    forms=SeparatedNames(dict.fromkeys(provider.spelling for provider in PROVIDERS.values())),
 )
 
 #: What a user may write after --embeddings.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from judge.config.nightly import SET_BASELINE_COMMAND, NightlyConfig
-from judge.messages import Message, NameList, join_messages
+from judge.messages import Message, NameList, SeparatedNames, join_messages
 from judge.nightly.record import (
     EngineSettings,
     NightEngineResult,
@@ -301,7 +301,7 @@ def _format_option(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value)) or Message("none")
+        return SeparatedNames(map(str, value)) or Message("none")
     return str(value)
 
 

@@ -270,7 +270,7 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
     if record.canaries:
         yield _describe_canaries(record.canaries, t)
     if record.coverage is not None:
-        kinds = ", ".join(f"{count:,} {isolate(kind)}" for kind, count in record.failures.items() if count)
+        kinds = t.list_names(f"{count:,} {isolate(kind)}" for kind, count in record.failures.items() if count)
         yield t(
             "{night.judged:,} of {night.judgments:,} judged ({night.coverage:.1%}), {queries}{failures}",
             night=record,

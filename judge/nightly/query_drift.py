@@ -10,7 +10,7 @@ import numpy as np
 from judge.analysis.judged_run import JudgedRun
 from judge.measure.formulas import TIE, Ints
 from judge.measure.resampling import SEED
-from judge.messages import Message
+from judge.messages import Message, SeparatedNames
 from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.records import Query
 
@@ -122,7 +122,7 @@ def describe_coverage(drift: QueryDrift) -> Iterator[str]:
         "{share}. The comparison says little about the others, such as {examples}: make a night of them the"
         " baseline",
         share=share,
-        examples=", ".join(f"{text!r:.80}" for text in drift.uncovered),
+        examples=SeparatedNames(f"{text!r:.80}" for text in drift.uncovered),
     )
 
 

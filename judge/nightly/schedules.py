@@ -20,7 +20,7 @@ from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.errors import InputError
 from judge.json_text import dump_json
-from judge.messages import ENGLISH, Translator
+from judge.messages import ENGLISH, SeparatedNames, Translator
 from judge.models import PROVIDERS, find_provider
 
 KINDS = ("cron", "systemd", "github")
@@ -40,7 +40,9 @@ def make_schedule(kind: str, toml: Path, t: Translator = ENGLISH) -> str:
     InputError when `kind` is not one of `KINDS`, `toml` is wrong, or a path has a line break.
     """
     if kind not in KINDS:
-        raise InputError("--print-schedule is {kind!r}; it is {kinds}", kind=kind, kinds=", ".join(KINDS))
+        raise InputError(
+            "--print-schedule is {kind!r}; it is {kinds}", kind=kind, kinds=SeparatedNames(KINDS)
+        )
     here = Path.cwd()
     language = ["--ui-lang", t.language] if t.language != ENGLISH.language else []
     words = (sys.executable, "-m", "judge", "nightly", str(toml), *language)

@@ -25,6 +25,7 @@ from typing import Any, Self
 import msgspec
 
 from judge.errors import InputError, StoreError, explain_os_error
+from judge.messages import Message
 from judge.records import CONTENT_FILTER, Call, Usage, share_params
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
@@ -126,13 +127,13 @@ class VerdictStore:
                 self._writer = stack.enter_context(closing(GroupCommitWriter(path, connection)))
                 self.batches = BatchTable(self._reader, self._writer, self._holder, self._translate_errors)
             except (sqlite3.Error, OSError) as error:
-                refused = schema.is_refusal(error)
-                raise (InputError if refused else StoreError)(
+                message = Message(
                     "{file}: cannot be used as a verdict store: {error}{advice}",
                     file=path,
                     error=explain_os_error(error) if isinstance(error, OSError) else error,
                     advice=schema.choose_advice(error),
-                ) from error
+                )
+                raise (InputError if schema.is_refusal(error) else StoreError)(message) from error
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:

@@ -7,7 +7,7 @@ from string import Formatter
 
 import pytest
 
-from judge.messages import CHINESE, ENGLISH, MeasureName, Message, NameList, join_messages
+from judge.messages import CHINESE, ENGLISH, MeasureName, Message, NameList, SeparatedNames, join_messages
 from judge.messages.recognition import MessageIndex, fill
 from tests.support.cases import check_each
 from tests.unit.test_messages_catalogue import load_catalogue
@@ -67,7 +67,7 @@ def test_each_template_is_recognised_in_its_text() -> None:
             ),
         ),
         Message("{name}: {value}", name=MeasureName("perfect"), value="Paris"),
-        Message("not in the baseline, so not compared: {engines}", engines="a, b"),
+        Message("not in the baseline, so not compared: {engines}", engines=SeparatedNames(["a", "b"])),
         Message("{name}: {value}", name="x", value=Message("canaries are missing")),
         Message(
             "{engines} returned no result for any query; correct its settings, or leave it out",

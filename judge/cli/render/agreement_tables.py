@@ -17,7 +17,7 @@ from judge.measure.measures import parse_measure
 from judge.measure.ppi import CorrectedDifference, MeasureCalibration
 from judge.measure.rank_correlation import EngineOrders
 from judge.measure.resampling import MIN_DIFFERING, StatisticValue
-from judge.messages import Message, Translator
+from judge.messages import Message, SeparatedNames, Translator
 from judge.report.assessor_sentences import FEW_FOR_BCA, explain_missing, name_strength, warn_narrow_intervals
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import count_queries, format_interval, format_p_value
@@ -94,7 +94,7 @@ def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
             "{name} compares no engines here; the measures that do: {names}; judge score RUN --save"
             " --measures takes others",
             name=name,
-            names=", ".join(agreement.orders) or Message("none"),
+            names=SeparatedNames(agreement.orders) or Message("none"),
         )
     return name
 

@@ -260,7 +260,7 @@ def _format_share(share: CountedShare) -> str:
 def _describe_failures(prompts: Mapping[str, PromptResult], t: Translator) -> Iterator[str]:
     for name, prompt in prompts.items():
         if prompt.failures:
-            kinds = ", ".join(f"{kind} {count}" for kind, count in prompt.failures.items())
+            kinds = t.list_names(f"{kind} {count}" for kind, count in prompt.failures.items())
             yield t("no grade with the {prompt}: {kinds}", prompt=name, kinds=kinds)
 
 

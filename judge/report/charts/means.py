@@ -11,7 +11,7 @@ from markupsafe import Markup
 from judge.analysis.summary import PRICE, Summary
 from judge.measure.measures import parse_measure
 from judge.measure.stability import MeasureStability, RepeatStability
-from judge.messages import Text, join_sentences, make_text
+from judge.messages import Text, Translator, build_text, join_sentences, make_text
 from judge.report import display_text
 from judge.report.charts import svg
 from judge.report.charts.svg import (
@@ -319,7 +319,7 @@ def draw_quality_and_price(summary: Summary) -> Chart | None:
         )
     ]
     if others:
-        names = ", ".join(map(display_text.isolate, others))
+        names = build_text(Translator.list_names, [*map(display_text.isolate, others)])
         description.append(
             make_text("Not shown, because the price or the mean is unknown: {names}.", names=names)
         )
