@@ -12,7 +12,8 @@ from gettext import GNUTranslations, NullTranslations
 from math import floor, log10
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self
 
-from judge.messages.recognition import DEPTH, MessageIndex, fill
+from judge.messages.formatting import fill_chinese, format_chinese
+from judge.messages.recognition import DEPTH, MessageIndex
 
 P = ParamSpec("P")
 
@@ -53,9 +54,15 @@ class Message(str):
 class Translator:
     """The messages of one language. The catalogue is read when the first message is looked up."""
 
-    def __init__(self, language: str, read_catalogue: Callable[[], NullTranslations]) -> None:
+    def __init__(
+        self,
+        language: str,
+        read_catalogue: Callable[[], NullTranslations],
+        format_text: Callable[[str, Mapping[str, object]], str] = str.format_map,
+    ) -> None:
         self.language = language
         self._read_catalogue = read_catalogue
+        self._format = format_text
 
     @cached_property
     def _catalogue(self) -> NullTranslations:
@@ -71,7 +78,7 @@ class Translator:
         text = self._catalogue.gettext(message) if message else ""
         if values:
             translated = {name: self(value) for name, value in values.items() if isinstance(value, Message)}
-            return text.format(**{**values, **translated})
+            return self._format(text, {**values, **translated})
         return text if text != message else self._translate_read_text(message)
 
     def _translate_read_text(self, text: str, depth: int = DEPTH) -> str:
@@ -83,7 +90,11 @@ class Translator:
             name: self._translate_value(value, depth - 1, has_measures=message.is_weak)
             for name, value in message.values.items()
         }
-        return fill(self._catalogue.gettext(message.template), values) or text
+        template = self._catalogue.gettext(message.template)
+        try:
+            return fill_chinese(template, lambda field, *_: values[field])
+        except KeyError:
+            return text
 
     def _translate_value(self, value: str, depth: int, *, has_measures: bool) -> str:
         """Return a value of a message that was read; one word is the name of a measure or of an engine."""
@@ -105,7 +116,7 @@ class Translator:
 
     def translate_plural(self, one: str, many: str, count: int, /, **values: Any) -> str:  # noqa: ANN401
         """Return the message for `count` things, which stands in it as `{count}`."""
-        return self._catalogue.ngettext(one, many, count).format(count=count, **values)
+        return self._format(self._catalogue.ngettext(one, many, count), {"count": count, **values})
 
     def name_measure(self, measure: str) -> str:
         """Return the name of a measure of a dimension, such as `sites@5` or `expected nDCG@5`.
@@ -130,7 +141,7 @@ class Translator:
             return last
         separator = self._catalogue.pgettext(context, ", ")
         sentence = self._catalogue.pgettext(context, "{others} and {last}")
-        return sentence.format(others=separator.join(others), last=last)
+        return self._format(sentence, {"others": separator.join(others), "last": last})
 
 
 class NameList(Message):
@@ -199,7 +210,7 @@ def _read_chinese() -> GNUTranslations:
 
 
 ENGLISH = Translator("en", NullTranslations)
-CHINESE = Translator("zh", _read_chinese)
+CHINESE = Translator("zh", _read_chinese, format_chinese)
 
 
 def build_text(

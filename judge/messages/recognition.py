@@ -109,13 +109,3 @@ class MessageIndex:
                 value in self._names or self.recognise(value, depth) for value in values.values()
             ):
                 yield RecognisedMessage(template.text, values, is_weak)
-
-
-def fill(template: str, values: Mapping[str, str]) -> str | None:
-    """Return a template with the texts of its values; None where one is unknown."""
-    parts = []
-    for literal, field, *_ in Formatter().parse(template):
-        if field is not None and field not in values:
-            return None
-        parts += [literal, values[field] if field is not None else ""]
-    return "".join(parts)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from string import Formatter
+from types import SimpleNamespace
 
 import pytest
 
 from judge.messages import CHINESE, ENGLISH, MeasureName, Message, NameList, SeparatedNames, join_messages
-from judge.messages.recognition import MessageIndex, fill
+from judge.messages.formatting import fill_chinese, format_chinese
+from judge.messages.recognition import MessageIndex
 from tests.support.cases import check_each
 from tests.unit.test_messages_catalogue import load_catalogue
 
@@ -28,12 +31,16 @@ def sample_values(template: str) -> dict[str, str]:
     }
 
 
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """Return an English template, which has no space that `fill_chinese` drops, with its values."""
+    return fill_chinese(template, lambda field, *_: values[field])
+
+
 def test_each_template_is_recognised_in_its_text() -> None:
     index = MessageIndex(TEMPLATES)
     others = []
     for template in TEMPLATES:
         text = fill(template, sample_values(template))
-        assert text is not None
         literals = "".join(literal for literal, *_ in Formatter().parse(template))
         if sum(map(str.isalpha, literals)) < 8:
             continue
@@ -88,3 +95,24 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
 @pytest.mark.parametrize("part", ["; ", ": ", " and ", "{", "a "])
 def test_a_long_text_of_another_person_takes_no_longer_than_its_length(part: str) -> None:
     assert CHINESE(part * 20_000)
+
+
+@check_each(
+    ("template", "values", "expected"),
+    [
+        ("按指标衡量，{a} 最好", {"a": "百度"}, "按指标衡量，百度最好"),
+        ("按指标衡量，{a} 最好", {"a": "bing"}, "按指标衡量，bing 最好"),
+        ("{a} 与 {b}：差异不显著", {"a": "百度", "b": "搜狗 搜索"}, "百度与搜狗 搜索：差异不显著"),
+        ("{a} 与 {b}：差异不显著", {"a": "百度", "b": "B2"}, "百度与 B2：差异不显著"),
+        ("由 {a} 评定", {"a": "\u2068百度\u2069"}, "由\u2068百度\u2069评定"),
+        ("在 {n:,} 条中有 {part:.1%}", {"n": 1234, "part": 0.5}, "在 1,234 条中有 50.0%"),
+        ("引擎 {a!r} 有", {"a": "百度"}, "引擎 '百度' 有"),
+        ("{a} {b}", {"a": "百度", "b": "必应"}, "百度 必应"),
+        ("见 {night.day} 的{{}}", {"night": SimpleNamespace(day="今日")}, "见今日的{}"),
+        ("", {}, ""),
+    ],
+)
+def test_no_space_stands_between_chinese_and_a_chinese_value(
+    template: str, values: dict[str, object], expected: str
+) -> None:
+    assert format_chinese(template, values) == expected
