@@ -294,7 +294,7 @@ class _StartupErrors:
             longest = min(self._limits.max_wait, _MAX_LASTING if error.lasting else _MAX_STARTUP)
             why = Message(
                 "no connection to {detail}; check --base-url, the network and that the server runs",
-                detail=error.detail,
+                detail=Message(error.detail),
             )
             return why if outage > longest else None
         if isinstance(error, TimedOut):
@@ -303,7 +303,7 @@ class _StartupErrors:
                 "{endpoint} accepts requests and does not answer ({detail}, {count} times); check the"
                 " server, or raise --timeout",
                 endpoint=self._endpoint,
-                detail=error.detail,
+                detail=Message(error.detail),
                 count=self._timeouts,
             )
             return why if self._timeouts >= _MAX_TIMEOUTS else None
@@ -320,12 +320,14 @@ class _StartupErrors:
             "{endpoint} does not answer as a model's server: {detail}{login}; check --base-url{tls} and the"
             " network",
             endpoint=self._endpoint,
-            detail=error.detail,
+            detail=Message(error.detail),
             login=login,
             tls=tls,
         )
 
 
-def format_duration(seconds: float) -> str:
+def format_duration(seconds: float) -> Message:
     """Return the duration in minutes, or in hours from two hours on."""
-    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.6g} h"
+    if seconds < 7200:
+        return Message("{minutes:.3g} min", minutes=seconds / 60)
+    return Message("{hours:.6g} h", hours=seconds / 3600)

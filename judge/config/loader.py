@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from judge.errors import InputError, explain_os_error
 from judge.filesystem import open_for_read
-from judge.messages import Message, Translator
+from judge.messages import ENGLISH, Message, Translator
 
 #: Folder of the nights unless [nightly] names another one.
 NIGHTS_FOLDER = "runs/nights"
@@ -30,14 +30,14 @@ _KEYS_OF_FLAGS = {"run": "trec_runs", "config": "the file"}
 
 
 class EditedMessage(Message):
-    """A message that `edit` changes, in every language."""
+    """A message that `edit` changes; it takes the text in a language, and the translator of that language."""
 
     inner: Message
-    edit: Callable[[str], str]
+    edit: Callable[[str, Translator], str]
 
-    def __new__(cls, inner: Message, edit: Callable[[str], str]) -> Self:
+    def __new__(cls, inner: Message, edit: Callable[[str, Translator], str]) -> Self:
         """Return the message that is edited in English."""
-        message = super().__new__(cls, edit(inner))
+        message = super().__new__(cls, edit(inner, ENGLISH))
         message.inner, message.edit = inner, edit
         return message
 
@@ -46,7 +46,7 @@ class EditedMessage(Message):
 
     def render(self, translator: Translator) -> str:
         """Return the message in the language of the translator, edited."""
-        return self.edit(translator(self.inner))
+        return self.edit(translator(self.inner), translator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +72,16 @@ class ConfigSource:
                 error.args = (EditedMessage(error.message, partial(self._add_place, key=key)),)
             raise
 
-    def _add_place(self, message: str, key: str) -> str:
-        """Return `message` after its place, unless it names that already, with keys instead of flags."""
-        place = f"{self.file}: "
-        if message.startswith(place):
-            return message
-        message = name_keys(message, self.keys)
-        message = message.replace("-m openai:NAME", 'model = "openai:NAME"')
-        if message.startswith("["):
-            return place + message
-        table = f"[{self.table}] " if self.table else ""
-        return place + table + ("" if not key or message.startswith(f"{key} ") else f"{key}: ") + message
+    def _add_place(self, text: str, t: Translator, key: str) -> str:
+        """Return a message after its place, unless it names that already, with keys instead of flags."""
+        if text.startswith((f"{self.file}: ", f"{self.file}：")):
+            return text
+        text = name_keys(text, self.keys).replace("-m openai:NAME", 'model = "openai:NAME"')
+        if not text.startswith("["):
+            if key and not text.startswith(f"{key} "):
+                text = t("{name}: {value}", name=key, value=text)
+            text = f"[{self.table}] {text}" if self.table else text
+        return t("{file}: {error}", file=self.file, error=text)
 
     def check_exists(self, option: str, *paths: Path) -> None:
         """Raise InputError when one of `paths`, the value of `option`, does not exist.

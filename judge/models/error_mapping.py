@@ -294,10 +294,14 @@ def make_connection_error(
     refused |= isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _HANDSHAKE_ERRORS
     proxy = find_proxy(url)
     secrets = (*secrets, *find_proxy_secrets(url))
-    where = redact_url(url) + (f" through the proxy {redact_url(proxy)}" if proxy else "")
+    where = redact_url(url)
+    if proxy:
+        where = Message("{url} through the proxy {proxy}", url=where, proxy=redact_url(proxy))
     if not (refused or never_sent) and isinstance(cause, TimeoutError):
         return TimedOut(
-            "transport", shorten(mask(f"{where}: the request timed out", *secrets)), maybe_billed=True
+            "transport",
+            shorten(mask(f"{where}: {Message('the request timed out')}", *secrets)),
+            maybe_billed=True,
         )
     if not (refused or never_sent):
         return make_transport_error(f"{where}: {type(error).__name__}: {error}", *secrets)

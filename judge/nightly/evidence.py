@@ -17,7 +17,7 @@ from judge.config.run import Config
 from judge.dataset.stored_dataset import PooledDataset
 from judge.measure.columns import tabulate_results
 from judge.measure.engine_summary import compute_no_snippet_shares
-from judge.messages import Message, NameList
+from judge.messages import Message, NameList, Translator
 from judge.nightly import decision, regression_test
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline, list_served_models
@@ -236,7 +236,7 @@ def explain_incomplete(config: Config, result: RunResult, check: CanaryCheck | N
     return [Message("{why} (of it, canaries used this many calls: {calls:,})", why=why, calls=calls_made)]
 
 
-def _name_toml_values(message: str, config: Config) -> str:
+def _name_toml_values(message: str, _: Translator, config: Config) -> str:
     """Return the message of a run with the keys and the limits of judge.toml."""
 
     def name_limit(match: re.Match[str]) -> str:

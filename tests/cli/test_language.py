@@ -165,3 +165,10 @@ def test_an_error_of_the_system_is_in_chinese(tmp_path: Path) -> None:
     result = run_judge("run", "--config", tmp_path / "none.toml", "--ui-lang", "zh")
     assert result.returncode == 2
     assert result.stderr == f"judge: {tmp_path}/none.toml：无法读取：文件或目录不存在\n"
+
+
+def test_an_error_of_a_configuration_file_is_in_chinese(tmp_path: Path) -> None:
+    config = tmp_path / "judge.toml"
+    config.write_text("repeats = 0\n", encoding="utf-8")
+    result = run_judge("run", "d.csv", "-m", "lexical", "--config", config, "--ui-lang", "zh")
+    assert result.stderr == f"judge: {config}：repeats 的值为 0；不能小于 1\n"

@@ -21,6 +21,7 @@ from judge.errors import (
     RunIncomplete,
     TimedOut,
 )
+from judge.messages import CHINESE
 from judge.pricing.prices import Price
 from judge.records import Call, Completion, Prompt, Usage
 from tests.support import virtual_time
@@ -248,6 +249,9 @@ def test_a_retry_after_within_max_wait_is_obeyed_and_a_long_one_warned_of(
     client = make_client(RetryableError("rate_limit", "slow", retry_after=retry_after))
     assert run_call(client) == ["rate_limit", "answered"]
     assert client.warnings == ("scripted asked to wait for up to 5 min (Retry-After)",)[:warnings]
+    assert [*map(CHINESE, client.warnings)] == ["scripted 要求等待的时间最长为 5 分钟（Retry-After）"][
+        :warnings
+    ]
 
 
 @pytest.mark.parametrize(
