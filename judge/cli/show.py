@@ -35,41 +35,43 @@ _INDENT = 5
 _STYLES = {None: "dim", 0: "red", 1: "yellow", 2: "green", 3: "bold green"}
 
 
-def find_query(run: Path, query_id: str) -> QueryEntry:
-    """Return query `query_id` of the results.json in folder `run`; raise InputError when it has none.
+def find_query(run: Path, query: str) -> QueryEntry:
+    """Return the query with the id `query`, else with that text, of the results.json in folder `run`.
 
-    Failed judgments have the `detail` of judgments.jsonl.
+    Raise InputError when it has none. Failed judgments have the `detail` of judgments.jsonl.
     """
     folder, path = RunFolder(run), run / "results.json"
     with translate_run_errors(run):
         try:
             results, entries = open_results(path)
             check_version(results, str(path))
-            entry, ids = _search(entries, query_id)
+            entry, ids = _search(entries, query)
         except OtherLayout:
             results = folder.read("results.json")
             check_version(results, str(path))
-            entry, ids = _search(read_queries(results, str(path)), query_id)
+            entry, ids = _search(read_queries(results, str(path)), query)
         if entry is not None:
             return _add_details(folder, entry)
-    near = get_close_matches(query_id, ids, n=3) or ids[:3]
+    near = get_close_matches(query, ids, n=3) or ids[:3]
     raise InputError(
-        "{run}: has no query {query_id!r}; it has {count}, e.g. {examples}",
+        "{run}: has no query {query!r:.80}; it has {count}, e.g. {examples}",
         run=run,
-        query_id=query_id,
+        query=query,
         count=len(ids),
         examples=SeparatedNames(near),
     )
 
 
-def _search(entries: Iterable[QueryEntry], query_id: str) -> tuple[QueryEntry | None, list[str]]:
-    """Return the query with this id, None if there is none, and the ids of all queries."""
-    match, ids = None, []
+def _search(entries: Iterable[QueryEntry], query: str) -> tuple[QueryEntry | None, list[str]]:
+    """Return the query with this id, else the first with this text, and the ids of all queries."""
+    by_id, by_text, ids = None, None, []
     for entry in entries:
         ids.append(entry.query_id)
-        if entry.query_id == query_id:
-            match = entry
-    return match, ids
+        if entry.query_id == query:
+            by_id = entry
+        elif entry.query == query:
+            by_text = by_text or entry
+    return by_id or by_text, ids
 
 
 def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:

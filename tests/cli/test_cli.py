@@ -128,6 +128,21 @@ def test_show_prints_grades_and_reasons(demo: Path) -> None:
     assert run_judge("show", demo, "--query", "nope").returncode == 2
 
 
+def test_show_takes_the_text_of_a_query(demo: Path) -> None:
+    query = read_results(demo)["queries"][1]
+    by_text = run_judge("show", demo, "--query", query["query"])
+    assert by_text.stdout == run_judge("show", demo, "--query", query["query_id"]).stdout != ""
+
+
+def test_show_prefers_the_id_to_the_text(demo: Path, tmp_path: Path) -> None:
+    results = read_results(demo)
+    first, second = results["queries"][:2]
+    first["query"] = second["query_id"]
+    write_results(tmp_path, json.dumps(results))
+    assert find_query(tmp_path, second["query_id"]).query_id == second["query_id"]
+    assert find_query(tmp_path, second["query"]).query_id == second["query_id"]
+
+
 def test_show_reads_a_results_file_of_another_layout(demo: Path, tmp_path: Path) -> None:
     results = read_results(demo)
     query = "--query", results["queries"][1]["query_id"]
