@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from inspect import cleandoc
 from pathlib import Path
@@ -116,24 +116,28 @@ def _choose_read_type(field_type: Any) -> Any:  # noqa: ANN401 - types
 
 #: Errors that typer finds in the arguments of a command. Typer has a copy of click, whose class this is.
 UsageError: Any = typer.BadParameter.__base__
-#: Messages of these errors. A message that is not here stays in English.
-USAGE_ERRORS = (
-    "Missing command.",
-    "No such command {name}. Did you mean {suggestions}?",
-    "No such command {name}.",
-    "No such option: {option} (Possible options: {options})",
-    "No such option: {option}",
-    "Missing argument {name}.",
-    "Missing option {name}.",
-    "Option {option} requires an argument.",
-    "Option {option} does not take a value.",
-    "Got unexpected extra argument(s) ({arguments})",
-    "Invalid value for {name}: {reason}",
-    "Input should be a valid integer, unable to parse string as an integer",
-    "Input should be a valid number, unable to parse string as a number",
-    "Input should be greater than or equal to {limit}",
-    "Input should be less than or equal to {limit}",
-)
+#: Messages of these errors, with plain words where typer has others. A message that is not here stays.
+USAGE_ERRORS: Mapping[str, str] = {
+    each: each
+    for each in (
+        "Missing command.",
+        "No such command {name}. Did you mean {suggestions}?",
+        "No such command {name}.",
+        "No such option: {option} (Possible options: {options})",
+        "No such option: {option}",
+        "Missing argument {name}.",
+        "Missing option {name}.",
+        "Option {option} requires an argument.",
+        "Option {option} does not take a value.",
+        "Got unexpected extra argument(s) ({arguments})",
+        "Invalid value for {name}: {reason}",
+    )
+} | {
+    "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
+    "Input should be a valid number, unable to parse string as a number": "it must be a number",
+    "Input should be greater than or equal to {least}": "it must be at least {least}",
+    "Input should be less than or equal to {most}": "it must be at most {most}",
+}
 #: What typer says of the value of an option, and what it is called in help.
 _TYPE_NAMES = {"str": "text", "int": "integer", "float": "number", "path": "path", "Path": "path"}
 _PYTHON_TYPE = re.compile(rf"<(?:list\[)?({'|'.join(_TYPE_NAMES)})(?: range)?\]?>")
@@ -181,7 +185,7 @@ def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no na
     """Print an error of the arguments on stderr, as typer does, in the language of the command."""
     t = get_ui_translator()
     context = error.ctx
-    if t.language == "en" or (context and error.message == context.get_help()):
+    if context and error.message == context.get_help():
         error.show()
         return
     if context:
@@ -192,7 +196,7 @@ def print_usage_error(error: Any) -> None:  # noqa: ANN401 - typer exports no na
 
 def translate_usage_error(message: str) -> str:
     """Return a message of typer in the language of the command; an unknown message stays as it is."""
-    for template in USAGE_ERRORS:
+    for template, plain in USAGE_ERRORS.items():
         pattern = "".join(
             re.escape(text) + (f"(?P<{name}>.+)" if name else "")
             for text, name, _, _ in Formatter().parse(template)
@@ -201,7 +205,7 @@ def translate_usage_error(message: str) -> str:
         if match is not None:
             values = match.groupdict()
             return get_ui_translator()(
-                template, **{name: translate_usage_error(value) for name, value in values.items()}
+                plain, **{name: translate_usage_error(value) for name, value in values.items()}
             )
     return message
 

@@ -133,7 +133,7 @@ def test_an_option_in_chinese_names_its_default_and_range() -> None:
         ("annotate x --prt 1", "错误：没有选项 --prt（相近的选项：--port）"),
         ("annotate x --port", "错误：选项 '--port' 需要一个值。"),
         ("annotate x --port y", "错误：'--port' 的值无效：必须是整数"),
-        ("annotate x --port 99999", "错误：'--port' 的值无效：必须小于或等于 65535"),
+        ("annotate x --port 99999", "错误：'--port' 的值无效：不能大于 65535"),
         ("annotate x y", "错误：多余的参数：y"),
     ],
 )
@@ -159,6 +159,20 @@ def test_an_error_of_the_arguments_is_in_english_as_typer_has_it() -> None:
         "Usage: judge [OPTIONS] COMMAND [ARGS]...\nTry 'judge --help' for help.\n\n"
         "Error: No such command 'rnu'. Did you mean 'run'?\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("run d.csv --budget x", "Error: Invalid value for '--budget': it must be a number"),
+        ("annotate x --port y", "Error: Invalid value for '--port': it must be a whole number"),
+        ("annotate x --port 99999", "Error: Invalid value for '--port': it must be at most 65535"),
+        ("annotate x --port -1", "Error: Invalid value for '--port': it must be at least 0"),
+    ],
+)
+def test_a_wrong_number_is_refused_in_plain_words(arguments: str, line: str) -> None:
+    result = run_judge(*arguments.split())
+    assert (result.returncode, result.stderr.splitlines()[-1]) == (2, line)
 
 
 def test_an_error_of_the_system_is_in_chinese(tmp_path: Path) -> None:

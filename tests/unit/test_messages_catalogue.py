@@ -128,7 +128,7 @@ def replace_names(message: str) -> str:
 def list_help_messages(command: Any = None) -> Iterator[str]:
     """Yield the help texts of the commands and their options, and what typer adds to them."""
     if command is None:
-        yield from USAGE_ERRORS
+        yield from USAGE_ERRORS.values()
         command = get_command(app)
     yield from split_paragraphs(command.help)
     for option in command.get_params(Context(command)):
