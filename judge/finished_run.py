@@ -26,15 +26,15 @@ def measure_run(path: Path, run: JudgedRun, summary: Summary | None = None) -> R
     scores, summary = analyse_run(run) if summary is None else (None, summary)
     summary = replace(summary, dimensions={name: each.summary for name, each in run.dimensions.items()})
     return RunResult(
-        path,
         run.data,
         run.pool,
         run.judgments,
-        lambda: scores or score_run(run, run.spec.measures),
-        run.spec.scale,
-        summary,
-        members=run.members,
-        dimensions=run.dimensions,
+        run.spec,
+        run.members,
+        run.dimensions,
+        folder=path,
+        make_scores=lambda: scores or score_run(run, run.spec.measures),
+        summary=summary,
     )
 
 

@@ -87,8 +87,7 @@ def gather_evidence(
             missing=missing,
             engine_setting_changes=engine_setting_changes,
         )
-    loaded = regression_test.to_judged_run(run.result)
-    query_drift = measure_query_drift(loaded, baseline.run)
+    query_drift = measure_query_drift(run.result, baseline.run)
     engines = run.engines, baseline.engines
     evidence = Evidence(
         has_baseline=True,
@@ -104,7 +103,7 @@ def gather_evidence(
     if evidence.query_changes or assessor_setting_changes:
         evidence = replace(evidence, remarks=(*describe_coverage(query_drift), _SUSPENDED))
     else:
-        evidence = _compare(context, loaded, baseline, evidence, check)
+        evidence = _compare(context, run.result, baseline, evidence, check)
     if evidence.assessor_changes and run.quarantined_store is None:
         # Its verdicts are of two assessors.
         evidence = replace(evidence, set_baseline_command=Message("make the next night the baseline"))

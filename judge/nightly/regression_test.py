@@ -15,28 +15,21 @@ from math import ceil, floor, log2, sqrt
 import numpy as np
 
 from judge.analysis.combine_runs import CombinedRuns, combine_runs
-from judge.analysis.judged_run import JudgedRun, RunSpec
+from judge.analysis.judged_run import JudgedRun
+from judge.analysis.run_analysis import score_run
 from judge.config.nightly import NightlyConfig
 from judge.measure.compare import PairComparison, compare_engines
 from judge.measure.formulas import Floats
 from judge.measure.measures import Measure
 from judge.measure.resampling import MIN_DIFFERING, RESAMPLES, Interval, compute_randomisation_p, holm
-from judge.measure.score import Scores, score_rankings
+from judge.measure.score import Scores
 from judge.messages import Message, NameList
 from judge.nightly.query_drift import find_shared_query_ids
 from judge.nightly.record import RegressionOutcome, RegressionVerdict
-from judge.runs.run_result import RunResult
 
 #: The probability with which a drop of the size `detectable` is found.
 _POWER = 0.8
 _BASELINE, _TONIGHT = "baseline", "tonight"
-
-
-def to_judged_run(result: RunResult) -> JudgedRun:
-    """Return this night's run as it would be read from its folder."""
-    summary = result.summary
-    spec = RunSpec(summary.assessor, result.scale, summary.repeats, result.scores.measures, summary.cost)
-    return JudgedRun(result.data, result.pool, result.judgments, spec)
 
 
 def combine_with_baseline(
@@ -63,15 +56,7 @@ def run_regression_test(
     sides = _pair_engines(combined)
     if not sides:
         return ()
-    both = combined.run
-    scores = score_rankings(
-        both.data.rankings,
-        both.pool.documents,
-        both.judgments,
-        both.spec.measures,
-        both.spec.scale,
-        depth=both.pool.depth,
-    )
+    scores = score_run(combined.run, combined.run.spec.measures)
     comparisons = compare_engines(scores, {frozenset(pair) for pair in sides.values()})
     return decide_outcomes(measure_changes(comparisons, scores, sides, config.alpha), unavailable, config)
 

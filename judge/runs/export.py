@@ -38,7 +38,7 @@ _JUDGMENTS = ("judgments.jsonl", "members.jsonl")
 _INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "labelled_order.json", "night.json")
 
 
-def write_judgments(folder: RunFolder, run: JudgedRun | RunResult) -> None:
+def write_judgments(folder: RunFolder, run: JudgedRun) -> None:
     """Write the judgments, which all other files follow from, beside the dataset and the options."""
     log = run.judgments
     folder.write("judgments.jsonl", log.read_lines() if isinstance(log, JudgmentLog) else dump_judgments(log))

@@ -2,47 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge.analysis.summary import DimensionResult, Summary
+from judge.analysis.judged_run import JudgedRun
+from judge.analysis.summary import Summary
 from judge.errors import InputError, RunIncomplete
 from judge.measure.engine_summary import EngineResult, Latency, RerankRelevancy, TokenCount
 from judge.measure.measures import parse_measure
-from judge.measure.panel_agreement import JudgmentsByMember
 from judge.measure.score import Scores
 from judge.messages import NameList
-from judge.records import Dataset, Judgment, Pool, Scale, shorten_repr
+from judge.records import Scale, shorten_repr
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class RunResult:
-    """A finished run.
+@dataclass(frozen=True, kw_only=True)
+class RunResult(JudgedRun):
+    """A finished run: a judged run with its summary.
 
     `summary` is what summary.json holds. `make_scores` computes or returns the scores. `incomplete` says why
     pairs are unjudged and what to do, else it is None. `calls_made` counts the calls of this execution
-    alone. `members` holds the judgments of each member of a panel, and is empty without a panel.
-    `dimensions` has the values of each query, by name.
+    alone.
     """
 
     folder: Path
-    data: Dataset
-    pool: Pool
-    judgments: Sequence[Judgment]
     make_scores: Callable[[], Scores] = field(compare=False)
-    scale: Scale
     summary: Summary
     warnings: tuple[str, ...] = ()
     calls_made: int = 0
     incomplete: RunIncomplete | None = None
-    members: JudgmentsByMember = field(default_factory=dict)
-    dimensions: Mapping[str, DimensionResult] = field(default_factory=dict)
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the grades."""
+        return self.spec.scale
 
     @cached_property
     def scores(self) -> Scores:
