@@ -26,7 +26,7 @@ from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.measures import Measure, check_depth, parse_measure
 from judge.measure.ppi import draw_queries_to_label
 from judge.measure.score import score_rankings
-from judge.messages import Message, join_messages
+from judge.messages import Message, NameList
 from judge.records import Scale
 
 #: A plan needs this many pairs, and a decision as many labels or nine tenths of the plan; with fewer than
@@ -107,7 +107,9 @@ def plan_pairs(run: JudgedRun, engines: Sequence[str], measure: Measure, size: D
     units = _weigh_pairs(run, ordered, measure, queries, size.seed)
     scale = run.spec.scale
     if not units:
-        raise InputError("the lists of {engines} are equal: no label changes it", engines=_join(ordered))
+        raise InputError(
+            "the lists of {engines} are equal: no label changes it", engines=NameList(map(repr, ordered))
+        )
     weights = np.array([unit.weights for unit in units])
     group = group_grades(units, scale)
     mean, sd = (
@@ -160,8 +162,8 @@ def _order_engines(
     if unknown or len(chosen) < 2:
         raise InputError(
             "--engines is {names}; name two or more engines of the run: {engines}",
-            names=_join(chosen),
-            engines=_join(run.data.engines),
+            names=NameList(map(repr, chosen)),
+            engines=NameList(map(repr, run.data.engines)),
         )
     check_depth([measure], run.pool.depth)
     rankings, scale = run.data.rankings, run.spec.scale
@@ -174,7 +176,8 @@ def _order_engines(
     defined: Bools = np.logical_and(answered, ~np.isnan(value).any(axis=0))
     if defined.sum() < 2:
         raise InputError(
-            "fewer than 2 queries have a list and a grade from each of {engines}", engines=_join(chosen)
+            "fewer than 2 queries have a list and a grade from each of {engines}",
+            engines=NameList(map(repr, chosen)),
         )
     means = dict(zip(scores.engines, value[:, defined].mean(1).tolist(), strict=True))
     ordered = tuple(sorted(chosen, key=lambda name: (-means[name], name)))
@@ -281,7 +284,3 @@ def _hash_lists(run: JudgedRun, engines: Sequence[str], measure: Measure) -> str
         if each.engine in engines
     )
     return hashlib.sha256(json.dumps(lists).encode()).hexdigest()[:16]
-
-
-def _join(names: Sequence[str]) -> str:
-    return join_messages([repr(name) for name in names], "{left} and {right}")

@@ -105,7 +105,11 @@ class MessageIndex:
             if values is None:
                 continue
             is_weak = template.letters < _FEW_LETTERS
-            if not is_weak or any(
-                value in self._names or self.recognise(value, depth) for value in values.values()
-            ):
+            if not is_weak or any(self._is_clear(value, depth) for value in values.values()):
                 yield RecognisedMessage(template.text, values, is_weak)
+
+    def _is_clear(self, value: str, depth: int) -> bool:
+        """Return whether a value is certainly of judge; a short word, such as "no", can be another's."""
+        if value in self._texts and sum(map(str.isalpha, value)) < _FEW_LETTERS:
+            return False
+        return value in self._names or self.recognise(value, depth) is not None

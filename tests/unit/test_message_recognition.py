@@ -87,7 +87,13 @@ def test_a_message_that_was_read_is_the_one_that_was_written(message: Message) -
     assert ENGLISH(str(message)) == message
 
 
-@check_each("text", ["", "lantern", "Gold; silver", "how to be a judge", "a: b", "{name} {x", "50%", "a, b"])
+@check_each(
+    "text",
+    [
+        *("", "lantern", "Gold; silver", "how to be a judge", "a: b", "{name} {x", "50%", "a, b"),
+        "HTTP 400: no, it is odd",
+    ],
+)
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert CHINESE(text) == text
 
