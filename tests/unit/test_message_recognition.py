@@ -80,6 +80,16 @@ def test_each_template_is_recognised_in_its_text() -> None:
             "{engines} returned no result for any query; correct its settings, or leave it out",
             engines=NameList(["a", "b", "c"]),
         ),
+        Message("not in the baseline, so not compared: {engines}", engines=NameList(["必应 国际版", "b c"])),
+        Message(
+            "no price is known for {names}; --costs ENGINE=USD gives one",
+            names=NameList(map(repr, ["必应 国际版", "b"])),
+        ),
+        Message(
+            "sites without a class, by number of results: {sites}",
+            sites=SeparatedNames(["a.example (1,200)", "b.example (3)"]),
+        ),
+        Message("engines are not compared by {name}; they are by {names}", name="x(a, b)", names="c"),
     ],
 )
 def test_a_message_that_was_read_is_the_one_that_was_written(message: Message) -> None:
