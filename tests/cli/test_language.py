@@ -115,8 +115,9 @@ def test_help_is_in_chinese_and_80_columns_wide(words: tuple[str, ...]) -> None:
     assert all(heading.endswith("：") and not heading.isascii() for heading in headings)
     rows = [line for line in lines if line.startswith("  --")]
     assert any("显示本帮助。" in row for row in rows)
-    # No line begins with closing punctuation.
-    assert not [line for line in lines if line.lstrip().startswith(tuple("，。；：、）”"))]
+    # No line begins with closing punctuation, or ends with opening punctuation.
+    assert not [line for line in lines if line.lstrip().startswith(tuple("，。；：、）”]"))]
+    assert not [line for line in lines if line.endswith(tuple("（“["))]
 
 
 def test_an_option_in_chinese_names_its_default_and_range() -> None:
