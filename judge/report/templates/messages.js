@@ -49,7 +49,7 @@ const MESSAGES = {
   notAsked: ["not asked", "未查询"],
   sideBySide: ["the engines side by side", "各引擎并排"],
   resultName: ["{0}, rank {1}", "{0} 第 {1} 名"],
-  noText: ["no text", "无文字"],
+  noText: ["no text", "无文本"],
   unjudged: ["unjudged", "未评定"],
   below: ["{0} more below the depth, not judged", "深度以下还有 {0} 条，未评定"],
   failedWith: ["failed: {0}", "评定失败：{0}"],
