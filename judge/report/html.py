@@ -111,6 +111,7 @@ def render_report(
         segment_tables=list(statements.list_segment_tables(named_summary)),
         dimensions=list(statements.list_dimensions(named_summary)),
         deciding_queries=named_summary.deciding_queries,
+        deciding_note=build_text(sentences.describe_deciding_queries, named_summary),
         sampled=statements.describe_sample(page_data),
         header=_describe_payload(run, summary, deciding),
         # The queries are packed as JSON that is safe inside a script.

@@ -74,12 +74,17 @@ const MESSAGES = {
 };
 
 /**
- * Return a message in the language of the page.
+ * Return a message in the language of the page; no space stands between two Chinese characters.
  * @param {keyof typeof MESSAGES} key
  * @param {(string | number)[]} values what stands for {0}, {1}, …
  */
 function t(key, ...values) {
-  return localize(MESSAGES[key]).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)]));
+  const field = /(\p{Script=Han} )?\{(\d)\}( (?=\p{Script=Han}))?/gu;
+  return localize(MESSAGES[key]).replace(field, (_, before = "", index = "", after = "") => {
+    const value = String(values[Number(index)]);
+    const start = /^\p{Script=Han}/u.test(value) ? before.trimEnd() : before;
+    return start + value + (/\p{Script=Han}$/u.test(value) ? after.trimEnd() : after);
+  });
 }
 
 /**
