@@ -71,7 +71,7 @@ SYSTEM_ERRORS = (
     "Temporary failure in name resolution",
     "No address associated with hostname",
 )
-#: Errors of tomllib, json, sqlite3, gzip, csv and codecs, as messages of the catalogue.
+#: Errors of tomllib, json, msgspec, sqlite3, gzip, csv and codecs, as messages of the catalogue.
 LIBRARY_ERRORS = (
     "{problem} (at line {line}, column {column})",
     "{problem} (at end of document)",
@@ -103,6 +103,11 @@ LIBRARY_ERRORS = (
     "Extra data",
     "Unterminated string starting at",
     "Invalid control character at",
+    "Object missing required field {field}",
+    "Object contains unknown field {field}",
+    "Expected {expected}, got {type}",
+    "Expected {expected}, got {type} - at {place}",
+    "Invalid enum value {value} - at {place}",
     "file is not a database",
     "database is locked",
     "database disk image is malformed",

@@ -115,7 +115,7 @@ def print_query(entry: QueryEntry, console: Console) -> None:
         console.print()
         console.print(_format_engine(name, engine))
         for dimension, note in engine.notes.items():
-            console.print(escape_line(t("{name}: {value}", name=t(dimension), value=note)))
+            console.print(escape_line(t("{name}: {value}", name=t(dimension), value=t(note))))
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
             console.print(_format_heading(snippet, escape_controls(text.title)))

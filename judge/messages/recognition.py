@@ -119,9 +119,8 @@ class MessageIndex:
 
     def _is_clear(self, value: str, depth: int) -> bool:
         """Return whether a value is certainly of judge; a short word, such as "no", can be another's."""
-        if value in self._texts and sum(map(str.isalpha, value)) < _FEW_LETTERS:
-            return False
-        return value in self._names or self.recognise(value, depth) is not None
+        is_short = value in self._texts and sum(map(str.isalpha, value)) < _FEW_LETTERS
+        return value in self._names or not (is_short or self.recognise(value, depth) is None)
 
 
 def split_names(value: str, *, has_spaces: bool = False) -> tuple[list[str], bool]:
