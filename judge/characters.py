@@ -45,7 +45,7 @@ def escape_controls(text: str) -> str:
 #: A word, or a wide character, with the punctuation that must not be apart from it; or spaces.
 _NARROW = r"[^\s\u2e80-\u9fff\uf900-\uffef“”]"
 _UNBROKEN = re.compile(
-    rf"[（《“「]*(?:{_NARROW}+(?:(?<=\d) %{_NARROW}*)?|[^\s（《“「])[，。；：、？！）》”」,.;:!?)%]*|\s+"
+    rf"[（《“「[(]*(?:{_NARROW}+(?:(?<=\d) %{_NARROW}*)?|[^\s（《“「])[，。；：、？！）》”」,.;:!?)\]%]*|\s+"
 )
 
 

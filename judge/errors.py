@@ -60,6 +60,71 @@ SYSTEM_ERRORS = (
     "is no regular file; remove it",
     "belongs to another user; remove it, or name another file",
     "another program changed the file; start again",
+    "Address already in use",
+    "Connection refused",
+    "Connection reset by peer",
+    "Connection timed out",
+    "Broken pipe",
+    "Network is unreachable",
+    "No route to host",
+    "Name or service not known",
+    "Temporary failure in name resolution",
+    "No address associated with hostname",
+)
+#: Errors of tomllib, json, msgspec, SQLite, gzip, csv and codecs, as messages of the catalogue.
+LIBRARY_ERRORS = (
+    "{problem} (at line {line}, column {column})",
+    "{problem} (at end of document)",
+    "Invalid statement",
+    "Invalid value",
+    "Invalid date or datetime",
+    "Invalid hex value",
+    "Invalid initial character for a key part",
+    "Expected newline or end of document after a statement",
+    "Expected '=' after a key in a key/value pair",
+    "Expected ']' at the end of a table declaration",
+    "Expected ']]' at the end of an array declaration",
+    "Cannot overwrite a value",
+    "Cannot declare {key} twice",
+    "Duplicate inline table key {key}",
+    "Illegal character {char}",
+    "Found invalid character {char}",
+    "Unclosed array",
+    "Unclosed inline table",
+    "Unterminated string",
+    "Unescaped '\\' in a string",
+    "{problem}: line {line} column {column} (char {at})",
+    "Expecting value",
+    "Expecting ',' delimiter",
+    "Expecting ':' delimiter",
+    "Expecting property name enclosed in double quotes",
+    "Illegal trailing comma before end of object",
+    "Illegal trailing comma before end of array",
+    "Extra data",
+    "Unterminated string starting at",
+    "Invalid control character at",
+    "Object missing required field {field}",
+    "Object contains unknown field {field}",
+    "Expected {expected}, got {type}",
+    "Expected {expected}, got {type} - at {place}",
+    "Invalid enum value {value} - at {place}",
+    "file is not a database",
+    "database is locked",
+    "database disk image is malformed",
+    "database or disk is full",
+    "unable to open database file",
+    "attempt to write a readonly database",
+    "disk I/O error",
+    "Not a gzipped file ({begin})",
+    "Compressed file ended before the end-of-stream marker was reached",
+    "CRC check failed {sums}",
+    "{char} expected after {other}",
+    "field larger than field limit ({most})",
+    "{codec} codec can't decode byte {byte} in position {at}: {reason}",
+    "{codec} codec can't decode bytes in position {at}: {reason}",
+    "invalid start byte",
+    "invalid continuation byte",
+    "unexpected end of data",
 )
 
 #: The numbers of system errors of a path in an option or an argument.
@@ -114,7 +179,7 @@ class ReplyParseError(JudgeError):
     """
 
     def __init__(self, kind: str, detail: str) -> None:
-        super().__init__("{kind}: {detail}", kind=kind, detail=Message(detail))
+        super().__init__("{name}: {value}", name=kind, value=Message(detail))
         self.kind = kind
         self.detail = str(detail)  # of a message, for encoders that take no other type
 
@@ -136,7 +201,7 @@ class CallError(JudgeError):
         maybe_billed: bool = False,
         usage: Usage | None = None,
     ) -> None:
-        super().__init__("{kind}: {detail}", kind=kind, detail=Message(detail))
+        super().__init__("{name}: {value}", name=kind, value=Message(detail))
         self.kind = kind
         self.detail = str(detail)  # of a message, for encoders that take no other type
         self.retry_after = retry_after
@@ -189,9 +254,12 @@ class AccountError(CallError):
     """No call can succeed: kinds auth, quota, model_not_found, bad_parameter, not_found."""
 
 
-def explain_os_error(error: OSError) -> Message:
-    """Return the text of a system error, which a `Translator` translates if it is in `SYSTEM_ERRORS`."""
-    return Message(error.strerror or str(error))
+def explain_error(error: BaseException) -> Message:
+    """Return the text of an error, which a `Translator` translates if it knows it.
+
+    It knows `SYSTEM_ERRORS` and `LIBRARY_ERRORS`.
+    """
+    return Message((isinstance(error, OSError) and error.strerror) or str(error))
 
 
 def iterate_causes(error: BaseException | None) -> Iterator[BaseException]:

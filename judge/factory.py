@@ -39,7 +39,7 @@ from judge.dataset.stored_dataset import PooledDataset, load_pooled, store_datas
 from judge.errors import InputError, SetupError
 from judge.measure.formulas import Floats
 from judge.measure.measures import Measure, resolve_measures
-from judge.messages import Message, SeparatedNames, join_messages
+from judge.messages import Message, NameList, SeparatedNames, join_messages
 from judge.models import FORMS, PROVIDERS, Model, open_model
 from judge.models.batch_api import BatchModel
 from judge.models.endpoint import Endpoint
@@ -163,13 +163,10 @@ def _check_columns(config: Config) -> Mapping[str, str]:
                 )
         for column, count in Counter(columns.values()).items():
             if count > 1:
-                names = join_messages(
-                    (name for name in columns if columns[name] == column), "{left} and {right}"
-                )
                 raise InputError(
                     "--columns names the column {column!r} for {names}; a column holds one field",
                     column=column,
-                    names=names,
+                    names=NameList(name for name in columns if columns[name] == column),
                 )
         if columns and config.trec_runs:
             raise InputError("--columns is for a dataset of rows; TREC files have no columns")

@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, TextIO
 
-from judge.errors import InputError, explain_os_error
+from judge.errors import InputError, explain_error
 from judge.messages import Message
 
 # Windows has neither flag: symbolic links need a privilege there, and bytes have a mode of their own.
@@ -224,7 +224,7 @@ def _check_owned(path: Path, status: os.stat_result) -> None:
 
 def explain_unusable(path: Path, problem: Message, error: OSError) -> InputError:
     """Return the error of a path that cannot be used; for a read-only folder it says what to do."""
-    why = explain_os_error(error)
+    why = explain_error(error)
     if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
         return InputError("{file}: {problem}: {error}", file=path, problem=problem, error=why)
     return InputError(

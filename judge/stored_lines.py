@@ -13,7 +13,7 @@ from typing import IO, Self, TypeVar
 
 import msgspec
 
-from judge.errors import StoreError, explain_os_error
+from judge.errors import StoreError, explain_error
 from judge.messages import Message
 
 Record = TypeVar("Record")
@@ -83,7 +83,7 @@ class TemporaryLines(StoredLines):
             raise StoreError(
                 "{file}: cannot be written: {error}; all verdicts are saved",
                 file=self._folder or Message("the folder of temporary files"),
-                error=explain_os_error(error),
+                error=explain_error(error),
             ) from error
         self.size += len(content)
 

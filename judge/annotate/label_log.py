@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.errors import InputError, StoreError, explain_os_error
+from judge.errors import InputError, StoreError, explain_error
 from judge.filesystem import LineLog, check_regular, explain_unusable, hold_lock, make_folder, read_bytes
 from judge.json_text import dump_json
 from judge.messages import Message
@@ -106,7 +106,7 @@ class LabelLog:
             entries = read_bytes(self.path).split(b"\n")[:-1] if self._file.size else []
         except OSError as error:
             raise InputError(
-                "{file}: cannot be read: {error}", file=self.path, error=explain_os_error(error)
+                "{file}: cannot be read: {error}", file=self.path, error=explain_error(error)
             ) from error
         for number, line in enumerate(entries, start=1):
             self._replay(line, f"{self.path}:{number}")
@@ -204,5 +204,5 @@ class LabelLog:
             self._file.append(dump_json(entry).encode() + b"\n")
         except OSError as error:
             raise StoreError(
-                "{file}: not saved: {error}", file=self.path, error=explain_os_error(error)
+                "{file}: not saved: {error}", file=self.path, error=explain_error(error)
             ) from error

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from judge.annotate.guard import make_policy
 from judge.annotate.label_log import open_labels
 from judge.annotate.session import AnnotationSession, draw_pairs_to_label, order_pairs, read_plan
-from judge.errors import InputError, SetupError
+from judge.errors import InputError, SetupError, explain_error
 from judge.filesystem import write_file
-from judge.messages import ENGLISH, Translator, join_messages
+from judge.messages import ENGLISH, NameList, Translator
 from judge.runs import load
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.labelling_plan import name_design
@@ -120,7 +120,7 @@ def _check_extra() -> None:
     if missing:
         raise SetupError(
             "judge annotate needs {packages}: pip install 'search-judge[web]'",
-            packages=join_messages(missing, "{left} and {right}"),
+            packages=NameList(missing),
         )
 
 
@@ -131,7 +131,7 @@ def _open_socket(address: ServerAddress) -> socket.socket:
     except (OSError, OverflowError) as error:
         raise InputError(
             "cannot listen on {address.host} port {address.port}: {error}; use --port 0 for a free port",
-            error=error,
+            error=explain_error(error),
             address=address,
         ) from error
 

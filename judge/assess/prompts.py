@@ -27,7 +27,7 @@ from jinja2.filters import FILTERS
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from judge.errors import InputError, explain_os_error
+from judge.errors import InputError, explain_error
 from judge.filesystem import read_text
 from judge.messages import Message, SeparatedNames, join_messages
 from judge.records import GRADED, Example, Lang, Pair, Prompt, Query, Scale, Snippet
@@ -235,9 +235,9 @@ def _read_source(path: Path) -> str:
             "no such prompt; a prompts folder has zh and en, each with binary.jinja and graded.jinja"
         ) from None
     except OSError as error:
-        raise InputError("can't be read: {error}", error=explain_os_error(error)) from error
+        raise InputError("can't be read: {error}", error=explain_error(error)) from error
     except UnicodeDecodeError as error:
-        raise InputError("can't be read as UTF-8 text: {error}", error=error) from error
+        raise InputError("can't be read as UTF-8 text: {error}", error=explain_error(error)) from error
 
 
 class _Environment(ImmutableSandboxedEnvironment):

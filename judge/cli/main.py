@@ -29,7 +29,7 @@ from judge.errors import (
     Interrupted,
     JudgeError,
     StoreError,
-    explain_os_error,
+    explain_error,
     iterate_causes,
 )
 from judge.messages import Message
@@ -148,7 +148,7 @@ def _run(arguments: Sequence[str]) -> int:
         if isinstance(error, OSError) and error.errno in _REFUSED | PATH_ERRORS:
             reported = StoreError if error.errno in _REFUSED else InputError
             file = error.filename or Message("a file")
-            return _report(reported("{file}: {error}", file=file, error=explain_os_error(error)))
+            return _report(reported("{file}: {error}", file=file, error=explain_error(error)))
         from judge.models.redaction import find_secrets, mask
 
         print(mask(traceback.format_exc(), *find_secrets(copy_environment())), file=sys.stderr)  # noqa: T201

@@ -211,7 +211,7 @@ def _print_result(result: CollectResult) -> None:
     calls = count_new_calls(t, result.calls_made)
     print_message("{calls}; raw answers: {file}", calls=calls, file=result.raw_log)
     words = shlex.quote(str(result.data))
-    typer.echo(t("dataset: {file}", file=result.data) + f"   (judge run {words} -m MODEL)")
+    print_message("dataset: {file} (judge run {words} -m MODEL)", file=result.data, words=words)
 
 
 def _describe_tally(tally: EngineTally, t: Translator) -> str:

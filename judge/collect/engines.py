@@ -23,7 +23,7 @@ from judge.errors import RequestRejected, SetupError
 from judge.json_text import dump_json
 from judge.models.chat_messages import ACCEPTED, BodyRefused, read_body
 from judge.models.endpoint import Endpoint, Proxy, find_proxy, find_proxy_secrets
-from judge.models.error_mapping import make_transport_error, shorten
+from judge.models.error_mapping import make_connection_error, make_transport_error, shorten
 from judge.models.redaction import mask, redact
 
 #: A shorter key may be a word of an answer, so it is masked in error messages only.
@@ -245,9 +245,11 @@ class HttpEngine:
         except BodyRefused as refused:
             raise RequestRejected("too_long", str(refused)) from None
         except TimeoutError:
-            raise make_transport_error("no answer in time") from None
+            raise make_transport_error("the request timed out") from None
+        except aiohttp.ServerDisconnectedError:
+            raise make_transport_error("the server closed the connection") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise make_transport_error(f"{type(error).__name__}: {error}", *self.secrets) from None
+            raise make_connection_error(error, self._base_url, *self.secrets) from None
 
 
 def _add_params(url: str, params: str) -> str:

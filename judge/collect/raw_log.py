@@ -17,7 +17,7 @@ from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
 from judge.collect.responses import parse_results
 from judge.dataset.textfile import translate_read_errors
-from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_os_error
+from judge.errors import CallError, InputError, RunIncomplete, StoreError, explain_error
 from judge.filesystem import LineLog, open_for_append, open_for_read
 from judge.json_text import dump_json
 from judge.messages import Message, join_messages
@@ -104,7 +104,7 @@ class RawLog:
             self._file = LineLog(path)
         except OSError as error:
             raise StoreError(
-                "{file}: cannot be written: {error}", file=path, error=explain_os_error(error)
+                "{file}: cannot be written: {error}", file=path, error=explain_error(error)
             ) from error
 
     def add(self, entry: RawLogEntry) -> None:
@@ -115,7 +115,7 @@ class RawLog:
             raise StoreError(
                 "{file}: cannot be written: {error}; all earlier answers are saved",
                 file=self._path,
-                error=explain_os_error(error),
+                error=explain_error(error),
             ) from error
 
 

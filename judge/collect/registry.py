@@ -32,7 +32,7 @@ from judge.config.option_checks import STRICT, CountValue, OneOrMore, validate_t
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError
 from judge.json_text import dump_json
-from judge.messages import Message, SeparatedNames
+from judge.messages import Message, NameList, SeparatedNames
 from judge.models.endpoint import Endpoint
 
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -116,7 +116,7 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
         options = config.engine_tables.get(class_name, {}).get("options", {})
         if not isinstance(options, Mapping):
             raise InputError(
-                "[collect.engines.{name}]: options is {value!r:.80}; it is a table",
+                "[collect.engines.{name}] options is {value!r:.80}; it is a table",
                 name=class_name,
                 value=options,
             )
@@ -130,11 +130,11 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
     elif spec in KNOWN:
         engine = KNOWN[spec]
     else:
+        known = Message("; known are {names}", names=NameList([*KNOWN, "http:NAME", "langchain:CLASS"]))
         raise InputError(
-            "unknown engine {engine!r}{suggestion}; known are {names}, http:NAME and langchain:CLASS",
+            "unknown engine {engine!r}{suggestion}",
             engine=spec,
-            suggestion=suggest_name(spec, KNOWN),
-            names=SeparatedNames(KNOWN),
+            suggestion=suggest_name(spec, KNOWN) or known,
         )
     endpoint = Endpoint(config.base_urls.get(engine.name), environ, config.timeout, MAX_CONCURRENT_QUERIES)
     return HttpEngine(engine, endpoint, {"lang": config.lang, "country": config.country})
@@ -231,7 +231,7 @@ def _find_slots(*templates: object) -> set[str]:
 def _split_address(place: str, url: str) -> tuple[str, str]:
     """Return the server in `url`, which --base-url may replace, and the rest."""
     invalid = InputError(
-        "{place}: url is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}",
+        "{place} url is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}",
         place=place,
         url=url,
     )

@@ -82,7 +82,7 @@ def _describe_redirect(response: ErrorResponse) -> str:
     if not location or not 300 <= response.status < 400:
         return ""
     try:
-        return f"it redirects to {redact_url(location)}"
+        return Message("it redirects to {address}", address=redact_url(location))
     except ValueError:
         return ""
 

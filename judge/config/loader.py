@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from judge.errors import InputError, explain_os_error
+from judge.errors import InputError, explain_error
 from judge.filesystem import open_for_read
 from judge.messages import ENGLISH, Message, Translator
 
@@ -47,6 +47,15 @@ class EditedMessage(Message):
     def render(self, translator: Translator) -> str:
         """Return the message in the language of the translator, edited."""
         return self.edit(translator(self.inner), translator)
+
+
+def add_place(message: Message, place: str) -> EditedMessage:
+    """Return a message that begins with a key after the place of it, such as `judge.toml: [nightly]`."""
+    return EditedMessage(message, partial(_put_place_first, place=place))
+
+
+def _put_place_first(text: str, t: Translator, place: str) -> str:
+    return f"{t(place)} {text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +120,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         with open_for_read(path, follow=True) as file:
             return tomllib.loads(file.read().decode("utf-8-sig"))
     except OSError as error:
-        raise InputError(
-            "{file}: cannot be read: {error}", file=path, error=explain_os_error(error)
-        ) from error
+        raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError("{file}: is not TOML: {error}", file=path, error=error) from error
+        raise InputError("{file}: is not TOML: {error}", file=path, error=explain_error(error)) from error
 
 
 def read_section(toml: Path, name: str) -> dict[str, Any]:

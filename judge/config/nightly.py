@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from judge.config import NIGHTS
-from judge.config.loader import NIGHTS_FOLDER
+from judge.config.loader import NIGHTS_FOLDER, add_place
 from judge.config.option_checks import (
     STRICT,
     NonNegativeNumber,
@@ -72,7 +72,7 @@ class WebhookOptions(BaseModel, frozen=True):
 
     kind: Annotated[
         Literal["json", "feishu", "dingtalk", "slack"],
-        Field(description=Message("json, feishu, dingtalk, slack")),
+        Field(description=Message("json, feishu, dingtalk or slack")),
     ] = "json"
     url_env: Annotated[
         str,
@@ -176,9 +176,10 @@ class NightlyConfig:
         return SET_BASELINE_COMMAND.replace("RUN", shlex.quote(str(run)))
 
     @classmethod
-    def load(cls, table: Mapping[str, Any], place: object = "[nightly]") -> Self:
-        """Return the options of a TOML table; raise InputError that begins with `place` if one is invalid."""
+    def load(cls, table: Mapping[str, Any], toml: Path | None = None) -> Self:
+        """Return the options of the table of `toml`; raise InputError that names both if one is invalid."""
         try:
             return cls(**table)
         except InputError as error:
-            raise InputError("{place}: {error}", place=place, error=error) from None
+            place = Message("{file}: {error}", file=toml, error="[nightly]") if toml else "[nightly]"
+            raise InputError(add_place(error.message, place)) from None

@@ -25,7 +25,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails
 
 from judge.config import DIMENSIONS, FILES, LIMITS, MEASURING, Option
-from judge.config.loader import format_toml, suggest_name
+from judge.config.loader import add_place, format_toml, suggest_name
 from judge.errors import InputError
 from judge.messages import Message, SeparatedNames
 from judge.records import WEIGHTED_DIMENSIONS
@@ -139,11 +139,10 @@ def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) ->
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        message = explain(error, list_fields(model), table)
-        raise InputError("{place}: {message}", place=place, message=message) from None
+        raise InputError(add_place(explain(error, list_fields(model), table), place)) from None
 
 
-def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Mapping[str, Any]) -> str:
+def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Mapping[str, Any]) -> Message:
     """Return what is wrong with the first invalid one of `values`: key, value and what it has to be."""
     detail = error.errors(include_url=False)[0]
     name = str(detail["loc"][0])

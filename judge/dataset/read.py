@@ -20,7 +20,7 @@ from judge.dataset.readers import read_rows
 from judge.dataset.rows import InputRow, read_mappings
 from judge.dataset.validation import normalise_text
 from judge.errors import InputError
-from judge.messages import Message, join_messages
+from judge.messages import Message, SeparatedNames
 from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
 
 
@@ -186,7 +186,7 @@ class QueryReader:
             yield Message(
                 "no result names an engine, so all count as results of one engine; if one of the columns"
                 " {columns} names it, add --columns engine=COLUMN",
-                columns=join_messages(map(repr, sorted(self.other_columns)[:5]), "{left}, {right}"),
+                columns=SeparatedNames(map(repr, sorted(self.other_columns)[:5])),
             )
         cut = self._cut
         if cut[1:]:

@@ -126,7 +126,7 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
         raise InputError(
             "{where}: is not JSON: {error} at column {column}: {text!r}",
             where=where,
-            error=error.msg,
+            error=Message(error.msg),
             column=error.colno,
             text=text[:60],
         ) from None

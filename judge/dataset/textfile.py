@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO, cast
 from urllib.parse import quote
 
-from judge.errors import InputError, explain_os_error
+from judge.errors import InputError, explain_error
 from judge.filesystem import open_for_read
 from judge.messages import Message
 
@@ -76,8 +76,7 @@ def translate_read_errors(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise InputError("{file}: no such file", file=path) from None
     except (OSError, EOFError, zlib.error) as error:
-        why = explain_os_error(error) if isinstance(error, OSError) else error
-        raise InputError("{file}: cannot be read: {error}", file=path, error=why) from error
+        raise InputError("{file}: cannot be read: {error}", file=path, error=explain_error(error)) from error
 
 
 def open_bytes(path: Path, most: int | None = None) -> IO[bytes]:
@@ -295,7 +294,7 @@ def split_records(
                 "{place}: is not CSV: {error}; put cells with quotes or line breaks in quotes, double the"
                 " quotes inside them, and end lines with LF or CRLF",
                 place=location,
-                error=error,
+                error=explain_error(error),
             ) from None
         if cells is None:
             return

@@ -122,7 +122,7 @@ def measure_answers(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> Di
             **{str(name): float(grade.grade == name) if grade else None for name in VALUES},
         }
         if grade and not is_missing:
-            text = f"{texts[key]} ({grade.reason.strip()})"
+            text = f"{texts[key]} – {grade.reason.strip()}"
             note = make_note(queries[ranking.query_id], ranking.engine, text, heading=grade.grade)
             notes.append((VALUES[grade.grade], note))
     notes.sort(key=lambda note: note[0])

@@ -132,7 +132,7 @@ def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: TextAsker) ->
         winner = plan.a if first > second else plan.b if first < second else None
         shown_first, answer = (plan.a, one) if first == np.sign(first - second) else (plan.b, two)
         shown_last = plan.b if shown_first == plan.a else plan.a
-        text = f"(A = {shown_first}, B = {shown_last}) {answer.reason.strip()}"
+        text = f"A = {shown_first} / B = {shown_last} – {answer.reason.strip()}"
         notes.append(make_note(run.data.queries[query_id], winner, text))
     notes.sort(key=lambda note: -abs(preferences[note.query_id]))
     values: dict[tuple[str, str], QueryValues] = {}

@@ -13,7 +13,7 @@ from math import floor, log10
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self
 
 from judge.messages.formatting import fill_chinese, format_chinese
-from judge.messages.recognition import DEPTH, MessageIndex
+from judge.messages.recognition import DEPTH, MessageIndex, split_names
 
 P = ParamSpec("P")
 
@@ -87,7 +87,7 @@ class Translator:
         if message is None:
             return text
         values = {
-            name: self._translate_value(value, depth - 1, has_measures=message.is_weak)
+            name: self._translate_value(name, value, depth - 1, has_measures=message.is_weak)
             for name, value in message.values.items()
         }
         template = self._catalogue.gettext(message.template)
@@ -96,16 +96,15 @@ class Translator:
         except KeyError:
             return text
 
-    def _translate_value(self, value: str, depth: int, *, has_measures: bool) -> str:
+    def _translate_value(self, field: str, value: str, depth: int, *, has_measures: bool) -> str:
         """Return a value of a message that was read; one word is the name of a measure or of an engine."""
         if " " not in value:
             return self.name_measure(value) if has_measures else value
-        if " " not in value.replace(", ", ""):
-            return self.list_names(value.split(", "))
-        names, separator, last = value.rpartition(" and ")
-        if separator and " " not in last and " " not in names.replace(", ", ""):
-            return self.join([*names.split(", "), last])
-        return self._translate_read_text(value, depth)
+        names, has_and = split_names(value, has_spaces=field in ("names", "engines"))
+        if len(names) == 1:
+            return self._translate_read_text(value, depth)
+        names = [self._translate_read_text(name, depth) for name in names]
+        return self.join(names) if has_and else self.list_names(names)
 
     @cached_property
     def _index(self) -> MessageIndex:

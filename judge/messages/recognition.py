@@ -21,6 +21,15 @@ _LONGEST, DEPTH = 4_000, 20
 _NUMBER = re.compile(r"[-+]?(?:[\d,]+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)%?")
 
 
+#: A name in a list: in quotes, or a word such as `nDCG(own)@5`, and what can follow: ` (12)` or ` 12`.
+_NAME = r"""
+    (?:'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^\s'"(),]+(?:\([^()]*\)[^\s'"(),]*)?)
+    (?:[ ]\([^()]*\) | [ ]\d+(?:[.,]\d+)*%?)?
+"""
+_NAMES = re.compile(rf"{_NAME}(?:,[ ]{_NAME})*(?:[ ]and[ ]{_NAME})?", re.VERBOSE)
+_NAME_IN_LIST = re.compile(rf"({_NAME})(?:,[ ]|[ ]and[ ]|$)", re.VERBOSE)
+
+
 class RecognisedMessage(NamedTuple):
     """A template, and the texts of its values by the names of their fields.
 
@@ -105,7 +114,22 @@ class MessageIndex:
             if values is None:
                 continue
             is_weak = template.letters < _FEW_LETTERS
-            if not is_weak or any(
-                value in self._names or self.recognise(value, depth) for value in values.values()
-            ):
+            if not is_weak or any(self._is_clear(value, depth) for value in values.values()):
                 yield RecognisedMessage(template.text, values, is_weak)
+
+    def _is_clear(self, value: str, depth: int) -> bool:
+        """Return whether a value is certainly of judge; a short word, such as "no", can be another's."""
+        is_short = value in self._texts and sum(map(str.isalpha, value)) < _FEW_LETTERS
+        return value in self._names or not (is_short or self.recognise(value, depth) is None)
+
+
+def split_names(value: str, *, has_spaces: bool = False) -> tuple[list[str], bool]:
+    """Return the names in a list such as `a, b and c`, and whether "and" stands in it.
+
+    Another text is one name. With `has_spaces`, names without quotes can have spaces.
+    """
+    if has_spaces:
+        others, separator, last = value.rpartition(" and ")
+        return [*others.split(", "), last] if separator else last.split(", "), bool(separator)
+    names = _NAME_IN_LIST.findall(value) if _NAMES.fullmatch(value) else [value]
+    return names, len(names) > 1 and f" and {names[-1]}" in value

@@ -95,8 +95,11 @@ def _make_no_api_error(status: int, text: str) -> NoResponse:
         begin = shorten(mask(text[:1000])[:80]) or "nothing"
         return make_transport_error(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")
     title = _TITLE.search(text[:_PAGE_HEAD])
-    titled = f" titled {shorten(mask(unescape(title[1])))[:_TITLE_LENGTH]!r}" if title else ""
-    return NoResponse("transport", f"HTTP {status}, but an HTML page{titled}", is_page=True)
+    detail = Message("HTTP {status}, but an HTML page", status=status)
+    if title:
+        name = shorten(mask(unescape(title[1])))[:_TITLE_LENGTH]
+        detail = Message("HTTP {status}, but an HTML page titled {title!r}", status=status, title=name)
+    return NoResponse("transport", detail, is_page=True)
 
 
 def read_completion(

@@ -20,6 +20,7 @@ from judge.errors import (
     RequestRejected,
     RetryableError,
     TimedOut,
+    explain_error,
     iterate_causes,
 )
 from judge.messages import Message
@@ -304,7 +305,7 @@ def make_connection_error(
             maybe_billed=True,
         )
     if not (refused or never_sent):
-        return make_transport_error(f"{where}: {type(error).__name__}: {error}", *secrets)
+        return make_transport_error(f"{where}: {_describe_break(error, cause)}", *secrets)
     detail = shorten(mask(f"{where}: {_describe_cause(cause)}", *secrets))
     return ConnectionFailed("transport", detail, lasting=_is_lasting(cause))
 
@@ -323,7 +324,12 @@ def _describe_cause(cause: BaseException) -> str:
         return Message("unknown host ({reason})", reason=cause.strerror)
     if isinstance(cause, ssl.SSLError):
         return Message("no TLS connection: {reason}", reason=cause)
-    return str(cause) or type(cause).__name__
+    return explain_error(cause) or type(cause).__name__
+
+
+def _describe_break(error: BaseException, cause: BaseException) -> str:
+    """Return why a connection ended; the cause of a system error says it without a library's words."""
+    return explain_error(cause) if isinstance(cause, OSError) else f"{type(error).__name__}: {error}"
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:

@@ -75,7 +75,7 @@ def extract_terms(text: str) -> dict[str, None]:
 
 def _write_reason(matched: list[str], missing: list[str], lang: Lang) -> str:
     if lang == "zh":
-        return f"只看词面重合：命中 {'、'.join(matched) or '无'}；缺少 {'、'.join(missing) or '无'}。"
+        return f"只统计词面重合。命中：{'、'.join(matched) or '无'}；缺少：{'、'.join(missing) or '无'}。"
     hits, misses = (", ".join(terms) or "nothing" for terms in (matched, missing))
     return f"Term overlap only: matched {hits}; missing {misses}."
 

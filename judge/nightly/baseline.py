@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from judge.analysis.judged_run import JudgedRun
 from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
-from judge.errors import InputError, StoreError, explain_os_error
+from judge.errors import InputError, StoreError, explain_error
 from judge.filesystem import make_file_name, make_folder, read_text
 from judge.json_text import dump_json
 from judge.measure.measures import parse_measure
@@ -169,7 +169,7 @@ def _write_copy(text: str, path: Path) -> None:
         make_folder(path.parent)
     except OSError as error:
         raise StoreError(
-            "{folder}: cannot be made: {error}", folder=path.parent, error=explain_os_error(error)
+            "{folder}: cannot be made: {error}", folder=path.parent, error=explain_error(error)
         ) from error
     RunFolder(path.parent).write(path.name, [text])
 
@@ -229,9 +229,9 @@ def _read_files(run: Path) -> dict[str, str]:
     try:
         return {name: read_text(run / name) for name in names}
     except OSError as error:
-        file, problem = error.filename, explain_os_error(error)
+        file, problem = error.filename, explain_error(error)
     except UnicodeDecodeError as error:
-        file, problem = run, Message("a file in it is not UTF-8 ({error})", error=error)
+        file, problem = run, Message("a file in it is not UTF-8 ({error})", error=explain_error(error))
     raise InputError("{file}: {error}; the command of the run writes it again", file=file, error=problem)
 
 

@@ -76,7 +76,7 @@ def load_context(toml: Path, day: str) -> NightContext:
         raise InputError("--date is {day!r}; it is a day such as 2026-05-01", day=day)
     if not toml.exists():
         raise InputError("{file}: no such file; {advice}", file=toml, advice=_FIRST_TOML)
-    rules, config = NightlyConfig.load(read_section(toml, "nightly"), f"{toml}: [nightly]"), Config.load(toml)
+    rules, config = NightlyConfig.load(read_section(toml, "nightly"), toml), Config.load(toml)
     _check_dataset(toml, config)
     if config.batch:
         raise InputError("{file}: a night judges in realtime; omit 'batch'", file=toml)

@@ -6,7 +6,7 @@ changed queries, then changed engine settings. Only without these can an engine 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from judge.config.nightly import SET_BASELINE_COMMAND, NightlyConfig
@@ -108,9 +108,11 @@ def _add_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
     return (*others, Message("{reason}; to accept the change: {command}", reason=last, command=command))
 
 
-def join_reasons(reasons: Sequence[str]) -> str:
-    """Return the reasons of a night's record in one sentence, without advice."""
-    return "; ".join(reason.partition(_ADVICE)[0].partition(_ADVICE_OF_VERSION_1)[0] for reason in reasons)
+def join_reasons(reasons: Iterable[str]) -> Message:
+    """Return the reasons of a night's record, one or more, in one sentence, without advice."""
+    return join_messages(
+        reason.partition(_ADVICE)[0].partition(_ADVICE_OF_VERSION_1)[0] for reason in reasons
+    )
 
 
 def describe_drop(outcome: RegressionOutcome) -> Message:

@@ -111,7 +111,7 @@ def read_needs(toml: Path) -> JobNeeds:
     if not toml.exists():
         raise InputError("{file}: no such file; the schedule is made from this file", file=toml)
     config = Config.load(toml)
-    rules = NightlyConfig.load(read_section(toml, "nightly"), f"{toml}: [nightly]")
+    rules = NightlyConfig.load(read_section(toml, "nightly"), toml)
     collect = read_section(toml, "collect")
     webhook = (rules.webhook.url_env, rules.webhook.secret_env) if rules.webhook else ()
     variables = dict.fromkeys(

@@ -6,7 +6,7 @@ which keep their shape, are placed in percent of the width and pixels of the hei
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
@@ -15,7 +15,7 @@ from statistics import median
 
 from markupsafe import Markup
 
-from judge.messages import Text
+from judge.messages import Text, Translator, build_text
 from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import Change, Kind, TrendValue, find_changes, make_axes
@@ -148,15 +148,19 @@ def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iter
         if not changed:
             continue
         letters = "".join(CHANGE_TEXTS[change][0] for change in changed)
-        texts = [CHANGE_TEXTS[change][1] for change in changed]
-        en, zh = (f"{night.date}: {', '.join(text[lang] for text in texts)}" for lang in (0, 1))
+        title = build_text(_title_changes, night.date, changed)
         # The lines leave out the titles of the rows.
         parts: list[str] = [svg.draw_line(x, x, y + _TITLE, y + _TITLE + _HEIGHT, "changed") for y in rows]
         half = _LETTER * len(letters) / 2
         if x - half >= free:
             parts.append(svg.draw_text(letters, "letter", x, top + 10, "middle"))
             free = x + half
-        yield svg.make_tag("g", svg.make_tag("title", f"{en} / {zh}"), *parts)
+        yield svg.make_tag("g", svg.make_tag("title", " / ".join(title)), *parts)
+
+
+def _title_changes(t: Translator, day: date, changes: Iterable[Change]) -> str:
+    names = t.list_names(t(CHANGE_TEXTS[change][1].en) for change in changes)
+    return t("{name}: {value}", name=day, value=names)
 
 
 def _draw_row(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind, y: float) -> Markup:

@@ -115,7 +115,9 @@ def find_price(rows: Iterable[PriceRow], model: str, endpoint: str) -> Price | N
 def read_prices(table: Iterable[Mapping[str, Any]], source: str) -> tuple[PriceRow, ...]:
     """Return the rows of a table from the file `source`; raise InputError that names row and field."""
     rows = (
-        validate_table(PriceRow, fields, f"{source}: [[prices]] row {number}")
+        validate_table(
+            PriceRow, fields, Message("{file}: [[prices]] row {number}:", file=source, number=number)
+        )
         for number, fields in enumerate(table, start=1)
     )
     return tuple(row if row.source else row.model_copy(update={"source": source}) for row in rows)

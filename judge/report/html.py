@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from judge.analysis.summary import DecidingQueries, Summary
+from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.messages import Text, build_text, build_texts, make_text
 from judge.report import assessor_sentences, sentences, statements
@@ -111,25 +111,11 @@ def render_report(
         segment_tables=list(statements.list_segment_tables(named_summary)),
         dimensions=list(statements.list_dimensions(named_summary)),
         deciding_queries=named_summary.deciding_queries,
-        deciding_text=_describe_deciding_queries(named_summary.deciding_queries),
+        deciding_note=build_text(sentences.describe_deciding_queries, named_summary),
         sampled=statements.describe_sample(page_data),
         header=_describe_payload(run, summary, deciding),
         # The queries are packed as JSON that is safe inside a script.
         queries=Markup(",\n".join(page_data.lines)),  # noqa: S704
-    )
-
-
-def _describe_deciding_queries(deciding: DecidingQueries | None) -> Text | None:
-    """Return what the table of the queries that decide shows."""
-    if deciding is None:
-        return None
-    return make_text(
-        "The queries on which {a} and {b} differ most by {measure}, and how much each adds to the difference"
-        " of the means over {count:,} queries.",
-        a=deciding.a,
-        b=deciding.b,
-        measure=deciding.measure,
-        count=deciding.n,
     )
 
 

@@ -256,6 +256,19 @@ def explain_reversal(t: Translator, reversal: OwnListReversal) -> str:
     )
 
 
+def describe_deciding_queries(t: Translator, summary: Summary) -> str:
+    """Return what the table of the queries that decide shows; `""` without one."""
+    pair = summary.deciding_queries
+    if pair is None:
+        return ""
+    return t(
+        "The queries on which {pair.a} and {pair.b} differ most by {pair.measure}, and how much each adds to"
+        " the difference of the means over {queries}.",
+        pair=pair,
+        queries=count_queries(t, pair.n),
+    )
+
+
 def describe_limits(t: Translator, summary: Summary, measure: str | None = None) -> Iterator[str]:
     """Yield what limits the answer: few queries, the power of the tests, own lists; some of it is empty."""
     yield warn_few_queries(t, summary)

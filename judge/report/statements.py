@@ -83,7 +83,8 @@ def list_facts(summary: Summary, extras: ReportExtras) -> Iterator[Fact]:
     """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
     yield Fact(make_text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))])
     if extras.prompts:
-        yield Fact(make_text("prompt"), [repeat_in_both(", ".join(map(fit_on_line, extras.prompts)))])
+        prompts = [*map(fit_on_line, extras.prompts)]
+        yield Fact(make_text("prompt"), [build_text(Translator.list_names, prompts)])
     scale = make_text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
     yield Fact(
         make_text("scale"), [make_text("binary: relevant or not") if summary.scale == "binary" else scale]
@@ -392,9 +393,9 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
         yield DimensionSection(table, remarks, notes)
         for measure in dict.fromkeys(pair.measure for pair in dimension.pairs):
             pairs = [pair for pair in dimension.pairs if pair.measure == measure]
-            by_pair = tuple((f"{pair.a}, {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs)
+            rows = [(f"{pair.a} / {pair.b}", (_format_mean_and_queries(pair.mean),)) for pair in pairs]
             head = (make_text("engines"), build_text(Translator.name_measure, measure))
-            yield DimensionSection(PageTable(caption, head, by_pair))
+            yield DimensionSection(PageTable(caption, head, tuple(rows)))
 
 
 def _fit_note(t: Translator, note: DimensionNote) -> str:

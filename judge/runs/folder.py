@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.dataset.textfile import number_lines
-from judge.errors import InputError, StoreError, explain_os_error
+from judge.errors import InputError, StoreError, explain_error
 from judge.filesystem import hold_lock, open_text, remove_abandoned, write_file
 from judge.json_text import dump_json
 from judge.messages import Message, join_messages
@@ -75,12 +75,15 @@ def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anyt
         ) from None
     except ValueError as error:
         raise InputError(
-            "{place}: is not JSON: {error}; {advice}", place=place, error=error, advice=_choose_advice(place)
+            "{place}: is not JSON: {error}; {advice}",
+            place=place,
+            error=explain_error(error),
+            advice=_choose_advice(place),
         ) from None
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(Message("{name} is no number of JSON", name=name))
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
@@ -213,7 +216,7 @@ class RunFolder:
             raise InputError(
                 "{file}: is not JSON: it is not UTF-8 ({error}); {advice}",
                 file=path,
-                error=error.reason,
+                error=Message(error.reason),
                 advice=_choose_advice(path),
             ) from error
 
@@ -229,7 +232,7 @@ class RunFolder:
             raise StoreError(
                 "{file}: cannot be written: {error}; all that was paid is saved",
                 file=path,
-                error=explain_os_error(error),
+                error=explain_error(error),
             ) from error
         return path
 
@@ -238,7 +241,7 @@ class RunFolder:
         return self.write(name, [dump_json(value, indent=2), "\n"])
 
     def _make_no_run_error(self, path: Path, error: OSError) -> InputError:
-        why = explain_os_error(error)
+        why = explain_error(error)
         if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):  # it is a link or no regular file
             return InputError("{file}: {error}; {advice}", file=path, error=why, advice=_choose_advice(path))
         folder = str(self.path)

@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from judge.cache import STORE_ID
-from judge.errors import PATH_ERRORS, InputError, StoreError
+from judge.errors import PATH_ERRORS, InputError, StoreError, explain_error
 from judge.filesystem import check_regular, make_folder
 from judge.messages import Message
 from judge.store.leases import lock_folder
@@ -179,7 +179,9 @@ def is_locked(error: Exception) -> bool:
 def explain_read_error(path: Path, error: Exception) -> StoreError:
     """Return the error of a store that cannot be read, with what to do."""
     advice = choose_advice(error)
-    return StoreError("{file}: cannot be read: {error}{advice}", file=path, error=error, advice=advice)
+    return StoreError(
+        "{file}: cannot be read: {error}{advice}", file=path, error=explain_error(error), advice=advice
+    )
 
 
 def is_refusal(error: Exception) -> bool:

@@ -24,7 +24,7 @@ from typing import Any, Self
 
 import msgspec
 
-from judge.errors import InputError, StoreError, explain_os_error
+from judge.errors import InputError, StoreError, explain_error
 from judge.messages import Message
 from judge.records import CONTENT_FILTER, Call, Usage, share_params
 from judge.store import schema
@@ -130,7 +130,7 @@ class VerdictStore:
                 message = Message(
                     "{file}: cannot be used as a verdict store: {error}{advice}",
                     file=path,
-                    error=explain_os_error(error) if isinstance(error, OSError) else error,
+                    error=explain_error(error),
                     advice=schema.choose_advice(error),
                 )
                 raise (InputError if schema.is_refusal(error) else StoreError)(message) from error

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judge.cache import name_cache_folder
-from judge.errors import StoreError, explain_os_error
+from judge.errors import StoreError, explain_error
 from judge.records import Call
 from judge.store.leases import expire_leases, lock_folder
 from judge.store.schema import connect, open_store
@@ -50,7 +50,7 @@ def merge_store(source: Path, target: Path) -> None:
             "{target}: cannot take the verdicts of {source}: {error}",
             target=target,
             source=source,
-            error=error,
+            error=explain_error(error),
         ) from error
 
 
@@ -86,7 +86,10 @@ def _back_up(source: Path, target: Path) -> None:
                     original.backup(connection)
     except (sqlite3.Error, OSError) as error:
         raise StoreError(
-            "{target}: cannot be copied from {source}: {error}", target=target, source=source, error=error
+            "{target}: cannot be copied from {source}: {error}",
+            target=target,
+            source=source,
+            error=explain_error(error),
         ) from error
 
 
@@ -99,7 +102,7 @@ def remove_store(path: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise StoreError(
-            "{file}: cannot be removed: {error}", file=path, error=explain_os_error(error)
+            "{file}: cannot be removed: {error}", file=path, error=explain_error(error)
         ) from error
 
 
@@ -153,4 +156,6 @@ def _begin_transaction(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
             connection.execute("COMMIT")
     except (sqlite3.Error, OSError, ValueError) as error:
-        raise StoreError("{file}: cannot be counted: {error}", file=path, error=error) from error
+        raise StoreError(
+            "{file}: cannot be counted: {error}", file=path, error=explain_error(error)
+        ) from error

@@ -15,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
-from judge.errors import StoreError
+from judge.errors import StoreError, explain_error
 from judge.messages import Message
 from judge.store import schema
 
@@ -126,7 +126,7 @@ class GroupCommitWriter:
             failure = self._locked
         except (sqlite3.Error, OSError, ValueError, TypeError, ArithmeticError) as error:
             failure = self._make_error(
-                Message("{error}{advice}", error=error, advice=schema.choose_advice(error))
+                Message("{error}{advice}", error=explain_error(error), advice=schema.choose_advice(error))
             )
             if schema.is_locked(error):
                 self._locked = self._failure = failure

@@ -237,6 +237,14 @@ def test_language_and_shade_switch_and_stay_readable(recorded_page: RecordedPage
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light
 
 
+def test_no_space_stands_between_chinese_and_a_chinese_name(recorded_page: RecordedPage) -> None:
+    page = recorded_page.page
+    page.get_by_role("button", name="中文").click()
+    names = [["百度", "必应"], ["百度", "b"], ["a", "搜狗"]]
+    texts = page.evaluate("(pairs) => pairs.map((names) => t('ahead', ...names))", names)
+    assert texts == ["百度领先必应最多", "百度领先 b 最多", "a 领先搜狗最多"]
+
+
 @pytest.mark.parametrize("width", [390, 320])
 def test_nothing_scrolls_sideways_on_a_telephone(browser: Browser, report: Path, width: int) -> None:
     from playwright.sync_api import expect

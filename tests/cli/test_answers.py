@@ -57,7 +57,7 @@ def test_answers_are_graded_by_the_reference(tmp_path: Path) -> None:
     assert y["answer_score@5"]["ci95"] == [-1.0, 1.0]
     assert (y["missing"]["mean"], y["incorrect"]["mean"], x["perfect"]["mean"]) == (0.5, 0.5, 2 / 3)
     assert dimension["engines"]["w"]["answer_score@5"] == {"mean": None, "ci95": None, "queries": 0}
-    assert dimension["notes"][0]["text"] == "incorrect: wrong (so)"
+    assert dimension["notes"][0]["text"] == "incorrect: wrong – so"
     assert "3 of 4 queries have a reference" in run.stdout
     assert x["r(nDCG@10)"]["mean"] is None  # nDCG is 1 on each query
     values = json.loads((out / "results.json").read_text())["queries"][2]["engines"]["y"]["dimensions"]

@@ -139,6 +139,14 @@ def test_each_engine_has_a_line_with_its_result_and_errors(tmp_path: Path) -> No
     assert "searxng on 3, tavily on 2 of 6 queries" in result.stderr
 
 
+def test_a_server_that_cannot_be_reached_is_told_in_chinese(tmp_path: Path) -> None:
+    queries = write_queries(tmp_path, "one")
+    words = ("--engine", "searxng", "--base-url", "searxng=http://127.0.0.1:9", "--attempts", 1)
+    result = run_judge("collect", queries, *words, "--out", tmp_path / "data.jsonl", "--ui-lang", "zh")
+    first = "searxng：响应 0/1；失败 1 条：连接失败：http://127.0.0.1:9：连接被拒绝"
+    assert result.stdout.splitlines()[0] == first
+
+
 def test_why_an_engine_failed_is_told_in_chinese_and_the_next_command_can_be_pasted(tmp_path: Path) -> None:
     folder = tmp_path / "两个 words"
     folder.mkdir()
@@ -155,7 +163,7 @@ def test_why_an_engine_failed_is_told_in_chinese_and_the_next_command_can_be_pas
             words = make_collect_words(folder, server, "searxng", "tavily")
             result = run_judge(*words, "--ui-lang", "zh", TAVILY_API_KEY=CANARY)
         failures.append([line.partition("失败 1 条：")[2] for line in result.stdout.splitlines()[:2]])
-        assert f"(judge run '{folder}/data.jsonl' -m MODEL)" in result.stdout
+        assert f"（judge run '{folder}/data.jsonl' -m MODEL）" in result.stdout
     assert failures == [
         ["服务器出错：响应不是 JSON：<html>"] * 2,
         ["服务器出错：响应不是该引擎的格式：缺少 'results'"] * 2,

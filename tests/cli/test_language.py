@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from rich.cells import cell_len
@@ -114,8 +115,9 @@ def test_help_is_in_chinese_and_80_columns_wide(words: tuple[str, ...]) -> None:
     assert all(heading.endswith("：") and not heading.isascii() for heading in headings)
     rows = [line for line in lines if line.startswith("  --")]
     assert any("显示本帮助。" in row for row in rows)
-    # No line begins with closing punctuation.
-    assert not [line for line in lines if line.lstrip().startswith(tuple("，。；：、）”"))]
+    # No line begins with closing punctuation, or ends with opening punctuation.
+    assert not [line for line in lines if line.lstrip().startswith(tuple("，。；：、）”]"))]
+    assert not [line for line in lines if line.endswith(tuple("（“["))]
 
 
 def test_an_option_in_chinese_names_its_default_and_range() -> None:
@@ -181,8 +183,24 @@ def test_an_error_of_the_system_is_in_chinese(tmp_path: Path) -> None:
     assert result.stderr == f"judge: {tmp_path}/none.toml：无法读取：文件或目录不存在\n"
 
 
-def test_an_error_of_a_configuration_file_is_in_chinese(tmp_path: Path) -> None:
-    config = tmp_path / "judge.toml"
-    config.write_text("repeats = 0\n", encoding="utf-8")
-    result = run_judge("run", "d.csv", "-m", "lexical", "--config", config, "--ui-lang", "zh")
-    assert result.stderr == f"judge: {config}：repeats 的值为 0；不能小于 1\n"
+@check_each(
+    ("command", "content", "expected"),
+    [
+        ("run", "repeats = 0", "：repeats 的值为 0；不能小于 1"),
+        ("run", "model = lexical", "：不是 TOML：值无效（第 1 行第 9 列）"),
+        ("nightly", "[nightly]\nalpha = 3", "：[nightly] alpha 的值为 3；应为 0.0001 到 1 之间的比例"),
+        (
+            "nightly",
+            "[nightly.webhook]\nkind = 'x'",
+            "：[nightly] webhook kind 的值为 'x'；应为 json、feishu、dingtalk 或 slack",
+        ),
+        ("collect", "[collect]\ndepth = 0", "：[collect] depth 的值为 0；不能小于 1"),
+    ],
+)
+def test_an_error_of_a_configuration_file_is_in_chinese(command: str, content: str, expected: str) -> None:
+    with TemporaryDirectory() as folder:
+        config = Path(folder, "judge.toml")
+        config.write_text(content, encoding="utf-8")
+        words = (config,) if command == "nightly" else ("--config", config)
+        result = run_judge(command, *words, "--ui-lang", "zh")
+    assert result.stderr == f"judge: {config}{expected}\n"

@@ -86,8 +86,8 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     # The values 1 (5 times), 0 and 0.5 (twice) have the standard deviation sqrt(1 / 7); t(7) is 2.364624.
     assert x["ci95"] == pytest.approx([0.75 - 2.364624 * (1 / 7 / 8) ** 0.5, 1.0], abs=1e-6)
     notes = {note["query_id"]: (note["engine"], note["text"]) for note in dimension["notes"]}
-    assert notes["q1"] == ("x", "(A = x, B = y) A is good")
-    assert notes["q6"] == ("y", "(A = x, B = y) B is good")
+    assert notes["q1"] == ("x", "A = x / B = y – A is good")
+    assert notes["q6"] == ("y", "A = x / B = y – B is good")
     assert notes["q8"][0] is None
     assert list(notes)[-1] == "q8"  # no engine is preferred
     assert "win_rate" in (run / "report.html").read_text()

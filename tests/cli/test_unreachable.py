@@ -45,7 +45,7 @@ def test_a_server_that_does_not_run_is_named_with_the_reason(tmp_path: Path) -> 
         f"10 of 10 unjudged: no connection to http://{where}/v1: connection refused; check --base" in output
     )
     chinese = read_last_line(run_with_short_wait(tmp_path, f"http://{where}/v1", "--ui-lang", "zh"))
-    assert f"无法连接：http://{where}/v1：连接被拒绝；" in chinese
+    assert f"无法连接 http://{where}/v1：连接被拒绝；" in chinese
 
 
 def test_a_server_that_cannot_do_tls_costs_few_tries(tmp_path: Path) -> None:

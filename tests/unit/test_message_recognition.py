@@ -74,12 +74,23 @@ def test_each_template_is_recognised_in_its_text() -> None:
             ),
         ),
         Message("{name}: {value}", name=MeasureName("perfect"), value="Paris"),
+        Message("{name}: {value}", name=MeasureName("missing"), value="Paris – it is"),
         Message("not in the baseline, so not compared: {engines}", engines=SeparatedNames(["a", "b"])),
         Message("{name}: {value}", name="x", value=Message("canaries are missing")),
         Message(
             "{engines} returned no result for any query; correct its settings, or leave it out",
             engines=NameList(["a", "b", "c"]),
         ),
+        Message("not in the baseline, so not compared: {engines}", engines=NameList(["必应 国际版", "b c"])),
+        Message(
+            "no price is known for {names}; --costs ENGINE=USD gives one",
+            names=NameList(map(repr, ["必应 国际版", "b"])),
+        ),
+        Message(
+            "sites without a class, by number of results: {sites}",
+            sites=SeparatedNames(["a.example (1,200)", "b.example (3)"]),
+        ),
+        Message("engines are not compared by {name}; they are by {names}", name="x(a, b)", names="c"),
     ],
 )
 def test_a_message_that_was_read_is_the_one_that_was_written(message: Message) -> None:
@@ -87,7 +98,13 @@ def test_a_message_that_was_read_is_the_one_that_was_written(message: Message) -
     assert ENGLISH(str(message)) == message
 
 
-@check_each("text", ["", "lantern", "Gold; silver", "how to be a judge", "a: b", "{name} {x", "50%", "a, b"])
+@check_each(
+    "text",
+    [
+        *("", "lantern", "Gold; silver", "how to be a judge", "a: b", "{name} {x", "50%", "a, b"),
+        "HTTP 400: no, it is odd",
+    ],
+)
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert CHINESE(text) == text
 

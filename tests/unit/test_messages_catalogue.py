@@ -21,7 +21,7 @@ from typer.main import get_command
 from judge.cli.main import app
 from judge.cli.options import USAGE_ERRORS, split_paragraphs
 from judge.collect.registry import KNOWN
-from judge.errors import SYSTEM_ERRORS
+from judge.errors import LIBRARY_ERRORS, SYSTEM_ERRORS
 from judge.messages import CHINESE, ENGLISH, NameList, make_text
 from judge.nightly.record import EXIT_CODES
 from judge.selftest.probes import list_attacks, load_probes
@@ -38,7 +38,7 @@ BY_VALUE |= {engine.hint for engine in KNOWN.values() if engine.hint}
 #: Records with a message, and the place of the message in their arguments.
 RECORDS = {"MeasureKind": 4, "PublishedAgreement": 3}
 IN_JOIN = {", ", "{others} and {last}"} | {
-    f"{{left}}{separator}{{right}}" for separator in ("; ", ", ", " and ", " or ", " nor ")
+    f"{{left}}{separator}{{right}}" for separator in ("; ", ", ", " or ", " nor ")
 }
 #: Errors whose first argument is a template.
 ERRORS = {
@@ -50,6 +50,8 @@ STORED_ERRORS = {
     *("ReplyParseError", "CallError", "RetryableError", "ConnectionFailed", "TimedOut", "NoResponse"),
     *("RequestRejected", "AccountError"),
 }
+#: The same, with the text as their first argument.
+STORED_TEXTS = {"make_transport_error", "BodyRefused", "ConnectionError", "ConnectionResetError"}
 HEADINGS = {"Arguments", "Options", "Commands"}
 
 
@@ -112,8 +114,11 @@ def test_the_description_of_an_option_is_a_message(path: Path) -> None:
 def list_stored_texts(path: Path) -> Iterator[str]:
     """Yield the texts of errors of single pairs, with `{}` in the place of each value."""
     for node in ast.walk(parse_module(path)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in STORED_ERRORS:
-            detail = node.args[1] if len(node.args) > 1 else None
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)):
+            continue
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        if name in STORED_ERRORS | STORED_TEXTS:
+            detail = next(iter(node.args[name in STORED_ERRORS :]), None)
             parts = detail.values if isinstance(detail, ast.JoinedStr) else [detail]
             if isinstance(detail, ast.JoinedStr | ast.Constant):
                 yield "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in parts)
@@ -154,7 +159,8 @@ def list_values(message: str) -> set[str]:
 def test_every_message_is_translated_and_no_other_is_there() -> None:
     used = {message for path in MODULES for message in list_messages(path)}
     assert len(used) > 40
-    used |= {*list_help_messages(), *list_template_messages(), *SYSTEM_ERRORS} | HEADINGS | BY_VALUE | IN_JOIN
+    used |= {*list_help_messages(), *list_template_messages()} | HEADINGS | BY_VALUE | IN_JOIN
+    used |= {*SYSTEM_ERRORS, *LIBRARY_ERRORS}
     messages = {english for english, context in load_catalogue() if context != "measure"}
     stored = {text for path in MODULES for text in list_stored_texts(path) if text.strip("{}: ()")}
     assert len(stored) > 40

@@ -65,7 +65,7 @@ def describe(text: str) -> str:
         ("repeats = 1001", "repeats is 1001; it must be at most 1,000"),
         ('out = "a\\u0000b"', "out is 'a\\x00b'; it is a text without the character NUL"),
         ("[nightly]\nmeasures = ['nope']", "[nightly] measures: there is no measure 'nope'"),
-        ("[nightly]\nmin_drop = true", "[nightly]: min_drop is true; it is a share from 0 to 1"),
+        ("[nightly]\nmin_drop = true", "[nightly] min_drop is true; it is a share from 0 to 1"),
         (
             "[nightly]\nwebhook = {url_env = 'NO_HOOK'}",
             "[nightly] webhook: the environment variable 'NO_HOOK'",
@@ -116,7 +116,7 @@ def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
         ),
         ('"q.txt"', '"q.txt"\nout = 3', "[collect] out is 3; it is a text"),
         ('queries = "q.txt"\n', "", "[collect] queries is missing; give QUERIES, or write it in [collect]"),
-        ('["searxng"]', "['http:a']\nengines.a.url = 3", "[collect.engines.a]: url is 3; it is a text"),
+        ('["searxng"]', "['http:a']\nengines.a.url = 3", "[collect.engines.a] url is 3; it is a text"),
     ],
 )
 @pytest.mark.usefixtures("folder")

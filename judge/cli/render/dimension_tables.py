@@ -47,7 +47,7 @@ def print_dimension(
         table = make_table(t("engines"), t.name_measure(measure), t("95% interval"), t("queries"))
         for pair in dimension.pairs:
             if pair.measure == measure:
-                table.add_row(escape_line(f"{pair.a}, {pair.b}"), *_format_mean(pair.mean, t))
+                table.add_row(escape_line(f"{pair.a} / {pair.b}"), *_format_mean(pair.mean, t))
         print_table(table, console, {t("95% interval"), t("queries")})
     print_lines((t("{name}: {value}", name=title, value=t(each)) for each in dimension.remarks), console)
     for note in dimension.notes[:_NOTES]:

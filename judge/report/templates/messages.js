@@ -49,7 +49,7 @@ const MESSAGES = {
   notAsked: ["not asked", "未查询"],
   sideBySide: ["the engines side by side", "各引擎并排"],
   resultName: ["{0}, rank {1}", "{0} 第 {1} 名"],
-  noText: ["no text", "无文字"],
+  noText: ["no text", "无文本"],
   unjudged: ["unjudged", "未评定"],
   below: ["{0} more below the depth, not judged", "深度以下还有 {0} 条，未评定"],
   failedWith: ["failed: {0}", "评定失败：{0}"],
@@ -74,12 +74,17 @@ const MESSAGES = {
 };
 
 /**
- * Return a message in the language of the page.
+ * Return a message in the language of the page; no space stands between two Chinese characters.
  * @param {keyof typeof MESSAGES} key
  * @param {(string | number)[]} values what stands for {0}, {1}, …
  */
 function t(key, ...values) {
-  return localize(MESSAGES[key]).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)]));
+  const field = /(\p{Script=Han} )?\{(\d)\}( (?=\p{Script=Han}))?/gu;
+  return localize(MESSAGES[key]).replace(field, (_, before = "", index = "", after = "") => {
+    const value = String(values[Number(index)]);
+    const start = /^\p{Script=Han}/u.test(value) ? before.trimEnd() : before;
+    return start + value + (/\p{Script=Han}$/u.test(value) ? after.trimEnd() : after);
+  });
 }
 
 /**

@@ -30,7 +30,8 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
 @check_each(
     ("engine", "options", "expected"),
     [
-        ("brvae", {}, "did you mean 'brave'"),
+        ("brvae", {}, r"^unknown engine 'brvae'; did you mean 'brave'\?$"),
+        ("gooogle", {}, "; known are searxng, brave, .*, http:NAME and langchain:CLASS$"),
         ("google", {}, "unknown engine 'google'"),
         ("http:mine", {}, r"write a table \[collect.engines.mine\]"),
         (
@@ -110,7 +111,7 @@ def test_a_wrong_header_is_named_without_the_others_which_may_hold_a_key() -> No
     headers = {"Authorization": "Bearer canary-5b1d9f", "X-Limit": 3}
     with pytest.raises(InputError) as caught:
         open_names("http:mine", engine_tables={"mine": {**TABLE, "headers": headers}})
-    assert str(caught.value) == "[collect.engines.mine]: headers.X-Limit is 3; it is a text"
+    assert str(caught.value) == "[collect.engines.mine] headers.X-Limit is 3; it is a text"
 
 
 def test_two_engines_of_one_name_are_refused() -> None:

@@ -11,6 +11,7 @@ from base64 import b64encode
 import pytest
 
 from judge.errors import CallError, ConnectionFailed, SetupError
+from judge.messages import CHINESE
 from judge.models import open_model
 from judge.models.endpoint import find_proxy
 from judge.models.error_mapping import make_connection_error
@@ -199,3 +200,11 @@ def test_a_call_that_somebody_may_have_heard_may_be_billed(cause: Exception) -> 
     error = make_connection_error(cause, "https://judge.example/v1")
     assert not isinstance(error, ConnectionFailed)
     assert error.maybe_billed
+
+
+def test_a_connection_that_breaks_is_told_in_the_words_of_the_system() -> None:
+    outer = RuntimeError("some library's words")
+    outer.__cause__ = ConnectionResetError(104, "Connection reset by peer")
+    error = make_connection_error(outer, "https://judge.example/v1")
+    assert error.detail == "https://judge.example/v1: Connection reset by peer"
+    assert CHINESE(error.message) == "transport：https://judge.example/v1：连接被对方重置"

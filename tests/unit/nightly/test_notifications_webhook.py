@@ -181,7 +181,7 @@ def open_webhook(table: dict[str, Any], environ: Mapping[str, str]) -> Webhook:
 @check_each(
     ("table", "expected"),
     [
-        ({"kind": "pager", "url_env": "HOOK"}, "kind is 'pager'; it is json, feishu, dingtalk, slack"),
+        ({"kind": "pager", "url_env": "HOOK"}, "kind is 'pager'; it is json, feishu, dingtalk or slack"),
         ({"kind": "slack"}, "url_env is missing"),
         ({"url_env": "HOOK", "url": "https://x.example/secret"}, "unknown option 'url'"),
         ({"url_env": 3}, "url_env is 3; it is the name of the environment variable"),

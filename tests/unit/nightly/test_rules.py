@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,5 +42,5 @@ def test_what_is_not_said_goes_without_saying() -> None:
     ],
 )
 def test_what_is_wrong_is_named(table: dict[str, Any], expected: str) -> None:
-    with pytest.raises(InputError, match=re.escape(f"judge.toml: [nightly]: {expected}")):
-        NightlyConfig.load(table, "judge.toml: [nightly]")
+    with pytest.raises(InputError, match=re.escape(f"judge.toml: [nightly] {expected}")):
+        NightlyConfig.load(table, Path("judge.toml"))

@@ -61,13 +61,13 @@ def test_a_schedule_in_chinese_has_chinese_comments_and_nights(kind: str, folder
 @pytest.mark.parametrize("kind", ["cron", "systemd"])
 def test_the_comment_names_the_keys_and_addresses_that_judge_toml_asks_for(kind: str, folder: Path) -> None:
     toml = folder / "judge.toml"
-    assert " (OPENAI_API_KEY=…, JUDGE_WEBHOOK=…) " in make_schedule(kind, toml)
+    assert " (OPENAI_API_KEY, JUDGE_WEBHOOK) " in make_schedule(kind, toml)
     toml.write_text(
         'data = "results.jsonl"\nmodel = "dashscope:m"\n'
         '[nightly]\nwebhook = { kind = "dingtalk", url_env = "HOOK", secret_env = "SIGN" }\n',
         encoding="utf-8",
     )
-    assert " (DASHSCOPE_API_KEY=…, HOOK=…, SIGN=…) " in make_schedule(kind, toml)
+    assert " (DASHSCOPE_API_KEY, HOOK, SIGN) " in make_schedule(kind, toml)
 
 
 def test_the_systemd_units_name_this_folder_and_this_python(folder: Path) -> None:
