@@ -234,18 +234,17 @@ def group_regressions(record: NightRecord) -> list[list[RegressionOutcome]]:
 
 def describe_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str:
     """Return a line about an engine by a measure: by how much it changed, and how certain that is."""
-    subject = f"{isolate(outcome.engine)} {t(outcome.verdict)}"
+    subject = {"engine": isolate(outcome.engine), "verdict": t(outcome.verdict), "measure": outcome.measure}
     if outcome.change is None:
-        return t("{subject}: {measure} has no value on both nights", subject=subject, measure=outcome.measure)
+        return t("{engine} {verdict}: {measure} has no value on both nights", **subject)
     interval, p = "", outcome.p_holm
     if outcome.ci95:
         low, high = map(_format_signed, outcome.ci95)
         interval = t("; 95%: {low} to {high}", low=low, high=high)
     certainty = "" if p is None else t(", p (Holm) {p}", p=t("below 0.001") if p < 0.001 else f"{p:.3f}")
     return t(
-        "{subject}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",
-        subject=subject,
-        measure=outcome.measure,
+        "{engine} {verdict}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",
+        **subject,
         change=_format_signed(outcome.change),
         before=format_number(outcome.baseline),
         after=format_number(outcome.tonight),

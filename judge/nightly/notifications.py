@@ -13,7 +13,9 @@ import base64
 import hashlib
 import hmac
 import json
+import os
 import re
+import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -33,7 +35,7 @@ from judge.config.nightly import WebhookOptions
 from judge.errors import InputError
 from judge.filesystem import read_text
 from judge.json_text import dump_json
-from judge.messages import ENGLISH, Translator
+from judge.messages import ENGLISH, Message, Translator
 from judge.models.endpoint import is_address
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
@@ -131,7 +133,9 @@ def _send(
             return t("webhook: {kind} message was sent before", kind=webhook.kind)
     error_text = post_message(webhook, text, record)
     if error_text:
-        return t("webhook: {kind} message was not sent: {error}", kind=webhook.kind, error=error_text)
+        return t(
+            "webhook: {kind} message was not sent: {error}", kind=webhook.kind, error=Message(error_text)
+        )
     files.write(_SENT_FILE, [sent])
     return t("webhook: {kind} message was sent", kind=webhook.kind)
 
@@ -304,9 +308,18 @@ async def _post(url: str, body: Mapping[str, Any], seconds: float) -> _Attempt:
                 return _Attempt(f"HTTP {response.status}", retryable=response.status in _RETRYABLE)
             return _Attempt(_read_rejection(await _read_beginning(response)))
     except (OSError, aiohttp.ClientError, ValueError) as error:
-        # The message of the error may hold the address.
-        reason = getattr(error, "os_error", error)
-        return _Attempt(f"no answer ({type(reason).__name__})", retryable=not isinstance(error, ValueError))
+        return _Attempt(_explain_no_answer(error), retryable=not isinstance(error, ValueError))
+
+
+def _explain_no_answer(error: Exception) -> str:
+    """Return why there is no answer; the message of the error itself may hold the address."""
+    reason = getattr(error, "os_error", error)
+    if isinstance(reason, TimeoutError):
+        return Message("the request timed out")
+    if isinstance(reason, socket.gaierror):
+        return Message(reason.strerror or "Name or service not known")
+    number = getattr(reason, "errno", None)
+    return Message(os.strerror(number) if number else type(reason).__name__)
 
 
 async def _read_beginning(response: aiohttp.ClientResponse) -> bytes:
@@ -326,7 +339,9 @@ def _read_rejection(raw: bytes) -> str:
             return ""
         code = body.get("errcode", body.get("code", 0))
         reason = body.get("errmsg", body.get("msg", ""))
-        return f"rejected with {code!r}: {reason}" if code not in (0, "0") else ""
+        return (
+            "" if code in (0, "0") else Message("rejected with {code!r}: {reason}", code=code, reason=reason)
+        )
     except (ValueError, RecursionError):
         return ""
 

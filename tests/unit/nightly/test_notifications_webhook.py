@@ -121,7 +121,7 @@ def serve_slowly() -> Iterator[str]:
 def test_a_server_that_never_ends_its_answer_is_given_up() -> None:
     with serve_slowly() as url:
         wrong = post_message(Webhook("json", url), TEXT, RECORD, pause=0.01, timeout=0.2)
-    assert wrong == "no answer (TimeoutError)"
+    assert wrong == "the request timed out"
 
 
 @pytest.mark.parametrize("body", ["[" * 9_000, '{"code": ' + "[" * 900 + "]" * 900 + "}", "x" * 1_000_000])
@@ -138,7 +138,7 @@ def test_a_server_that_is_not_there_is_said_without_its_address() -> None:
     wrong = post_message(
         Webhook("json", f"http://127.0.0.1:{port}/tokentokentoken"), TEXT, RECORD, pause=0.01
     )
-    assert wrong == "no answer (ConnectionRefusedError)"
+    assert wrong == "Connection refused"
 
 
 def test_what_a_server_says_of_the_address_is_masked() -> None:
