@@ -26,9 +26,9 @@ from judge.measure.formulas import Floats, Ints
 IMPUTATIONS = 20
 
 #: Bandwidths of the kernels over donors of the same query and of all, as shares of the top grade.
-_BANDWIDTH_SAME_QUERY, _BANDWIDTH_ALL = 1 / 60, 1 / 20
+_BANDWIDTH_SAME_QUERY, _BANDWIDTH_ALL = 1 / 40, 1 / 20
 #: Weight of all donors of all queries together; a donor of the same query weighs up to 1.
-_WEIGHT_ALL = 0.3
+_WEIGHT_ALL = 0.1
 #: Number of pairs with the overall mean grade that are added to the mean of each query.
 _PRIOR_PAIRS = 0.5
 #: Penalty on the squared slopes of the regression, which limits them where pairs are few.
