@@ -50,8 +50,8 @@ _YES_OR_NO = re.compile(
 _ECHO_LENGTH = 40
 #: Why a snippet with such a flag is unjudged.
 _MISSING_TEXT_REASONS = {
-    "no_text": "the dataset does not say what the engine showed",
-    "text_cut": "nothing can be read in the part of the text that max_chars leaves; raise max_chars",
+    "no_text": Message("the dataset does not say what the engine showed"),
+    "text_cut": Message("nothing can be read in the part of the text that max_chars leaves; raise max_chars"),
 }
 _EMPTY_REASONS: Mapping[Lang, str] = {
     "zh": "摘要为空，没有可读的内容。",
@@ -329,7 +329,7 @@ class Assessor:
             return None
         for kind, why in _MISSING_TEXT_REASONS.items():
             if kind in question.pair.snippet.flags:
-                unjudged = self.make_judgment(question, AssessorAnswer(None, kind, "", why))
+                unjudged = self.make_judgment(question, AssessorAnswer(None, kind, "", str(why)))
                 return replace(unjudged, assessor=f"rule:{kind}", params={})
         if "empty_snippet" not in question.pair.snippet.flags:
             return None

@@ -55,7 +55,8 @@ def add_place(message: Message, place: str) -> EditedMessage:
 
 
 def _put_place_first(text: str, t: Translator, place: str) -> str:
-    return f"{t(place)} {text}"
+    # A key follows its table; a row has a colon.
+    return f"{t(place)} {text}" if place.endswith("]") else t("{name}: {value}", name=t(place), value=text)
 
 
 @dataclass(frozen=True, slots=True)

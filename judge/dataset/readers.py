@@ -16,7 +16,7 @@ from typing import IO, Any
 from judge.dataset import rows, textfile
 from judge.dataset.rows import InputRow
 from judge.dataset.textfile import Warn, read_lines
-from judge.errors import InputError, SetupError
+from judge.errors import InputError, SetupError, explain_error
 from judge.messages import Message
 
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
@@ -156,12 +156,10 @@ def _read_cells(
 ) -> dict[str, str]:
     """Return the cells by column without empty ones; a snippet may be empty."""
     if len(cells) != len(header):
-        more = "more" if len(cells) > len(header) else "fewer"
         raise InputError(
-            "{place}: has {more} cells than the header has columns, {cells} for {columns}; quote cells that"
-            " hold {delimiter} or line breaks",
+            "{place}: has {cells} cells for {columns} columns of the header; quote cells that hold"
+            " {delimiter} or line breaks",
             place=location,
-            more=more,
             cells=len(cells),
             columns=len(header),
             delimiter=_DELIMITER_NAMES.get(delimiter, repr(delimiter)),
@@ -235,7 +233,9 @@ def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
             yield from _read_sheet_rows(path, content)
         except (zipfile.BadZipFile, KeyError, ValueError, SyntaxError, AttributeError, TypeError) as error:
             # openpyxl and the XML parser raise these for a damaged workbook.
-            raise InputError("{file}: is not an XLSX workbook: {error}", file=path, error=error) from error
+            raise InputError(
+                "{file}: is not an XLSX workbook: {error}", file=path, error=explain_error(error)
+            ) from error
 
 
 def _check_workbook_size(path: Path, content: IO[bytes]) -> None:

@@ -13,9 +13,11 @@ from math import floor, log10
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self
 
 from judge.messages.formatting import fill_chinese, format_chinese
-from judge.messages.recognition import DEPTH, MessageIndex, split_names
+from judge.messages.recognition import DEPTH, PLACE_PARTS, MessageIndex, split_names
 
 P = ParamSpec("P")
+#: The values that are places in a file; these are plain texts, because every row of a dataset has one.
+_PLACES = ("place", "other_place", "where")
 
 
 class Text(NamedTuple):
@@ -46,9 +48,12 @@ class Message(str):
 
     def render(self, translator: Translator) -> str:
         """Return the message in the language of the translator, and so the messages among its values."""
-        return translator(
-            self.template, **{name: getattr(value, "message", value) for name, value in self.values.items()}
-        )
+        values = {name: getattr(value, "message", value) for name, value in self.values.items()}
+        for name in _PLACES:
+            place = values.get(name)
+            if isinstance(place, str) and not isinstance(place, Message):
+                values[name] = translator.name_place(place)
+        return translator(self.template, **values)
 
 
 class Translator:
@@ -116,6 +121,14 @@ class Translator:
     def translate_plural(self, one: str, many: str, count: int, /, **values: Any) -> str:  # noqa: ANN401
         """Return the message for `count` things, which stands in it as `{count}`."""
         return self._format(self._catalogue.ngettext(one, many, count), {"count": count, **values})
+
+    def name_place(self, place: str) -> str:
+        """Return a place in a dataset, such as `d.json: record 2: engine 'a': result 1`."""
+        for part, pattern in PLACE_PARTS.items():
+            if match := pattern.search(place):
+                text = self._format(self._catalogue.pgettext("place", part), match.groupdict())
+                place = f"{place[: match.start()]}{text}{place[match.end() :]}"
+        return place
 
     def name_measure(self, measure: str) -> str:
         """Return the name of a measure of a dimension, such as `sites@5` or `expected nDCG@5`.

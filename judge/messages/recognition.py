@@ -19,15 +19,29 @@ _FEW_LETTERS = 8
 _LONGEST, DEPTH = 4_000, 20
 #: A value with a format such as `:,.2f`.
 _NUMBER = re.compile(r"[-+]?(?:[\d,]+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)%?")
-
-
+_QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 #: A name in a list: in quotes, or a word such as `nDCG(own)@5`, and what can follow: ` (12)` or ` 12`.
-_NAME = r"""
-    (?:'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^\s'"(),]+(?:\([^()]*\)[^\s'"(),]*)?)
+_NAME = rf"""
+    (?:{_QUOTED} | [^\s'"(),]+(?:\([^()]*\)[^\s'"(),]*)?)
     (?:[ ]\([^()]*\) | [ ]\d+(?:[.,]\d+)*%?)?
 """
 _NAMES = re.compile(rf"{_NAME}(?:,[ ]{_NAME})*(?:[ ]and[ ]{_NAME})?", re.VERBOSE)
 _NAME_IN_LIST = re.compile(rf"({_NAME})(?:,[ ]|[ ]and[ ]|$)", re.VERBOSE)
+#: The parts of a place in a dataset, and how to find them in it.
+PLACE_PARTS = {
+    part: re.compile(
+        (":" if part[0] == ":" else "^")
+        + part.removeprefix(":").format(number=r"(?P<number>\d+)", name=f"(?P<name>{_QUOTED})")
+    )
+    for part in (
+        "row {number}",
+        ": row {number}",
+        ": record {number}",
+        ": sheet {name} row {number}",
+        ": engine {name}",
+        ": result {number}",
+    )
+}
 
 
 class RecognisedMessage(NamedTuple):

@@ -167,7 +167,9 @@ FORMS = Message(
 )
 
 #: What a user may write after --embeddings.
-EMBEDDING_FORMS = Message("{forms} or lsa", forms="openai:NAME, dashscope:NAME, local:NAME")
+EMBEDDING_FORMS = Message(
+    "{forms} or lsa", forms=SeparatedNames(["openai:NAME", "dashscope:NAME", "local:NAME"])
+)
 
 
 def check_embeddings(spec: str) -> str:

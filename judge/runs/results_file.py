@@ -18,9 +18,10 @@ import msgspec
 from judge.analysis.summary import SCHEMA_VERSION, DimensionResult, QueryValues, Summary
 from judge.dataset.pool import read_query_results
 from judge.dataset.textfile import number_lines
-from judge.errors import InputError
+from judge.errors import InputError, explain_error
 from judge.filesystem import open_text
 from judge.json_text import dump_json
+from judge.messages import Message
 from judge.records import Dataset, Judgment, Lang, Pool, Ranking, Scale, Snippet
 from judge.runs.folder import DAMAGED_FILE_ADVICE, parse_json
 from judge.runs.record_json import decode_json, from_json, to_json
@@ -186,7 +187,7 @@ def open_results(path: Path, indices: Container[int] = ALL_INDICES) -> tuple[Any
         if line == _QUERIES:
             break
     else:
-        raise OtherLayout("no line begins the queries")
+        raise OtherLayout(Message("no line begins the queries"))
     texts = enumerate(_list_queries(lines))
     queries = (_read_query(path, index, text) for index, text in texts if index in indices)
     return _parse(path, "".join([*head, _END])), queries
@@ -221,9 +222,9 @@ def _list_queries(lines: Iterator[str]) -> Iterator[str]:
         if not line.isspace():
             yield line.removesuffix("\n").removesuffix(",")
     else:
-        raise OtherLayout("no line ends the queries")
+        raise OtherLayout(Message("no line ends the queries"))
     if next(lines, None) is not None:
-        raise OtherLayout("lines follow the queries")
+        raise OtherLayout(Message("lines follow the queries"))
 
 
 def read_entries(path: Path, indices: Container[int] = ALL_INDICES) -> Iterator[QueryEntry]:
@@ -237,7 +238,7 @@ def read_entries(path: Path, indices: Container[int] = ALL_INDICES) -> Iterator[
         raise InputError(
             "{file}: is not as judge wrote it ({error}); {advice}",
             file=path,
-            error=error,
+            error=explain_error(error),
             advice=DAMAGED_FILE_ADVICE,
         ) from error
 

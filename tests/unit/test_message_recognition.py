@@ -36,6 +36,22 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     return fill_chinese(template, lambda field, *_: values[field])
 
 
+@check_each(
+    ("place", "expected"),
+    [
+        ("d.csv:3", "d.csv:3"),
+        ("row 7", "第 7 行"),
+        ("d.parquet: row 7", "d.parquet：第 7 行"),
+        ("d.xlsx: sheet '甲 乙' row 4", "d.xlsx：工作表 '甲 乙' 第 4 行"),
+        ("d.json: record 2: engine 'a': result 1", "d.json：第 2 条记录：引擎 'a'：第 1 条结果"),
+    ],
+)
+def test_a_place_in_a_dataset_is_in_the_language_of_the_message(place: str, expected: str) -> None:
+    message = Message("{place}: has no tab; a line is the query's id, a tab, the query", place=place)
+    assert CHINESE(message).startswith(f"{expected}：没有制表符；")
+    assert ENGLISH(message) == message
+
+
 def test_each_template_is_recognised_in_its_text() -> None:
     index = MessageIndex(TEMPLATES)
     others = []

@@ -210,7 +210,7 @@ def test_columns_reach_into_nested_rows(tmp_path: Path) -> None:
     [
         ("q,text,place\ntea,green,zero\n", "d.csv:2: field 'place' is 'zero'"),
         ("q,txt,place\ntea,green,1\n", "d.csv:1: there is no column 'text'; the columns are ['q', 'txt',"),
-        ("q|text|place\ntea|green|1|2\n", "d.csv:2: has more cells than the header has columns, 4 for 3"),
+        ("q|text|place\ntea|green|1|2\n", "d.csv:2: has 4 cells for 3 columns of the header"),
     ],
 )  # fmt: skip
 def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words: str) -> None:

@@ -270,13 +270,13 @@ def test_files_that_are_no_datasets(tmp_path: Path) -> None:
     (tmp_path / "latin.jsonl").write_bytes('{"query": "caf\xe9", "snippet": "s"}\n'.encode("latin-1"))
     assert "latin.jsonl:1: is not UTF-8" in get_refusal(tmp_path / "latin.jsonl")
     (tmp_path / "d.csv").write_text("query,snippet\na,b,c\n")
-    assert "d.csv:2: has more cells" in get_refusal(tmp_path / "d.csv")
+    assert "d.csv:2: has 3 cells for 2 columns" in get_refusal(tmp_path / "d.csv")
 
 
 @check_each(
     ("content", "words"),
     [
-        ("query,engine,snippet\nq,e\n", "d.csv:2: has fewer cells"),
+        ("query,engine,snippet\nq,e\n", "d.csv:2: has 2 cells for 3 columns of the header"),
         ("query,snippet,snippet\nq,x,y\n", "d.csv:1: column 'snippet' is given twice"),
         ('query,snippet,rank\nq,"two\nlines",1\nq,"two\nlines",0\n', "d.csv:4: field 'rank' is '0'"),
         ('query,snippet\nq,x\nq,"never closed\n', "d.csv:3: is not CSV"),
