@@ -299,7 +299,7 @@ def test_queries_that_only_unjudged_snippets_could_make_count_can_take_a_differe
 
 
 def test_a_bound_of_zero_has_no_minus_sign() -> None:
-    pair = compare_two([[0.5], [0.75]], low=[[0.5], [0.5]], high=[[0.5], [1.0]])
+    pair = compare_two([0.5], [0.75], low=[[0.5], [0.5]], high=[[0.5], [1.0]])
     assert (pair.a, repr(pair.bounds)) == ("b", "(0.0, 0.5)")
 
 
