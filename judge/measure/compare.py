@@ -13,7 +13,7 @@ relevant ones nine times as often, this lowers false winners from 6% to 3%.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import sqrt
@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.measure.formulas import TIE, Floats, convert_non_finite
+from judge.measure.formulas import TIE, Floats, Ints, convert_non_finite
 from judge.measure.resampling import MIN_DIFFERING, Interval, make_finite_interval
 from judge.measure.score import Scores, compute_bounded_mean, compute_nan_mean
 from judge.measure.simultaneous import (
@@ -141,110 +141,88 @@ def _compare_measures(
     one, two = np.array(pairs).T
     by_measure = value[..., indexes].transpose(1, 2, 0)
     differences = by_measure[..., one] - by_measure[..., two]
-    bounds = [scores.bound_differences(one, two, index) for index in indexes]
+    # A mean that is lower by rounding alone is the same mean: names decide.
+    swapped = compute_nan_mean(differences, axis=0) < -TIE
+    differences *= np.where(swapped, -1.0, 1.0)
+    sides = np.where(swapped, [[two], [one]], [[one], [two]])
+    bounds = [
+        scores.bound_differences(sides[0, row], sides[1, row], index) for row, index in enumerate(indexes)
+    ]
     ranges = np.stack(
-        [_bound_mean_differences(differences[:, column].T, ends) for column, ends in enumerate(bounds)],
-        axis=1,
+        [_bound_mean_differences(differences[:, row].T, ends) for row, ends in enumerate(bounds)], axis=1
     )
     mean, least, most = ranges
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
     tests = compare_means(differences, widening, families=families)
-    counts = [
-        condition.sum(0) for condition in (~np.isnan(differences), differences > TIE, differences < -TIE)
-    ]
-    first = next(index for index, measure in enumerate(scores.measures) if measure.compares_engines)
-    for column, (index, test) in enumerate(zip(indexes, tests, strict=True)):
-        rows = [
-            _make_comparison(
-                _EnginePair(
-                    str(scores.measures[index]),
-                    index == first,
-                    scores.largest[index],
-                    scores.engines[one[pair]],
-                    scores.engines[two[pair]],
-                    test,
-                    pair,
-                ),
-                [int(count[column, pair]) for count in counts],
-                (ranges[1, column, pair], ranges[2, column, pair]),
-                (bounds[column][0][pair], bounds[column][1][pair]),
-            )
-            for pair in range(len(pairs))
-        ]
-        yield from sorted(rows, key=_make_sort_key(value[..., index], scores.engines))
+    for row, (index, test) in enumerate(zip(indexes, tests, strict=True)):
+        means = np.nan_to_num(compute_nan_mean(value[..., index], axis=1), nan=-1.0)
+        best_first = sorted(range(len(means)), key=lambda engine: (-means[engine], scores.engines[engine]))
+        place = {scores.engines[engine]: number for number, engine in enumerate(best_first)}
+        yield from sorted(
+            _compare_pairs(
+                scores, index, sides[:, row], test, differences[:, row], ranges[1:, row], bounds[row][0]
+            ),
+            key=lambda pair: sorted((place[pair.a], place[pair.b])),
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class _EnginePair:
-    """Two engines, a measure with its largest value, and the column of the test of their difference."""
+def _compare_pairs(
+    scores: Scores,
+    index: int,
+    sides: Ints,
+    test: SimultaneousIntervals,
+    differences: Floats,
+    worst_case: Floats,
+    lowest: Floats,
+) -> Iterator[PairComparison]:
+    """Yield the comparison of each column of (2, pairs) engines by one measure.
 
-    measure: str
-    decides: bool
-    largest: float
-    one: str
-    two: str
-    test: SimultaneousIntervals
-    column: int
-
-
-def _make_comparison(
-    pair: _EnginePair, counts: Sequence[int], worst_case: tuple[float, float], bounds: tuple[Floats, Floats]
-) -> PairComparison:
-    """Return the comparison of a pair from the worst case and the (queries,) bounds of its differences.
-
-    `counts` are the numbers of all its differences, of those above 0 and of those below.
+    `differences` (queries, pairs) are of the first engine minus the second, `worst_case` (2, pairs) the range
+    of their means, `lowest` (pairs, queries) their lowest values.
     """
-    test, column = pair.test, pair.column
-    # A mean that is lower by rounding alone is the same mean: names decide.
-    swap = bool(test.mean[column] < -TIE)
-    sign = -1.0 if swap else 1.0
-    n, wins, losses = (counts[0], counts[2], counts[1]) if swap else counts
-    mean = sign * float(test.mean[column])
-    low, high = sorted((sign * test.low[column], sign * test.high[column]))
-    # The same mean, summed in another order, can round differently.
-    least, most = (mean if abs(end - mean) < TIE else end for end in sorted(sign * end for end in worst_case))
-    outcome = _decide_outcome(low, high, least, most)
-    sd = float(test.se[column]) * sqrt(n) if n > 1 else None
-    low, high = max(low, -pair.largest), min(high, pair.largest)
-    a, b = (pair.two, pair.one) if swap else (pair.one, pair.two)
-    detectable, doubled, at_least = _plan_queries(pair, n, sd, max(abs(low), abs(high)))
-    comparison = PairComparison(
-        measure=pair.measure,
-        decides=pair.decides,
-        a=a,
-        b=b,
-        verdict="",
-        winner=a if outcome == "better" else None,
-        outcome=outcome,
-        n=n,
-        difference=convert_non_finite(mean),
-        ci95=make_finite_interval(low, high),
-        bounds=make_finite_interval(least, most),
-        sd=sd,
-        d_z=mean / sd if sd else None,
-        wins=wins,
-        ties=n - wins - losses,
-        losses=losses,
-        robust=_is_robust(-bounds[1] if swap else bounds[0], test.critical) if outcome == "better" else None,
-        p_adjusted=convert_non_finite(test.p[column]),
-        detectable=detectable,
-        detectable_doubled=doubled,
-        at_least_queries=at_least if outcome == "not separated" else None,
-    )
-    return replace(comparison, verdict=describe_outcome(ENGLISH, comparison))
-
-
-def _plan_queries(
-    pair: _EnginePair, n: int, sd: float | None, farthest: float
-) -> tuple[float | None, float | None, int | None]:
-    """Return what n and 2·n queries detect, and how many a difference of `farthest` needs beyond n."""
-    critical = pair.test.critical
-    if not sd or not pair.test.tested[pair.column] or not np.isfinite(critical):
-        return None, None, None
-    smallest = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
-    detectable, doubled = (size if size <= pair.largest else None for size in smallest)
-    needed = count_required_queries(sd, farthest, critical)
-    return detectable, doubled, needed if needed > n else None
+    counts = np.stack([~np.isnan(differences), differences > TIE, differences < -TIE]).sum(1)
+    first = next(index for index, measure in enumerate(scores.measures) if measure.compares_engines)
+    largest, critical = scores.largest[index], test.critical
+    for column, (a, b) in enumerate(
+        zip(*([scores.engines[at] for at in side] for side in sides), strict=True)
+    ):
+        n, wins, losses = counts[:, column].tolist()
+        mean, low, high = (float(ends[column]) for ends in (test.mean, test.low, test.high))
+        # The same mean, summed in another order, can round differently.
+        least, most = (mean if abs(end - mean) < TIE else end for end in worst_case[:, column].tolist())
+        outcome = _decide_outcome(low, high, least, most)
+        sd = float(test.se[column]) * sqrt(n) if n > 1 else None
+        low, high = max(low, -largest), min(high, largest)
+        sizes: list[float | None] = [None, None]
+        needed = n
+        if sd and test.tested[column] and np.isfinite(critical):
+            detectable = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
+            sizes = [size if size <= largest else None for size in detectable]
+            needed = count_required_queries(sd, max(abs(low), abs(high)), critical)
+        comparison = PairComparison(
+            measure=str(scores.measures[index]),
+            decides=index == first,
+            a=a,
+            b=b,
+            verdict="",
+            winner=a if outcome == "better" else None,
+            outcome=outcome,
+            n=n,
+            difference=convert_non_finite(mean),
+            ci95=make_finite_interval(low, high),
+            bounds=make_finite_interval(least, most),
+            sd=sd,
+            d_z=mean / sd if sd else None,
+            wins=wins,
+            ties=n - wins - losses,
+            losses=losses,
+            robust=_is_robust(lowest[column], critical) if outcome == "better" else None,
+            p_adjusted=convert_non_finite(test.p[column]),
+            detectable=sizes[0],
+            detectable_doubled=sizes[1],
+            at_least_queries=needed if outcome == "not separated" and needed > n else None,
+        )
+        yield replace(comparison, verdict=describe_outcome(ENGLISH, comparison))
 
 
 def _bound_mean_differences(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:
@@ -279,13 +257,3 @@ def _is_robust(lowest: Floats, critical: float) -> bool:
     """Return True when the interval of the (queries,) `lowest` differences excludes 0."""
     least = lowest[~np.isnan(lowest)]
     return bool(least.mean() - critical * least.std(ddof=1) / sqrt(least.size) > 0)
-
-
-def _make_sort_key(value: Floats, engines: tuple[str, ...]) -> Callable[[PairComparison], tuple[int, int]]:
-    """Return a sort key of pairs: the ranks of their engines by the mean of (engines, queries) values."""
-    means = compute_nan_mean(value, axis=1)
-    order = sorted(
-        range(len(engines)), key=lambda index: (-np.nan_to_num(means[index], nan=-1.0), engines[index])
-    )
-    rank = {engines[index]: number for number, index in enumerate(order)}
-    return lambda pair: (min(rank[pair.a], rank[pair.b]), max(rank[pair.a], rank[pair.b]))

@@ -7,8 +7,8 @@ floating point: values are rounded to a grid on which addition is exact, and a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
@@ -54,24 +54,6 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
     return np.where(defined.any(0), p, np.nan)
 
 
-def bootstrap_intervals(
-    cells: Floats, statistics: Sequence[Callable[[Floats], Floats]]
-) -> list[tuple[float, float] | None]:
-    """Return the BCa bootstrap intervals of statistics of counts summed over queries, such as a kappa.
-
-    `cells` is (queries, cells): the counts of each query, for example its confusion matrix. A query is
-    drawn as a whole, because its snippets are not independent of each other. A statistic turns (...,
-    cells) sums into (...) values, NaN where it is undefined. Resamples where it is undefined are left out,
-    and so are such leave-one-out values of the jackknife, which gives the acceleration. An interval is
-    None for fewer than two queries, and when the statistic is undefined for the sum of all queries or on
-    more than half of the resamples.
-    """
-    if len(cells) < 2:
-        return [None] * len(statistics)
-    sums = np.concatenate([draws @ cells for draws in draw_queries(len(cells), RESAMPLES, SEED)])
-    return [_bootstrap_interval(cells, sums, statistic) for statistic in statistics]
-
-
 def holm(p: Floats) -> Floats:
     """Return the p-values in the same order, adjusted for their number by Holm's method (1979).
 
@@ -84,24 +66,6 @@ def holm(p: Floats) -> Floats:
     factors = np.arange(len(indexes), 0, -1)
     adjusted[ascending] = np.minimum(1.0, np.maximum.accumulate(p[ascending] * factors))
     return adjusted
-
-
-def _bootstrap_interval(
-    cells: Floats, sums: Floats, statistic: Callable[[Floats], Floats]
-) -> tuple[float, float] | None:
-    total = cells.sum(0, keepdims=True)
-    estimate, resampled = statistic(total), statistic(sums)
-    defined = resampled[~np.isnan(resampled)]
-    if np.isnan(estimate).any() or 2 * len(defined) < len(sums):
-        return None
-    without = statistic(total - cells)
-    without = without[~np.isnan(without)]
-    influence = without.sum() / max(1, len(without)) - without
-    # The acceleration is a sixth of the skewness of the jackknife influences, 0 without variance.
-    squares = influence * influence
-    acceleration = divide((squares * influence).sum(keepdims=True), 6 * squares.sum() ** 1.5, 0.0)
-    low, high = _compute_bca_interval(estimate, defined[None], acceleration)
-    return float(low[0]), float(high[0])
 
 
 def _draw_signs(queries: int, resamples: int, seed: int, batch: int) -> Iterator[Floats]:
@@ -152,29 +116,6 @@ def round_to_grid(values: Floats) -> Floats:
     return values
 
 
-def _compute_bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats) -> Floats:
-    """Return the (2, columns) ends of the intervals of the estimates; sort `resampled`, (columns, resamples).
-
-    Efron 1987. Resamples equal to the estimate count half, and some always count on either side of it.
-    """
-    from scipy.special import ndtr, ndtri
-
-    resamples = resampled.shape[1]
-    resampled.sort(axis=1)
-    near = _TIE * np.maximum(-resampled[:, 0], resampled[:, -1])
-    below = (resampled < (estimate - near)[:, None]).sum(1)
-    up_to = (resampled <= (estimate + near)[:, None]).sum(1)
-    share = (below + up_to) / 2 / resamples
-    bias: Floats = ndtri(np.clip(share, 0.5 / resamples, 1 - 0.5 / resamples))
-    shift: Floats = bias + ndtri([[(1 - LEVEL) / 2], [(1 + LEVEL) / 2]])
-    stretched = divide(shift, 1 - acceleration * shift, np.copysign(np.inf, shift))
-    position: Floats = ndtr(bias + stretched) * (resamples - 1)
-    before = np.floor(position).astype(np.int64)
-    after = np.minimum(before + 1, resamples - 1)
-    low, high = (np.take_along_axis(resampled, at.T, axis=1).T for at in (before, after))
-    return low + (high - low) * (position - before)
-
-
 #: A function from (..., cells) sums to (...) values, NaN where undefined, and the reason for NaN.
 Statistic = tuple[Callable[[Floats], Floats], str]
 
@@ -210,40 +151,70 @@ def estimate_statistic(
 def estimate_statistics(
     cells: Floats, statistics: Mapping[str, Statistic], shares: Collection[str] = ()
 ) -> dict[str, StatisticValue]:
-    """Return each statistic of the sums of (queries, cells), all from the same resamples of queries.
+    """Return statistics of counts summed over queries, such as a kappa, with BCa bootstrap intervals.
 
+    `cells` is (queries, cells): the counts of each query, for example its confusion matrix. A query is drawn
+    as a whole, because its snippets are not independent of each other; all statistics have the same draws.
     The statistics named in `shares` are shares of counts; they have an interval at 0 and at 1, too.
     """
-    functions = [function for function, _ in statistics.values()]
-    intervals = bootstrap_intervals(cells, functions)
-    results = {
-        name: _make_estimate(float(function(cells.sum(0))), interval, why, len(cells))
-        for (name, (function, why)), interval in zip(statistics.items(), intervals, strict=True)
-    }
-    return results | {name: _widen_share(results[name], cells, statistics[name][0]) for name in shares}
+    draws = draw_queries(len(cells), RESAMPLES, SEED) if len(cells) > 1 else ()
+    sums = [drawn @ cells for drawn in draws]
+    resampled_sums = np.concatenate(sums) if sums else None
+    results = {}
+    for name, (statistic, why) in statistics.items():
+        value = float(statistic(cells.sum(0)))
+        if np.isnan(value):
+            results[name] = StatisticValue(None, None, why)
+        elif resampled_sums is None:
+            results[name] = StatisticValue(value, None, _ONE_QUERY)
+        elif interval := _compute_bca_interval(cells, statistic, value, statistic(resampled_sums)):
+            ends = _widen_share(value, interval, statistic(cells)) if name in shares else interval
+            results[name] = StatisticValue(value, ends)
+        else:
+            results[name] = StatisticValue(value, None, _RARELY_DEFINED)
+    return results
 
 
-def _widen_share(
-    share: StatisticValue, cells: Floats, statistic: Callable[[Floats], Floats]
-) -> StatisticValue:
-    """Return a share of 0 or 1 with the Clopper-Pearson end of its interval (1934); others as they are.
+def _compute_bca_interval(
+    cells: Floats, statistic: Callable[[Floats], Floats], value: float, resampled: Floats
+) -> Interval | None:
+    """Return the interval of the `value` of a statistic from `resampled` values (Efron 1987).
+
+    Resamples where it is undefined are left out, and so are such leave-one-out values of the jackknife, which
+    gives the acceleration. Resamples equal to the value count half, and some always count on either side of
+    it. None when the statistic is undefined on more than half of the resamples.
+    """
+    from scipy.special import ndtr, ndtri
+
+    defined = np.sort(resampled[~np.isnan(resampled)])
+    if 2 * defined.size < resampled.size:
+        return None
+    without = statistic(cells.sum(0, keepdims=True) - cells)
+    without = without[~np.isnan(without)]
+    influence = without.sum() / max(1, without.size) - without
+    # The acceleration is a sixth of the skewness of the jackknife influences, 0 without variance.
+    squares = influence * influence
+    acceleration = divide((squares * influence).sum(), 6 * squares.sum() ** 1.5, 0.0)
+    near = _TIE * max(-defined[0], defined[-1])
+    share = ((defined < value - near).sum() + (defined <= value + near).sum()) / 2 / defined.size
+    bias = ndtri(np.clip(share, 0.5 / defined.size, 1 - 0.5 / defined.size))
+    shift: Floats = bias + ndtri([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    stretched = divide(shift, 1 - acceleration * shift, np.copysign(np.inf, shift))
+    position: Floats = ndtr(bias + stretched) * (defined.size - 1)
+    before = np.floor(position).astype(np.int64)
+    low, high = defined[before], defined[np.minimum(before + 1, defined.size - 1)]
+    first, last = (low + (high - low) * (position - before)).tolist()
+    return first, last
+
+
+def _widen_share(value: float, interval: Interval, by_query: Floats) -> Interval:
+    """Return the interval of a share, at 0 and 1 with the end of Clopper and Pearson (1934).
 
     The bootstrap gives no interval there. The trials are the queries with a defined share.
     """
-    if share.ci95 is None or share.value not in (0.0, 1.0):
-        return share
-    trials = int((~np.isnan(statistic(cells))).sum())
-    likely = ((1 - LEVEL) / 2) ** (1 / trials)
-    low, high = share.ci95
-    return replace(share, ci95=(low, 1 - likely) if share.value == 0 else (likely, high))
-
-
-def _make_estimate(value: float, interval: Interval | None, why: str, queries: int) -> StatisticValue:
-    if np.isnan(value):
-        return StatisticValue(None, None, why)
-    if interval is None:
-        return StatisticValue(value, None, _ONE_QUERY if queries < 2 else _RARELY_DEFINED)
-    return StatisticValue(value, interval)
+    likely = ((1 - LEVEL) / 2) ** (1 / int((~np.isnan(by_query)).sum()))
+    low, high = interval
+    return (low, 1 - likely) if value == 0 else (likely, high) if value == 1 else interval
 
 
 @dataclass(frozen=True, slots=True)

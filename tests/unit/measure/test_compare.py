@@ -298,6 +298,11 @@ def test_queries_that_only_unjudged_snippets_could_make_count_can_take_a_differe
     assert pair.outcome == "better"
 
 
+def test_a_bound_of_zero_has_no_minus_sign() -> None:
+    pair = compare_two([0.5], [0.75], low=[[0.5], [0.5]], high=[[0.5], [1.0]])
+    assert (pair.a, repr(pair.bounds)) == ("b", "(0.0, 0.5)")
+
+
 def test_lists_without_one_grade_widen_the_bounds_and_never_move_the_mean_out() -> None:
     """On the last query a returned something that nobody graded: anything from 0 to 1."""
     a, b = [0.58, 0.59, 0.6, 0.6, 0.6, 0.61, 0.62], [0.5] * 7
