@@ -71,7 +71,7 @@ SYSTEM_ERRORS = (
     "Temporary failure in name resolution",
     "No address associated with hostname",
 )
-#: Errors of tomllib, json, msgspec, sqlite3, gzip, csv and codecs, as messages of the catalogue.
+#: Errors of tomllib, json, msgspec, SQLite, gzip, csv and codecs, as messages of the catalogue.
 LIBRARY_ERRORS = (
     "{problem} (at line {line}, column {column})",
     "{problem} (at end of document)",
