@@ -231,7 +231,7 @@ const SENTENCES = {
           : `大约还需 ${(minutes / 60).toFixed(1)} 小时`,
     beforeFinish: (state) =>
       `共 ${state.total.toLocaleString("en")} 条，其中 ${state.unsure} 条不确定。点击“完成”将导出 CSV，并显示模型与您的一致程度。完成后标注不能再修改，因为盲标须在看到模型结论之前给出。`,
-    nextStep: (count, path) => `${count.toLocaleString("en")} 条标注已写入 ${path}。完整分析请运行：`,
+    nextStep: (count, path) => `${count.toLocaleString("en")} 条标注已写入 ${path}。完整分析请执行：`,
     compared: (agreement) =>
       `与 ${agreement.assessor} 相比：双方都给出等级的有 ${agreement.queries.toLocaleString("en")} 条查询的 ${agreement.pairs.toLocaleString("en")} 条摘要。`,
     sameVerdict: (share) => `是否相关，双方在其中 ${formatPercent(share)} 上一致。`,
