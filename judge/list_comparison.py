@@ -43,7 +43,9 @@ def estimate_comparison(
             asker.ask(kind, plan.to_ask)
             known, calls = asker.count_stored(kind, calls)
     assessor = factory.build_text_assessor(config, kind, calls=False)
-    tokens = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask) / max(len(plan.to_ask), 1)
+    tokens = sum(estimate_tokens(pair.snippet.text) for pair in plan.to_ask.values()) / max(
+        len(plan.to_ask), 1
+    )
     price = factory.build_limits(config, assessor.model).price
     estimate = estimating.estimate_questions(assessor, known, calls, tokens, REPLY_TOKENS, price)
     return loaded, plan, estimate

@@ -153,7 +153,7 @@ def count_queries_without_value(run: JudgedRun) -> tuple[int, str]:
     if not (measures and run.data.engines):
         return 0, ""
     queries = {pair.query.id for pair in select_labellable(run.pool)}
-    scores = _score_judgments(run, run.judgments, run.spec.scale, measures).select_queries(queries)
+    scores = _score_judgments(run, run.judgments, run.spec.scale, measures).select(queries=queries)
     defined = (~np.isnan(scores.average_repeats()[0])).astype(np.int64)
     fewest = [int((defined[..., at] @ defined[..., at].T).min()) for at in range(len(measures))]
     index = int(np.argmin(fewest))
@@ -201,7 +201,7 @@ def _compare_orders(
         both = _score_sides(*_select_graded_by_both(run, people), measures)
     used = labelled.partly if bare or not labelled.fully else labelled.fully
     orders = compare_rankings(
-        *(scores.select_queries(used) for scores in both), partly_labelled=not used <= labelled.fully
+        *(scores.select(queries=used) for scores in both), partly_labelled=not used <= labelled.fully
     )
     return orders, {} if bare else _calibrate_scores(by_people, by_assessor, labelled)
 
@@ -230,7 +230,7 @@ def _score_judgments(
 ) -> Scores:
     rankings, documents = run.data.rankings, run.pool.documents
     scores = score_rankings(rankings, documents, judgments, measures, scale, depth=run.pool.depth)
-    return scores.select_engines(run.data.engines)
+    return scores.select(engines=run.data.engines)
 
 
 def _calibrate_scores(
@@ -240,7 +240,7 @@ def _calibrate_scores(
 
     Other queries cannot be in a sample.
     """
-    people, assessor = people.select_queries(labelled.every), assessor.select_queries(labelled.every)
+    people, assessor = people.select(queries=labelled.every), assessor.select(queries=labelled.every)
     fully = np.array([query in labelled.fully for query in people.queries], bool)
     theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
     calibrations: dict[str, CalibrationResult] = {}

@@ -165,7 +165,7 @@ def _order_engines(
             names=NameList(map(repr, chosen)),
             engines=NameList(map(repr, run.data.engines)),
         )
-    scores = score_run(run, [measure]).select_engines(chosen)
+    scores = score_run(run, [measure]).select(engines=chosen)
     value = scores.average_repeats()[0][..., 0]
     answered: Bools = np.logical_not(scores.coverage.without_list.any(axis=0))
     defined: Bools = np.logical_and(answered, ~np.isnan(value).any(axis=0))

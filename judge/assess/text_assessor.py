@@ -27,6 +27,7 @@ from judge.records import GRADED, Completion, Judgment, Pair, Pool, Prompt, Verd
 from judge.store.store import VerdictStore
 
 Answer = TypeVar("Answer")
+Name = TypeVar("Name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +98,11 @@ class TextAsker:
     stored_only: bool = False
     counts: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
-    def ask(self, kind: QuestionKind[Answer], pairs: Sequence[Pair]) -> list[Answer | None]:
-        """Return the answer to each of `pairs`, None where the model gave none that can be read."""
-        distinct = {pair.key: pair for pair in pairs}
+    def ask(self, kind: QuestionKind[Answer], pairs: Mapping[Name, Pair]) -> dict[Name, Answer]:
+        """Return the answer to each of `pairs` by its name, of those that have one that can be read."""
+        distinct = {pair.key: pair for pair in pairs.values()}
         if self.stopped or not pairs:
-            return [None] * len(pairs)
+            return {}
         assessor, client = self.open_client(kind)
         if self.stored_only:
             keys = {id_: assessor.make_questions(pair, 1)[0].key for id_, pair in distinct.items()}
@@ -123,7 +124,7 @@ class TextAsker:
             with suppress(ReplyParseError):
                 if each.grade is not None:
                     answers[key] = kind.parse(each.reply, distinct[key].snippet.text)
-        return [answers.get(pair.key) for pair in pairs]
+        return {name: answers[pair.key] for name, pair in pairs.items() if pair.key in answers}
 
     def count_stored(self, kind: QuestionKind[Any], most: int) -> tuple[int, int]:
         """Return how many of at most `most` questions of a kind have a stored answer, and how many need one.

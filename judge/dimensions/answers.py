@@ -96,26 +96,24 @@ def measure_answers(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> Di
     """Return the grade of the answer from each list. An empty list, and an empty answer, is missing."""
     lists = _select_lists(run.data)
     queries = run.data.queries
-    lists_with_results = [ranking for ranking in lists if ranking.snippets]
-    to_answer = [
+    to_answer = {
         # The model that answers does not see the reference.
-        make_question_pair(
+        ranking.key: make_question_pair(
             replace(queries[ranking.query_id], reference=None),
             [show_snippet(rank, snippet) for rank, snippet in enumerate(ranking.snippets[:TOP], start=1)],
         )
-        for ranking in lists_with_results
-    ]
-    replies = asker.ask(ANSWER, to_answer)
-    answers = dict(zip((each.key for each in lists_with_results), replies, strict=True))
-    texts = {key: answer.answer for key, answer in answers.items() if answer and answer.answer.strip()}
-    to_grade = [make_question_pair(queries[query_id], [text]) for (_, query_id), text in texts.items()]
-    grades = asker.ask(GRADE_ANSWER, to_grade)
-    graded = dict(zip(texts, grades, strict=True))
+        for ranking in lists
+        if ranking.snippets
+    }
+    answers = asker.ask(ANSWER, to_answer)
+    texts = {key: answer.answer for key, answer in answers.items() if answer.answer.strip()}
+    to_grade = {key: make_question_pair(queries[key[1]], [text]) for key, text in texts.items()}
+    graded = asker.ask(GRADE_ANSWER, to_grade)
     values: dict[tuple[str, str], QueryValues] = {}
     notes = []
     for ranking in lists:
         key = ranking.key
-        is_missing = not ranking.snippets or (answers[key] is not None and key not in texts)
+        is_missing = not ranking.snippets or (key in answers and key not in texts)
         grade = _MISSING if is_missing else graded.get(key)
         values[key] = {
             SCORE: VALUES[grade.grade] if grade else None,

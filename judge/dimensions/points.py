@@ -113,34 +113,24 @@ def measure_points(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -> Dim
     A list has no value where the points are unknown, or one of its results has no grade or no answer.
     """
     relevant = _select_relevant(run)
-    queries = list(run.data.queries.values())
-    lines_by_query = [
-        [show_snippet(number, pair.snippet) for number, pair in enumerate(relevant[query.id][:_MAX_SHOWN], 1)]
-        for query in queries
-    ]
-    to_list = [
-        make_question_pair(query, lines or ["-"])
-        for query, lines in zip(queries, lines_by_query, strict=True)
-    ]
-    lists = asker.ask(LIST_POINTS, to_list)
-    points = {query.id: answer.points for query, answer in zip(queries, lists, strict=True) if answer}
-    to_assign = [pair for query_id in points for pair in relevant[query_id]]
-    lines_of_points = {
-        query_id: [f"{number} | {each.point}" for number, each in enumerate(of_query, start=1)]
-        for query_id, of_query in points.items()
-    }
-    questions = [
-        make_question_pair(pair.query, [show_snippet(0, pair.snippet), *lines_of_points[pair.query.id]])
-        for pair in to_assign
-    ]
-    assigned = asker.ask(FIND_SUPPORT, questions)
+    to_list = {}
+    for query in run.data.queries.values():
+        shown = enumerate(relevant[query.id][:_MAX_SHOWN], start=1)
+        lines = [show_snippet(number, pair.snippet) for number, pair in shown]
+        to_list[query.id] = make_question_pair(query, lines or ["-"])
+    points = {query_id: answer.points for query_id, answer in asker.ask(LIST_POINTS, to_list).items()}
+    to_assign = {}
+    for query_id, of_query in points.items():
+        lines = [f"{number} | {each.point}" for number, each in enumerate(of_query, start=1)]
+        for pair in relevant[query_id]:
+            to_assign[pair.key] = make_question_pair(pair.query, [show_snippet(0, pair.snippet), *lines])
+    assigned = asker.ask(FIND_SUPPORT, to_assign)
     # Snippets that are not relevant support nothing.
     levels: dict[tuple[str, str], Levels | None] = {
         key: (0.0,) * len(points[key[0]]) for key in _list_graded(run) if key[0] in points
     }
-    for pair, answer in zip(to_assign, assigned, strict=True):
-        support = tuple(_LEVELS[each] for each in answer.support) if answer else None
-        levels[pair.key] = support
+    for key in to_assign:
+        levels[key] = tuple(_LEVELS[each] for each in assigned[key].support) if key in assigned else None
     pools: dict[str, list[Levels | None]] = {query_id: [] for query_id in points}
     for pair in run.pool.pairs:
         if pair.query.id in points:

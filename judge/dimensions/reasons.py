@@ -121,24 +121,22 @@ def _classify_reasons(
     for judgment in failed:
         if judgment.reason:
             by_query.setdefault(judgment.query_id, []).append(judgment)
-    parts = [
-        reasons[start : start + _MAX_SHOWN]
-        for reasons in by_query.values()
+    parts = {
+        (query_id, start): reasons[start : start + _MAX_SHOWN]
+        for query_id, reasons in by_query.items()
         for start in range(0, len(reasons), _MAX_SHOWN)
-    ]
-    pairs = [
-        make_question_pair(
-            run.data.queries[part[0].query_id],
+    }
+    pairs = {
+        key: make_question_pair(
+            run.data.queries[key[0]],
             [f"{number} | {judgment.reason}" for number, judgment in enumerate(part, start=1)],
         )
-        for part in parts
-    ]
-    answers = asker.ask(CLASSIFY_REASONS, pairs)
+        for key, part in parts.items()
+    }
     return {
         judgment.key: name
-        for part, answer in zip(parts, answers, strict=True)
-        if answer
-        for judgment, name in zip(part, answer.classes, strict=True)
+        for key, answer in asker.ask(CLASSIFY_REASONS, pairs).items()
+        for judgment, name in zip(parts[key], answer.classes, strict=True)
     }
 
 
@@ -186,18 +184,19 @@ def explain_run(run: JudgedRun, asker: TextAsker, options: DimensionOptions) -> 
             if ranking is not None and not np.isnan(values[row, at]):
                 head = f"{scores.measures[0]} = {values[row, at]:.4f}"
                 lists_with_lines.append((ranking, [head, *_show_grades(ranking, run, judgments)]))
-    pairs = [
-        make_question_pair(run.data.queries[ranking.query_id], lines)
+    pairs = {
+        ranking.key: make_question_pair(run.data.queries[ranking.query_id], lines)
         for ranking, lines in lists_with_lines
         if ranking.snippets
-    ]
+    }
     answers = asker.ask(EXPLAIN, pairs)
     notes = []
     for ranking, _ in lists_with_lines:
         query = run.data.queries[ranking.query_id]
-        answer = answers.pop(0) if ranking.snippets else Explanation(_NO_RESULT[query.lang])
-        if answer:
-            notes.append(make_note(query, ranking.engine, answer.explanation))
+        if ranking.key in answers:
+            notes.append(make_note(query, ranking.engine, answers[ranking.key].explanation))
+        elif not ranking.snippets:
+            notes.append(make_note(query, ranking.engine, _NO_RESULT[query.lang]))
     remark = Message(
         "{count:,} of {total:,} lists have an explanation: those of the {queries:,} queries with the lowest"
         " mean {measure}.",

@@ -6,7 +6,7 @@ list that is shown first cancels out, and is reported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,16 +60,17 @@ _VALUES = {"A": 1.0, "tie": 0.0, "B": -1.0}
 
 @dataclass(frozen=True, slots=True)
 class ListComparison:
-    """The queries to compare two engines on; `to_ask` has two questions for each of `different`.
+    """The queries to compare two engines on.
 
-    `equal` are the queries where both engines returned the same texts in the same order.
+    `to_ask` has two questions for each of the `different` queries, by query and by the engine that is shown
+    first. `equal` are the queries where both engines returned the same texts in the same order.
     """
 
     a: str
     b: str
     different: tuple[str, ...]
     equal: tuple[str, ...]
-    to_ask: tuple[Pair, ...]
+    to_ask: Mapping[tuple[str, str], Pair]
 
 
 def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
@@ -88,7 +89,8 @@ def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
         raise InputError("engine {engine!r} is named twice; name two engines to compare", engine=a)
     a, b = sorted((a, b))
     rankings = {each.key: each for each in run.data.rankings if each.error is None}
-    different, equal, to_ask = [], [], []
+    different, equal = [], []
+    to_ask: dict[tuple[str, str], Pair] = {}
     for query_id, query in run.data.queries.items():
         first, second = rankings.get((a, query_id)), rankings.get((b, query_id))
         if first is None or second is None:
@@ -101,8 +103,9 @@ def plan_comparison(run: JudgedRun, a: str, b: str) -> ListComparison:
             continue
         different.append(query_id)
         for order in ((first, second), (second, first)):
-            to_ask.append(make_question_pair(query, _show_lists(order, run.pool.depth)))
-    return ListComparison(a, b, tuple(different), tuple(equal), tuple(to_ask))
+            pair = make_question_pair(query, _show_lists(order, run.pool.depth))
+            to_ask[query_id, order[0].engine] = pair
+    return ListComparison(a, b, tuple(different), tuple(equal), to_ask)
 
 
 def _show_lists(order: Sequence[Ranking], depth: int) -> list[str]:
@@ -122,7 +125,8 @@ def measure_win_rates(run: JudgedRun, plan: ListComparison, asker: TextAsker) ->
     #: By query: the preference for a, from -1 to 1, and for the list that is shown first.
     preferences, positions = dict.fromkeys(plan.equal, 0.0), []
     notes, contradictions = [], 0
-    for query_id, one, two in zip(plan.different, answers[::2], answers[1::2], strict=True):
+    for query_id in plan.different:
+        one, two = (answers.get((query_id, engine)) for engine in (plan.a, plan.b))
         if one is None or two is None:
             continue
         first, second = _VALUES[one.better], _VALUES[two.better]

@@ -101,9 +101,7 @@ def measure_site_grades(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -
             examples.setdefault(site, []).append(pair.snippet)
     hosts_by_list = list_hosts(run.data, depth)
     counts = Counter(find_domain(host) for hosts in hosts_by_list.values() for host in hosts if host)
-    sites = sorted(counts)
-    answers = asker.ask(GRADE_SITE, [_ask_site(site, examples.get(site, ())) for site in sites])
-    grades = {site: answer for site, answer in zip(sites, answers, strict=True) if answer}
+    grades = asker.ask(GRADE_SITE, {site: _ask_site(site, examples.get(site, ())) for site in sorted(counts)})
     table = load_classes()
 
     def classify(host: str) -> str:
@@ -121,7 +119,7 @@ def measure_site_grades(run: JudgedRun, asker: TextAsker, _: DimensionOptions) -
         values[key] = row if has_answers else dict.fromkeys(row)
     names = {name for row in values.values() for name in row}
     ranges = {name: (1.0, 5.0) for name in names if name.partition("@")[0] in ("quality", *GRADES)}
-    remarks = tuple(_describe_sites(grades, counts)) if sites else (NO_URL,)
+    remarks = tuple(_describe_sites(grades, counts)) if counts else (NO_URL,)
     return summarise_dimension(values, run.data.engines, remarks, ranges=ranges, largest=1.0)
 
 

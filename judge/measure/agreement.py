@@ -32,7 +32,7 @@ _BY_CHANCE = Message(
 _TWO_SCALES = Message(
     "people and the assessor used different scales, so their grades cannot be subtracted or ordered"
 )
-_SHARES = ("same_grade", "same_verdict", "precision", "recall")
+_SHARES = {"same_grade", "same_verdict", "precision", "recall"}
 _SAME_SCALE_ONLY = ("same_grade", "kappa_quadratic", "alpha", "bias")
 #: Grades by (query id, snippet id).
 GradesByPair = Mapping[tuple[str, str], int]
@@ -226,7 +226,9 @@ def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> A
     statistics = dict(_ON_GRADES) | _make_relevance_statistics(people, assessor, one_scale)
     if not one_scale:
         statistics = {name: value for name, value in statistics.items() if name not in _SAME_SCALE_ONLY}
-    results = _estimate_from_tables(by_query, statistics)
+    if not len(by_query):
+        statistics = {name: (of_tables, _NO_PAIR) for name, (of_tables, _) in statistics.items()}
+    results = estimate_statistics(by_query, statistics, _SHARES & statistics.keys())
     kappa_at = {str(grade): results.pop(f"kappa_at_{grade}") for grade in range(1, people.top + 1)}
     return Agreement(
         pairs=len(paired.query),
@@ -236,22 +238,6 @@ def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> A
         **({} if one_scale else dict.fromkeys(_SAME_SCALE_ONLY, StatisticValue(None, None, _TWO_SCALES))),
         **results,
     )
-
-
-def _estimate_from_tables(tables: Floats, functions: Mapping[str, Statistic]) -> dict[str, StatisticValue]:
-    """Return the statistics of (queries, levels, levels) tables, with intervals over queries."""
-    queries, *table = tables.shape
-
-    def reshape_cells(of_tables: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
-        return lambda sums: of_tables(sums.reshape(*sums.shape[:-1], *table))
-
-    empty = not tables.any()
-    statistics = {
-        name: (reshape_cells(of_tables), _NO_PAIR if empty else why)
-        for name, (of_tables, why) in functions.items()
-    }
-    shares = [name for name in _SHARES if name in statistics]
-    return estimate_statistics(tables.reshape(queries, math.prod(table)), statistics, shares)
 
 
 def _make_relevance_statistics(people: Scale, assessor: Scale, one_scale: bool) -> dict[str, Statistic]:

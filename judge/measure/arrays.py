@@ -159,19 +159,11 @@ class Coverage:
         """Return True where there is no list to measure; an empty list is a list."""
         return self.errors | self.absent
 
-    def select_engines(self, chosen: Bools) -> Coverage:
-        """Return the coverage of some engines, (engines,) marked True."""
+    def select(self, engines: Bools, queries: Bools) -> Coverage:
+        """Return the coverage of some engines and queries, which are marked True."""
         arrays = {each.name: getattr(self, each.name) for each in fields(self)}
-        return Coverage(**{name: a if name == "pooled" else a[chosen] for name, a in arrays.items()})
-
-    def select_queries(self, chosen: Bools) -> Coverage:
-        """Return the coverage of some queries, (queries,) marked True."""
-        return Coverage(
-            **{
-                each.name: getattr(self, each.name)[chosen if each.name == "pooled" else np.s_[:, chosen]]
-                for each in fields(self)
-            }
-        )
+        pooled = arrays.pop("pooled")[queries]
+        return Coverage(pooled=pooled, **{name: a[engines][:, queries] for name, a in arrays.items()})
 
 
 @dataclass(frozen=True, slots=True)

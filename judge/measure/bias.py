@@ -9,14 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, product
 
 import numpy as np
 
 from judge.measure.agreement import PairedGrades
 from judge.measure.formulas import Floats, Ints, divide_sums
-from judge.measure.resampling import MIN_DIFFERING, StatisticValue, estimate_statistic, estimate_statistics
+from judge.measure.resampling import (
+    MIN_DIFFERING,
+    Statistic,
+    StatisticValue,
+    estimate_statistic,
+    estimate_statistics,
+)
 from judge.messages import Message
 
 #: The probability that any engine is called favoured by chance, over all pairs of engines.
@@ -60,10 +65,18 @@ def estimate_engine_bias(
     of the engines. Both grades are on one scale: 0 and 1 for relevance where the scales differ.
     """
     cells = _sum_by_engine(len(engines), engine, results)
-    flat = cells.reshape(len(cells), 2 * len(engines))
-    means = {name: (partial(_compute_bias, index), _NO_RESULT) for index, name in enumerate(engines)}
-    shared = estimate_statistics(flat, means)
-    return {name: _make_engine_bias(cells[:, index], shared[name]) for index, name in enumerate(engines)}
+
+    def select_engine(index: int) -> Statistic:
+        return lambda sums: divide_sums(sums[..., index, :]), _NO_RESULT
+
+    biases = estimate_statistics(cells, {name: select_engine(at) for at, name in enumerate(engines)})
+    results_by_engine = {}
+    for index, name in enumerate(engines):
+        present = cells[cells[:, index, 1] > 0, index]
+        # Resamples of one query with results give an interval without width.
+        bias = estimate_statistic(present, divide_sums, _NO_RESULT) if len(present) == 1 else biases[name]
+        results_by_engine[name] = EngineLabelBias(int(present[:, 1].sum()), len(present), bias)
+    return results_by_engine
 
 
 def find_widest_gap(engines: Sequence[str], engine: Ints, results: PairedGrades) -> WidestBiasGap | None:
@@ -122,18 +135,6 @@ def _sum_by_engine(engines: int, engine: Ints, results: PairedGrades) -> Floats:
     excess = (results.assessor - results.human).astype(np.float64)
     np.add.at(cells, (row, engine), np.stack([excess, np.ones_like(excess)], axis=1))
     return cells
-
-
-def _make_engine_bias(cells: Floats, shared: StatisticValue) -> EngineLabelBias:
-    present = cells[cells[:, 1] > 0]
-    # Resamples of one query with results give an interval without width.
-    bias = estimate_statistic(present, divide_sums, _NO_RESULT) if len(present) == 1 else shared
-    return EngineLabelBias(int(present[:, 1].sum()), len(present), bias)
-
-
-def _compute_bias(engine: int, sums: Floats) -> Floats:
-    """Return the mean of one engine from (..., 2 × engines) sums."""
-    return divide_sums(sums[..., 2 * engine : 2 * engine + 2])
 
 
 #: Names of the models and engines of each vendor. A word of a name matches when it equals one of these,

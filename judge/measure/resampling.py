@@ -116,7 +116,7 @@ def round_to_grid(values: Floats) -> Floats:
     return values
 
 
-#: A function from (..., cells) sums to (...) values, NaN where undefined, and the reason for NaN.
+#: A function from sums of cells, with leading axes, to their values, NaN where undefined; the reason for NaN.
 Statistic = tuple[Callable[[Floats], Floats], str]
 
 _ONE_QUERY = Message("it comes from one query, so there is no interval")
@@ -153,13 +153,13 @@ def estimate_statistics(
 ) -> dict[str, StatisticValue]:
     """Return statistics of counts summed over queries, such as a kappa, with BCa bootstrap intervals.
 
-    `cells` is (queries, cells): the counts of each query, for example its confusion matrix. A query is drawn
-    as a whole, because its snippets are not independent of each other; all statistics have the same draws.
-    The statistics named in `shares` are shares of counts; they have an interval at 0 and at 1, too.
+    `cells` is (queries, …): the counts of each query, for example its confusion matrix. A query is drawn as
+    a whole, because its snippets are not independent of each other; all statistics have the same draws. The
+    statistics named in `shares` are shares of counts; they have an interval at 0 and at 1, too.
     """
     draws = draw_queries(len(cells), RESAMPLES, SEED) if len(cells) > 1 else ()
-    sums = [drawn @ cells for drawn in draws]
-    resampled_sums = np.concatenate(sums) if sums else None
+    sums = [drawn @ cells.reshape(len(cells), -1) for drawn in draws]
+    resampled_sums = np.concatenate(sums).reshape(-1, *cells.shape[1:]) if sums else None
     results = {}
     for name, (statistic, why) in statistics.items():
         value = float(statistic(cells.sum(0)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class Scores:
     def to_records(self) -> Iterator[Score]:
         """Yield one record per engine, query, repeat and measure, in that order; NaN becomes None."""
         names = [str(measure) for measure in self.measures]
-        arrays = [self.value, self.low, self.high, self.judged]
+        arrays = [getattr(self, name) for name in _ARRAYS]
         for row, engine in enumerate(self.engines):
             for column, query in enumerate(self.queries):
                 cells = ((engine, query, repeat, name) for repeat in self.repeats for name in names)
@@ -77,24 +78,20 @@ class Scores:
                 for cell, *numbers in zip(cells, *columns, strict=True):
                     yield Score(*cell, *numbers)
 
-    def select_queries(self, ids: Collection[str]) -> Scores:
-        """Return the scores of the queries in `ids`."""
-        chosen = np.array([query in ids for query in self.queries], bool)
-        return replace(
-            self,
-            queries=tuple(query for query in self.queries if query in ids),
-            coverage=self.coverage.select_queries(chosen),
-            **{name: getattr(self, name)[:, chosen] for name in _ARRAYS},
+    def select(
+        self, *, engines: Collection[str] | None = None, queries: Collection[str] | None = None
+    ) -> Scores:
+        """Return the scores of the engines and the queries with these names, None for all."""
+        rows, columns = (
+            np.array([names is None or name in names for name in own], bool)
+            for own, names in ((self.engines, engines), (self.queries, queries))
         )
-
-    def select_engines(self, names: Collection[str]) -> Scores:
-        """Return the scores of the engines in `names`."""
-        chosen = np.array([engine in names for engine in self.engines], bool)
         return replace(
             self,
-            engines=tuple(engine for engine in self.engines if engine in names),
-            coverage=self.coverage.select_engines(chosen),
-            **{name: getattr(self, name)[chosen] for name in _ARRAYS},
+            engines=tuple(compress(self.engines, rows)),
+            queries=tuple(compress(self.queries, columns)),
+            coverage=self.coverage.select(rows, columns),
+            **{name: getattr(self, name)[rows][:, columns] for name in _ARRAYS},
         )
 
     def select_measures(self, chosen: Sequence[Measure]) -> Scores:

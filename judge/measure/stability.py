@@ -181,7 +181,11 @@ def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scal
         flip_rate=_estimate_share(query, flipping, possible),
         grade_change_rate=_estimate_share(query, changing, possible),
         ever_flipped=_estimate_share(query, (flipping > 0).astype(np.float64), np.ones(len(grades))),
-        alpha=_estimate_alpha(query, _count_grades(grades, scale.top + 1)),
+        alpha=estimate_statistic(
+            _sum_by_query(query, count_coincidences(_count_grades(grades, scale.top + 1))),
+            krippendorff_alpha,
+            _ALL_SAME if len(grades) else _NO_REPEAT,
+        ),
         fleiss_kappa=convert_non_finite(fleiss_kappa(whole)) if scale.name == "binary" else None,
         margin=EQUIVALENCE_MARGIN,
         measures=dict(_compare_measures(scores)),
@@ -221,20 +225,9 @@ def _estimate_share(query: Ints, counts: Floats, totals: Floats) -> StatisticVal
     return estimate_statistic(cells, divide_sums, _NO_REPEAT, share=True)
 
 
-def _estimate_alpha(query: Ints, counts: Ints) -> StatisticValue:
-    levels = counts.shape[1]
-
-    def alpha(sums: Floats) -> Floats:
-        return krippendorff_alpha(sums.reshape(*sums.shape[:-1], levels, levels))
-
-    why = _ALL_SAME if len(counts) else _NO_REPEAT
-    cells = count_coincidences(counts).reshape(len(counts), levels * levels)
-    return estimate_statistic(_sum_by_query(query, cells), alpha, why)
-
-
 def _sum_by_query(query: Ints, cells: Floats) -> Floats:
-    """Return the (queries, cells) sums over the pairs of each query."""
-    sums = np.zeros((int(query.max(initial=-1)) + 1, cells.shape[1]))
+    """Return the (queries, …) sums of (pairs, …) cells."""
+    sums = np.zeros((int(query.max(initial=-1)) + 1, *cells.shape[1:]))
     np.add.at(sums, query, cells)
     return sums
 
