@@ -38,98 +38,6 @@ PARSE_ERROR_KINDS = frozenset(
 )
 #: Kinds of errors by the model or its provider; all others are of the server or the connection.
 ASSESSOR_ERRORS = PARSE_ERROR_KINDS | {"content_filter"}
-
-
-#: Errors of the system, and of `judge.filesystem`, as messages of the catalogue; others stay in English.
-SYSTEM_ERRORS = (
-    "No such file or directory",
-    "Permission denied",
-    "Operation not permitted",
-    "Is a directory",
-    "Not a directory",
-    "File exists",
-    "File name too long",
-    "No space left on device",
-    "Disk quota exceeded",
-    "Read-only file system",
-    "Input/output error",
-    "Too many open files",
-    "Too many levels of symbolic links",
-    "is a symbolic link; remove it",
-    "is a symbolic link; remove it, or name the file that it leads to",
-    "is no regular file; remove it",
-    "belongs to another user; remove it, or name another file",
-    "another program changed the file; start again",
-    "Address already in use",
-    "Connection refused",
-    "Connection reset by peer",
-    "Connection timed out",
-    "Broken pipe",
-    "Network is unreachable",
-    "No route to host",
-    "Name or service not known",
-    "Temporary failure in name resolution",
-    "No address associated with hostname",
-)
-#: Errors of tomllib, json, msgspec, SQLite, gzip, csv and codecs, as messages of the catalogue.
-LIBRARY_ERRORS = (
-    "{problem} (at line {line}, column {column})",
-    "{problem} (at end of document)",
-    "Invalid statement",
-    "Invalid value",
-    "Invalid date or datetime",
-    "Invalid hex value",
-    "Invalid initial character for a key part",
-    "Expected newline or end of document after a statement",
-    "Expected '=' after a key in a key/value pair",
-    "Expected ']' at the end of a table declaration",
-    "Expected ']]' at the end of an array declaration",
-    "Cannot overwrite a value",
-    "Cannot declare {key} twice",
-    "Duplicate inline table key {key}",
-    "Illegal character {char}",
-    "Found invalid character {char}",
-    "Unclosed array",
-    "Unclosed inline table",
-    "Unterminated string",
-    "Unescaped '\\' in a string",
-    "{problem}: line {line} column {column} (char {at})",
-    "Expecting value",
-    "Expecting ',' delimiter",
-    "Expecting ':' delimiter",
-    "Expecting property name enclosed in double quotes",
-    "Illegal trailing comma before end of object",
-    "Illegal trailing comma before end of array",
-    "Extra data",
-    "Unterminated string starting at",
-    "Invalid control character at",
-    "Invalid \\escape",
-    "Invalid \\uXXXX escape",
-    "File is not a zip file",
-    "Object missing required field {field}",
-    "Object contains unknown field {field}",
-    "Expected {expected}, got {type}",
-    "Expected {expected}, got {type} - at {place}",
-    "Invalid enum value {value} - at {place}",
-    "file is not a database",
-    "database is locked",
-    "database disk image is malformed",
-    "database or disk is full",
-    "unable to open database file",
-    "attempt to write a readonly database",
-    "disk I/O error",
-    "Not a gzipped file ({begin})",
-    "Compressed file ended before the end-of-stream marker was reached",
-    "CRC check failed {sums}",
-    "{char} expected after {other}",
-    "field larger than field limit ({most})",
-    "{codec} codec can't decode byte {byte} in position {at}: {reason}",
-    "{codec} codec can't decode bytes in position {at}: {reason}",
-    "invalid start byte",
-    "invalid continuation byte",
-    "unexpected end of data",
-)
-
 #: The numbers of system errors of a path in an option or an argument.
 PATH_ERRORS = frozenset(
     {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.EINVAL}
@@ -258,10 +166,7 @@ class AccountError(CallError):
 
 
 def explain_error(error: BaseException) -> Message:
-    """Return the text of an error, which a `Translator` translates if it knows it.
-
-    It knows `SYSTEM_ERRORS` and `LIBRARY_ERRORS`.
-    """
+    """Return the text of an error; the catalogue has common ones of the system and of libraries."""
     return Message((isinstance(error, OSError) and error.strerror) or str(error))
 
 

@@ -18,8 +18,8 @@ from judge.errors import InputError
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement, load_run, load_summary
 from judge.runs.record_json import summary_from_json, to_json
-from judge.runs.schema_files import make_json_schemas
 from tests.support.cases import check_each
+from tests.support.schema_files import make_json_schemas
 
 ROOT = Path(__file__).resolve().parents[1]
 VERSION_1 = ROOT / "tests/cases/run_version_1"
@@ -142,7 +142,7 @@ def test_a_summary_without_a_key_is_refused() -> None:
 def test_the_schema_files_are_up_to_date() -> None:
     for name, schema in make_json_schemas().items():
         text = (ROOT / "docs/schema" / f"{name}.json").read_text(encoding="utf-8")
-        assert json.loads(text) == schema, "run: python -m judge.runs.schema_files docs/schema"
+        assert json.loads(text) == schema, "run: python -m tests.support.schema_files docs/schema"
 
 
 def test_the_files_of_a_run_follow_their_schemas(run: Path) -> None:

@@ -46,18 +46,18 @@ def translate_run_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except _MISSHAPEN as error:
-        raise InputError(
-            "{file}: a file in it is damaged or from another version of judge ({type}: {error!s:.120});"
-            " {advice}",
-            file=path,
+        raise make_damage_error(
+            "{place}: a file in it is damaged or from another version of judge ({type}: {error!s:.120})",
+            place=path,
             type=type(error).__name__,
             error=error,
-            advice=DAMAGED_FILE_ADVICE,
         ) from error
 
 
-def _choose_advice(path: str | Path) -> Message:
-    return _REMOVE_FILE_ADVICE if Path(path).name in _READ_FIRST else DAMAGED_FILE_ADVICE
+def make_damage_error(template: str, /, *, place: str | Path, **values: object) -> InputError:
+    """Return the error of a damaged file of a run at `place`; the message ends with what the user can do."""
+    advice = _REMOVE_FILE_ADVICE if Path(place).name in _READ_FIRST else DAMAGED_FILE_ADVICE
+    return InputError(join_messages([Message(template, place=place, **values), advice]))
 
 
 def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
@@ -68,17 +68,10 @@ def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anyt
     try:
         return _DECODER.decode(text)
     except RecursionError:
-        raise InputError(
-            "{place}: cannot be read as JSON: it nests too deep; {advice}",
-            place=place,
-            advice=_choose_advice(place),
-        ) from None
+        raise make_damage_error("{place}: cannot be read as JSON: it nests too deep", place=place) from None
     except ValueError as error:
-        raise InputError(
-            "{place}: is not JSON: {error}; {advice}",
-            place=place,
-            error=explain_error(error),
-            advice=_choose_advice(place),
+        raise make_damage_error(
+            "{place}: is not JSON: {error}", place=place, error=explain_error(error)
         ) from None
 
 
@@ -196,12 +189,11 @@ class RunFolder:
         """Return the JSON object in `text`; raise InputError, which names `place`, for another value."""
         value = parse_json(place, text)
         if not isinstance(value, dict):
-            raise InputError(
-                "{place}: is {type} {value!r:.40}, not an object; {advice}",
+            raise make_damage_error(
+                "{place}: is {type} {value!r:.40}, not an object",
                 place=place,
                 type=type(value).__name__,
                 value=value,
-                advice=_choose_advice(place),
             )
         return value
 
@@ -213,11 +205,8 @@ class RunFolder:
         except OSError as error:
             raise self._make_no_run_error(path, error) from error
         except UnicodeDecodeError as error:
-            raise InputError(
-                "{file}: is not JSON: it is not UTF-8 ({error}); {advice}",
-                file=path,
-                error=Message(error.reason),
-                advice=_choose_advice(path),
+            raise make_damage_error(
+                "{place}: is not JSON: it is not UTF-8 ({error})", place=path, error=Message(error.reason)
             ) from error
 
     def write(self, name: str, chunks: Iterable[str | bytes], mode: int = 0o666) -> Path:
@@ -243,7 +232,7 @@ class RunFolder:
     def _make_no_run_error(self, path: Path, error: OSError) -> InputError:
         why = explain_error(error)
         if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):  # it is a link or no regular file
-            return InputError("{file}: {error}; {advice}", file=path, error=why, advice=_choose_advice(path))
+            return make_damage_error("{place}: {error}", place=path, error=why)
         folder = str(self.path)
         return InputError(
             "{file}: {error}; is {folder!r} the folder of a finished run?",

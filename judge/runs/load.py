@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from sys import intern
-from types import NoneType
 from typing import Any
+
+import msgspec
 
 from judge.analysis.judged_run import JudgedRun, RunSpec, fingerprint_grades
 from judge.analysis.label_agreement import LabelAgreement
@@ -31,11 +33,10 @@ from judge.records import (
     Ranking,
     Scale,
     Snippet,
-    Usage,
     share_params,
 )
 from judge.runs import record_json
-from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, translate_run_errors
+from judge.runs.folder import RunFolder, make_damage_error, translate_run_errors
 from judge.runs.results_file import OtherLayout, QueryEntry, SnippetEntry, open_results, read_entries
 from judge.stored_records import (
     Documents,
@@ -45,16 +46,6 @@ from judge.stored_records import (
     StoredRecords,
 )
 
-#: The types of a judgment's fields that figures are computed from.
-_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("query_id", "snippet_id", "reason", "assessor", "reply", "detail"), str),
-    "repeat": int,
-    "grade": (int, NoneType),
-    "error": (str, NoneType),
-    "served_model": (str, NoneType),
-    "judged_snippet_id": (str, NoneType),
-}
-_get_values = attrgetter(*_TYPES)
 #: Texts that many judgments share.
 _SHARED_FIELDS = ("query_id", "snippet_id", "assessor", "prompt_version", "served_model", "judged_snippet_id")
 #: What a snippet consists of, besides its rank, its document and its judgments.
@@ -111,11 +102,8 @@ def read_queries(results: Mapping[str, Any], place: str) -> Iterator[QueryEntry]
     """Yield the queries of a results.json that is read already; raise InputError when one is damaged."""
     queries = results.get("queries")
     if not isinstance(queries, list):
-        raise InputError(
-            "{place}: field 'queries' is {queries!r:.60}, not a list; {advice}",
-            place=place,
-            queries=queries,
-            advice=DAMAGED_FILE_ADVICE,
+        raise make_damage_error(
+            "{place}: field 'queries' is {queries!r:.60}, not a list", place=place, queries=queries
         )
     for number, value in enumerate(queries):
         yield record_json.from_json(QueryEntry, value, f"{place}: queries[{number}]")
@@ -129,11 +117,8 @@ def _load(
     record_json.check_version(results, place)
     value = results.get("summary")
     if not isinstance(value, dict):
-        raise InputError(
-            "{place}: field 'summary' is {value!r:.60}, not an object; {advice}",
-            place=place,
-            value=value,
-            advice=DAMAGED_FILE_ADVICE,
+        raise make_damage_error(
+            "{place}: field 'summary' is {value!r:.60}, not an object", place=place, value=value
         )
     summary = record_json.summary_from_json(value, f"{place}: summary")
     values: dict[str, dict[tuple[str, str], QueryValues]] = {name: {} for name in summary.dimensions}
@@ -268,15 +253,14 @@ def _check_grades(folder: RunFolder, run: JudgedRun, summary: Summary) -> None:
     """Raise InputError when the judgments are not those that results.json was made from."""
     fingerprint = fingerprint_grades(*run.tabulate(), run.spec.scale)
     if summary.grades not in ("", fingerprint):
-        raise InputError(
-            "{file}: holds {count:,} of {total:,} judgments, fingerprint {fingerprint!r}; results.json says"
-            " 'grades' {other_fingerprint!r}. The file was cut off or changed; {advice}",
-            file=folder.path / "judgments.jsonl",
+        raise make_damage_error(
+            "{place}: holds {count:,} of {total:,} judgments, fingerprint {fingerprint!r}; results.json says"
+            " 'grades' {other_fingerprint!r}. The file was cut off or changed",
+            place=folder.path / "judgments.jsonl",
             count=len(run.judgments),
             total=summary.judgments,
             fingerprint=fingerprint,
             other_fingerprint=summary.grades,
-            advice=DAMAGED_FILE_ADVICE,
         )
 
 
@@ -310,27 +294,14 @@ def _share_values(judgment: Judgment) -> Judgment:
 def _read_judgment(line: dict[str, Any], place: str) -> Judgment:
     """Return the judgment in a JSON object; raise InputError, which names `place`, for another object."""
     try:
-        usage, flags = line.pop("usage"), tuple(line.pop("flags"))
-        judgment = Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            "{place}: is no judgment ({error}); {advice}",
+        return msgspec.convert(line, Judgment)
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the latter for half a surrogate pair
+        field = re.search(r"`\$\.(\w+)", str(error))
+        if not field:
+            raise make_damage_error("{place}: is no judgment ({error})", place=place, error=error) from None
+        raise make_damage_error(
+            "{place}: {name!r} of a judgment is {value!r:.60}",
             place=place,
-            error=error,
-            advice=DAMAGED_FILE_ADVICE,
+            name=field[1],
+            value=line[field[1]],
         ) from None
-    values = _get_values(judgment)
-    if all(map(isinstance, values, _TYPES.values())) and bool not in map(type, values):
-        return judgment
-    name, value = next(
-        (name, value)
-        for (name, types), value in zip(_TYPES.items(), values, strict=True)
-        if not isinstance(value, types) or isinstance(value, bool)
-    )
-    raise InputError(
-        "{place}: {name!r} of a judgment is {value!r:.60}; {advice}",
-        place=place,
-        name=name,
-        value=value,
-        advice=DAMAGED_FILE_ADVICE,
-    )

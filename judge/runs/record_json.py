@@ -18,7 +18,7 @@ from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.errors import InputError
 from judge.messages import Message
-from judge.runs.folder import DAMAGED_FILE_ADVICE
+from judge.runs.folder import make_damage_error
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -158,12 +158,8 @@ def from_json(kind: type[Record], value: object, place: str) -> Record:
         what = Message("is missing")
         if first["type"] != "missing":
             what = Message("is {value!r:.60}: {error}", value=first["input"], error=first["msg"])
-        raise InputError(
-            "{place}: field {field!r} {what}; {advice}",
-            place=place,
-            field=field,
-            what=what,
-            advice=DAMAGED_FILE_ADVICE,
+        raise make_damage_error(
+            "{place}: field {field!r} {what}", place=place, field=field, what=what
         ) from None
     return record
 
@@ -172,11 +168,8 @@ def check_version(value: Mapping[str, Any], place: str) -> int:
     """Return the schema version of a file; raise InputError for a file of a newer judge."""
     version = value.get("schema", 1)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise InputError(
-            "{place}: field 'schema' is {version!r:.60}, not a version; {advice}",
-            place=place,
-            version=version,
-            advice=DAMAGED_FILE_ADVICE,
+        raise make_damage_error(
+            "{place}: field 'schema' is {version!r:.60}, not a version", place=place, version=version
         )
     if version > SCHEMA_VERSION:
         raise InputError(

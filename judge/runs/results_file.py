@@ -23,7 +23,7 @@ from judge.filesystem import open_text
 from judge.json_text import dump_json
 from judge.messages import Message
 from judge.records import Dataset, Judgment, Lang, Pool, Ranking, Scale, Snippet
-from judge.runs.folder import DAMAGED_FILE_ADVICE, parse_json
+from judge.runs.folder import make_damage_error, parse_json
 from judge.runs.record_json import decode_json, from_json, to_json
 from judge.stored_lines import TemporaryLines, decode_line
 
@@ -235,11 +235,8 @@ def read_entries(path: Path, indices: Container[int] = ALL_INDICES) -> Iterator[
     try:
         yield from open_results(path, indices)[1]
     except OtherLayout as error:
-        raise InputError(
-            "{file}: is not as judge wrote it ({error}); {advice}",
-            file=path,
-            error=explain_error(error),
-            advice=DAMAGED_FILE_ADVICE,
+        raise make_damage_error(
+            "{place}: is not as judge wrote it ({error})", place=path, error=explain_error(error)
         ) from error
 
 

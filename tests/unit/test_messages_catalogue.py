@@ -21,7 +21,6 @@ from typer.main import get_command
 from judge.cli.main import app
 from judge.cli.options import USAGE_ERRORS, split_paragraphs
 from judge.collect.registry import KNOWN
-from judge.errors import LIBRARY_ERRORS, SYSTEM_ERRORS
 from judge.messages import CHINESE, ENGLISH, NameList, make_text
 from judge.messages.recognition import PLACE_PARTS
 from judge.nightly.record import EXIT_CODES
@@ -44,7 +43,7 @@ IN_JOIN = {", ", "{others} and {last}"} | {
 #: Errors whose first argument is a template.
 ERRORS = {
     *("InputError", "SetupError", "RunIncomplete", "Interrupted", "StoreError"),
-    *("LabelConflict", "LeaseLost", "Cancelled"),
+    *("LabelConflict", "LeaseLost", "Cancelled", "make_damage_error"),
 }
 #: Errors of single pairs: their texts are stored in English, and recognised when they are shown.
 STORED_ERRORS = {
@@ -53,6 +52,87 @@ STORED_ERRORS = {
 }
 #: The same, with the text as their first argument.
 STORED_TEXTS = {"make_transport_error", "BodyRefused", "ConnectionError", "ConnectionResetError"}
+#: Errors of the system, of tomllib, json, msgspec, SQLite, gzip, csv and codecs.
+LIBRARY_ERRORS = {
+    "No such file or directory",
+    "Permission denied",
+    "Operation not permitted",
+    "Is a directory",
+    "Not a directory",
+    "File exists",
+    "File name too long",
+    "No space left on device",
+    "Disk quota exceeded",
+    "Read-only file system",
+    "Input/output error",
+    "Too many open files",
+    "Too many levels of symbolic links",
+    "Address already in use",
+    "Connection refused",
+    "Connection reset by peer",
+    "Connection timed out",
+    "Broken pipe",
+    "Network is unreachable",
+    "No route to host",
+    "Name or service not known",
+    "Temporary failure in name resolution",
+    "No address associated with hostname",
+    "{problem} (at line {line}, column {column})",
+    "{problem} (at end of document)",
+    "Invalid statement",
+    "Invalid value",
+    "Invalid date or datetime",
+    "Invalid hex value",
+    "Invalid initial character for a key part",
+    "Expected newline or end of document after a statement",
+    "Expected '=' after a key in a key/value pair",
+    "Expected ']' at the end of a table declaration",
+    "Expected ']]' at the end of an array declaration",
+    "Cannot overwrite a value",
+    "Cannot declare {key} twice",
+    "Duplicate inline table key {key}",
+    "Illegal character {char}",
+    "Found invalid character {char}",
+    "Unclosed array",
+    "Unclosed inline table",
+    "Unterminated string",
+    "Unescaped '\\' in a string",
+    "{problem}: line {line} column {column} (char {at})",
+    "Expecting value",
+    "Expecting ',' delimiter",
+    "Expecting ':' delimiter",
+    "Expecting property name enclosed in double quotes",
+    "Illegal trailing comma before end of object",
+    "Illegal trailing comma before end of array",
+    "Extra data",
+    "Unterminated string starting at",
+    "Invalid control character at",
+    "Invalid \\escape",
+    "Invalid \\uXXXX escape",
+    "File is not a zip file",
+    "Object missing required field {field}",
+    "Object contains unknown field {field}",
+    "Expected {expected}, got {type}",
+    "Expected {expected}, got {type} - at {place}",
+    "Invalid enum value {value} - at {place}",
+    "file is not a database",
+    "database is locked",
+    "database disk image is malformed",
+    "database or disk is full",
+    "unable to open database file",
+    "attempt to write a readonly database",
+    "disk I/O error",
+    "Not a gzipped file ({begin})",
+    "Compressed file ended before the end-of-stream marker was reached",
+    "CRC check failed {sums}",
+    "{char} expected after {other}",
+    "field larger than field limit ({most})",
+    "{codec} codec can't decode byte {byte} in position {at}: {reason}",
+    "{codec} codec can't decode bytes in position {at}: {reason}",
+    "invalid start byte",
+    "invalid continuation byte",
+    "unexpected end of data",
+}
 HEADINGS = {"Arguments", "Options", "Commands"}
 
 
@@ -85,6 +165,9 @@ def list_messages(path: Path) -> Iterator[str]:
         if name == "ProgressWords":
             activity, one, _many, state = (ast.literal_eval(argument) for argument in node.args)
             yield from (activity, one, state)
+        if name == "OSError":
+            texts = (each.value for each in node.args if isinstance(each, ast.Constant))
+            yield from (text for text in texts if isinstance(text, str))
         if name in RECORDS:
             yield ast.literal_eval(node.args[RECORDS[name]])
         of_translator = name in {"t", "_t", "make_text", "Message", "print_message", *ERRORS}
@@ -161,7 +244,7 @@ def test_every_message_is_translated_and_no_other_is_there() -> None:
     used = {message for path in MODULES for message in list_messages(path)}
     assert len(used) > 40
     used |= {*list_help_messages(), *list_template_messages()} | HEADINGS | BY_VALUE | IN_JOIN
-    used |= {*SYSTEM_ERRORS, *LIBRARY_ERRORS}
+    used |= LIBRARY_ERRORS
     messages = {english for english, context in load_catalogue() if context not in ("measure", "place")}
     stored = {text for path in MODULES for text in list_stored_texts(path) if text.strip("{}: ()")}
     assert len(stored) > 40

@@ -66,7 +66,13 @@ def test_probabilities_of_an_edited_file_are_numbers_or_none(
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"grade": True}, "'grade' of a judgment is True"), ({"reason": 3}, "'reason' of a judgment is 3")],
+    [
+        ({"grade": True}, "'grade' of a judgment is True"),
+        ({"reason": 3}, "'reason' of a judgment is 3"),
+        ({"params": 5}, "'params' of a judgment is 5"),
+        ({"usage": {"prompt_tokens": "5"}}, "'usage' of a judgment is {'prompt_tokens': '5'}"),
+        ({"grade": "\ud800"}, "is no judgment"),
+    ],
 )
 def test_values_of_another_type_are_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
     judgment = Judgment("q", "s", 1, 2, "why", None, "a", "p@1", {}, "{}", Usage(1), (), "m")
@@ -82,7 +88,9 @@ def test_values_of_another_type_are_refused(tmp_path: Path, change: dict[str, ob
 
 def test_a_line_without_a_field_is_named(tmp_path: Path) -> None:
     (tmp_path / "judgments.jsonl").write_text('{"flags": []}\n', encoding="ascii")
-    with pytest.raises(InputError, match=r"judgments\.jsonl:1: is no judgment \('usage'\)"):
+    with pytest.raises(
+        InputError, match=r"judgments\.jsonl:1: is no judgment \(Object missing required field `query_id`\)"
+    ):
         next(_read_judgments(RunFolder(tmp_path)))
 
 

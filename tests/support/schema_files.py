@@ -1,6 +1,6 @@
 """Write the JSON schemas of summary.json, results.json and agreement.json.
 
-Run `python -m judge.runs.schema_files DIR`. The schemas are generated from the records, and are kept in
+Run `python -m tests.support.schema_files DIR`. The schemas are generated from the records, and are kept in
 docs/schema.
 """
 
@@ -33,7 +33,7 @@ def make_json_schemas() -> dict[str, dict[str, Any]]:
     }
 
 
-def _drop_titles(schema: Any) -> Any:  # noqa: ANN401  # any JSON value
+def _drop_titles(schema: Any) -> Any:  # any JSON value
     """Return the schema without the titles that repeat the names of the fields."""
     if isinstance(schema, dict):
         return {
