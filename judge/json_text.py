@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from typing import Any
 
 # Control characters, separators that some readers take for line ends, and lone surrogates would
 # break files for others; they only occur inside JSON strings, where the escape means the same.
@@ -28,3 +30,20 @@ def escape_fragile(text: str) -> str:
     if (text.isascii() and "\x7f" not in text) or text.isprintable():
         return text
     return _FRAGILE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+class RepeatedKey(ValueError):
+    """An object of JSON has a `key` twice."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__("a key is repeated")
+        self.key = key
+
+
+def make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object with these members, for `json.loads`; raise RepeatedKey for a key that is twice."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise RepeatedKey(next(key for key in keys if keys.count(key) > 1))
+    return members

@@ -23,7 +23,7 @@ from judge.annotate.guard import Policy, choose_translator, find_refusal
 from judge.annotate.label_log import LabelDecision
 from judge.annotate.session import AnnotationSession, LabelConflict
 from judge.errors import InputError, StoreError
-from judge.json_text import dump_json
+from judge.json_text import dump_json, make_object
 from judge.report.html import hash_for_policy, open_templates, read_own_files
 
 _HERE = "judge.annotate"
@@ -165,7 +165,7 @@ def _parse_place(text: str | None) -> int | None:
 def _read_body(model: type[_Body], body: bytes) -> _Body:
     """Return the JSON object in `body`; raise InputError when it has other fields than `model`."""
     try:
-        return model.model_validate(json.loads(body, object_pairs_hook=_refuse_repeated_fields))
+        return model.model_validate(json.loads(body, object_pairs_hook=make_object))
     except ValidationError as error:
         field = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
         raise InputError(
@@ -173,13 +173,6 @@ def _read_body(model: type[_Body], body: bytes) -> _Body:
         ) from None
     except (ValueError, RecursionError):
         raise InputError("the body is not JSON") from None
-
-
-def _refuse_repeated_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("a field is there twice")
-    return fields
 
 
 class Guarded:

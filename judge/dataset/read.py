@@ -7,8 +7,10 @@ not: it is cleaned and flagged.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +43,6 @@ class _QueryRows:
     is_scriptless: bool = False
     lacks_text: bool = False
 
-    def has_gaps(self, engine: str) -> bool:
-        """Return True when the ranks of the engine skip numbers."""
-        ranks = self.answers[engine].results if engine in self.answers else {}
-        return max(ranks, default=0) > len(ranks)
-
 
 @dataclass(slots=True)
 class _EngineRows:
@@ -56,10 +53,6 @@ class _EngineRows:
     latency_ms: float | None = None
     ranked: bool | None = None
     results: dict[int, tuple[str, Snippet]] = field(default_factory=dict)
-
-    def sort_by_rank(self) -> tuple[Snippet, ...]:
-        """Return the snippets by rank."""
-        return tuple(self.results[rank][1] for rank in sorted(self.results))
 
 
 @dataclass(slots=True)
@@ -82,14 +75,14 @@ class QueryReader:
     lacks_text: bool = False
     other_columns: set[str] = field(default_factory=set)
     _cut: list[str] = field(default_factory=list)
-    #: For each engine: its queries, those with gaps in the ranks, and the first of these.
-    _counts: dict[str, list[int]] = field(default_factory=dict)
-    _first_gaps: dict[str, str] = field(default_factory=dict)
+    #: The number of queries of each engine, and the queries in whose lists it skips ranks.
+    _answered: Counter[str] = field(default_factory=Counter)
+    _gaps: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def engines(self) -> tuple[str, ...]:
         """Return the names of the engines, sorted."""
-        return tuple(sorted(self._counts))
+        return tuple(sorted(self._answered))
 
     def read(self, folder: Path | None = None) -> Iterator[tuple[Query, tuple[Ranking, ...]]]:
         """Yield each query with its rankings; many rows go to a temporary file in `folder` meanwhile.
@@ -126,12 +119,11 @@ class QueryReader:
         if row.fields is None:
             if earlier is not None:
                 raise InputError(
-                    "{place}: engine {engine!r} answers query {query_id!r} a second time, first at"
-                    " {other_place}; an engine answers a query once, and two engines need two names",
-                    place=row.location_of_list,
-                    engine=engine,
-                    query_id=entry.query.id,
-                    other_place=earlier.location,
+                    "{row.location_of_list}: engine {row.engine!r} answers query {row.query_id!r} a second"
+                    " time, first at {earlier.location}; an engine answers a query once, and two engines need"
+                    " two names",
+                    row=row,
+                    earlier=earlier,
                 )
             results.error = row.error or None
             results.latency_ms = row.latency_ms
@@ -139,25 +131,30 @@ class QueryReader:
         error = row.error or results.error
         if error:
             raise InputError(
-                "{place}: engine {engine!r} has a result, and the error {error!r:.80} at {other_place}; an"
-                " engine that failed has no results",
-                place=row.location,
-                engine=engine,
+                "{row.location}: engine {row.engine!r} has a result, and the error {error!r:.80} at"
+                " {other.location}; an engine that failed has no results",
+                row=row,
                 error=error,
-                other_place=results.location,
+                other=results,
             )
         rank = _choose_rank(row, results)
         if rank in results.results:
             raise InputError(
-                "{place}: engine {engine!r} has rank {rank} for query {query_id!r} twice, first at"
+                "{place}: engine {row.engine!r} has rank {rank} for query {row.query_id!r} twice, first at"
                 " {other_place}; use each rank of a list once",
                 place=row.locate_field("rank"),
-                engine=engine,
+                row=row,
                 rank=rank,
-                query_id=entry.query.id,
                 other_place=results.results[rank][0],
             )
-        snippet = _clean_snippet(row.fields, entry, self)
+        snippet = entry.cleaned.get(row.fields)
+        if snippet is None:
+            text, *more = row.fields
+            fields = dict(zip(("title", "url", "date", "docno"), more, strict=True))
+            snippet = clean.clean_snippet(
+                text, **fields, max_chars=self.max_chars, query=entry.query.text, dates=self.dates
+            )
+            entry.cleaned[row.fields] = snippet
         if not row.has_text and EMPTY_SNIPPET in snippet.flags:
             entry.lacks_text = True
             snippet = mark_missing_text(snippet, f"{engine} {rank}")
@@ -167,19 +164,16 @@ class QueryReader:
         query = entry.query
         self.queries += 1
         self._cut += [query.id] if entry.is_cut else []
-        for engine in entry.answers:
-            counts = self._counts.setdefault(engine, [0, 0])
-            counts[0] += 1
-            if entry.has_gaps(engine):
-                counts[1] += 1
-                self._first_gaps.setdefault(engine, query.id)
+        self.lacks_text |= entry.lacks_text
+        rankings = []
+        for engine, answer in entry.answers.items():
+            self._answered[engine] += 1
+            if max(answer.results, default=0) > len(answer.results):
+                self._gaps.setdefault(engine, []).append(query.id)
+            snippets = tuple(snippet for _, (_, snippet) in sorted(answer.results.items(), key=itemgetter(0)))
+            rankings.append(Ranking(engine, query.id, snippets, answer.error, answer.latency_ms))
         lang = find_majority_language(entry.cleaned.values()) if entry.is_scriptless else query.lang
-        rankings = tuple(
-            Ranking(engine, query.id, answer.sort_by_rank(), answer.error, answer.latency_ms)
-            for engine, answer in entry.answers.items()
-        )
-        self.lacks_text = self.lacks_text or entry.lacks_text
-        return replace(query, lang=lang, extra=entry.extra), rankings
+        return replace(query, lang=lang, extra=entry.extra), tuple(rankings)
 
     def _collect_warnings(self) -> Iterator[str]:
         if self.other_columns and self.engines == (ONLY_ENGINE,):
@@ -203,8 +197,8 @@ class QueryReader:
                 limit=clean.MAX_QUERY_CHARS,
                 query_id=cut[0],
             )
-        for engine, (answered, gaps) in sorted(self._counts.items()):
-            if missing := self.queries - answered:
+        for engine in self.engines:
+            if missing := self.queries - self._answered[engine]:
                 yield Message(
                     "engine {engine!r} has no row for {missing:,} of {queries:,} queries, left out for it. If"
                     " it returned no results there, add an empty list (nested form)",
@@ -212,13 +206,13 @@ class QueryReader:
                     missing=missing,
                     queries=self.queries,
                 )
-            if gaps:
+            if gaps := self._gaps.get(engine):
                 yield Message(
                     "engine {engine!r}: ranks skip numbers in lists, first for query {query_id!r} (number of"
                     " lists: {lists:,}); taken as an order, ranked 1, 2, 3 …",
                     engine=engine,
-                    lists=gaps,
-                    query_id=self._first_gaps[engine],
+                    lists=len(gaps),
+                    query_id=gaps[0],
                 )
 
     def collect(self) -> Dataset:
@@ -308,13 +302,11 @@ def _check_same_query(row: ParsedRow, entry: _QueryRows) -> None:
     query = entry.query
     if row.query != query.raw_text and normalise_text(row.query) != normalise_text(query.raw_text):
         raise InputError(
-            "{place}: {query_id!r} is {value!r:.80} here and {other_value!r:.80} at {other_place}; give"
-            " every query its own id",
+            "{place}: {row.query_id!r} is {row.query!r:.80} here and {other.query.raw_text!r:.80} at"
+            " {other.location}; give every query its own id",
             place=row.locate_field("query_id"),
-            query_id=query.id,
-            value=row.query,
-            other_value=query.raw_text,
-            other_place=entry.location,
+            row=row,
+            other=entry,
         )
     for name, value, other_value in (
         ("reference", row.reference, query.reference),
@@ -322,10 +314,10 @@ def _check_same_query(row: ParsedRow, entry: _QueryRows) -> None:
     ):
         if value is not None and other_value is not None and value != other_value:
             raise InputError(
-                "{place} of query {query_id!r} is {value!r:.80} here and {other_value!r:.80} at"
+                "{place} of query {query.id!r} is {value!r:.80} here and {other_value!r:.80} at"
                 " {other_place}; a query has one value of it",
                 place=row.locate_field(name),
-                query_id=query.id,
+                query=query,
                 value=value,
                 other_value=other_value,
                 other_place=entry.location,
@@ -343,19 +335,3 @@ def _choose_rank(row: ParsedRow, answer: _EngineRows) -> int:
         )
     answer.ranked = is_ranked
     return len(answer.results) + 1 if row.rank is None else row.rank
-
-
-def _clean_snippet(fields: tuple[str, str, str, str, str], entry: _QueryRows, reader: QueryReader) -> Snippet:
-    if fields not in entry.cleaned:
-        text, title, url, date, docno = fields
-        entry.cleaned[fields] = clean.clean_snippet(
-            text,
-            title=title,
-            url=url,
-            date=date,
-            docno=docno,
-            max_chars=reader.max_chars,
-            query=entry.query.text,
-            dates=reader.dates,
-        )
-    return entry.cleaned[fields]

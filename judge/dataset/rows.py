@@ -11,6 +11,7 @@ from typing import Any
 
 from judge.dataset.textfile import Warn, read_lines
 from judge.errors import InputError
+from judge.json_text import RepeatedKey, make_object
 from judge.messages import Message
 
 _FIELDS = frozenset(
@@ -104,19 +105,8 @@ def parse_object(location: str, text: str) -> dict[str, Any]:
 
 def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold any value
     """Return the value in `text`; raise InputError where it is not JSON or gives one key twice."""
-
-    def check_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        members = dict(pairs)
-        if len(members) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise InputError(
-                "{place}: field {field!r} is given twice in one object", place=location, field=twice
-            )
-        return members
-
     try:
-        return json.loads(text, object_pairs_hook=check_unique)
+        return json.loads(text, object_pairs_hook=make_object)
     except json.JSONDecodeError as error:
         where = (
             location
@@ -132,6 +122,10 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
         ) from None
     except RecursionError:
         raise InputError("{place}: cannot be read as JSON: it nests too deep", place=location) from None
+    except RepeatedKey as error:
+        raise InputError(
+            "{place}: field {field!r} is given twice in one object", place=location, field=error.key
+        ) from None
     except ValueError:
         raise InputError(
             "{place}: cannot be read as JSON: a number has too many digits", place=location

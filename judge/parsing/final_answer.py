@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from judge.errors import ReplyParseError
+from judge.json_text import make_object
 from judge.parsing.tolerant_json import FENCE, Scan, flatten, is_strict, scan_objects
 from judge.parsing.verdict import MAX_SOUND_CHARS
 from judge.parsing.vocabulary import ANY_KEY, QUOTED_KEY, QUOTES
@@ -99,19 +100,12 @@ def parse_json_answer(text: str, kind: type[Answer], finish_reason: str | None =
     """
     answer = extract_final_answer(text, cut=not is_complete_reply(finish_reason))
     try:
-        return msgspec.convert(json.loads(strip_fence(answer), object_pairs_hook=_make_object), kind)
+        return msgspec.convert(json.loads(strip_fence(answer), object_pairs_hook=make_object), kind)
     except msgspec.ValidationError as error:
         raise ReplyParseError("missing_key", f"the object has another form: {error}") from error
     except (ValueError, RecursionError) as error:
         kind_of_error = "malformed" if is_complete_reply(finish_reason) else "truncated"
         raise ReplyParseError(kind_of_error, f"the reply is no JSON object: {error}") from error
-
-
-def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a key is repeated")
-    return members
 
 
 def _strip_control_tokens(text: str) -> str:

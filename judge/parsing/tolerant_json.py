@@ -164,53 +164,37 @@ class _Reader:
 
     def read_members(self, position: int, depth: int) -> tuple[JsonObject, int]:
         """Return the members of an object whose brace is already open."""
-        pairs: list[tuple[str, Node]] = []
-        while True:
-            position = self.skip(position)
-            if self.flat.startswith("}", position):
-                return JsonObject(tuple(pairs)), position + 1
-            if pairs and _END.match(self.flat, position):
-                last = pairs[-1][1]
-                bare = isinstance(last, JsonText) and not last.quoted
-                return JsonObject(tuple(pairs), unended=bare), len(self.flat)
-            key, position = self._read_text(position)
-            position = self.skip(position)
-            if not self.flat.startswith(":", position):
-                raise _SyntaxBroken
-            value, position = self._read_value(self.skip(position + 1), depth)
-            pairs.append((key.value, value))
-            position, ended = self._read_delimiter(position, value, "}")
-            if ended:
-                return JsonObject(tuple(pairs), unended=True), position
+        pairs, position, unended = self._read_parts(position, depth, "}")
+        return JsonObject(tuple(pairs), unended), position
 
-    def _read_items(self, position: int, depth: int) -> tuple[list[Node], int]:
-        items: list[Node] = []
+    def _read_parts(self, position: int, depth: int, closer: str) -> tuple[list[tuple[str, Node]], int, bool]:
+        """Return the parts up to `closer`, items under an empty key, and whether the text may end early."""
+        parts: list[tuple[str, Node]] = []
         while True:
             position = self.skip(position)
-            if self.flat.startswith("]", position):
-                return items, position + 1
-            if items and _END.match(self.flat, position):
-                return items, len(self.flat)
+            if self.flat.startswith(closer, position):
+                return parts, position + 1, False
+            if parts and _END.match(self.flat, position):
+                last = parts[-1][1]
+                return parts, len(self.flat), isinstance(last, JsonText) and not last.quoted
+            key = JsonText("", quoted=False)
+            if closer == "}":
+                key, position = self._read_text(position)
+                position = self.skip(position)
+                if not self.flat.startswith(":", position):
+                    raise _SyntaxBroken
+                position = self.skip(position + 1)
             value, position = self._read_value(position, depth)
-            items.append(value)
-            position, ended = self._read_delimiter(position, value, "]")
-            if ended:
-                return items, position
-
-    def _read_delimiter(self, position: int, value: Node, closer: str) -> tuple[int, bool]:
-        """Return the position past the comma or at the closer behind a value, and whether the text ended."""
-        after = self.skip(position)
-        if self.flat.startswith(",", after):
-            return after + 1, False
-        if self.flat.startswith(closer, after):
-            return after, False
-        # A bare number that touches the end of the text may have been longer.
-        complete = (
-            not isinstance(value, JsonText) or value.quoted or self.flat.startswith(("```", "~~~"), after)
-        )
-        if complete and _END.match(self.flat, after):
-            return len(self.flat), True
-        raise _SyntaxBroken
+            parts.append((key.value, value))
+            after = self.skip(position)
+            if self.flat.startswith((",", closer), after):
+                position = after + self.flat.startswith(",", after)
+                continue
+            # A bare number that touches the end of the text may have been longer.
+            is_whole = not isinstance(value, JsonText) or value.quoted
+            if (is_whole or self.flat.startswith(("```", "~~~"), after)) and _END.match(self.flat, after):
+                return parts, len(self.flat), True
+            raise _SyntaxBroken
 
     def _read_value(self, position: int, depth: int) -> tuple[Node, int]:
         self.count()
@@ -219,7 +203,8 @@ class _Reader:
         if self.flat.startswith("{", position):
             return self.read_members(position + 1, depth + 1)
         if self.flat.startswith("[", position):
-            return self._read_items(position + 1, depth + 1)
+            items, position, _ = self._read_parts(position + 1, depth + 1, "]")
+            return [item for _, item in items], position
         text, end = self._read_text(position)
         if not text.quoted and not text.value.isascii() and len(text.value) > _LONGEST_WORD:
             raise _SyntaxBroken

@@ -26,9 +26,10 @@ ALLOWED: dict[str, set[str]] = {
     "messages": set(),
     "pricing": {"records", "errors", "config"},
     "config": {"records", "errors", "filesystem", "models"},
-    "dataset": {"records", "errors", "characters", "filesystem", "stored_lines", "stored_records"},
+    "dataset": {"records", "errors", "characters", "filesystem", "stored_lines", "stored_records"}
+    | {"json_text"},
     "models": {"records", "errors", "characters"},
-    "parsing": {"records", "errors"},
+    "parsing": {"records", "errors", "json_text"},
     "measure": {"records", "errors", "characters", "stored_records"},
     "client": {"records", "errors", "models", "pricing"},
     "store": {"records", "errors", "cache", "filesystem"},
