@@ -41,14 +41,25 @@ class DimensionOptions:
     feedback: Feedback | None = None
 
 
+#: What measures a judged run without asking a language model.
+FreeDimension = Callable[[JudgedRun, DimensionOptions], DimensionResult]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDimension:
+    """A dimension that asks the first model: what measures a judged run, and the questions to expect."""
+
+    measure: Callable[[JudgedRun, TextAsker, DimensionOptions], DimensionResult]
+    count_questions: Callable[[Dataset, Pool, DimensionOptions], Iterable[QuestionCount]]
+
+
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """A row of the table: the module of `judge.dimensions` and the names of its functions.
 
-    `measure` takes a JudgedRun and DimensionOptions and returns a DimensionResult. Where the dimension asks a
-    model, it takes a TextAsker between them, and `count_questions` yields each QuestionCount to expect of a
-    Dataset, a Pool and DimensionOptions. Where `needs_option` is true, nothing is measured without the field
-    of DimensionOptions that has the name of the dimension.
+    `measure` is a FreeDimension; with `count_questions`, the two are those of an AskedDimension. Where
+    `needs_option` is true, nothing is measured without the field of DimensionOptions that has the name of the
+    dimension.
     """
 
     name: str
@@ -57,10 +68,13 @@ class Dimension:
     count_questions: str = ""
     needs_option: bool = False
 
-    def load(self, function: str) -> Callable[..., Any]:
-        """Import the module and return one of its functions."""
-        loaded: Callable[..., Any] = getattr(import_module(f"{__name__}.{self.module}"), function)
-        return loaded
+    def load(self) -> FreeDimension | AskedDimension:
+        """Import the module and return what measures a run."""
+        module = import_module(f"{__name__}.{self.module}")
+        if self.count_questions:
+            return AskedDimension(getattr(module, self.measure), getattr(module, self.count_questions))
+        measure: FreeDimension = getattr(module, self.measure)
+        return measure
 
 
 # The weighted total is the last: it reads the others.
@@ -101,16 +115,15 @@ def measure_dimensions(
             names=SeparatedNames(DIMENSIONS),
         )
     results = dict(run.dimensions)
-    for name, row in DIMENSIONS.items():
-        if name not in names:
-            continue
-        if row.needs_option and not getattr(options, name):
+    for name in (each for each in DIMENSIONS if each in names):
+        if DIMENSIONS[name].needs_option and not getattr(options, name):
             raise InputError("the dimension {name!r} needs the option of its name", name=name)
-        measure = row.load(row.measure)
-        if not row.count_questions:
+        measure = DIMENSIONS[name].load()
+        if not isinstance(measure, AskedDimension):
             results[name] = measure(replace(run, dimensions=results), options)
         elif asker is not None and asker.stopped is None:
-            results[name] = _add_remark(measure(run, asker, options), asker.judgments.get(name, ()))
+            result = measure.measure(run, asker, options)
+            results[name] = _add_remark(result, asker.judgments.get(name, ()))
     return results
 
 
@@ -131,10 +144,11 @@ def count_questions(
     names: Iterable[str], data: Dataset, pool: Pool, options: DimensionOptions
 ) -> Iterator[tuple[str, QuestionCount]]:
     """Yield the questions to expect, with the dimension that asks them."""
-    for row in (DIMENSIONS[name] for name in names):
-        if row.count_questions:
-            for count in row.load(row.count_questions)(data, pool, options):
-                yield row.name, count
+    for name in names:
+        measure = DIMENSIONS[name].load()
+        if isinstance(measure, AskedDimension):
+            for count in measure.count_questions(data, pool, options):
+                yield name, count
 
 
 #: Most characters of a line: of a snippet, or of an earlier answer of a model.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from inspect import signature
 
-from judge.dimensions import DIMENSIONS
+from judge.dimensions import DIMENSIONS, AskedDimension
 from tests.support.cases import check_each
 
 
 @check_each("name", [*DIMENSIONS])
 def test_each_row_names_functions_of_the_right_parameters(name: str) -> None:
-    row = DIMENSIONS[name]
-    assert len(signature(row.load(row.measure)).parameters) == (3 if row.count_questions else 2)
-    if row.count_questions:
-        assert len(signature(row.load(row.count_questions)).parameters) == 3
+    dimension = DIMENSIONS[name].load()
+    if isinstance(dimension, AskedDimension):
+        assert DIMENSIONS[name].count_questions
+        assert len(signature(dimension.measure).parameters) == 3
+        assert len(signature(dimension.count_questions).parameters) == 3
+    else:
+        assert len(signature(dimension).parameters) == 2
