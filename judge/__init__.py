@@ -20,21 +20,43 @@ if TYPE_CHECKING:
     from judge.records import Judgment, Pair, Query, Ranking, Scale, Score, Snippet, Verdict
     from judge.runs.run_result import RunResult
 
-__all__ = ["Config", "InputError", "JudgeError", "RunResult"]
-__all__ += ["agree", "align", "compare", "compare_lists", "decide_order", "run", "score"]
-__all__ += ["Judgment", "Pair", "Query", "Ranking", "Scale", "Score", "Snippet", "Verdict"]
-
-#: The modules of the other names; those of the functions and of the records are `api` and `records`.
 _MODULES = {
-    "Config": "config.run",
-    "InputError": "errors",
-    "JudgeError": "errors",
-    "RunResult": "runs.run_result",
+    **dict.fromkeys(
+        ("agree", "align", "compare", "compare_lists", "decide_order", "run", "score"), "judge.api"
+    ),
+    "Config": "judge.config.run",
+    "InputError": "judge.errors",
+    "JudgeError": "judge.errors",
+    "RunResult": "judge.runs.run_result",
+    **dict.fromkeys(
+        ("Judgment", "Pair", "Query", "Ranking", "Scale", "Score", "Snippet", "Verdict"), "judge.records"
+    ),
 }
+
+__all__ = [
+    "Config",
+    "InputError",
+    "JudgeError",
+    "Judgment",
+    "Pair",
+    "Query",
+    "Ranking",
+    "RunResult",
+    "Scale",
+    "Score",
+    "Snippet",
+    "Verdict",
+    "agree",
+    "align",
+    "compare",
+    "compare_lists",
+    "decide_order",
+    "run",
+    "score",
+]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # a module attribute can be anything
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module 'judge' has no attribute {name!r}")
-    module = _MODULES.get(name, "api" if name.islower() else "records")
-    return getattr(importlib.import_module(f"judge.{module}"), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)
