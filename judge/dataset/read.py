@@ -147,14 +147,7 @@ class QueryReader:
                 rank=rank,
                 other_place=results.results[rank][0],
             )
-        snippet = entry.cleaned.get(row.fields)
-        if snippet is None:
-            text, *more = row.fields
-            fields = dict(zip(("title", "url", "date", "docno"), more, strict=True))
-            snippet = clean.clean_snippet(
-                text, **fields, max_chars=self.max_chars, query=entry.query.text, dates=self.dates
-            )
-            entry.cleaned[row.fields] = snippet
+        snippet = self._clean_snippet(row.fields, entry)
         if not row.has_text and EMPTY_SNIPPET in snippet.flags:
             entry.lacks_text = True
             snippet = mark_missing_text(snippet, f"{engine} {rank}")
@@ -174,6 +167,22 @@ class QueryReader:
             rankings.append(Ranking(engine, query.id, snippets, answer.error, answer.latency_ms))
         lang = find_majority_language(entry.cleaned.values()) if entry.is_scriptless else query.lang
         return replace(query, lang=lang, extra=entry.extra), tuple(rankings)
+
+    def _clean_snippet(self, fields: tuple[str, str, str, str, str], entry: _QueryRows) -> Snippet:
+        """Return the snippet of these fields; equal ones of a query are cleaned once."""
+        if fields not in entry.cleaned:
+            text, title, url, date, docno = fields
+            entry.cleaned[fields] = clean.clean_snippet(
+                text,
+                title=title,
+                url=url,
+                date=date,
+                docno=docno,
+                max_chars=self.max_chars,
+                query=entry.query.text,
+                dates=self.dates,
+            )
+        return entry.cleaned[fields]
 
     def _collect_warnings(self) -> Iterator[str]:
         if self.other_columns and self.engines == (ONLY_ENGINE,):

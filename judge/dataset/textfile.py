@@ -189,7 +189,8 @@ def _may_be_gb18030(path: Path) -> bool:
 
 def _make_decode_error(path: Path, encoding: str) -> InputError:
     """Return the error that names the line and its byte, both from 1, of the first invalid character."""
-    name, unit = ("utf-16", "utf-16-le") if encoding == "utf-16" else ("utf-8", "utf-8")
+    # The byte in the line is counted without the mark that "utf-16" writes first.
+    name, without_mark = ("utf-16", "utf-16-le") if encoding == "utf-16" else ("utf-8", "utf-8")
     with open_bytes(path) as file:
         content = file.read()
     try:
@@ -201,7 +202,7 @@ def _make_decode_error(path: Path, encoding: str) -> InputError:
         file=path,
         number=before.count("\n") + 1,
         encoding=name.upper(),
-        byte=len(before.rpartition("\n")[2].encode(unit)) + 1,
+        byte=len(before.rpartition("\n")[2].encode(without_mark)) + 1,
     )
 
 
