@@ -193,11 +193,9 @@ def _compare_pairs(
         outcome = _decide_outcome(low, high, least, most)
         sd = float(test.se[column]) * sqrt(n) if n > 1 else None
         low, high = max(low, -largest), min(high, largest)
-        sizes: list[float | None] = [None, None]
-        needed = n
+        detectable, doubled, needed = None, None, None
         if sd and test.tested[column] and np.isfinite(critical):
-            detectable = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
-            sizes = [size if size <= largest else None for size in detectable]
+            detectable, doubled = _find_detectable(sd, n, critical, largest)
             needed = count_required_queries(sd, max(abs(low), abs(high)), critical)
         comparison = PairComparison(
             measure=str(scores.measures[index]),
@@ -218,11 +216,17 @@ def _compare_pairs(
             losses=losses,
             robust=_is_robust(lowest[column], critical) if outcome == "better" else None,
             p_adjusted=convert_non_finite(test.p[column]),
-            detectable=sizes[0],
-            detectable_doubled=sizes[1],
-            at_least_queries=needed if outcome == "not separated" and needed > n else None,
+            detectable=detectable,
+            detectable_doubled=doubled,
+            at_least_queries=needed if outcome == "not separated" and needed and needed > n else None,
         )
         yield replace(comparison, verdict=describe_outcome(ENGLISH, comparison))
+
+
+def _find_detectable(sd: float, n: int, critical: float, largest: float) -> tuple[float | None, float | None]:
+    """Return the differences that n and 2·n queries detect, None for one above the `largest` possible."""
+    one, two = (compute_detectable_difference(sd, queries, critical) for queries in (n, 2 * n))
+    return one if one <= largest else None, two if two <= largest else None
 
 
 def _bound_mean_differences(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:

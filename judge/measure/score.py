@@ -70,7 +70,7 @@ class Scores:
     def to_records(self) -> Iterator[Score]:
         """Yield one record per engine, query, repeat and measure, in that order; NaN becomes None."""
         names = [str(measure) for measure in self.measures]
-        arrays = [getattr(self, name) for name in _ARRAYS]
+        arrays = [self.value, self.low, self.high, self.judged]
         for row, engine in enumerate(self.engines):
             for column, query in enumerate(self.queries):
                 cells = ((engine, query, repeat, name) for repeat in self.repeats for name in names)
