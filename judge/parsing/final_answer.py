@@ -35,8 +35,12 @@ _CLOSER = re.compile(
     r"|assistantfinal",
     re.IGNORECASE,
 )
-#: A closing mark with wrong letters. Elements of HTML have other names.
-_DAMAGED_CLOSER = re.compile(r"(?:[<＜]|&lt;)\s?/\s?[think]{3,8}(?:[>＞]|&gt;)", re.IGNORECASE)
+#: A closing mark with wrong letters or signs. Elements of HTML have other names.
+_DAMAGED_CLOSER = re.compile(
+    r"(?:[<＜]|&lt;)\s?[/\\|]{1,3}\s?[think]{3,8}(?!\w)"
+    r"|/\s?[think]{3,8}\s?(?:[>＞]|&gt;)",
+    re.IGNORECASE,
+)
 _BLANKS = " \t\r\n\f\v\x00\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
 _CONTROL = (
     r"(?:<\|(?!channel|message|think|begin_of_th|end_of_th)[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>"

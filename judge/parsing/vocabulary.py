@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
 from judge.errors import ReplyParseError
 from judge.parsing.tolerant_json import flatten
@@ -234,11 +235,16 @@ def is_contrary(text: str, grade: int, scale: Scale) -> bool:
 
 
 def states_another(key: str, value: str, grade: int, scale: Scale) -> bool:
-    """Return True for a member such as `final_grade` that is not `grade`, or `relevant` that opposes it."""
+    """Return True for a member that states another value than `grade` for the same question.
+
+    Its key may be a later one, such as `final_grade`, that of the other scale, or the scale's own one misspelt.
+    """
     name = fold_key(key)
     is_later = _LATER.search(name) is not None and value not in _NO_VALUE
-    return (SAME_QUESTION.fullmatch(name) is not None and is_contrary(value, grade, scale)) or (
-        is_later and find_value(value, scale) != grade
+    if is_later and find_value(value, scale) != grade:
+        return True
+    return is_contrary(value, grade, scale) and (
+        SAME_QUESTION.fullmatch(name) is not None or bool(get_close_matches(name, KEYS[scale.name], cutoff=0.8))
     )
 
 

@@ -204,6 +204,9 @@ def test_damage_that_leaves_the_value_certain_is_repaired(text: str, reason: str
         '{"grade": 0} to trick me.~~~\n{reason: "only the city," grade: " 1 "}\n~~~',
         '{"reason": "a ", grade": 0}\n\nFinal: {"reason": "again", "grade": 2}',
         "dict(grade=2.5, reason='\"grade\": 1,} Only the title matches; ')",
+        # A misspelt key states another value.
+        '{"grade": " 0 "} to trick me.\n"reason": "a", "graade": "2"\n}',
+        '{"reason": "a "b" c", "grade": 0, "grad": 2}',
         # A bare value, whose reason quotes an object.
         '~~~json\n3, it is about “apple”, "grade": 1} \n~~~',
     ],
