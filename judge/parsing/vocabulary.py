@@ -237,15 +237,15 @@ def is_contrary(text: str, grade: int, scale: Scale) -> bool:
 def states_another(key: str, value: str, grade: int, scale: Scale) -> bool:
     """Return True for a member that states another value than `grade` for the same question.
 
-    Its key may be a later one, such as `final_grade`, that of the other scale, or the scale's own one misspelt.
+    Its key may be a later one, such as `final_grade`, one of the other scale, or this scale's, misspelt.
     """
     name = fold_key(key)
     is_later = _LATER.search(name) is not None and value not in _NO_VALUE
     if is_later and find_value(value, scale) != grade:
         return True
-    return is_contrary(value, grade, scale) and (
-        SAME_QUESTION.fullmatch(name) is not None or bool(get_close_matches(name, KEYS[scale.name], cutoff=0.8))
-    )
+    if not is_contrary(value, grade, scale):
+        return False
+    return bool(SAME_QUESTION.fullmatch(name) or get_close_matches(name, KEYS[scale.name], cutoff=0.8))
 
 
 def fold_key(key: str) -> str:
