@@ -151,7 +151,7 @@ def _compile_sentence_pattern(scale_name: ScaleName) -> re.Pattern[str]:
 def _compile_label_pattern(scale_name: ScaleName) -> re.Pattern[str]:
     return re.compile(
         rf"[\[【\"'“”「*`_#\s]{{0,4}}{LABEL_LEAD}{build_label_pattern(scale_name)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
-        r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|\s[-–—]{1,2}\s|(?:is|为|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
+        r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|(?<=[\u4e00-\u9fff])(?=[0-9]\s?[分级]?\s?(?:\Z|[。.;,(]))|\s[-–—]{1,2}\s|(?:is|为|是(?!\s?[否=]))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
         re.IGNORECASE,
     )
 

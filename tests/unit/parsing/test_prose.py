@@ -227,6 +227,18 @@ def test_prose_in_front_of_labelled_lines_is_harmless(lead: str) -> None:
     assert parse_grade(f"{lead}Reason: Only the city, 3 of 10 steps.\nGrade: 1", GRADED) == 1
 
 
+@check_each("line", ["等级2", "评分2分。", "相关性等级２", "等级2，两条都有", "等级2（部分有用）"])
+def test_a_chinese_label_may_touch_its_value(line: str) -> None:
+    assert parse_grade(line, GRADED) == 2
+    assert parse_grade(f"理由：只列出了两条\n{line}", GRADED) == 2
+    assert is_refused(f"{line}\n等级：3")
+
+
+@check_each("text", ["等级3需要日期", "理由：等级3需要日期", "等级2到3", "等级2.5", "等级23", "等级2/3"])
+def test_a_number_that_only_touches_a_label_is_no_answer(text: str) -> None:
+    assert is_refused(text)
+
+
 @pytest.mark.parametrize("text", ["> Grade: 2", "> 等级：2", "> Reason: two signs\n> Grade: 2", "> 2"])
 def test_a_quoted_line_is_no_answer(text: str) -> None:
     with pytest.raises(ReplyParseError):
