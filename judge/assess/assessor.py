@@ -126,12 +126,12 @@ class Assessor:
 
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
         """Return the questions about `pair`, one for each repeat."""
-        prompt = self.render_prompt(pair)
-        if prompt.system not in self._system_hashes:
-            self._system_hashes[prompt.system] = _hash_text(self._key, prompt.system)
-        key_hash = _hash_text(self._system_hashes[prompt.system], prompt.user)
+        template = self._prompts.templates[pair.query.lang]
+        if template.system not in self._system_hashes:
+            self._system_hashes[template.system] = _hash_text(self._key, template.system)
+        key_hash = _hash_text(self._system_hashes[template.system], template.render_pair(pair, self._as_of))
         return [
-            Question(_hash_repeat(key_hash, repeat), pair, repeat, prompt.version)
+            Question(_hash_repeat(key_hash, repeat), pair, repeat, template.version)
             for repeat in range(1, repeats + 1)
         ]
 

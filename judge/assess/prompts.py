@@ -12,7 +12,6 @@ and occurs nowhere in it, so no text can close its own fence, and one pair alway
 from __future__ import annotations
 
 import hashlib
-import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -60,7 +59,7 @@ class Template:
     digest: str
     system: str
     reask_text: str
-    render_user: Callable[[Mapping[str, str]], str]
+    render_user: Callable[[dict[str, str]], str]
     examples_text: str = ""
 
     def replace_system(self, system: str, kind: str) -> Template:
@@ -143,14 +142,13 @@ def make_fence_mark(template: str, content: str, length: int = 16) -> str:
     `template` is the digest of the template. A text that contains its own mark would be a fixed point of
     SHA-256; for such a text the next hash is taken.
     """
-    seed = hashlib.sha256(f"{template}\0{content}\0".encode("utf-8", "surrogatepass"))
-
-    def hash_attempt(i: int) -> str:
-        copy = seed.copy()
-        copy.update(b"%d" % i)
-        return copy.hexdigest()[:length]
-
-    return next(candidate for candidate in map(hash_attempt, itertools.count()) if candidate not in content)
+    attempt = 0
+    while True:
+        text = f"{template}\0{content}\0{attempt}"
+        mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]
+        if mark not in content:
+            return mark
+        attempt += 1
 
 
 def make_answer_schema(scale: Scale) -> dict[str, Any]:
@@ -329,9 +327,10 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
     _check_blocks(environment, source)
     compiled = environment.from_string(source)
 
-    def render_block(name: str, values: Mapping[str, str]) -> str:
+    def render_block(name: str, values: dict[str, str]) -> str:
         try:
-            return "".join(compiled.blocks[name](compiled.new_context(dict(values)))).strip()
+            context = compiled.new_context(values, shared=True)
+            return "".join(compiled.blocks[name](context)).strip()
         except _RENDER_ERRORS as error:
             raise InputError(
                 "block {name!r} of {version} does not render: {error}",
