@@ -190,6 +190,7 @@ class AdaptiveLimiter:
             if wait > 0:
                 if self._timer is not None:
                     self._timer.cancel()
+                    self._timer = None
                 if wait < inf:  # a little later, because a timer may fire a tick early
                     self._timer = asyncio.get_running_loop().call_later(wait + 0.0005, self._admit)
                 return
