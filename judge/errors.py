@@ -166,8 +166,9 @@ class AccountError(CallError):
 
 
 def explain_error(error: BaseException) -> Message:
-    """Return the text of an error; the catalogue has common ones of the system and of libraries."""
-    return Message((isinstance(error, OSError) and error.strerror) or str(error))
+    """Return the text of an error on one line; the catalogue has common ones of system and libraries."""
+    text = (isinstance(error, OSError) and error.strerror) or str(error)
+    return Message(" ".join(text.split()))
 
 
 def iterate_causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -208,9 +208,14 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Ite
                     cells = {name: value for name, value in values if value is not None or name == snippet}
                     yield rows.make_flat_row(f"{path}: row {number}", cells, columns)
     except pyarrow.ArrowException as error:
-        raise InputError("{file}: is not Parquet: {error}", file=path, error=error) from error
+        raise InputError("{file}: is not Parquet: {error}", file=path, error=explain_error(error)) from error
 
 
+#: What openpyxl, the XML parser and zipfile raise for a damaged or encrypted workbook.
+_WORKBOOK_ERRORS = (
+    *(zipfile.BadZipFile, LookupError, ValueError, ArithmeticError, SyntaxError, AttributeError, TypeError),
+    RuntimeError,
+)
 #: The notation of Excel for characters that XML cannot contain, such as a carriage return.
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -231,8 +236,7 @@ def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
         try:
             _check_workbook_size(path, content)
             yield from _read_sheet_rows(path, content)
-        except (zipfile.BadZipFile, KeyError, ValueError, SyntaxError, AttributeError, TypeError) as error:
-            # openpyxl and the XML parser raise these for a damaged workbook.
+        except _WORKBOOK_ERRORS as error:
             raise InputError(
                 "{file}: is not an XLSX workbook: {error}", file=path, error=explain_error(error)
             ) from error
@@ -255,6 +259,10 @@ def _read_sheet_rows(path: Path, content: IO[bytes]) -> Iterator[tuple[str, list
     from openpyxl import load_workbook
 
     with closing(load_workbook(content, read_only=True)) as book:
+        if not book.worksheets:
+            raise InputError(
+                "{file}: the workbook has no sheet with cells; put the rows in its first sheet", file=path
+            )
         sheet = book.worksheets[0]
         sheet.reset_dimensions()  # the size in the file may be wrong
         with closing(load_workbook(content, read_only=True, data_only=True)) as saved_book:

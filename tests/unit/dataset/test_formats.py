@@ -8,9 +8,11 @@ import gzip
 import io
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -55,6 +57,19 @@ def write_delimited(delimiter: str, names: Mapping[str, str] | None = None) -> s
     writer.writerow([(names or {}).get(name, name) for name in NAMES])
     writer.writerows([row[name] for name in NAMES] for row in ROWS)
     return stream.getvalue()
+
+
+def change_workbook(content: bytes, part: str, change: Callable[[bytes], bytes]) -> bytes:
+    """Return a workbook with a changed part."""
+    changed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            xml = old.read(name)
+            if name == part:
+                assert change(xml) != xml
+                xml = change(xml)
+            new.writestr(name, xml)
+    return changed.getvalue()
 
 
 def write_workbook(rows: list[list[Any]]) -> bytes:
@@ -227,16 +242,12 @@ def test_a_formula_counts_as_what_was_saved_with_it_or_as_its_text(tmp_path: Pat
     book.save(tmp_path / "d.xlsx")
     (ranking,) = read_file(tmp_path / "d.xlsx").rankings
     assert [snippet.text for snippet in ranking.snippets] == ["=1+1"]
-    with zipfile.ZipFile(tmp_path / "d.xlsx") as old, zipfile.ZipFile(tmp_path / "s.xlsx", "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            if name.endswith("sheet1.xml"):
-                assert b"<f>1+1</f><v" in content
-                content = content.replace(b"<f>1+1</f><v></v>", b"<f>1+1</f><v>2</v>").replace(
-                    b"<f>1+1</f><v />", b"<f>1+1</f><v>2</v>"
-                )
-            new.writestr(name, content)
-    (ranking,) = read_file(tmp_path / "s.xlsx").rankings
+    saved = change_workbook(
+        (tmp_path / "d.xlsx").read_bytes(),
+        "xl/worksheets/sheet1.xml",
+        lambda xml: re.sub(b"(<f>1.1</f>)<v(?: /|></v)>", rb"\1<v>2</v>", xml),
+    )
+    (ranking,) = read_file(write_content(tmp_path, "s.xlsx", saved)).rankings
     assert [snippet.text for snippet in ranking.snippets] == ["2"]
 
 
@@ -255,6 +266,47 @@ def test_a_damaged_workbook_is_refused_and_never_a_crash(tmp_path: Path) -> None
             refused.append(str(error))
     assert len(refused) > 20
     assert all(message.startswith(str(tmp_path / "d.xlsx")) for message in refused)
+
+
+SHEET, STYLES = "xl/worksheets/sheet1.xml", "xl/styles.xml"
+RELATIONS = "xl/_rels/workbook.xml.rels"
+
+
+@check_each(
+    ("part", "old", "new"),
+    [
+        (RELATIONS, b"/worksheet", b"/none"),  # no sheet
+        (SHEET, b"<row", b"<row<"),
+        (SHEET, b'r="A2"', b'r="ZZZZ1"'),
+        (STYLES, b'numFmtId="0"', b'numFmtId="99999999999"'),
+        (STYLES, b"<", b"<<"),
+        (STYLES, b'rgb="00', b'rgb="zz'),  # openpyxl's message has three lines
+        (STYLES, b'fontId="0"', b'fontId="x"'),
+        ("docProps/core.xml", b"<", b"<<"),
+    ],
+)
+def test_a_damaged_part_of_a_workbook_is_refused_on_one_line(part: str, old: bytes, new: bytes) -> None:
+    content = change_workbook(FORMATS["d.xlsx"](), part, lambda xml: xml.replace(old, new))
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_content(Path(folder), "d.xlsx", content)
+        message = get_refusal(path)
+    assert message.startswith(f"{path}: ")
+    assert len(message.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("byte", "value", "words"), [(4, 99, "zip file version"), (6, 1, "encrypted"), (6, 32, "patched")]
+)
+def test_an_archive_of_another_kind_is_refused(tmp_path: Path, byte: int, value: int, words: str) -> None:
+    """Byte 4 and 6 of the entries are the version of the archive and its flags (APPNOTE 4.3.7 and 4.3.12)."""
+    content = bytearray(FORMATS["d.xlsx"]())
+    for start, shift in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):
+        at = -1
+        while (at := content.find(start, at + 1)) >= 0:
+            content[at + byte + shift] = value
+    message = get_refusal(write_content(tmp_path, "d.xlsx", bytes(content)))
+    assert "d.xlsx: is not an XLSX workbook" in message
+    assert words in message
 
 
 def test_a_packed_file_may_not_unpack_without_end(tmp_path: Path) -> None:
