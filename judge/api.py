@@ -40,10 +40,11 @@ from judge.measure.measures import parse_measure, resolve_measures
 from judge.messages import Message
 from judge.records import SHOWN_AS_EXAMPLE
 from judge.runs import labelling_plan
-from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, translate_run_errors
+from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_runs, load_summary
 from judge.runs.record_json import is_outdated, to_json
 from judge.runs.results_file import read_entries
+from judge.runs.run_config import RecordedOptions, find_store, read_config_if_there
 from judge.runs.run_result import RunResult
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def score(
 
         folder = RunFolder(Path(run))
         options = build_dimension_options(
-            folder.find_store(store) if embeddings else folder.own_store,
+            find_store(folder, store) if embeddings else folder.own_store,
             costs=costs or (),
             weights=weights or (),
             embeddings=embeddings,
@@ -227,7 +228,7 @@ def align(
     folder = RunFolder(Path(run))
     with translate_run_errors(folder.path):
         loaded = load_run(folder)
-        cached_beside = folder.find_store(store)
+        cached_beside = find_store(folder, store)
         pool = select_judged_pool(loaded)
     folder.check_free()  # before embeddings are paid in vain
     vectors = build_embedder(embeddings, cached_beside, base_url)(pool.texts)
@@ -269,17 +270,9 @@ def add_model(config: Config, run: Path) -> Config:
     """
     if config.model:
         return config
-    with translate_run_errors(run):
-        options = (RunFolder(run).read_if_there("config.json") or {}).get("options", {})
-        model, address = options.get("model") or "", options.get("base_url")
-    place = run / "config.json"
-    if not isinstance(model, str):
-        raise InputError(
-            "{file}: 'options.model' is {model!r:.60}, not a name; {advice}",
-            file=place,
-            model=model,
-            advice=DAMAGED_FILE_ADVICE,
-        )
+    recorded = read_config_if_there(RunFolder(run))
+    options = recorded.options if recorded else RecordedOptions()
+    model, address, place = options.model or "", options.base_url, run / "config.json"
     if "@http" in model:
         raise InputError(
             "{file}: the model of the run is {model!r}; add -m {words}",
@@ -292,7 +285,7 @@ def add_model(config: Config, run: Path) -> Config:
             "{file}: the server of the run is {address!r}; add --base-url {words} if it may get your key",
             file=place,
             address=address,
-            words=shlex.quote(str(address)),
+            words=shlex.quote(address),
         )
     return replace(config, model=model)
 

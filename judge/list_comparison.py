@@ -27,6 +27,7 @@ from judge.messages import Message
 from judge.pricing import Cost, add_costs, combine_costs, make_run_cost, subtract_cost
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run
+from judge.runs.run_config import find_store
 from judge.store.store import VerdictStore
 
 
@@ -36,7 +37,7 @@ def estimate_comparison(
     """Return the run in the folder `path`, the plan of the comparison, and what it would cost."""
     loaded, plan = _plan(config, path, a, b)
     kind, known, calls = COMPARE_LISTS, 0, len(plan.to_ask)
-    store_file = RunFolder(path).find_store(config.store)
+    store_file = find_store(RunFolder(path), config.store)
     if store_file.exists():
         with VerdictStore(store_file) as store:
             asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
@@ -70,7 +71,7 @@ def add_comparison(
     folder.read("summary.json")  # before a lock file appears in a folder that is not a run's
     with folder.lock():
         loaded, plan = _plan(config, path, a, b)
-        with VerdictStore(folder.find_store(config.store)) as store:
+        with VerdictStore(find_store(folder, config.store)) as store:
             asker = factory.build_text_asker(config, store, progress or NullProgress())
             result = measure_win_rates(loaded, plan, asker)
         dimension = COMPARE_LISTS.dimension

@@ -25,8 +25,9 @@ from judge.errors import InputError, SetupError, explain_error
 from judge.filesystem import write_file
 from judge.messages import ENGLISH, NameList, Translator
 from judge.runs import load
-from judge.runs.folder import RunFolder, translate_run_errors
+from judge.runs.folder import RunFolder
 from judge.runs.labelling_plan import name_design
+from judge.runs.run_config import read_config_if_there
 
 if TYPE_CHECKING:
     import uvicorn
@@ -62,8 +63,8 @@ def annotate(
     make_policy(address.host, address.port, address.token)
     loaded = load.load_run(RunFolder(run))
     keys = read_plan(plan, loaded.pool) if plan else draw_pairs_to_label(loaded.pool)
-    with translate_run_errors(run):
-        today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
+    config = read_config_if_there(RunFolder(run))
+    today = config.options.as_of if config else None
     with open_labels(run, who) as labels, _open_socket(address) as listener:
         ordered = order_pairs(loaded.pool, keys, labels.who)
         of_pairs = plan if plan and name_design(plan).exists() else None

@@ -40,6 +40,7 @@ from judge.nightly.record import (
 )
 from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder
+from judge.runs.run_config import read_config
 
 BASELINE_FOLDER = "baseline"
 CANARIES_FOLDER = "canaries"
@@ -286,20 +287,19 @@ def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
     folder = RunFolder(parent / pointer.id)
     for path in (parent, folder.path, folder.path / CANARIES_FOLDER):
         RunFolder(path).check_no_link()
-    summary = saved_run.load_summary(folder)
-    identity = folder.read("config.json")["identity"]
+    summary, config = saved_run.load_summary(folder), read_config(folder)
     canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None
     served = list_served_models(summary) | (canaries.served if canaries else frozenset())
     return Baseline(
         pointer=pointer,
         run=saved_run.load_run(folder),
         engines=read_engine_results(summary),
-        identity=identity,
+        identity=config.identity,
         reference=BaselineReference(
             name=pointer.name,
             id=pointer.id,
             assessor=pointer.assessor,
-            prompts=dict(identity["prompts"]),
+            prompts=dict(config.inputs.prompts),
             served=tuple(sorted(served)),
             queries=pointer.queries,
         ),

@@ -33,6 +33,7 @@ from judge.nightly.decision import describe_differences
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder
+from judge.runs.run_config import read_config_if_there
 
 if TYPE_CHECKING:
     from judge.config.collect import CollectConfig
@@ -185,14 +186,15 @@ def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
 
     Verdicts are stored under their whole request, so none of another request is used.
     """
-    config = folder.read_if_there("config.json")
-    if config is not None and config["identity"] != identity:
-        folder.write_json("config.json", {**config, "identity": identity})
+    config = read_config_if_there(folder)
+    if config is not None and config.identity != identity:
+        folder.write_json("config.json", {**folder.read("config.json"), "identity": identity})
 
 
 def describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
     """Return the options that differ from those of the run in `folder`."""
-    before = (folder.read_if_there("config.json") or {"identity": {}})["identity"]
+    config_before = read_config_if_there(folder)
+    before = config_before.identity if config_before else {}
     # The identity has the content of the prompts, the options have their paths.
     return list(describe_differences(before, config.list_options(), free={"prompts", "examples"}))
 

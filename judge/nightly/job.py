@@ -69,6 +69,7 @@ from judge.nightly.stores import add_costs, count_calls, make_call_cost, start_c
 from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_summary
+from judge.runs.run_config import read_config, read_config_if_there
 from judge.runs.run_result import RunResult
 from judge.store import store_files
 
@@ -267,7 +268,7 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
     folder.check_no_link()
     start_counting(context.folder, folder.path / _CANARY_STORE)
     config = _make_canary_config(context.config, folder.path, repeats)
-    if (folder.path / "config.json").exists():
+    if read_config_if_there(folder):
         update_identity(folder, find_identity(config, factory.load_pooled_dataset(config)))
     return _check_canaries(context, pipeline.run(config, progress=progress))
 
@@ -303,10 +304,8 @@ def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
     baseline, rules = context.baseline, context.rules
     tonight = assessor_drift.collect_grades(run.judgments, run.summary.judgments)
     earlier = [RunFolder(folder) for folder in list_canary_runs(run.folder.parent) if folder != run.folder]
-    identity = RunFolder(run.folder).read("config.json")["identity"]
-    past = [
-        load_canary_grades(folder) for folder in earlier if folder.read("config.json")["identity"] == identity
-    ]
+    identity = read_config(RunFolder(run.folder)).identity
+    past = [load_canary_grades(folder) for folder in earlier if read_config(folder).identity == identity]
     before = (baseline.canaries if baseline else None) or next(iter(past), None)
     summaries = tuple(map(load_summary, earlier))
     if before is None:

@@ -41,7 +41,8 @@ from judge.nightly.record import (
 from judge.pricing import Cost, sum_cost
 from judge.pricing.prices import FREE_PRICE, Price, find_common_price
 from judge.records import Call
-from judge.runs.folder import RunFolder, translate_run_errors
+from judge.runs.folder import RunFolder
+from judge.runs.run_config import read_config_if_there
 from judge.store import store_files
 from judge.store.store import VerdictStore
 
@@ -63,13 +64,12 @@ def find_own_store(context: NightContext) -> Path:
 
     Raises InputError when config.json of the night names another store than one of these nights.
     """
-    config = context.folder.read_if_there("config.json")
+    config = read_config_if_there(context.folder)
     if config is None:
         return name_own_store(context.nights, context.day)
     # The folder may have been moved, so only the name counts.
-    with translate_run_errors(context.folder.path):
-        store = config["options"]["store"]
-    name = Path(store).name if isinstance(store, str) else ""
+    store = config.options.store
+    name = Path(store).name if store else ""
     if not STORE_OF_NIGHT.fullmatch(name):
         raise InputError(
             "{file}: 'options.store' is {store!r:.60}, not the store of a night; remove {folder} to run the"
@@ -179,8 +179,8 @@ def _has_same_assessor(
     context: NightContext, night: RunFolder, identity: Mapping[str, Any], check: CanaryCheck | None
 ) -> bool:
     """Return whether the assessor of the earlier `night`, which had drifted too, is this night's."""
-    config = night.read_if_there("config.json")
-    if config is None or find_assessor_setting_changes(identity, config["identity"]):
+    config = read_config_if_there(night)
+    if config is None or find_assessor_setting_changes(identity, config.identity):
         return False
     runs = list_finished_canary_runs(night.path)
     if check is None or not runs:

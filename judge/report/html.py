@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path, PurePath
@@ -26,9 +27,11 @@ from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import fit_on_line, make_labels, mark_names, use_display_names
 from judge.report.payload import ERRORS, FLAGS, PageBudget, PayloadSchema, dump_script_json, select_queries
 from judge.report.statements import ReportExtras
+from judge.runs import record_json
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement, load_labelled_order
 from judge.runs.results_file import ReadQueries
+from judge.runs.run_config import RunConfig, read_config_if_there
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
 #: Package and name of each script, in the order of the page; `.ci/javascript/report.json` lists them too.
@@ -41,6 +44,15 @@ SCRIPTS = tuple(
 _SENTENCES = 6
 #: Files of ours, each by package and name.
 OwnFiles = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _NightBanner:
+    """What night.json says at the top of the report; version 1 has it as `band`."""
+
+    exit: int = 0
+    banner: tuple[Text, ...] = ()
+    band: tuple[Text, ...] = ()
 
 
 def write_report(folder: RunFolder, summary: Summary, read_queries: ReadQueries) -> Path:
@@ -57,16 +69,17 @@ def write_report(folder: RunFolder, summary: Summary, read_queries: ReadQueries)
 def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
     """Return what the files beside the summary say, where they exist."""
     agreement, order = load_agreement(folder), load_labelled_order(folder)
-    config, night = (folder.read_if_there(name) or {} for name in ("config.json", "night.json"))
-    options, identity = config.get("options", {}), config.get("identity", {})
-    source = options.get("data") or options.get("topics")
+    config = read_config_if_there(folder) or RunConfig()
+    inputs, source = config.inputs, config.options.data or config.options.topics
+    place = str(folder.path / "night.json")
+    night = record_json.from_json(_NightBanner, folder.read_if_there("night.json") or {}, place)
     return ReportExtras(
         agreement if agreement and agreement.grades == summary.grades else None,
         order if order and order.grades == summary.grades else None,
-        prompts=tuple(identity.get("prompts", {}).values()),
-        dataset=tuple(filter(None, (PurePath(source).name if source else "", identity.get("dataset")))),
-        night_exit=night.get("exit", 0),
-        night_banner=tuple(Text(**sentence) for sentence in night.get("banner") or night.get("band", ())),
+        prompts=tuple(inputs.prompts.values()),
+        dataset=tuple(filter(None, (PurePath(source).name if source else "", inputs.dataset))),
+        night_exit=night.exit,
+        night_banner=night.banner or night.band,
     )
 
 

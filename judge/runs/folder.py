@@ -1,12 +1,11 @@
-"""A run's folder: its lock, its identity, and files that are written whole or not at all."""
+"""A run's folder: its lock, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
-import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,16 +21,6 @@ DAMAGED_FILE_ADVICE = Message("the judge run that made it writes it anew, withou
 #: What the user can do about a damaged file that a command reads before it begins, and does not replace.
 _REMOVE_FILE_ADVICE = Message("remove the file and run the command that made it again")
 _READ_FIRST = {"config.json", "collected.json", "paid.json", "night.json", "baseline.json"}
-
-
-#: Parts of a run's identity that are hashes of content, which tell a reader nothing.
-_HASHED = {
-    "dataset": Message("the dataset changed"),
-    "labels": Message("the labels or the sample of --check changed"),
-    "prompts": Message("the prompts changed"),
-}
-#: Options that change a hash by themselves: it is not named beside them.
-_IN_HASH = {"dataset": {"lang", "max_chars"}, "prompts": {"scale", "assessor"}}
 #: What code raises on a value of another type or shape than judge writes.
 _MISSHAPEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
@@ -111,29 +100,6 @@ class RunFolder:
         if self.path.is_symlink():
             raise InputError("{folder}: is a symbolic link, not a folder; remove it", folder=self.path)
 
-    def claim(self, identity: Mapping[str, Any]) -> None:
-        """Raise InputError when the folder holds a run with other options than `identity`."""
-        stored = self.read("config.json").get("identity") if (self.path / "config.json").exists() else None
-        if stored is None:
-            return
-        differing = [name for name in {**stored, **identity} if stored.get(name) != identity.get(name)]
-        if differing:
-            changes = join_messages(
-                _HASHED[name]
-                if name in _HASHED
-                else Message(
-                    "{name} was {before!r}, now {now!r}",
-                    name=name,
-                    before=stored.get(name),
-                    now=identity.get(name),
-                )
-                for name in differing
-                if _IN_HASH.get(name, set()).isdisjoint(differing)
-            )
-            raise InputError(
-                "{file}: holds another run: {changes}. Name another --out", file=self.path, changes=changes
-            )
-
     def read(self, name: str) -> dict[str, Any]:
         """Return the JSON object in file `name`; raise InputError when there is none."""
         return self.parse_object(str(self.path / name), "".join(line for _, line in self._read_lines(name)))
@@ -147,28 +113,6 @@ class RunFolder:
     def own_store(self) -> Path:
         """The file of the verdict store beside the folder, which all runs there share."""
         return self.path.parent / "verdicts.sqlite"
-
-    def find_store(self, chosen: str | Path | None = None) -> Path:
-        """Return the file of the verdict store: the one that the user has `chosen`, else that of the run.
-
-        Where that is gone, it is the one beside the run. Raises InputError when config.json names a file in
-        another folder: the run can come from another person, who must not choose which store judge reads
-        and writes, and caches stand beside a store.
-        """
-        if chosen:
-            return Path(chosen)
-        with translate_run_errors(self.path):
-            named = (self.read_if_there("config.json") or {}).get("options", {}).get("store")
-            if not named or not Path(named).exists():
-                return self.own_store
-        if Path(named).parent.resolve() == self.path.parent.resolve():
-            return self.path.parent / Path(named).name
-        raise InputError(
-            "{file}: the verdict store of the run is {store!r}; add --store {words} if judge may use it",
-            file=self.path / "config.json",
-            store=named,
-            words=shlex.quote(named),
-        )
 
     def read_if_there(self, name: str) -> dict[str, Any] | None:
         """Return the JSON object in file `name`, None when there is no such file."""

@@ -157,7 +157,9 @@ def from_json(kind: type[Record], value: object, place: str) -> Record:
         field = ".".join(map(str, first["loc"]))
         what = Message("is missing")
         if first["type"] != "missing":
-            what = Message("is {value!r:.60}: {error}", value=first["input"], error=first["msg"])
+            # pydantic names the class of the record here.
+            why = "Input should be an object" if first["type"] == "dataclass_type" else first["msg"]
+            what = Message("is {value!r:.60}: {error}", value=first["input"], error=why)
         raise make_damage_error(
             "{place}: field {field!r} {what}", place=place, field=field, what=what
         ) from None

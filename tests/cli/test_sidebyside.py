@@ -182,7 +182,7 @@ def test_a_folder_of_another_person_chooses_no_server_and_no_new_store(
     for options, message in {
         (("model", "openai:fake"), ("base_url", server.openai_url)): "add --base-url",
         (("model", f"openai:fake@{server.openai_url}"),): "add -m",
-        (("model", 7),): "'options.model' is 7",
+        (("model", 7),): "field 'options.model' is 7",
         (("model", None),): "no model was named",
     }.items():
         changed = {**config["options"], **dict(options), "store": str(store)}

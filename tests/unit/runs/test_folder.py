@@ -9,8 +9,15 @@ import pytest
 
 from judge.errors import InputError
 from judge.runs.folder import RunFolder
+from judge.runs.run_config import check_identity
 
-IDENTITY: dict[str, Any] = {"scale": "graded", "lang": "auto", "depth": 10, "dataset": "a1", "prompts": "b1"}
+IDENTITY: dict[str, Any] = {
+    "scale": "graded",
+    "lang": "auto",
+    "depth": 10,
+    "dataset": "a1",
+    "prompts": {"en": "b1"},
+}
 
 
 @pytest.mark.parametrize(
@@ -20,7 +27,7 @@ IDENTITY: dict[str, Any] = {"scale": "graded", "lang": "auto", "depth": 10, "dat
         ({"dataset": "a2", "depth": 5}, "depth was 10, now 5; the dataset changed"),
         # The hash of the dataset holds the languages of the queries, that of the prompts is one of a scale.
         ({"dataset": "a2", "lang": "zh"}, "lang was 'auto', now 'zh'"),
-        ({"prompts": "b2", "scale": "binary"}, "scale was 'graded', now 'binary'"),
+        ({"prompts": {"en": "b2"}, "scale": "binary"}, "scale was 'graded', now 'binary'"),
     ],
 )
 def test_the_refusal_of_another_run_names_what_the_user_changed(
@@ -28,7 +35,7 @@ def test_the_refusal_of_another_run_names_what_the_user_changed(
 ) -> None:
     folder = RunFolder(tmp_path)
     folder.write_json("config.json", {"identity": IDENTITY})
-    folder.claim(IDENTITY)
+    check_identity(folder, IDENTITY)
     with pytest.raises(InputError) as caught:
-        folder.claim({**IDENTITY, **changes})
+        check_identity(folder, {**IDENTITY, **changes})
     assert str(caught.value) == f"{tmp_path}: holds another run: {words}. Name another --out"
