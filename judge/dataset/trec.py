@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,12 @@ from judge.errors import InputError
 from judge.messages import SeparatedNames
 from judge.records import Ranking, Snippet
 
+#: Where a topic with tags begins, its id, and its text.
+_TOPIC_START = re.compile(r"<top(?:ic)?(?=[\s>])", re.IGNORECASE)
+_TOPIC_ID = re.compile(
+    r"<topic\s[^>]*?\b(?:number|id)\s?=\s?[\"']?([^\"'>\s]+)|<num>\s*(?:number:)?\s*([^\s<]+)", re.IGNORECASE
+)
+_TOPIC_TITLE = re.compile(r"<(?:title|query)>\s*(?:topic:)?([^<]*)", re.IGNORECASE)
 _ID_NAMES = ("docid", "docno", "doc_id", "id", "_id")
 
 
@@ -73,7 +80,18 @@ def _make_rows(
 
 def _read_topics(path: Path) -> dict[str, str]:
     topics: dict[str, str] = {}
-    for location, line in _read_lines(path):
+    lines = list(_read_lines(path))
+    parse = _parse_tagged_topics if lines and lines[0][1].startswith("<") else _parse_topic_lines
+    for location, query_id, text in parse(lines):
+        if query_id in topics:
+            raise InputError("{place}: topic {query_id!r} is given twice", place=location, query_id=query_id)
+        topics[query_id] = text
+    return topics
+
+
+def _parse_topic_lines(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Yield the location, the id and the text of each topic."""
+    for location, line in lines:
         query_id, separator, text = line.partition("\t")
         if not separator:
             query_id, separator, text = line.partition(":")
@@ -83,12 +101,33 @@ def _read_topics(path: Path) -> dict[str, str]:
                 place=location,
                 line=line[:60],
             )
-        if query_id.strip() in topics:
+        yield location, query_id.strip(), text.strip()
+
+
+def _parse_tagged_topics(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Yield the same of topics with tags, as in the files of TREC's tracks.
+
+    A topic begins with `<top>` or `<topic …>`. Its id is in `<num>` or in an attribute, its text in `<title>`
+    or `<query>`; description and narrative are left out.
+    """
+    blocks: list[tuple[str, list[str]]] = []
+    for location, line in lines:
+        if _TOPIC_START.search(line):
+            blocks.append((location, []))
+        if blocks:
+            blocks[-1][1].append(line)
+    for location, block in blocks:
+        content = "\n".join(block)
+        query_id, title = _TOPIC_ID.search(content), _TOPIC_TITLE.search(content)
+        text = " ".join(unescape(title[1]).split()) if title else ""
+        if not query_id or not text:
             raise InputError(
-                "{place}: topic {query_id!r} is given twice", place=location, query_id=query_id.strip()
+                "{place}: this topic has no {missing}; a topic has <num> and <title>, or <topic number=…> and"
+                " <query>",
+                place=location,
+                missing="<title>" if query_id else "<num>",
             )
-        topics[query_id.strip()] = text.strip()
-    return topics
+        yield location, query_id[1] or query_id[2], text
 
 
 def _read_runs(
@@ -103,7 +142,10 @@ def _read_runs(
             query_id, docno, order, tag = _parse_run_line(location, line)
             if queries is not None and query_id not in queries:
                 raise InputError(
-                    "{place}: topic {query_id!r} is not in the topics file", place=location, query_id=query_id
+                    "{place}: topic {query_id!r} is not in the topics file; add it there, or name another"
+                    " --topics",
+                    place=location,
+                    query_id=query_id,
                 )
             if tag != (file_tag := file_tag or tag):
                 raise InputError(

@@ -138,6 +138,72 @@ def test_trec_files_are_ordered_by_score_as_trec_eval_does(tmp_path: Path) -> No
     assert data.rankings[0].snippets[2].flags == ("no_text",)
 
 
+TAGGED_TOPICS = (
+    # The ad hoc tracks, whose elements have no end.
+    """
+<top>
+<num> Number: 301
+<title> International Organized
+Crime &amp; Law
+
+<desc> Description:
+Identify organizations.
+</top>
+
+<top>
+
+<num> Number: 302
+<title>Topic: Poliomyelitis
+<narr> Narrative: <b>any</b>
+</top>
+""",
+    # The web tracks.
+    """<?xml version="1.0"?>
+<topics>
+<topic number="301" type="faceted">
+  <query>international organized crime &#38; law</query>
+  <description>Identify organizations.</description>
+</topic>
+<topic type='ambiguous' number='302'><query>poliomyelitis</query></topic>
+</topics>
+""",
+)
+
+
+@pytest.mark.parametrize("content", TAGGED_TOPICS)
+def test_topics_with_tags_are_read(tmp_path: Path, content: str) -> None:
+    (tmp_path / "t.txt").write_text(content)
+    (tmp_path / "d.tsv").write_text("d1\tsome text\n")
+    (tmp_path / "a.run").write_text("301 Q0 d1 1 0.5 a\n302 Q0 d1 1 0.5 a\n")
+    data = read_trec_dataset(
+        tmp_path / "t.txt", tmp_path / "d.tsv", [tmp_path / "a.run"], lang="auto", max_chars=400
+    )
+    assert {query_id: query.text.lower() for query_id, query in data.queries.items()} == {
+        "301": "international organized crime & law",
+        "302": "poliomyelitis",
+    }
+
+
+@check_each(
+    ("content", "words"),
+    [
+        ("<top>\n<num> Number: 1\n<desc> x\n</top>\n", ":1: this topic has no <title>"),
+        ("\n<topics>\n<topic>\n<query>tea</query>\n</topic>\n", ":3: this topic has no <num>"),
+        ("<top>\n<num>1\n<title>a\n<top>\n<num>1\n<title>b\n", ":4: topic '1' is given twice"),
+        ("1\ttea\n<top>\n", ":2: is '<top>'; a topic is an id, a tab"),
+        ("<top>\n<num>2\n<title>a\n", "a.run:1: topic '1' is not in the topics file; add it there"),
+    ],
+)
+def test_a_topic_that_lacks_a_part_is_named_with_its_line(content: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(content)
+    (tmp_path / "d.tsv").write_text("d1\tsome text\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 a\n")
+    with pytest.raises(InputError, match=re.escape(words)):
+        read_trec_dataset(
+            tmp_path / "t.txt", tmp_path / "d.tsv", [tmp_path / "a.run"], lang="auto", max_chars=400
+        )
+
+
 def test_two_runs_with_one_tag_are_told_apart_by_their_files(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("1\tx\n")
     (tmp_path / "d.tsv").write_text("d1\tsome text\n")
