@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import ExitStack, closing
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from filelock import FileLock
@@ -60,6 +60,8 @@ ALTER TABLE calls ADD COLUMN detail TEXT NOT NULL DEFAULT '';
 """,
 )
 _FORMAT = len(_UPGRADES)
+#: What working with a file raises that is damaged, locked or on a full disk: a damaged schema may be no text.
+STORE_ERRORS = (sqlite3.Error, OSError, UnicodeError)
 
 
 def open_store(path: Path, wait: float) -> sqlite3.Connection:
@@ -91,6 +93,8 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
     with ExitStack() as stack:
         opened = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
         connection = stack.enter_context(closing(opened))
+        # A damaged text must not hide all others: it becomes another text, and misses its checksum.
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("PRAGMA synchronous=FULL")
         stack.pop_all()

@@ -126,7 +126,7 @@ class VerdictStore:
                 connection = schema.connect(path, wait)
                 self._writer = stack.enter_context(closing(GroupCommitWriter(path, connection)))
                 self.batches = BatchTable(self._reader, self._writer, self._holder, self._translate_errors)
-            except (sqlite3.Error, OSError) as error:
+            except schema.STORE_ERRORS as error:
                 message = Message(
                     "{file}: cannot be used as a verdict store: {error}{advice}",
                     file=path,

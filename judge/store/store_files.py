@@ -13,7 +13,7 @@ from judge.cache import name_cache_folder
 from judge.errors import StoreError, explain_error
 from judge.records import Call
 from judge.store.leases import expire_leases, lock_folder
-from judge.store.schema import connect, open_store
+from judge.store.schema import STORE_ERRORS, connect, open_store
 from judge.store.store import CALL_COLUMNS, read_call
 
 #: Seconds for which another process may keep a store locked.
@@ -45,7 +45,7 @@ def merge_store(source: Path, target: Path) -> None:
             for statement in _MERGE:
                 connection.execute(statement)
             connection.execute("COMMIT")
-    except (sqlite3.Error, OSError) as error:
+    except STORE_ERRORS as error:
         raise StoreError(
             "{target}: cannot take the verdicts of {source}: {error}",
             target=target,
@@ -84,7 +84,7 @@ def _back_up(source: Path, target: Path) -> None:
             if source.exists():
                 with closing(connect(source, _WAIT)) as original:
                     original.backup(connection)
-    except (sqlite3.Error, OSError) as error:
+    except STORE_ERRORS as error:
         raise StoreError(
             "{target}: cannot be copied from {source}: {error}",
             target=target,
@@ -155,7 +155,7 @@ def _begin_transaction(path: Path) -> Iterator[sqlite3.Connection]:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
-    except (sqlite3.Error, OSError, ValueError) as error:
+    except (*STORE_ERRORS, ValueError) as error:
         raise StoreError(
             "{file}: cannot be counted: {error}", file=path, error=explain_error(error)
         ) from error

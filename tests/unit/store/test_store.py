@@ -159,6 +159,24 @@ def test_a_damaged_row_is_refused_and_listed(tmp_path: Path) -> None:
         assert store.find_verdicts(["k"]) == {"k": make_verdict(grade=0)}
 
 
+def test_a_damaged_text_hides_no_other_row_and_a_damaged_schema_is_an_error_of_the_store(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "v.sqlite"
+    with VerdictStore(path) as store:
+        for key in ("damaged", "whole"):
+            save_verdict(store, key, make_verdict(reason=f"the reason of {key}"))
+    content = path.read_bytes()
+    assert content.count(b"reason of damaged") == 1
+    path.write_bytes(content.replace(b"reason of damaged", b"reason of \xffamaged"))
+    with VerdictStore(path) as store:
+        assert [*store.find_verdicts(["damaged", "whole"])] == ["whole"]
+        assert store.corrupt_keys == ["damaged"]
+    path.write_bytes(content.replace(b"CREATE TABLE calls", b"CREATE TABLE \xff\xff\xff\xff\xff"))
+    with pytest.raises((StoreError, InputError), match=r"v\.sqlite: "):
+        VerdictStore(path)
+
+
 def test_a_row_with_a_right_checksum_that_is_no_verdict_is_refused_and_listed(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     with VerdictStore(path) as store:
