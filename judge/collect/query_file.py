@@ -10,7 +10,7 @@ from typing import Any
 
 from judge.dataset import clean
 from judge.dataset.rows import convert_values, parse_object, read_nonblank_lines
-from judge.dataset.textfile import read_csv_text, read_records
+from judge.dataset.textfile import check_cell_count, check_column_names, read_csv_text, read_records
 from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
 from judge.messages import Message
@@ -111,28 +111,15 @@ def _read_csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     separator = max(_SEPARATORS, key=first.count)
     header: Sequence[str] = ()
     for place, cells in read_records(path, text, separator):
-        if not header:
-            header = _check_header(place, cells)
-        elif len(cells) != len(header):
-            raise InputError(
-                "{place}: has {cells} cells for {columns} columns; quote cells that hold {separator!r}",
-                place=place,
-                cells=len(cells),
-                columns=len(header),
-                separator=separator,
-            )
-        else:
+        if header:
+            check_cell_count(place, cells, len(header), separator)
             yield place, {name: cell for name, cell in zip(header, cells, strict=True) if name and cell}
-
-
-def _check_header(place: str, cells: Sequence[str]) -> Sequence[str]:
-    repeated = [cell for cell in cells if cell and cells.count(cell) > 1]
-    if repeated:
-        raise InputError("{place}: column {name!r} is given twice; rename one", place=place, name=repeated[0])
-    if "query" not in cells:
-        raise InputError(
-            "{place}: there is no column 'query'; the columns are {columns!r:.160}",
-            place=place,
-            columns=cells,
-        )
-    return cells
+            continue
+        header = cells
+        check_column_names(place, header)
+        if "query" not in header:
+            raise InputError(
+                "{place}: there is no column 'query'; the columns are {columns!r:.160}",
+                place=place,
+                columns=header,
+            )

@@ -13,6 +13,8 @@ from typing import Literal
 from judge.dataset.clean import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
 from judge.dataset.textfile import (
     Warn,
+    check_cell_count,
+    check_column_names,
     detect_separator,
     escape_column,
     normalise_column_name,
@@ -165,17 +167,10 @@ def read_label_rows(
     location, header = next(rows)
     columns = _find_columns(location, [normalise_column_name(cell) for cell in header], value)
     for location, cells in rows:
-        if any(cells[len(header) :]):
-            raise InputError(
-                "{place}: has more cells than the header has columns, {cells} for {columns}; quote cells"
-                " that hold {separator!r} or line breaks",
-                place=location,
-                cells=len(cells),
-                columns=len(header),
-                separator=separator,
-            )
-        # Spreadsheets leave out empty cells at a row's end.
-        padded = cells + [""] * (len(header) - len(cells))
+        # Spreadsheets leave out empty cells at a row's end, or add some.
+        filled = cells if any(cells[len(header) :]) else cells[: len(header)]
+        padded = [*filled, *[""] * (len(header) - len(filled))]
+        check_cell_count(location, padded, len(header), separator)
         query_id, item, grade = (padded[column] for column in columns.values())
         for name, cell in zip(columns, (query_id, item), strict=False):
             if grade and not cell:
@@ -208,9 +203,7 @@ def _find_columns(location: str, header: Sequence[str], value: str) -> dict[str,
             columns=list(header),
         )
     wanted = ("query_id", item, value)
-    for name in wanted:
-        if header.count(name) > 1:
-            raise InputError("{place}: column {name!r} is given twice; rename one", place=location, name=name)
+    check_column_names(location, [name for name in header if name in wanted])
     return {name: header.index(name) for name in wanted}
 
 

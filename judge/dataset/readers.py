@@ -21,7 +21,6 @@ from judge.messages import Message
 
 FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
 _DELIMITERS = ",;\t|"
-_DELIMITER_NAMES = {",": Message("commas"), "\t": Message("tabs")}
 #: A header with line breaks inside quotes has at most this many lines.
 _HEADER_LINES = 100
 
@@ -127,13 +126,8 @@ def _detect_delimiter(header: str, columns: Mapping[str, str]) -> str:
 
 def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -> list[str]:
     """Return the names of the columns; raise InputError where one is missing or given twice."""
-    names: set[str] = set()
-    for cell in filter(None, cells):
-        if cell in names:
-            raise InputError(
-                "{place}: column {column!r:.80} is given twice; rename one", place=location, column=cell
-            )
-        names.add(cell)
+    textfile.check_column_names(location, cells)
+    names = {*cells}
     missing = [name for name in columns.values() if name not in names]
     for name in ("query", "snippet"):
         if name not in columns and name not in names and not (name == "snippet" and "error" in names):
@@ -155,15 +149,7 @@ def _read_cells(
     location: str, header: list[str], cells: list[str], delimiter: str, columns: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the cells by column without empty ones; a snippet may be empty."""
-    if len(cells) != len(header):
-        raise InputError(
-            "{place}: has {cells} cells for {columns} columns of the header; quote cells that hold"
-            " {delimiter} or line breaks",
-            place=location,
-            cells=len(cells),
-            columns=len(header),
-            delimiter=_DELIMITER_NAMES.get(delimiter, repr(delimiter)),
-        )
+    textfile.check_cell_count(location, cells, len(header), delimiter)
     snippet = columns.get("snippet", "snippet")
     named = zip(header, cells, strict=True)
     return {name: cell for name, cell in named if name and (cell or name == snippet)}

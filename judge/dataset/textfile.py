@@ -8,7 +8,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -247,6 +247,7 @@ def unescape_candidates(cell: str) -> tuple[str, ...]:
 
 
 _SEPARATORS = ",;\t"
+_SEPARATOR_NAMES = {",": Message("commas"), "\t": Message("tabs")}
 
 
 def read_csv_text(path: Path, warn: Warn | None = None) -> str:
@@ -276,6 +277,30 @@ def read_records(path: Path, text: str, separator: str) -> Iterator[tuple[str, l
         stripped = [cell.strip() for cell in cells]
         if any(stripped):
             yield location, stripped
+
+
+def check_column_names(location: str, names: Iterable[str]) -> None:
+    """Raise InputError where two columns have the same name; a column may have none."""
+    seen: set[str] = set()
+    for name in filter(None, names):
+        if name in seen:
+            raise InputError(
+                "{place}: column {name!r:.80} is given twice; rename one", place=location, name=name
+            )
+        seen.add(name)
+
+
+def check_cell_count(location: str, cells: Sequence[str], columns: int, separator: str) -> None:
+    """Raise InputError where a row does not have one cell for each of the `columns` of the header."""
+    if len(cells) != columns:
+        raise InputError(
+            "{place}: has {cells} cells for {columns} columns of the header; quote cells that hold"
+            " {separator} or line breaks",
+            place=location,
+            cells=len(cells),
+            columns=columns,
+            separator=_SEPARATOR_NAMES.get(separator, repr(separator)),
+        )
 
 
 def split_records(

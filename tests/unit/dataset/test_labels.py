@@ -164,7 +164,7 @@ def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> 
         ("query_id,grade\nq,1\n", "labels:1: there is no column snippet_id or document or docno; the"),
         ("query_id,docno,rel\nq,a,1\n", "labels:1: there is no column grade; the columns are ['query_id',"),
         ("query_id,docno,grade,grade\nq,a,1,2\n", "labels:1: column 'grade' is given twice"),
-        (HEADER + "q,a,1,b\n", "labels:2: has more cells than the header has columns, 4 for 3"),
+        (HEADER + "q,a,1,b\n", "labels:2: has 4 cells for 3 columns of the header"),
         (HEADER + "q,,1\n", "labels:2: field 'snippet_id' is '' and the row has the grade '1'"),
         (HEADER + ",a,1\n", "labels:2: field 'query_id' is '' and the row has the grade '1'"),
         (HEADER + 'q,a,1\nq,"b,1\n', "labels:3: is not CSV"),
