@@ -273,7 +273,11 @@ def _read_addresses(value: object) -> object:
 
 Prices = Annotated[TextList, BeforeValidator(split_prices)]
 Weights = Annotated[TextList, BeforeValidator(split_weights)]
-Columns = Annotated[TextList, BeforeValidator(_split_columns)]
+Columns = Annotated[
+    TextList,
+    BeforeValidator(_split_columns),
+    Field(description=Message('a table such as {snippet = "text"}')),
+]
 Measures = Annotated[
     TextList, OneOrMore, Field(description=Message('a list of measures such as ["nDCG@10", "AP@10"]'))
 ]

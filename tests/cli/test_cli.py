@@ -235,9 +235,13 @@ def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path)
     # Editors of Windows write a byte-order mark.
     toml.write_text('modle = "lexical"\n', "utf-8-sig")
     assert "did you mean 'model'" in run_judge("run", example.find_dataset(), "--config", toml).stderr
-    toml.write_text('model = "lexical"\ndepth = "ten"\n')
-    text = f"judge: {toml}: depth is 'ten'; it is a whole number\n"
-    assert run_judge("run", example.find_dataset(), "--config", toml).stderr == text
+    for line, text in {
+        'depth = "ten"': "depth is 'ten'; it is a whole number",
+        "columns = false": 'columns is false; it is a table such as {snippet = "text"}',
+    }.items():
+        toml.write_text(f'model = "lexical"\n{line}\n')
+        stderr = run_judge("run", example.find_dataset(), "--config", toml).stderr
+        assert stderr == f"judge: {toml}: {text}\n"
 
 
 def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(
