@@ -63,7 +63,7 @@ def read_queries(path: Path) -> list[QueryRow]:
         places[query.id] = place
         queries.append(query)
     if not queries:
-        raise InputError("{file}: holds no queries", file=path)
+        raise InputError("{file}: holds no queries; write the queries in it", file=path)
     return queries
 
 

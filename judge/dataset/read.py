@@ -105,7 +105,7 @@ class QueryReader:
         if error is not None:
             raise error
         if not self.queries:
-            raise InputError("{source}: holds no rows", source=self.source)
+            raise InputError("{source}: holds no rows; write one row for each result", source=self.source)
         self.warnings += self._collect_warnings()
 
     def _add_row(self, row: ParsedRow, entries: dict[str, _QueryRows]) -> None:

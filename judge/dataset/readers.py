@@ -167,7 +167,11 @@ def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn | None) -> Iterat
             header = _check_header(location, cells, columns)
             continue
         if any(cells[len(header) :]):
-            raise InputError("{place}: has cells to the right of the last named column", place=location)
+            raise InputError(
+                "{place}: has cells to the right of the last named column; name their columns, or delete"
+                " them",
+                place=location,
+            )
         padded = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
         yield rows.make_flat_row(location, _read_cells(location, header, padded, ",", columns), columns)
 

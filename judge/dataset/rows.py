@@ -124,7 +124,7 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
         raise InputError("{place}: cannot be read as JSON: it nests too deep", place=location) from None
     except RepeatedKey as error:
         raise InputError(
-            "{place}: field {field!r} is given twice in one object", place=location, field=error.key
+            "{place}: field {field!r} is given twice in one object; keep one", place=location, field=error.key
         ) from None
     except ValueError:
         raise InputError(

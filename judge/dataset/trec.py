@@ -84,7 +84,11 @@ def _read_topics(path: Path) -> dict[str, str]:
     parse = _parse_tagged_topics if lines and lines[0][1].startswith("<") else _parse_topic_lines
     for location, query_id, text in parse(lines):
         if query_id in topics:
-            raise InputError("{place}: topic {query_id!r} is given twice", place=location, query_id=query_id)
+            raise InputError(
+                "{place}: topic {query_id!r} is given twice; give each topic once",
+                place=location,
+                query_id=query_id,
+            )
         topics[query_id] = text
     return topics
 
@@ -156,7 +160,8 @@ def _read_runs(
                 )
             if (query_id, docno) in seen:
                 raise InputError(
-                    "{place}: document {document!r} of topic {query_id!r} is also at {other_place}",
+                    "{place}: document {document!r} of topic {query_id!r} is also at {other_place}; give each"
+                    " document of a topic once",
                     place=location,
                     document=docno,
                     query_id=query_id,
@@ -201,7 +206,7 @@ def _name_engines(runs: Sequence[Path]) -> dict[Path, str]:
     for path in runs:
         first = next(iter(_read_lines(path)), None)
         if first is None:
-            raise InputError("{file}: holds no results", file=path)
+            raise InputError("{file}: holds no results; write one line for each result", file=path)
         tags[path] = first[1].split()[-1]
     shared = {tag for tag in tags.values() if list(tags.values()).count(tag) > 1}
     names = {path: _distinguish_names(path, runs) if tag in shared else tag for path, tag in tags.items()}

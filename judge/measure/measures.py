@@ -391,7 +391,7 @@ def _parse_arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
             raise InputError(describe_unknown_parameter(kind, parameter))
         if parameter in given:
             raise InputError(
-                "{measure}({inside}): {parameter} is given twice",
+                "{measure}({inside}): {parameter} is given twice; give it once",
                 measure=kind.name,
                 inside=inside,
                 parameter=parameter,
