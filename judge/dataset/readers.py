@@ -90,9 +90,8 @@ def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iter
         if not header:
             header = _check_header(location, cells, columns)
         else:
-            yield rows.make_flat_row(
-                location, _read_cells(location, header, cells, delimiter, columns), columns
-            )
+            named = _read_cells(location, header, cells, delimiter, columns)
+            yield from rows.expand_cells(location, header, named, columns)
 
 
 def _find_header(texts: Iterator[str]) -> tuple[list[str], int]:
@@ -127,6 +126,8 @@ def _detect_delimiter(header: str, columns: Mapping[str, str]) -> str:
 def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -> list[str]:
     """Return the names of the columns; raise InputError where one is missing or given twice."""
     textfile.check_column_names(location, cells)
+    if rows.is_test_case(cells, columns):
+        return cells
     names = {*cells}
     missing = [name for name in columns.values() if name not in names]
     for name in ("query", "snippet"):
@@ -173,7 +174,8 @@ def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn | None) -> Iterat
                 place=location,
             )
         padded = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
-        yield rows.make_flat_row(location, _read_cells(location, header, padded, ",", columns), columns)
+        named = _read_cells(location, header, padded, ",", columns)
+        yield from rows.expand_cells(location, header, named, columns)
 
 
 def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Iterator[InputRow]:
@@ -196,7 +198,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn | None) -> Ite
                     number += 1
                     values = rows.convert_values(record, columns).items()
                     cells = {name: value for name, value in values if value is not None or name == snippet}
-                    yield rows.make_flat_row(f"{path}: row {number}", cells, columns)
+                    yield from rows.expand_cells(f"{path}: row {number}", record.keys(), cells, columns)
     except pyarrow.ArrowException as error:
         raise InputError("{file}: is not Parquet: {error}", file=path, error=explain_error(error)) from error
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -21,8 +22,10 @@ _FIELDS = frozenset(
 COLUMN_FIELDS = tuple(sorted({*_FIELDS, "expected"}))
 #: Fields of the query in a nested record; the other ones belong to a result.
 _QUERY_FIELDS = frozenset({"query", "query_id", "reference", "expected"})
-#: Fields that only a test case of DeepEval has.
-_TEST_CASE_FIELDS = frozenset({"input", "retrieval_context", "retrievalContext"})
+#: The snippets of a test case of DeepEval.
+_CONTEXT_FIELDS = ("retrieval_context", "retrievalContext")
+#: Between the texts of a list where DeepEval writes the list as one text, as in .csv and .jsonl.
+_CONTEXT_SEPARATOR = "|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +140,26 @@ def expand_record(location: str, record: Mapping[str, Any], columns: Mapping[str
     record = convert_values(record, columns)
     if "engines" in record:
         return _read_nested(location, record, columns)
-    if columns.get("query", "query") not in record and not _TEST_CASE_FIELDS.isdisjoint(record):
+    if is_test_case(record, columns):
         return _read_test_case(location, record)
     return iter([make_flat_row(location, record, columns)])
+
+
+def is_test_case(names: Collection[str], columns: Mapping[str, str]) -> bool:
+    """Return whether a record with these fields is a test case of DeepEval."""
+    has_context = any(name in names for name in _CONTEXT_FIELDS)
+    has_input = "input" in names and columns.get("snippet", "snippet") not in names
+    return columns.get("query", "query") not in names and (has_context or has_input)
+
+
+def expand_cells(
+    location: str, header: Collection[str], cells: Mapping[str, Any], columns: Mapping[str, str]
+) -> Iterator[InputRow]:
+    """Yield the rows of a row of a table, which holds a result, or a test case of DeepEval."""
+    if not is_test_case(header, columns):
+        return iter([make_flat_row(location, cells, columns)])
+    no_results = {name: "" for name in header if name in _CONTEXT_FIELDS}
+    return _read_test_case(location, {**no_results, **cells})
 
 
 def _rename_fields(record: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[str, Any]:
@@ -239,7 +259,9 @@ def _read_test_case(location: str, record: Mapping[str, Any]) -> Iterator[InputR
         raise InputError(
             "{place}: field 'input' is missing; a test case needs 'input', which is the query", place=location
         )
-    context = record.get("retrieval_context", record.get("retrievalContext"))
+    context = next((record[name] for name in _CONTEXT_FIELDS if name in record), None)
+    if isinstance(context, str):
+        context = context.split(_CONTEXT_SEPARATOR) if context else []
     if not isinstance(context, list):
         raise InputError(
             "{place}: field 'retrieval_context' is {value!r:.80}, not a list of texts; an empty list means"
@@ -248,6 +270,9 @@ def _read_test_case(location: str, record: Mapping[str, Any]) -> Iterator[InputR
             value=context,
         )
     metadata = record.get("metadata") or record.get("additional_metadata") or {}
+    if isinstance(metadata, str):
+        with suppress(ValueError):
+            metadata = json.loads(metadata)
     metadata_fields = metadata if isinstance(metadata, dict) else {}
     values: dict[str, Any] = {"query": record["input"]}
     for name in ("query_id", "engine"):

@@ -379,6 +379,23 @@ def test_an_engine_answers_a_query_once(tmp_path: Path, first: Any, second: Any)
     assert f"first at {tmp_path / 'd.jsonl'}:1; an engine answers a query once" in text
 
 
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
+def test_a_table_of_test_cases_is_read(tmp_path: Path, suffix: str) -> None:
+    import pandas
+
+    path = tmp_path / f"d.{suffix}"
+    contexts: list[object] = [["one", "two"], []] if suffix == "parquet" else ["one|two", None]
+    table = pandas.DataFrame({"input": ["q", "p"], "retrieval_context": contexts, "engine": ["a", "b"]})
+    if suffix == "parquet":
+        table.to_parquet(path)
+    elif suffix == "xlsx":
+        table.to_excel(path, index=False)
+    else:
+        table.to_csv(path, index=False)
+    rankings = [(each.engine, [snippet.text for snippet in each.snippets]) for each in load(path).rankings]
+    assert rankings == [("a", ["one", "two"]), ("b", [])]
+
+
 def test_no_list_of_snippets_is_not_an_empty_one(tmp_path: Path) -> None:
     for case in ({"input": "q", "retrieval_context": None}, {"input": "q", "actual_output": "a"}):
         assert "field 'retrieval_context' is None" in get_refusal(write_rows(tmp_path / "d.jsonl", [case]))

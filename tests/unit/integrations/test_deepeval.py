@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from pydantic import BaseModel
 
 from judge.errors import AccountError, InputError, ReplyParseError, RequestRejected, RunIncomplete
+from tests.support.datasets import read_dataset
 from tests.support.factories import PUPPY_QUERY, PUPPY_SNIPPETS, reply_about_puppy
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 
@@ -332,3 +333,29 @@ def list_environments_after(
     )  # fmt: skip
     environments, sends_none = json.loads(done.stdout.splitlines()[-1])
     return environments, sends_none
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "csv"])
+def test_files_that_deepeval_saves_are_datasets(
+    tmp_path: Path, suffix: Literal["json", "jsonl", "csv"]
+) -> None:
+    from deepeval.dataset import EvaluationDataset
+    from deepeval.test_case import LLMTestCase
+
+    cases = EvaluationDataset()
+    for number, context in ((7, ["one text", "two, with a comma"]), (8, [])):
+        metadata = {"engine": "bing", "query_id": str(number)}
+        case = LLMTestCase(
+            input=f"query {number}", expected_output="e", retrieval_context=[*context], metadata=metadata
+        )
+        cases.add_test_case(case)
+    file = cases.save_as(suffix, str(tmp_path), file_name="cases", include_test_cases=True)
+    data = read_dataset(Path(file), lang="en", max_chars=400)
+    assert {query.id: (query.text, query.reference) for query in data.queries.values()} == {
+        "7": ("query 7", "e"),
+        "8": ("query 8", "e"),
+    }
+    assert [(each.engine, [snippet.text for snippet in each.snippets]) for each in data.rankings] == [
+        ("bing", ["one text", "two, with a comma"]),
+        ("bing", []),
+    ]
