@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ _QUERY_FIELDS = frozenset({"query", "query_id", "reference", "expected"})
 _CONTEXT_FIELDS = ("retrieval_context", "retrievalContext")
 #: Between the texts of a list where DeepEval writes the list as one text, as in .csv and .jsonl.
 _CONTEXT_SEPARATOR = "|"
+#: How DeepEval writes a text with its source.
+_SOURCED_TEXT = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,4 +287,10 @@ def _read_test_case(location: str, record: Mapping[str, Any]) -> Iterator[InputR
         values["reference"] = expected
     row = InputRow(location, values)
     yield row
-    yield from _expand_results(row, values, context)
+    yield from _expand_results(row, values, list(map(_split_source, context)))
+
+
+def _split_source(result: object) -> object:
+    """Return a result of a test case, with the source as its address if the text names one."""
+    match = _SOURCED_TEXT.fullmatch(result) if isinstance(result, str) else None
+    return {"url": match[1], "snippet": match[2]} if match else result

@@ -340,13 +340,15 @@ def test_files_that_deepeval_saves_are_datasets(
     tmp_path: Path, suffix: Literal["json", "jsonl", "csv"]
 ) -> None:
     from deepeval.dataset import EvaluationDataset
-    from deepeval.test_case import LLMTestCase
+    from deepeval.test_case import LLMTestCase, RetrievedContextData
 
     cases = EvaluationDataset()
-    for number, context in ((7, ["one text", "two, with a comma"]), (8, [])):
-        metadata = {"engine": "bing", "query_id": str(number)}
+    page = RetrievedContextData(source="https://a.example/tea", context="two, with a comma")
+    contexts: dict[str, list[str | RetrievedContextData]] = {"7": ["one text", page], "8": []}
+    for query_id, context in contexts.items():
+        metadata = {"engine": "bing", "query_id": query_id}
         case = LLMTestCase(
-            input=f"query {number}", expected_output="e", retrieval_context=[*context], metadata=metadata
+            input=f"query {query_id}", expected_output="e", retrieval_context=context, metadata=metadata
         )
         cases.add_test_case(case)
     file = cases.save_as(suffix, str(tmp_path), file_name="cases", include_test_cases=True)
@@ -355,7 +357,10 @@ def test_files_that_deepeval_saves_are_datasets(
         "7": ("query 7", "e"),
         "8": ("query 8", "e"),
     }
-    assert [(each.engine, [snippet.text for snippet in each.snippets]) for each in data.rankings] == [
-        ("bing", ["one text", "two, with a comma"]),
+    rankings = [
+        (each.engine, [(snippet.url, snippet.text) for snippet in each.snippets]) for each in data.rankings
+    ]
+    assert rankings == [
+        ("bing", [("", "one text"), ("https://a.example/tea", "two, with a comma")]),
         ("bing", []),
     ]
