@@ -165,7 +165,10 @@ def read_label_rows(
     """Yield the location, the query id, the item and the column `value` of each row of a CSV."""
     rows = read_records(path, text, separator)
     location, header = next(rows)
-    columns = _find_columns(location, [normalise_column_name(cell) for cell in header], value)
+    names = [normalise_column_name(cell) for cell in header]
+    if value == "grade" and "grade" not in names and {"docno", "score"} <= {*names}:  # as in BEIR
+        value = "score"
+    columns = _find_columns(location, names, value)
     for location, cells in rows:
         # Spreadsheets leave out empty cells at a row's end, or add some.
         filled = cells if any(cells[len(header) :]) else cells[: len(header)]

@@ -247,6 +247,7 @@ def unescape_candidates(cell: str) -> tuple[str, ...]:
 
 
 _SEPARATORS = ",;\t"
+_BEIR_COLUMNS = {"query-id": "query_id", "corpus-id": "docno"}
 _SEPARATOR_NAMES = {",": Message("commas"), "\t": Message("tabs")}
 
 
@@ -267,8 +268,9 @@ def detect_separator(text: str) -> str | None:
 
 
 def normalise_column_name(cell: str) -> str:
-    """Return the name of a column from its header cell, without blanks and case."""
-    return cell.strip().casefold()
+    """Return the name of a column from its header cell, without blanks and case; BEIR's as those of judge."""
+    name = cell.strip().casefold()
+    return _BEIR_COLUMNS.get(name, name)
 
 
 def read_records(path: Path, text: str, separator: str) -> Iterator[tuple[str, list[str]]]:

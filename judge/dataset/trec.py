@@ -22,6 +22,7 @@ _TOPIC_ID = re.compile(
     r"<topic\s[^>]*?\b(?:number|id)\s?=\s?[\"']?([^\"'>\s]+)|<num>\s*(?:number:)?\s*([^\s<]+)", re.IGNORECASE
 )
 _TOPIC_TITLE = re.compile(r"<(?:title|query)>\s*(?:topic:)?([^<]*)", re.IGNORECASE)
+_TOPIC_ID_NAMES = ("query_id", "qid", "id", "_id")
 _ID_NAMES = ("docid", "docno", "doc_id", "id", "_id")
 
 
@@ -96,6 +97,9 @@ def _read_topics(path: Path) -> dict[str, str]:
 def _parse_topic_lines(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
     """Yield the location, the id and the text of each topic."""
     for location, line in lines:
+        if line.startswith("{"):
+            yield location, *_parse_topic_object(location, line)
+            continue
         query_id, separator, text = line.partition("\t")
         if not separator:
             query_id, separator, text = line.partition(":")
@@ -106,6 +110,19 @@ def _parse_topic_lines(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, 
                 line=line[:60],
             )
         yield location, query_id.strip(), text.strip()
+
+
+def _parse_topic_object(location: str, line: str) -> tuple[str, str]:
+    record = convert_values(parse_object(location, line), {})
+    ids = [record[name] for name in _TOPIC_ID_NAMES if record.get(name) is not None]
+    texts = [record[name] for name in ("query", "text", "title") if record.get(name)]
+    if not (ids and texts):
+        raise InputError(
+            "{place}: needs 'query_id' and 'query'; it has {names}",
+            place=location,
+            names=SeparatedNames(record),
+        )
+    return str(ids[0]).strip(), validation.parse_text(location, "query", texts[0]).strip()
 
 
 def _parse_tagged_topics(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:

@@ -65,6 +65,11 @@ def test_qrels_with_blanks_or_tabs_packed_or_not(tmp_path: Path) -> None:
     assert describe(read_label_file(tmp_path, gzip.compress(text.encode(), mtime=0), "qrels.csv")) == expected
 
 
+def test_qrels_of_beir_are_read(tmp_path: Path) -> None:
+    text = "query-id\tcorpus-id\tscore\nq1\tD1\t2\nq1\tD2\t0\n"
+    assert describe(read_label_file(tmp_path, text, "test.tsv")) == [("q1", "D1", 2), ("q1", "D2", 0)]
+
+
 @pytest.mark.parametrize(
     ("encoding", "is_guess"), [("utf-8-sig", False), ("utf-16", False), ("gb18030", True)]
 )

@@ -185,8 +185,28 @@ def test_topics_with_tags_are_read(tmp_path: Path, content: str) -> None:
 
 
 @check_each(
+    "line",
+    [
+        '{"_id": "7", "text": "tea", "metadata": {}}',
+        '{"qid": 7, "query": " tea "}',
+        '{"id": "7", "title": "tea"}',
+    ],
+)
+def test_topics_can_be_json_lines(line: str, tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text(f"{line}\n")
+    (tmp_path / "d.tsv").write_text("d1\tsome text\n")
+    (tmp_path / "a.run").write_text("7 Q0 d1 1 0.5 a\n")
+    data = read_trec_dataset(
+        tmp_path / "t.jsonl", tmp_path / "d.tsv", [tmp_path / "a.run"], lang="auto", max_chars=400
+    )
+    assert {query_id: query.text for query_id, query in data.queries.items()} == {"7": "tea"}
+
+
+@check_each(
     ("content", "words"),
     [
+        ('{"id": "1"}\n', ":1: needs 'query_id' and 'query'; it has id"),
+        ('{"id": "1", "query": ["x"]}\n', ":1: field 'query' is ['x'], not text"),
         ("<top>\n<num> Number: 1\n<desc> x\n</top>\n", ":1: this topic has no <title>"),
         ("\n<topics>\n<topic>\n<query>tea</query>\n</topic>\n", ":3: this topic has no <num>"),
         ("<top>\n<num>1\n<title>a\n<top>\n<num>1\n<title>b\n", ":4: topic '1' is given twice"),
