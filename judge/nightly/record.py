@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 from judge.errors import InputError
 from judge.messages import Message, Translator
 from judge.runs.folder import RunFolder
-from judge.runs.record_json import build_adapter
+from judge.runs.record_json import build_adapter, describe_mismatch
 
 NIGHT_FILE = "night.json"
 SCHEMA_VERSION: Final = 2
@@ -407,12 +407,16 @@ def parse_record(kind: type[Record], values: object, source: str, advice: str = 
         first = error.errors(include_url=False)[0]
         # pydantic adds the wrong key of an object and "[key]"; the message of the error shows the key.
         path = first["loc"][:-2] if first["loc"][-1:] == ("[key]",) else first["loc"]
-        key = ".".join(map(str, path)) or Message("the file")
-        problem = first["msg"]
+        what = describe_mismatch(first)
         if first["type"] == _WRONG_NAME:
-            problem = Message("{name!r} is not a name that judge gives", name=first["input"][:80])
+            expected = Message("a name that judge gives")
+            what = Message("is {value!r:.80}, not {expected}", value=first["input"], expected=expected)
         raise InputError(
-            "{source}: {key}: {error}{advice}", source=source, key=key, error=problem, advice=advice
+            "{source}: field {field!r} {what}{advice}",
+            source=source,
+            field=".".join(map(str, path)),
+            what=what,
+            advice=advice,
         ) from error
     return record
 

@@ -22,6 +22,7 @@ from judge.runs.folder import make_damage_error
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+    from pydantic_core import ErrorDetails
 
 Record = TypeVar("Record")
 
@@ -73,6 +74,19 @@ _RECOMPUTED: Final[Mapping[str, Any]] = {
 }
 
 
+#: What a value of the wrong type should be, by the beginning of pydantic's name of the error.
+_EXPECTED: Final = {
+    "string": Message("a text"),
+    "int": Message("a whole number"),
+    "int_from_float": Message("a whole number"),
+    "float": Message("a number"),
+    "bool": Message("true or false"),
+    "list": Message("a list"),
+    "tuple": Message("a list"),
+    "dict": Message("an object"),
+    "mapping": Message("an object"),
+    "dataclass": Message("an object"),
+}
 _PLAIN = (str, int, float, NoneType)
 
 _adapters: dict[Any, TypeAdapter[Any]] = {}
@@ -155,15 +169,22 @@ def from_json(kind: type[Record], value: object, place: str) -> Record:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
-        what = Message("is missing")
-        if first["type"] != "missing":
-            # pydantic names the class of the record here.
-            why = "Input should be an object" if first["type"] == "dataclass_type" else first["msg"]
-            what = Message("is {value!r:.60}: {error}", value=first["input"], error=why)
         raise make_damage_error(
-            "{place}: field {field!r} {what}", place=place, field=field, what=what
+            "{place}: field {field!r} {what}", place=place, field=field, what=describe_mismatch(first)
         ) from None
     return record
+
+
+def describe_mismatch(detail: ErrorDetails) -> Message:
+    """Return what is wrong with the value of a field, by pydantic's error."""
+    if detail["type"] == "missing":
+        return Message("is missing")
+    value, kind = detail["input"], detail["type"].removesuffix("_type").removesuffix("_parsing")
+    if kind in _EXPECTED:
+        return Message("is {value!r:.80}, not {expected}", value=value, expected=_EXPECTED[kind])
+    if "expected" in detail.get("ctx", {}):
+        return Message("is {value!r:.80}, not {expected}", value=value, expected=detail["ctx"]["expected"])
+    return Message("is {value!r:.80}: {error}", value=value, error=detail["msg"])
 
 
 def check_version(value: Mapping[str, Any], place: str) -> int:

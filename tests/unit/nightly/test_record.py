@@ -83,8 +83,8 @@ def test_an_old_night_that_does_not_say_whether_it_is_complete_is_so_when_it_is_
     ("given", "message"),
     [
         ({"schema": 3}, "schema is 3; this version of judge reads 1 and 2"),
-        ({"status": "well"}, "night.json: status: "),
-        ({"coverage": "all"}, "coverage: "),
+        ({"status": "well"}, "night.json: field 'status' is 'well', not 'fine', "),
+        ({"coverage": "all"}, "field 'coverage' is 'all', not a number"),
         ({"regression_test": {"rows": [{"engine": "bing"}]}}, "regression_test"),
     ],
 )
@@ -113,7 +113,9 @@ def test_the_settings_of_engines_are_read_under_their_old_name(tmp_path: Path) -
         ),
     )
     (tmp_path / "collected.json").write_text('{"engine_settings": {"depth": "many"}}')
-    with pytest.raises(InputError, match=r"collected\.json: engine_settings"):
+    with pytest.raises(
+        InputError, match=r"collected\.json: field 'engine_settings\.depth' is 'many', not a whole number"
+    ):
         read_collection(RunFolder(tmp_path))
 
 
@@ -133,7 +135,9 @@ def test_a_baseline_of_version_1_names_its_store(tmp_path: Path) -> None:
     assert (pointer.id, pointer.canaries, pointer.engines) == ("2026-05-01-ab12cd34", True, ("bing",))
     assert pointer.quarantined_store == "verdicts.drifted-2026-05-01.sqlite"
     (folder / "baseline.json").write_text(json.dumps(values))
-    with pytest.raises(InputError, match=r"baseline\.json: canaries: Field required; set the baseline again"):
+    with pytest.raises(
+        InputError, match=r"baseline\.json: field 'canaries' is missing; set the baseline again"
+    ):
         read_pointer(tmp_path)
 
 
@@ -152,10 +156,13 @@ def test_the_cost_of_a_night_that_an_older_version_began_is_added_up(tmp_path: P
 @check_each(
     ("content", "problem"),
     [
-        ({"counted": {}}, "cost_total: Input should be"),
-        ({"cost_total": {"calls": "many"}, "counted": {}}, r"cost_total\.calls: "),
-        ({"paid": {}}, "cost_total"),
-        ({"paid": COST}, "counted: Field required"),
+        ({"counted": {}}, "field 'cost_total' is None, not an object"),
+        (
+            {"cost_total": {"calls": "many"}, "counted": {}},
+            r"field 'cost_total\.calls' is 'many', not a whole number",
+        ),
+        ({"paid": {}}, r"field 'cost_total\.calls' is missing"),
+        ({"paid": COST}, "field 'counted' is missing"),
     ],
 )
 def test_a_damaged_file_of_costs_is_named(content: object, problem: str, tmp_path: Path) -> None:
