@@ -1,4 +1,4 @@
-"""Write the JSON schemas of summary.json, results.json and agreement.json.
+"""Write the JSON schemas of summary.json, results.json, agreement.json and the lines of judgments.jsonl.
 
 Run `python -m tests.support.schema_files DIR`. The schemas are generated from the records, and are kept in
 docs/schema.
@@ -14,22 +14,24 @@ from typing import Any
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import SCHEMA_VERSION, Summary
+from judge.records import Judgment
 from judge.runs.record_json import build_adapter
 from judge.runs.results_file import Results
 
-_RECORDS: Mapping[str, type] = {"summary": Summary, "results": Results, "agreement": LabelAgreement}
+_RECORDS: Mapping[str, type] = {
+    f"summary.json, version {SCHEMA_VERSION}": Summary,
+    f"results.json, version {SCHEMA_VERSION}": Results,
+    f"agreement.json, version {SCHEMA_VERSION}": LabelAgreement,
+    "judgments.jsonl, one line": Judgment,
+}
 
 
 def make_json_schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON schema of each file by its name without `.json`."""
+    """Return the JSON schema of each file by its name without suffix."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {
-        name: {
-            **head,
-            "title": f"{name}.json, version {SCHEMA_VERSION}",
-            **_drop_titles(build_adapter(kind).json_schema()),
-        }
-        for name, kind in _RECORDS.items()
+        title.partition(".")[0]: {**head, "title": title, **_drop_titles(build_adapter(kind).json_schema())}
+        for title, kind in _RECORDS.items()
     }
 
 
