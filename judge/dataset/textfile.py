@@ -318,11 +318,14 @@ def split_records(
         try:
             cells = next(reader, None)
         except csv.Error as error:
+            problem = explain_error(error)
+            if problem.startswith("new-line character seen"):  # Python's words are for its own users
+                problem = Message("a carriage return stands outside of quotes")
             raise InputError(
                 "{place}: is not CSV: {error}; put cells with quotes or line breaks in quotes, double the"
                 " quotes inside them, and end lines with LF or CRLF",
                 place=location,
-                error=explain_error(error),
+                error=problem,
             ) from None
         if cells is None:
             return

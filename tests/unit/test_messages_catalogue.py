@@ -110,6 +110,8 @@ LIBRARY_ERRORS = {
     "Invalid \\escape",
     "Invalid \\uXXXX escape",
     "File is not a zip file",
+    "Bad magic number for {part}",
+    "Error {code} while decompressing data: {problem}",
     "Object missing required field {field}",
     "Object contains unknown field {field}",
     "Expected {expected}, got {type}",

@@ -366,6 +366,7 @@ def test_files_that_are_no_datasets(tmp_path: Path) -> None:
         ("query,snippet,snippet\nq,x,y\n", "d.csv:1: column 'snippet' is given twice"),
         ('query,snippet,rank\nq,"two\nlines",1\nq,"two\nlines",0\n', "d.csv:4: field 'rank' is '0'"),
         ('query,snippet\nq,x\nq,"never closed\n', "d.csv:3: is not CSV"),
+        ("query,snippet\nq,x\ry\n", "d.csv:2: is not CSV: a carriage return stands outside of quotes; put"),
         (b"query,snippet\nq,fine\nq,\xff\xd0\n", "d.csv:3: is not UTF-8 at byte 3"),
     ],
 )
