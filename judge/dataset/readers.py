@@ -7,7 +7,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import date, datetime, time
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -85,13 +85,34 @@ def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn | None) -> Iter
     texts = (text for _, text in read_lines(path, warn))
     first, skipped = _find_header(texts)
     delimiter = _detect_delimiter("".join(first), columns)
+    quoted = delimiter in ",;" or _is_quoted(path, delimiter)
     header: list[str] = []
-    for location, cells in textfile.split_records(path, chain(first, texts), delimiter, skipped):
+    for location, cells in textfile.split_records(
+        path, chain(first, texts), delimiter, skipped, quoted=quoted
+    ):
         if not header:
             header = _check_header(location, cells, columns)
         else:
             named = _read_cells(location, header, cells, delimiter, columns)
             yield from rows.expand_cells(location, header, named, columns)
+
+
+def _is_quoted(path: Path, delimiter: str) -> bool:
+    """Return whether quotation marks enclose cells in a file with tabs or bars.
+
+    Many tools write texts between these as they are. Then the marks are part of the texts, and the rows have
+    the same number of cells only without regard to them.
+    """
+
+    def has_equal_rows(*, quoted: bool) -> bool:
+        texts = (text for _, text in read_lines(path, lambda _: None))
+        first, skipped = _find_header(texts)
+        records = textfile.split_records(path, chain(first, texts), delimiter, skipped, quoted=quoted)
+        with suppress(InputError):
+            return len({len(cells) for _, cells in records}) == 1
+        return False
+
+    return has_equal_rows(quoted=True) or not has_equal_rows(quoted=False)
 
 
 def _find_header(texts: Iterator[str]) -> tuple[list[str], int]:

@@ -306,13 +306,16 @@ def check_cell_count(location: str, cells: Sequence[str], columns: int, separato
 
 
 def split_records(
-    path: Path, lines: Iterable[str], separator: str, skipped: int = 0
+    path: Path, lines: Iterable[str], separator: str, skipped: int = 0, *, quoted: bool = True
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield every record that has a cell: the location `file:line` of its first line, and its cells.
 
-    `skipped` lines of the file came before. Raise InputError where the lines are not CSV.
+    `skipped` lines of the file came before. If it is not `quoted`, quotation marks are part of the cells.
+    Raise InputError where the lines are not CSV.
     """
-    reader = csv.reader(lines, delimiter=separator, strict=True)
+    reader = csv.reader(
+        lines, delimiter=separator, strict=True, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    )
     while True:
         location = f"{path}:{skipped + reader.line_num + 1}"
         try:

@@ -359,6 +359,31 @@ def test_files_that_are_no_datasets(tmp_path: Path) -> None:
     assert "d.csv:2: has 3 cells for 2 columns" in get_refusal(tmp_path / "d.csv")
 
 
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        ('query\tsnippet\nq\t"Best" tea\nq\tgreen "tea"\n', ['"Best" tea', 'green "tea"']),
+        ('query|snippet\nq|"Best" tea\n', ['"Best" tea']),
+        ('query\tsnippet\nq\t"open\nq\tand "closed" here\n', ['"open', 'and "closed" here']),
+        ('query\tsnippet\nq\t"two\nlines ""x"""\nq\t"b"\n', ['two lines "x"', "b"]),
+        ('sep=\t\n"query"\t"snippet"\n"q"\t"a"\n', ["a"]),
+    ],
+)
+def test_quotation_marks_between_tabs_or_bars_enclose_cells_or_are_text(
+    tmp_path: Path, content: str, texts: list[str]
+) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text(content)
+    (ranking,) = load(path).rankings
+    assert [" ".join(snippet.text.split()) for snippet in ranking.snippets] == texts
+
+
+def test_a_row_of_a_quoted_file_that_lacks_a_cell_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text('query\tsnippet\nq\t"two\nlines"\nq\n')
+    assert "d.tsv:4: has 1 cells for 2 columns" in get_refusal(path)
+
+
 @check_each(
     ("content", "words"),
     [
