@@ -9,7 +9,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO, cast
@@ -191,19 +191,34 @@ def _make_decode_error(path: Path, encoding: str) -> InputError:
     """Return the error that names the line and its byte, both from 1, of the first invalid character."""
     # The byte in the line is counted without the mark that "utf-16" writes first.
     name, without_mark = ("utf-16", "utf-16-le") if encoding == "utf-16" else ("utf-8", "utf-8")
+    decoder = codecs.getincrementaldecoder(name)()
+    number, size, is_valid = 1, 0, True
     with open_bytes(path) as file:
-        content = file.read()
-    try:
-        before = content.decode(name)
-    except UnicodeDecodeError as error:
-        before = content[: error.start].decode(name)
+        while is_valid and (chunk := file.read(_CHUNK)):
+            text, is_valid = _decode_valid_part(decoder, chunk)
+            _, line_end, line = text.rpartition("\n")
+            number += text.count("\n")
+            size = len(line.encode(without_mark)) + (0 if line_end else size)
     return InputError(
         "{file}:{number}: is not {encoding} at byte {byte}; save the file as UTF-8",
         file=path,
-        number=before.count("\n") + 1,
+        number=number,
         encoding=name.upper(),
-        byte=len(before.rpartition("\n")[2].encode(without_mark)) + 1,
+        byte=size + 1,
     )
+
+
+def _decode_valid_part(decoder: codecs.IncrementalDecoder, chunk: bytes) -> tuple[str, bool]:
+    """Return the text of a chunk up to the first invalid character, and whether there is none."""
+    state = decoder.getstate()
+    with suppress(UnicodeDecodeError):
+        return decoder.decode(chunk), True
+    decoder.setstate(state)
+    text = ""
+    with suppress(UnicodeDecodeError):
+        for number in range(len(chunk)):
+            text += decoder.decode(chunk[number : number + 1])
+    return text, False
 
 
 # A text may begin with an apostrophe already; another one keeps two texts from becoming the same cell.

@@ -190,6 +190,12 @@ def test_an_encoding_that_is_no_other_one_is_refused(tmp_path: Path, content: by
     assert words in get_refusal(write_content(tmp_path, "d.csv", content))
 
 
+def test_an_invalid_character_behind_the_first_block_is_named(tmp_path: Path) -> None:
+    content = b"query,snippet\n" + b"q,text\n" * 200_000 + b"q,\xff\n"
+    path = write_content(tmp_path, "d.csv", content)
+    assert "d.csv:200002: is not UTF-8 at byte 3" in get_refusal(path)
+
+
 def test_columns_give_fields_the_file_s_names(tmp_path: Path, expected_dataset: Dataset) -> None:
     names = {"query": "q", "snippet": "text, cut", "rank": "place"}
     path = write_content(tmp_path, "d.csv", write_delimited(";", names).encode())
