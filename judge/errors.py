@@ -38,6 +38,8 @@ PARSE_ERROR_KINDS = frozenset(
 )
 #: Kinds of errors by the model or its provider; all others are of the server or the connection.
 ASSESSOR_ERRORS = PARSE_ERROR_KINDS | {"content_filter"}
+#: Characters of a library's error that a message shows, at most.
+_LONGEST_REASON = 300
 #: The numbers of system errors of a path in an option or an argument.
 PATH_ERRORS = frozenset(
     {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.EINVAL}
@@ -166,9 +168,12 @@ class AccountError(CallError):
 
 
 def explain_error(error: BaseException) -> Message:
-    """Return the text of an error on one line; the catalogue has common ones of system and libraries."""
-    text = (isinstance(error, OSError) and error.strerror) or str(error)
-    return Message(" ".join(text.split()))
+    """Return the text of an error on one line, cut where a library shows a file's bytes in it.
+
+    The catalogue has common texts of the system and of libraries.
+    """
+    text = " ".join(((isinstance(error, OSError) and error.strerror) or str(error)).split())
+    return Message(text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…")
 
 
 def iterate_causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -17,6 +17,7 @@ from judge.errors import (
     ReplyParseError,
     RequestRejected,
     RunIncomplete,
+    explain_error,
 )
 from judge.filesystem import explain_unusable
 from judge.messages import CHINESE, ENGLISH, Message
@@ -78,3 +79,15 @@ def test_another_error_of_a_folder_has_no_such_remedy() -> None:
     error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     refused = str(explain_unusable(Path("run"), Message("cannot be a run's folder"), error))
     assert refused == f"run: cannot be a run's folder: {os.strerror(errno.ENOSPC)}"
+
+
+@check_each(
+    ("error", "text"),
+    [
+        (ValueError("two\n lines"), "two lines"),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "No space left on device"),
+        (ValueError("x" * 301), "x" * 300 + "…"),
+    ],
+)
+def test_the_reason_of_a_library_takes_one_line(error: Exception, text: str) -> None:
+    assert explain_error(error) == text
