@@ -245,7 +245,7 @@ def _warn_results(t: Translator, summary: Summary) -> Iterator[str]:
             "Queries on which an engine failed; its means and comparisons leave them out: {counts}.",
             counts=sentences.list_values(t, errors),
         )
-    yield from map(t, summary.remarks)
+    yield from (_translate_remark(t, remark) for remark in summary.remarks)
     if summary.flagged:
         flagged = {engine: f"{count:,}" for engine, count in summary.flagged.items()}
         yield t(
@@ -261,6 +261,11 @@ class Cell(NamedTuple):
 
     main: Text
     under: str = ""
+
+
+def _translate_remark(t: Translator, remark: str) -> str:
+    """Return a remark, which a file can hold in any form, as one that a page can show."""
+    return escape_hidden(t(remark))
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +391,7 @@ def list_dimensions(summary: Summary) -> Iterator[DimensionSection]:
         for engine in (name for name in order if name in dimension.engines):
             means = [dimension.find_mean(engine, measure) for measure in dimension.measures]
             rows.append((engine, tuple(map(_format_mean_and_queries, means))))
-        remarks = [build_text(Translator.__call__, remark) for remark in dimension.remarks]
+        remarks = [build_text(_translate_remark, remark) for remark in dimension.remarks]
         caption = build_text(sentences.name_dimension, name)
         table = PageTable(caption, head, tuple(rows) if dimension.measures else ())
         notes = [(note, build_text(_fit_note, note)) for note in dimension.notes]

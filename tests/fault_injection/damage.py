@@ -1,8 +1,8 @@
-"""Damage the files of a run's folder as a copy, an editor or an attacker can, and read them.
+"""Damage datasets, the store and the files of a run's folder as a copy, an editor or an attacker can.
 
     python -m tests.fault_injection.damage --cases 2000 --seed 1
 
-Every command that reads a run must end with 0, 2 or 3 and at most one line on stderr; otherwise this
+Every command that reads them must end with 0, 2 or 3 and at most one line on stderr; otherwise this
 program ends with 1. The seed that it prints gives the same cases again.
 """
 
@@ -20,8 +20,11 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pandas
 
 from judge import api, pipeline
 from judge.annotate import label_log, session
@@ -30,7 +33,8 @@ from judge.cli.main import build_commands
 from judge.config.run import Config
 from judge.errors import InputError, Interrupted, JudgeError
 from judge.runs import load
-from judge.runs.folder import RunFolder, translate_run_errors
+from judge.runs.folder import RunFolder
+from judge.runs.run_config import read_config
 from tests.fault_injection.table import Figure, make_parser, print_figures
 from tests.support.factories import make_rows, write_rows
 from tests.unit.nightly import records
@@ -38,6 +42,12 @@ from tests.unit.nightly import records
 _VALUES: tuple[Any, ...] = (None, True, -1, 1.5, 10**40, "text", "", [], {}, [[]], {"a": None}, "\ud800")
 _DELETED = object()
 _DAY = "2026-05-01"
+#: The store and the datasets, which `judge run` reads, and how many random edits each gets.
+_STORE, _DATASETS, _EDITS = "s", ("d.jsonl", "d.csv", "d.tsv.gz", "d.xlsx", "d.parquet"), 200
+_PIECES = (
+    *(b'"', b",", b"\n", b"\r", b"\t", b"\x00", b"\xff"),
+    *(b"{", b"[", b"<", b"null", b"-1", b"9" * 30, b"\\ud800"),
+)
 
 
 class Case(NamedTuple):
@@ -57,8 +67,14 @@ class Result(NamedTuple):
 
 def make_folder(folder: Path) -> None:
     """Make a labelled run with dimensions in `folder`/run and nights in `folder`/nights."""
-    data, out = write_rows(folder / "d.jsonl", make_rows(4, 2, 3)), folder / "run"
-    store = str(folder / "s")
+    rows = make_rows(4, 2, 3)
+    data, out = write_rows(folder / "d.jsonl", rows), folder / "run"
+    table = pandas.DataFrame(rows)
+    table.to_csv(folder / "d.csv", index=False)
+    table.to_csv(folder / "d.tsv.gz", index=False, sep="\t")
+    table.to_excel(folder / "d.xlsx", index=False)
+    table.to_parquet(folder / "d.parquet")
+    store = str(folder / _STORE)
     config = Config(
         data=str(data), model="lexical", out=str(out), repeats=2, store=store, diversity=True, sites=True
     )
@@ -71,11 +87,16 @@ def make_folder(folder: Path) -> None:
         (night / "night.json").write_text(json.dumps(records.make_night(day)), "utf-8")
 
 
-def list_commands(run: Path) -> dict[str, Sequence[str]]:
-    """Return the words of every command that reads the run or the nights."""
+def list_commands(run: Path, file: str = "") -> dict[str, Sequence[str]]:
+    """Return the words of every command that reads the run or the nights, or the dataset or store `file`."""
     nights = run.parent / "nights"
+    if file in (_STORE, *_DATASETS):
+        data = run.parent / (file if file in _DATASETS else _DATASETS[0])
+        words = ("run", str(data), "-m", "lexical", "--out", str(run.parent / "new"))
+        return {"run": (*words, "--store", str(run.parent / _STORE))}
     return {
         "score": ("score", str(run)),
+        "save": ("score", str(run), "--save"),
         "compare": ("compare", str(run)),
         "compare two": ("compare", str(run), str(run.parent / "other")),
         "show": ("show", str(run), "--query", "q0"),
@@ -113,6 +134,15 @@ def yield_damages(file: str, content: bytes) -> Iterator[Case]:
         whole[number[:9].decode()] = content.replace(b": 1", b": " + number, 1)
     for name, damaged in whole.items():
         yield Case(file, name, lambda _, damaged=damaged: damaged)  # type: ignore[misc]
+
+
+def edit_bytes(content: bytes, seed: int) -> bytes:
+    """Return the content with one to four random edits."""
+    rng, edited = random.Random(seed), bytearray(content)
+    for _ in range(rng.randint(1, 4)):
+        place, size = rng.randrange(len(edited) + 1), rng.choice((0, 1, 5, 400))
+        edited[place : place + size] = rng.choice((b"", bytes(size), *_PIECES))
+    return bytes(edited)
 
 
 def yield_paths(value: Any, prefix: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -162,14 +192,18 @@ def format_json(value: Any, file: str) -> bytes:
     return f'{head}"queries": [\n{entries}\n]}}\n'.encode()
 
 
-def list_cases(folder: Path) -> list[Case]:
-    """Return all cases for the files in `folder`."""
+def list_cases(folder: Path, rng: random.Random) -> list[Case]:
+    """Return all cases for the files in `folder`; `rng` chooses the edits of the store and of datasets."""
     files = (
         *("run/config.json", "run/results.json", "run/summary.json", "run/judgments.jsonl"),
         *("run/scores.csv", "run/qrels.txt", "run/agreement.json", "labels.txt"),
         f"nights/{_DAY}/night.json",
     )
-    result: list[Case] = []
+    result = [
+        Case(file, f"edit {seed}", partial(edit_bytes, seed=seed))
+        for file in (_STORE, *_DATASETS)
+        for seed in rng.sample(range(1 << 32), _EDITS)
+    ]
     for file in files:
         content = (folder / file).read_bytes()
         result += yield_damages(file, content)
@@ -183,7 +217,9 @@ def run_command(words: Sequence[str]) -> Result:
     errors = io.StringIO()
     with redirect_stdout(io.StringIO()), redirect_stderr(errors):
         code = _run_for_exit_code(lambda: build_commands()(list(words), standalone_mode=False))
-    return Result(code, errors.getvalue())
+    progress = ("judging ", "repeat ")
+    lines = errors.getvalue().splitlines(keepends=True)
+    return Result(code, "".join(line for line in lines if not line.startswith(progress)))
 
 
 def start_annotating(run: Path) -> Result:
@@ -192,8 +228,7 @@ def start_annotating(run: Path) -> Result:
     def start() -> None:
         loaded = load.load_run(RunFolder(run))
         keys = session.draw_pairs_to_label(loaded.pool)
-        with translate_run_errors(run):
-            today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
+        today = read_config(RunFolder(run)).options.as_of
         with label_log.open_labels(run, "me") as own:
             ordered = session.order_pairs(loaded.pool, keys, own.who)
             AnnotationSession(run, loaded, ordered, own, today).describe_state()
@@ -232,9 +267,9 @@ def try_case(folder: Path, case: Case, names: Sequence[str] | None = None) -> di
         shutil.copytree(folder / "run", damaged_folder / "other")
         path = damaged_folder / case.file
         path.write_bytes(case.damage(path.read_bytes()))
-        words = list_commands(run)
+        words = list_commands(run, case.file)
         results = {name: run_command(words[name]) for name in names or words if name in words}
-        if names is None or "annotate" in names:
+        if "score" in words and (names is None or "annotate" in names):
             results["annotate"] = start_annotating(run)
         return results
 
@@ -250,7 +285,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
         make_folder(folder)
-        all_cases = list_cases(folder)
+        all_cases = list_cases(folder, rng)
         names = [*list_commands(folder / "run"), "annotate"]
         file_cases = [case for case in all_cases if "=" not in case.name]
         half = arguments.cases // 2
@@ -261,7 +296,8 @@ def main() -> int:
         codes: Counter[int] = Counter()
         bad_results: Counter[str] = Counter()
         for case in sample:
-            for name, result in try_case(folder, case, [rng.choice(names)]).items():
+            chosen = None if "run" in list_commands(folder / "run", case.file) else [rng.choice(names)]
+            for name, result in try_case(folder, case, chosen).items():
                 codes[result.code] += 1
                 if is_bad(result):
                     last = result.errors.strip().splitlines()[-1:] or [""]

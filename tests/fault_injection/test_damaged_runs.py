@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +68,8 @@ def test_a_file_that_is_damaged_is_named_with_what_is_wrong(folder: Path, file: 
         ("run/summary.json", ("engines", "engine0", "measures"), None, "report"),
         ("run/summary.json", ("comparisons",), {"a": 1}, "compare"),
         ("run/config.json", ("options",), [], "annotate"),
+        ("run/config.json", ("identity",), "x", "save"),
+        ("run/config.json", ("identity", "prompts", "en"), 7, "save"),
     ],
 )
 def test_a_wrong_type_is_refused(
@@ -79,6 +82,19 @@ def test_a_wrong_type_is_refused(
     (result,) = damage.try_case(folder, damage.Case(file, "", replace_field), [command]).values()
     assert result.code == 2, result
     assert result.errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\u202eabc"])
+def test_a_remark_that_no_page_can_show_is_escaped(folder: Path, text: str, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "w")
+    run = tmp_path / "w" / "run"
+    content = json.loads((run / "results.json").read_bytes())
+    for path in (("summary", "remarks"), ("summary", "dimensions", "sites", "remarks")):
+        content = damage.replace_value(content, path, [f"a remark with {text}"])
+    (run / "results.json").write_bytes(damage.format_json(content, "run/results.json"))
+    assert damage.run_command(("score", str(run), "--save")).code == 0
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert page.count(f"a remark with \\x{ord(text[0]):02x}") >= 2
 
 
 @pytest.mark.parametrize("cases", [20, pytest.param(100, marks=pytest.mark.slow)])
