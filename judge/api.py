@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import io
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -51,8 +51,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from judge.analysis.summary import DimensionSummary
+    from judge.client.cancel import CancelToken
     from judge.config.run import Config
     from judge.records import ScaleName
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def run(
     settings = Config.load(Path(config) if config else None, data=path, model=model, **options)
     if not _is_loop_running():
         return pipeline.run(settings, rows=rows)
-    return _run_in_thread(settings, rows)
+    return _run_in_thread(lambda cancel_token: pipeline.run(settings, rows=rows, cancel_token=cancel_token))
 
 
 def score(
@@ -258,8 +261,7 @@ def compare_lists(
     compare = partial(list_comparison.add_comparison, config, Path(run), a, b)
     if not _is_loop_running():
         return compare()
-    with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor:
-        return executor.submit(compare).result()
+    return _run_in_thread(lambda cancel_token: compare(cancel_token=cancel_token))
 
 
 def add_model(config: Config, run: Path) -> Config:
@@ -460,14 +462,13 @@ def _read_source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | N
     return None, data
 
 
-def _run_in_thread(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> RunResult:
-    """Run in a thread, because this one already runs an event loop; Ctrl-C ends the run."""
-    from judge import pipeline
+def _run_in_thread(work: Callable[[CancelToken], T]) -> T:
+    """Do `work` in a thread, because this one already runs an event loop; Ctrl-C cancels it."""
     from judge.client.cancel import INTERRUPTED, CancelToken
 
     cancel_token = CancelToken()
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor:
-        future = executor.submit(pipeline.run, config, rows=rows, cancel_token=cancel_token)
+        future = executor.submit(work, cancel_token)
         try:
             return future.result()
         except KeyboardInterrupt:

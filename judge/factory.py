@@ -328,9 +328,12 @@ def build_text_asker(
     progress: ProgressListener,
     client: ModelClient | None = None,
     *,
+    cancel_token: CancelToken | None = None,
     stored_only: bool = False,
 ) -> TextAsker:
     """Return what asks questions besides grades; it shares spend limit and cancellation with `client`.
+
+    Without a client, `cancel_token` cancels it.
 
     With `stored_only` it makes no call, and needs no key.
     """
@@ -339,7 +342,7 @@ def build_text_asker(
         nonlocal client
         assessor = build_text_assessor(config, kind, calls=not stored_only)
         limits = build_limits(config, assessor.model)
-        token = client.cancel_token if client else CancelToken()
+        token = client.cancel_token if client else cancel_token or CancelToken()
         opened = ModelClient(assessor.model, limits, token, client.spend_limit if client else None)
         client = client or opened
         return assessor, opened
@@ -410,10 +413,10 @@ def build_assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
     for assessor in assessors:
         if counts[assessor.name] > 1:
             assessor.name += f" at {assessor.model.endpoint}"
-    if len({assessor.name for assessor in assessors}) < len(assessors):
+    name, count = Counter(assessor.name for assessor in assessors).most_common(1)[0]
+    if count > 1:
         raise SetupError(
-            "the panel holds {assessor!r} twice; its members differ in model or server",
-            assessor=assessors[0].name,
+            "the panel holds {assessor!r} twice; its members differ in model or server", assessor=name
         )
     return assessors
 

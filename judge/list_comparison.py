@@ -12,6 +12,7 @@ from judge.analysis.summary import DimensionResult, DimensionSummary
 from judge.assess import estimate as estimating
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.characters import estimate_tokens
+from judge.client.cancel import CancelToken
 from judge.completeness import check_answers, describe_unanswered
 from judge.config.run import Config
 from judge.config.run_checks import check_text_model
@@ -60,7 +61,12 @@ def _plan(config: Config, path: Path, a: str, b: str) -> tuple[JudgedRun, ListCo
 
 
 def add_comparison(
-    config: Config, path: Path, a: str, b: str, progress: ProgressListener | None = None
+    config: Config,
+    path: Path,
+    a: str,
+    b: str,
+    progress: ProgressListener | None = None,
+    cancel_token: CancelToken | None = None,
 ) -> DimensionSummary:
     """Compare the whole lists of two engines of the run in folder `path`, and add that to its files.
 
@@ -72,7 +78,9 @@ def add_comparison(
     with folder.lock():
         loaded, plan = _plan(config, path, a, b)
         with VerdictStore(find_store(folder, config.store)) as store:
-            asker = factory.build_text_asker(config, store, progress or NullProgress())
+            asker = factory.build_text_asker(
+                config, store, progress or NullProgress(), cancel_token=cancel_token
+            )
             result = measure_win_rates(loaded, plan, asker)
         dimension = COMPARE_LISTS.dimension
         judgments = asker.judgments.get(dimension, [])

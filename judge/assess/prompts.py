@@ -257,9 +257,11 @@ class _Environment(ImmutableSandboxedEnvironment):
             if isinstance(left, str):
                 raise SecurityError("% does not format strings in a prompt; join them with ~")
             return super().call_binop(context, operator, left, right)
+        if isinstance(left, list | tuple) or isinstance(right, list | tuple):
+            raise SecurityError(f"{operator} takes numbers and strings, no lists")  # of texts of any size
         times = max((abs(each) for each in (left, right) if isinstance(each, int | float)), default=1)
         bits = left.bit_length() if isinstance(left, int) else 64
-        length = max(len(each) if isinstance(each, str | list | tuple) else 0 for each in (left, right))
+        length = max(len(each) if isinstance(each, str) else 0 for each in (left, right))
         if (bits if operator == "**" else length) * times > _MAX_PRODUCT:
             raise SecurityError(f"{operator} makes more than {_MAX_PRODUCT:,} characters or bits")
         return super().call_binop(context, operator, left, right)
@@ -284,10 +286,13 @@ def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
 
 
 def _join(values: Iterable[object], separator: str = "") -> str:
-    """Return `values` joined; raise SecurityError when the separators come to too many characters."""
-    texts, between = [str(value) for value in values], str(separator)
-    if len(texts) * len(between) > _MAX_PRODUCT:
-        raise SecurityError(f"join adds more than {_MAX_PRODUCT:,} characters")
+    """Return `values` joined; raise SecurityError when the result has too many characters."""
+    texts, between, length = [], str(separator), 0
+    for value in values:
+        texts.append(str(value))
+        length += len(texts[-1]) + len(between)
+        if length > _MAX_PRODUCT:
+            raise SecurityError(f"join makes more than {_MAX_PRODUCT:,} characters")
     return between.join(texts)
 
 

@@ -229,6 +229,8 @@ _WORKBOOK_ERRORS = (
     *(zipfile.BadZipFile, LookupError, ValueError, ArithmeticError, SyntaxError, AttributeError, TypeError),
     RuntimeError,
 )
+#: How a file of Excel 97 begins, and one that Excel has encrypted.
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: The notation of Excel for characters that XML cannot contain, such as a carriage return.
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -247,7 +249,7 @@ def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
         packed = path.suffix.lower() == ".gz"
         content: IO[bytes] = io.BytesIO(file.read()) if packed else file
         try:
-            _check_workbook_size(path, content)
+            _check_workbook(path, content)
             yield from _read_sheet_rows(path, content)
         except _WORKBOOK_ERRORS as error:
             raise InputError(
@@ -255,7 +257,13 @@ def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
             ) from error
 
 
-def _check_workbook_size(path: Path, content: IO[bytes]) -> None:
+def _check_workbook(path: Path, content: IO[bytes]) -> None:
+    if content.read(len(_OLE)) == _OLE:
+        raise InputError(
+            "{file}: is a workbook with a password, or one of the format XLS; save it as XLSX without a"
+            " password",
+            file=path,
+        )
     size = content.seek(0, io.SEEK_END)
     with zipfile.ZipFile(content) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())

@@ -46,7 +46,7 @@ class MeasureKind:
 
     @property
     def syntax(self) -> str:
-        """Return the syntax of the measure, e.g. `AP(own, rel=1)[@k]`."""
+        """Return the syntax of the measure, e.g. `AP[(own, rel=1)][@k]`."""
         parameters = ", ".join(PARAMETER_EXAMPLES[parameter] for parameter in self.parameters)
         cutoff = {"needed": "@k", "optional": "[@k]", "none": ""}[self.cutoff]
         return self.name + (f"[({parameters})]" if parameters else "") + cutoff

@@ -21,9 +21,13 @@ from judge.nightly.record import (
 
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
 _LOST_TEXT = 0.3
-_ADVICE = "; to accept the change: "
-#: The same in records of version 1.
-_ADVICE_OF_VERSION_1 = "; to go on with it, make a night of it the baseline"
+#: What begins the advice at the end of a reason, the last one in records of version 1. A reason ends before.
+_ADVICE = (
+    "; to accept the change: ",
+    "; if it was removed permanently,",
+    "; use the same queries,",
+    "; to go on with it, make a night of it the baseline",
+)
 #: Options that may differ between nights of one assessor; canaries show whether the endpoint changed it.
 _FREE_OPTIONS = frozenset({"dataset", "endpoint", "repeats", "as_of"})
 
@@ -110,9 +114,11 @@ def _add_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
 
 def join_reasons(reasons: Iterable[str]) -> Message:
     """Return the reasons of a night's record, one or more, in one sentence, without advice."""
-    return join_messages(
-        reason.partition(_ADVICE)[0].partition(_ADVICE_OF_VERSION_1)[0] for reason in reasons
-    )
+    return join_messages(_cut_advice(reason) for reason in reasons)
+
+
+def _cut_advice(reason: str) -> str:
+    return min((reason.partition(advice)[0] for advice in _ADVICE), key=len)
 
 
 def describe_drop(outcome: RegressionOutcome) -> Message:

@@ -71,9 +71,9 @@ def choose_headline(t: Translator, summary: Summary, measure: str | None = None)
     Empty when there is nothing to compare.
     """
     measure = measure or summary.deciding_measure
-    if not measure:
-        return ""
     pairs = summary.select_pairs(measure)
+    if not pairs:
+        return ""
     if summary.runs:
         return _describe_changes(t, pairs, measure)
     order = summary.sort_engines(measure)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, floor, log10
 from os.path import commonprefix
 from typing import NamedTuple
@@ -85,15 +86,27 @@ def format_percent(fraction: float) -> str:
 def shorten_name(text: str, limit: int, among: Iterable[str] = ()) -> str:
     """Return untrusted text in at most `limit` columns, with both ends; a Chinese character takes two.
 
-    Where another name of `among` has the same ends, the result begins where the two differ.
+    Where other names of `among` have the same ends, the result begins at a place where all of them differ,
+    or ends with a number if there is no such place.
     """
-    text, names = display_text.fit_on_line(text), {display_text.fit_on_line(name) for name in among}
+    text, *others = map(display_text.fit_on_line, (text, *among))
     short = _keep_ends(text, limit)
-    if equal := [name for name in names if name != text and _keep_ends(name, limit) == short]:
-        start = max(len(commonprefix((text, name))) for name in equal)  # noqa: RUF071  # of characters
-        start = max(0, min(start, len(text) - limit // 2 + 1))  # a difference at the end has text before it
-        return _ELLIPSIS + _keep_ends(text[start:], limit - 1, limit - 2)
-    return short
+    alike = sorted(name for name in {text, *others} if _keep_ends(name, limit) == short)
+    if len(alike) == 1:
+        return short
+    # Sorted names differ from their neighbours at every place where two of them differ.
+    for start in sorted({len(commonprefix(pair)) for pair in pairwise(alike)}, reverse=True):  # noqa: RUF071  # of characters
+        results = {name: _start_at(start, name, limit) for name in alike}
+        if len({*results.values()}) == len(alike):
+            return results[text]
+    number = f" #{alike.index(text) + 1}"
+    return _keep_ends(text, limit - len(number)) + number
+
+
+def _start_at(start: int, text: str, limit: int) -> str:
+    """Return `text` from `start` on in at most `limit` columns; before a difference at the end is text."""
+    start = max(0, min(start, len(text) - limit // 2 + 1))
+    return _ELLIPSIS + _keep_ends(text[start:], limit - 1, limit - 2)
 
 
 def _keep_ends(text: str, limit: int, first: int | None = None) -> str:

@@ -262,6 +262,13 @@ def test_what_is_no_workbook_is_refused(tmp_path: Path, content: bytes) -> None:
     assert "d.xlsx: is not an XLSX workbook" in get_refusal(write_content(tmp_path, "d.xlsx", content))
 
 
+def test_a_workbook_with_a_password_says_what_to_do(tmp_path: Path) -> None:
+    path = write_content(tmp_path, "d.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504))
+    assert get_refusal(path) == (
+        f"{path}: is a workbook with a password, or one of the format XLS; save it as XLSX without a password"
+    )
+
+
 def test_a_damaged_workbook_is_refused_and_never_a_crash(tmp_path: Path) -> None:
     content, refused = FORMATS["d.xlsx"](), []
     for at in range(0, len(content), 97):

@@ -93,6 +93,20 @@ def test_names_that_differ_in_the_middle_differ_when_they_are_short() -> None:
     assert [shorten_name(name, 11, chinese) for name in chinese] == ["…一搜索引…", "…二搜索引…"]
 
 
+def test_names_that_differ_in_two_places_differ_when_they_are_short() -> None:
+    names = [f"dense-retriever-{model}-{part}-top100" for model in "AB" for part in ("only", "plus")]
+    assert len({shorten_name(name, 15, names) for name in names}) == 4
+    bits = ["x" * 20 + a + "y" * 20 + b + "z" * 20 for a in "ab" for b in "ab"]  # no part of 13 shows both
+    assert [shorten_name(name, 13, bits) for name in bits] == [f"xxxxx…zzzz #{number}" for number in (1, 2, 3, 4)]
+
+
+@given(st.sets(st.text("ab", min_size=1, max_size=40), min_size=2, max_size=6), st.integers(9, 30))
+def test_different_names_differ_when_they_are_short(names: set[str], limit: int) -> None:
+    short = {name: shorten_name(name, limit, names) for name in names}
+    assert len({*short.values()}) == len(names)
+    assert all(len(each) <= limit for each in short.values())
+
+
 @given(st.lists(hostile, min_size=1, max_size=4), st.integers(3, 30))
 def test_a_shortened_name_fits(texts: list[str], limit: int) -> None:
     text = texts[0]
