@@ -58,8 +58,7 @@ def read_mappings(records: Iterable[Mapping[str, Any]], columns: Mapping[str, st
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping):
             raise InputError(
-                "row {number}: is {value:.80}, not a mapping; of a data frame, pass"
-                " frame.to_dict('records')",
+                "row {number}: is {value:.80}, not a mapping; of a data frame, pass frame.to_dict('records')",
                 number=number,
                 value=" ".join(repr(record).split()),  # that of a Series has several lines
             )

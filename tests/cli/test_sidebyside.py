@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from judge import api
+from judge.client.cancel import CancelToken
+from judge.config.run import Config
+from judge.errors import Interrupted
+from judge.list_comparison import add_comparison
 from tests.support.command_line import run_judge
 from tests.support.factories import extract_fenced, list_rows, read_summary, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -96,6 +100,16 @@ def test_both_orders_are_asked_once_and_position_is_cancelled(run: Path, server:
     assert len(server.requests) == 14  # the same questions in the other order
     names = read_summary(run)["dimensions"]
     assert list(names) == ["sidebyside: x, y"]
+
+
+def test_another_thread_can_end_the_comparison(run: Path, server: LoopbackServer) -> None:
+    """What an interrupted notebook cell does."""
+    cancel_token = CancelToken()
+    cancel_token.cancel_from_thread(Interrupted("enough"))
+    config = Config(model="openai:fake", base_url=server.openai_url)
+    with pytest.raises(Interrupted, match="enough"):
+        add_comparison(config, run, "x", "y", cancel_token=cancel_token)
+    assert not server.requests
 
 
 def test_what_cannot_be_compared_is_refused_before_a_call(run: Path, server: LoopbackServer) -> None:

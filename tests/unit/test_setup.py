@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from judge import factory
 from judge.config.run import Config
 from judge.dataset.labels import Label, choose_label_scale
-from judge.errors import InputError
+from judge.errors import InputError, SetupError
 from judge.records import BINARY, GRADED, Sampling, Scale, ScaleName
 from tests.support.cases import check_each
 
@@ -117,3 +118,10 @@ def test_no_option_takes_a_value_of_another_type(name: str) -> None:
     value: Any = 3j
     with pytest.raises(InputError, match=rf"^{name} is 3j; it "):
         Config(**{name: value})
+
+
+def test_the_member_of_a_panel_that_occurs_twice_is_named() -> None:
+    url = "http://127.0.0.1:1/v1"
+    config = Config(model="lexical", panel=("openai:b", f"openai:b@{url}"), base_url=url)
+    with pytest.raises(SetupError, match=rf"^the panel holds 'openai:b/graded at {url}' twice;"):
+        factory.build_assessors(config, calls=False)

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from judge.config.nightly import NightlyConfig
 from judge.nightly.decision import (
     Evidence,
     decide,
     describe_unanswered,
     find_dropped,
     find_possible_drops,
+    find_query_changes,
     find_silent,
     find_unavailable,
     find_without_text,
+    join_reasons,
 )
-from judge.nightly.record import EXIT_CODES, NightEngineResult, RegressionOutcome
+from judge.nightly.record import (
+    EXIT_CODES,
+    NightEngineResult,
+    NoRelevantShares,
+    QueryDrift,
+    RegressionOutcome,
+)
 from tests.support.cases import check_each
 
 DROP = RegressionOutcome(
@@ -214,3 +223,25 @@ def test_a_night_is_finished_when_nothing_is_missing_whatever_its_word(
     evidence: Evidence, finished: bool
 ) -> None:
     assert decide(evidence).finished == finished
+
+
+def test_joined_reasons_have_no_advice() -> None:
+    """They explain why a night cannot be the baseline, so they do not advise to make it the baseline."""
+    command = "judge baseline set runs/nights/2026-05-02"
+    drift = QueryDrift(
+        tonight=4, baseline=10, shared=2, new=2, gone=8, shared_share=0.2,
+        no_relevant=NoRelevantShares(tonight=0.0, baseline=0.0), distance=None, distance_by_chance=None, p=None,
+    )  # fmt: skip
+    night = Evidence(
+        has_baseline=True,
+        set_baseline_command=command,
+        missing=["bing has no data"],
+        engine_setting_changes=["bing: depth was 5, now 10"],
+        query_changes=[*find_query_changes(drift, NightlyConfig(), command)],
+        dropped=[*find_dropped([], ["baidu"], command)],
+    )
+    joined = str(join_reasons(decide(night).reasons))
+    assert "baseline set" not in joined
+    parts = ("bing has no data", "depth was 5, now 10", "cannot be compared", "not in this night's dataset")
+    for part in parts:
+        assert part in joined

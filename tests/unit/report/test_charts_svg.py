@@ -97,7 +97,7 @@ def test_names_that_differ_in_two_places_differ_when_they_are_short() -> None:
     names = [f"dense-retriever-{model}-{part}-top100" for model in "AB" for part in ("only", "plus")]
     assert len({shorten_name(name, 15, names) for name in names}) == 4
     bits = ["x" * 20 + a + "y" * 20 + b + "z" * 20 for a in "ab" for b in "ab"]  # no part of 13 shows both
-    assert [shorten_name(name, 13, bits) for name in bits] == [f"xxxxx…zzzz #{number}" for number in (1, 2, 3, 4)]
+    assert [shorten_name(name, 13, bits) for name in bits] == [f"xxxxx…zzzz #{rank}" for rank in (1, 2, 3, 4)]
 
 
 @given(st.sets(st.text("ab", min_size=1, max_size=40), min_size=2, max_size=6), st.integers(9, 30))

@@ -92,6 +92,10 @@ def test_a_comparison_is_one_sentence() -> None:
 # --- all of them
 
 
+def test_one_engine_alone_is_not_the_best() -> None:
+    assert sentences.choose_headline(ENGLISH, summarise_scores([CLEAR]), "P@5") == ""
+
+
 def test_the_best_engine_is_named_when_it_beats_every_other() -> None:
     assert sentences.choose_headline(ENGLISH, summarise_scores([CLEAR, POOR])) == (
         "a is best by P@5: its lead is statistically significant."
