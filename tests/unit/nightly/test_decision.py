@@ -230,7 +230,8 @@ def test_joined_reasons_have_no_advice() -> None:
     command = "judge baseline set runs/nights/2026-05-02"
     drift = QueryDrift(
         tonight=4, baseline=10, shared=2, new=2, gone=8, shared_share=0.2,
-        no_relevant=NoRelevantShares(tonight=0.0, baseline=0.0), distance=None, distance_by_chance=None, p=None,
+        no_relevant=NoRelevantShares(tonight=0.0, baseline=0.0),
+        distance=None, distance_by_chance=None, p=None,
     )  # fmt: skip
     night = Evidence(
         has_baseline=True,
