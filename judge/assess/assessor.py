@@ -20,6 +20,7 @@ from judge.characters import estimate_tokens
 from judge.errors import AccountError, CallError, ReplyParseError
 from judge.messages import Message
 from judge.models import Model
+from judge.models.negotiation import find_max_tokens
 from judge.parsing.verdict import parse_verdict
 from judge.records import (
     CONTENT_FILTER,
@@ -205,15 +206,14 @@ class Assessor:
             return AssessorAnswer(None, kind, "" if kind == CONTENT_FILTER else reply, detail)
         thinking = _is_only_thinking(completions[-1])
         advice = self._choose_advice(error.kind, completions[-1], thinking=thinking)
-        is_cut = thinking or "--max-tokens" in advice
+        is_cut = thinking or completions[-1].finish_reason == "length"
         detail = f"{error.detail} ({advice})" if is_cut else error.detail
         return AssessorAnswer(None, error.kind, reply, detail, advice, thinking)
 
     def _choose_advice(self, kind: str, completion: Completion, *, thinking: bool) -> str:
         """Return what helps against a reply with the parse error `kind`."""
-        sent = completion.params or self.model.params
-        most = sent.get("max_tokens") or sent.get("max_completion_tokens")
-        if thinking and isinstance(most, int) and most >= _THINKING_MAX_TOKENS:
+        most = find_max_tokens(completion.params or self.model.params)
+        if thinking and most and most >= _THINKING_MAX_TOKENS:
             return Message(
                 "the model used the {tokens:,} of --max-tokens for thinking and gave no answer: raise"
                 " --max-tokens",

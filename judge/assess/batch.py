@@ -36,7 +36,7 @@ from judge.errors import (
 )
 from judge.messages import Message
 from judge.models.batch_api import BatchApi, BatchStatus
-from judge.models.negotiation import RequestParams
+from judge.models.negotiation import RequestParams, find_max_tokens
 from judge.records import ANSWERED, Call, Completion, Prompt, Usage
 from judge.store.batches import BatchTable, StoredBatch
 
@@ -193,9 +193,8 @@ class BatchRunner:
         price = self.client.limits.price
         if price is None:
             return 0.0
-        limit = params.params.get("max_tokens") or params.params.get("max_completion_tokens")
         tokens = _ESTIMATE_ERROR * (estimate_tokens(prompt.system) + estimate_tokens(prompt.user))
-        usage = Usage(round(tokens), 0, limit if isinstance(limit, int) else 0)
+        usage = Usage(round(tokens), 0, find_max_tokens(params.params) or 0)
         return price.compute_usd(usage, in_batch=True)
 
     async def _submit_batch(

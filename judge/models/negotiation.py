@@ -121,6 +121,12 @@ def build_sampling_params(sampling: Sampling) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
 
+def find_max_tokens(params: Mapping[str, Any]) -> int | None:
+    """Return the most tokens of a reply to a request with `params`, None where they set none."""
+    most = params.get("max_tokens") or params.get("max_completion_tokens")
+    return most if isinstance(most, int) else None
+
+
 def build_response_format(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameter `response_format` for `form`; none for text."""
     if form == "text":

@@ -117,6 +117,7 @@ ALLOWED["list_comparison"] = {
     "pricing",
     "analysis",
     "assess",
+    "client",
     "dimensions",
     "runs",
     "store",
