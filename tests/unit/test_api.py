@@ -121,7 +121,7 @@ def test_data_that_is_no_dataset_is_refused_with_what_to_give() -> None:
         judge.run(pd.concat([frame, frame[["snippet"]]], axis=1), model="lexical")
     with pytest.raises(judge.InputError, match=r"^row 1: is 'Paris .* not a mapping"):
         judge.run(cast("Any", frame["snippet"]), model="lexical")
-    with pytest.raises(judge.InputError, match=r"^row 1: is query .* not a mapping; .*'\)$"):
+    with pytest.raises(judge.InputError, match=r"^row 1: is query_id .* not a mapping; .*'\)$"):
         judge.run(cast("Any", [frame.iloc[0]]), model="lexical")
     with pytest.raises(judge.InputError, match=r"^the dataset is 5; give the path of a file"):
         judge.run(cast("Any", 5), model="lexical")
