@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -57,7 +57,7 @@ def print_comparison(
 
 
 def _explain_tables(
-    tables: Iterable[Table], outcomes: Container[str], measures: int, t: Translator
+    tables: Iterable[Table], outcomes: Collection[str], measures: int, t: Translator
 ) -> Iterator[str]:
     """Yield the legend of the tables, one term on a line: of the columns, signs and values that they show."""
     columns = [column for table in tables for column in table.columns]
@@ -67,7 +67,9 @@ def _explain_tables(
         t("95% interval"): t(
             "95% interval: with a probability of 95%, all intervals of a measure together contain the"
             " true differences."
-        ),
+        )
+        if outcomes
+        else t("95% interval: with a probability of 95%, the interval contains the true mean."),
         "better": t("a > b: the interval excludes 0, and the adjusted p is below 0.05"),
         "not separated": t("a =? b: the interval does not exclude 0"),
         "undetermined": t("a ?? b: unjudged snippets could reverse the difference"),
