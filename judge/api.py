@@ -44,7 +44,7 @@ from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_run, load_runs, load_summary
 from judge.runs.record_json import is_outdated, to_json
 from judge.runs.results_file import read_entries
-from judge.runs.run_config import RecordedOptions, find_store, read_config_if_there
+from judge.runs.run_config import CONFIG_FILE, RecordedOptions, find_store, read_config_if_there
 from judge.runs.run_result import RunResult
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ def add_model(config: Config, run: Path) -> Config:
         return config
     recorded = read_config_if_there(RunFolder(run))
     options = recorded.options if recorded else RecordedOptions()
-    model, address, place = options.model or "", options.base_url, run / "config.json"
+    model, address, place = options.model or "", options.base_url, run / CONFIG_FILE
     if "@http" in model:
         raise InputError(
             "{file}: the model of the run is {model!r}; add -m {words}",

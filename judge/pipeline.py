@@ -7,13 +7,15 @@ dataset ─► rankings ─► pool of pairs ─► judgments ─► scores, com
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from judge import factory, run_identity
-from judge.analysis.judged_run import JudgedRun
+from judge.analysis.judged_run import JudgedRun, RunLabels
+from judge.analysis.summary import DimensionResult
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import (
     AssessorEstimate,
@@ -44,11 +46,11 @@ from judge.judgment_log import store_judgments
 from judge.measure.measures import Measure
 from judge.messages import Message
 from judge.pair_selection import PairSelection, select_pairs
-from judge.pricing import Cost, add_costs, combine_costs, make_run_cost
+from judge.pricing import Cost, RunCost, add_costs, combine_costs, make_run_cost
 from judge.pricing.prices import find_common_price
 from judge.runs import export
-from judge.runs.folder import RunFolder, translate_run_errors
-from judge.runs.load import load_run
+from judge.runs.folder import RunFolder
+from judge.runs.load import load_run, load_summary
 from judge.runs.run_result import RunResult
 from judge.selftest import look_up_selftests, selftest_run
 from judge.store.store import VerdictStore
@@ -82,39 +84,32 @@ def run(
     StoreError when verdicts cannot be saved, Interrupted after Ctrl-C. A `RunResult` has `incomplete` set
     when the account, the budget or the server ended the judging, or too few pairs could be judged.
     """
-    measures = factory.choose_measures(config)
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
-    pooled = factory.load_pooled_dataset(config, rows)
-    _check_prices(config, pooled)
-    labels = factory.load_labels(config, pooled.dataset, pooled.pool)
-    assessors = factory.build_assessors(config)
-    panel = factory.build_panel(config, assessors, cancel_token or CancelToken())
+    prepared = _prepare(config, rows)
+    panel = factory.build_panel(config, prepared.assessors, cancel_token or CancelToken())
     panel = factory.open_batch_apis(config, panel)
-    folder, identity = run_identity.open_run_folder(config, pooled, assessors, labels)
-    store_file = run_identity.choose_store_path(config, folder)
+    folder, store_file = prepared.folder, prepared.store_file
     listener = progress or NullProgress()
     with folder.lock():
-        run_identity.create_or_resume(folder, config, identity)
-        selection = select_pairs(config, pooled, labels)
+        run_identity.create_or_resume(folder, config, prepared.identity)
+        selection = select_pairs(config, prepared.pooled, prepared.labels)
         options = _build_dimension_options(config, store_file)
-        selftests = look_up_selftests(store_file, selftest_run.identify_assessors(assessors, config))
+        selftests = look_up_selftests(store_file, selftest_run.identify_assessors(prepared.assessors, config))
         with VerdictStore(store_file) as store:
             judgings = asyncio.run(
                 judge_with_panel(selection.to_judge, panel, store, config.repeats, listener)
             )
         judging = combine_results(judgings)
-        by_assessor = dict(zip(assessors, judgings, strict=True))
-        judged = _make_judged_run(config, pooled, selection, by_assessor, measures)
-        judged = replace(judged, spec=replace(judged.spec, selftest=selftests))
-        judged = _store_judgments(judged, store_file.parent)
+        judged = _store_judgments(_make_judged_run(config, prepared, selection, judgings), store_file.parent)
         export.write_judgments(folder, judged)
         client = None if judging.stopped else panel[0].client
-        judged, asker = _measure_dimensions(config, options, judged, client, store_file, listener)
-        judged = _add_other_dimensions(folder, judged)
-        judged = _add_cost(judged, [judging.cost, *(asker.costs if asker else ())], panel)
+        dimensions, asker = _measure_dimensions(config, options, judged, client, store_file, listener)
+        dimensions = {**_load_other_dimensions(folder, dimensions), **dimensions}
+        cost = _compute_cost([judging.cost, *(asker.costs if asker else ())], dimensions, panel)
+        spec = replace(judged.spec, selftest=selftests, cost=cost)
         cache = FileCache(name_cache_folder(store_file))
-        result = _measure_with_cache(folder, judged, cache)
+        result = _measure_with_cache(folder, replace(judged, spec=spec, dimensions=dimensions), cache)
         export_run(folder, result, cache)
     incomplete, warnings = check_run(result.summary, judging, asker, config.min_coverage)
     return replace(
@@ -123,6 +118,31 @@ def run(
         calls_made=panel[0].client.spend_limit.calls,
         incomplete=incomplete,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _PreparedRun:
+    """What a run reads and opens before it judges, and `estimate` too."""
+
+    measures: tuple[Measure, ...]
+    pooled: PooledDataset
+    labels: RunLabels | None
+    assessors: Sequence[Assessor]
+    folder: RunFolder
+    identity: Mapping[str, Any]
+    store_file: Path
+
+
+def _prepare(config: Config, rows: factory.DatasetRows | None = None, *, calls: bool = True) -> _PreparedRun:
+    """Return what a run works with; without `calls` its models need no key. Raises as `run` does."""
+    measures = factory.choose_measures(config)
+    pooled = factory.load_pooled_dataset(config, rows)
+    _check_prices(config, pooled)
+    labels = factory.load_labels(config, pooled.dataset, pooled.pool)
+    assessors = factory.build_assessors(config, calls=calls)
+    folder, identity = run_identity.open_run_folder(config, pooled, assessors, labels)
+    store_file = run_identity.choose_store_path(config, folder)
+    return _PreparedRun(measures, pooled, labels, assessors, folder, identity, store_file)
 
 
 def _check_prices(config: Config, pooled: PooledDataset) -> None:
@@ -135,24 +155,21 @@ def _check_prices(config: Config, pooled: PooledDataset) -> None:
 
 
 def _make_judged_run(
-    config: Config,
-    pooled: PooledDataset,
-    selection: PairSelection,
-    judgings: Mapping[Assessor, JudgingResult],
-    measures: tuple[Measure, ...],
+    config: Config, prepared: _PreparedRun, selection: PairSelection, judgings: Sequence[JudgingResult]
 ) -> JudgedRun:
     """Return the run of the judgments of each assessor, with the remarks of the labels and the assessors."""
-    labels = selection.labels
+    labels, pooled = selection.labels, prepared.pooled
     by_assessor = {
         assessor.name: selection.add_near_duplicates(
             assessor.regrade(judging.judgments, labels.grades if labels else {})
         )
-        for assessor, judging in judgings.items()
+        for assessor, judging in zip(prepared.assessors, judgings, strict=True)
     }
-    remarks = dict.fromkeys(remark for assessor in judgings for remark in assessor.remarks)
+    remarks = dict.fromkeys(remark for assessor in prepared.assessors for remark in assessor.remarks)
     of_labels = labels.warnings if labels else ()
     dataset = replace(pooled.dataset, warnings=(*pooled.dataset.warnings, *of_labels, *remarks))
-    return selection.make_judged_run(config, replace(pooled, dataset=dataset), by_assessor, measures)
+    pooled = replace(pooled, dataset=dataset)
+    return selection.make_judged_run(config, pooled, by_assessor, prepared.measures)
 
 
 def _store_judgments(run: JudgedRun, folder: Path) -> JudgedRun:
@@ -168,17 +185,17 @@ def _measure_dimensions(
     client: ModelClient | None,
     store_file: Path,
     progress: ProgressListener,
-) -> tuple[JudgedRun, TextAsker | None]:
-    """Return the run with the dimensions of the options, and the asker, None if there was no question.
+) -> tuple[Mapping[str, DimensionResult], TextAsker | None]:
+    """Return the run's dimensions by the options, and the asker, None if there was no question.
 
     Without a `client`, dimensions that ask are left out.
     """
     names = _list_dimensions(config)
     if client is None or not any(DIMENSIONS[name].count_questions for name in names):
-        return replace(run, dimensions=measure_dimensions(run, names, None, options)), None
+        return measure_dimensions(run, names, None, options), None
     with VerdictStore(store_file) as store:
         asker = factory.build_text_asker(config, store, progress, client)
-        return replace(run, dimensions=measure_dimensions(run, names, asker, options)), asker
+        return measure_dimensions(run, names, asker, options), asker
 
 
 def _list_dimensions(config: Config) -> list[str]:
@@ -199,24 +216,21 @@ def _build_dimension_options(config: Config, store_file: Path) -> DimensionOptio
     )
 
 
-def _add_other_dimensions(folder: RunFolder, run: JudgedRun) -> JudgedRun:
-    """Return the run with the dimensions that other commands added, if its grades are the same."""
+def _load_other_dimensions(folder: RunFolder, own: Container[str]) -> Mapping[str, DimensionResult]:
+    """Return the dimensions in `folder`, if they are about its judgments and some are not among `own`."""
+    # Files that are missing, damaged or about other judgments are written anew; answers are in the store.
     with suppress(InputError):
-        summary = folder.read_if_there("summary.json")
-        names = (summary or {}).get("dimensions")
-        if isinstance(names, dict) and not names.keys() <= run.dimensions.keys():
-            # This raises InputError unless results.json was made from the judgments that are there now.
-            with translate_run_errors(folder.path):
-                others = load_run(folder, in_memory=False).dimensions
-            return replace(run, dimensions={**others, **run.dimensions})
-    return run
+        if any(name not in own for name in load_summary(folder).dimensions):
+            return load_run(folder, in_memory=False).dimensions
+    return {}
 
 
-def _add_cost(run: JudgedRun, costs: Sequence[Cost], panel: Iterable[PanelMember]) -> JudgedRun:
-    """Return the run with its cost: `costs`, and what other commands spent on its dimensions."""
+def _compute_cost(
+    costs: Sequence[Cost], dimensions: Mapping[str, DimensionResult], panel: Iterable[PanelMember]
+) -> RunCost:
+    """Return the cost of a run: `costs`, and what other commands spent on its dimensions."""
     own = make_run_cost(add_costs(costs), find_common_price(member.client.limits.price for member in panel))
-    others = filter(None, (each.summary.cost for each in run.dimensions.values()))
-    return replace(run, spec=replace(run.spec, cost=combine_costs(own, others)))
+    return combine_costs(own, filter(None, (each.summary.cost for each in dimensions.values())))
 
 
 def _measure_with_cache(folder: RunFolder, run: JudgedRun, cache: FileCache) -> RunResult:
@@ -234,15 +248,12 @@ def estimate(config: Config) -> RunEstimate:
 
     Makes no call.
     """
-    pooled = factory.load_pooled_dataset(config)
-    _check_prices(config, pooled)
-    labels = factory.load_labels(config, pooled.dataset, pooled.pool)
-    assessors = factory.build_assessors(config, calls=False)
+    prepared = _prepare(config, calls=False)
+    pooled, assessors = prepared.pooled, prepared.assessors
     factory.list_batch_models(config, assessors)
-    folder, _ = run_identity.open_run_folder(config, pooled, assessors, labels)
-    selection = select_pairs(config, pooled, labels)
+    selection = select_pairs(config, pooled, prepared.labels)
     pairs = selection.to_judge
-    store_file = run_identity.choose_store_path(config, folder)
+    store_file = prepared.store_file
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         panel = factory.build_panel(config, assessors, CancelToken())
         estimates = {
@@ -258,9 +269,7 @@ def estimate(config: Config) -> RunEstimate:
         if names and store and not any(each.calls or each.submitted for each in estimates.values()):
             asker = factory.build_text_asker(config, store, NullProgress(), stored_only=True)
             judgings = asyncio.run(judge_with_panel(pairs, panel, store, config.repeats, NullProgress()))
-            by_assessor = dict(zip(assessors, judgings, strict=True))
-            measures = factory.choose_measures(config)
-            judged = _make_judged_run(config, pooled, selection, by_assessor, measures)
+            judged = _make_judged_run(config, prepared, selection, judgings)
             measure_dimensions(judged, names, asker, options)
     questions: dict[str, QuestionEstimate] = {}
     for name, count in count_questions(names, pooled.dataset, pooled.pool, options):

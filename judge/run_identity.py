@@ -24,7 +24,7 @@ from judge.models import PROVIDERS
 from judge.models.endpoint import redact_url
 from judge.models.redaction import find_secrets, mask
 from judge.runs.folder import RunFolder
-from judge.runs.run_config import check_identity
+from judge.runs.run_config import check_identity, write_config
 
 #: Options whose effect is in the identity in another form: the data, so files may move between two runs, the
 #: labels and the server.
@@ -75,15 +75,17 @@ def open_run_folder(
 
 
 def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, Any]) -> None:
-    """Write config.json into a new folder or that of the same run; raise InputError for another run's."""
+    """Write config.json into a new folder or that of the same run; raise InputError for another run's.
+
+    Keys in addresses are masked.
+    """
     check_identity(folder, identity)
     options = {name: value for name, value in config.list_options().items() if name != "out"}
     secrets = find_secrets(copy_environment())
     options["base_url"] = redact_url(config.base_url, *secrets) if config.base_url else None
     options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model
     options["panel"] = [mask(name, *secrets) if "@http" in name else name for name in config.panel]
-    content = {"identity": identity, "options": options, "versions": list_library_versions()}
-    folder.write_json("config.json", content)
+    write_config(folder, identity, options, list_library_versions())
 
 
 @cache

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryFile
 from typing import TypeVar
@@ -59,8 +59,28 @@ _LINES_AT_ONCE = 200
 _MIN_SHARE = 0.1
 #: The fewest failed requests for which the rest of the run is not judged in realtime.
 _MIN_FAILED = 10
-#: The most by which the tokens of a prompt exceed the estimate.
+#: A prompt has at most this many times the tokens that `estimate_tokens` returns for it.
 _ESTIMATE_ERROR = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class _RequestLine:
+    """A line of the file of a batch, and the most that its request can cost, in USD."""
+
+    content: bytes
+    usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Submission:
+    """What came of submitting questions: the keys that are in no batch and never will be, in this process.
+
+    They fit into no batch, or another process judges them. `is_short` says that the budget does not cover all
+    the others.
+    """
+
+    left_out: Sequence[str]
+    is_short: bool
 
 
 def make_batch_call(reply: BatchReply) -> Call:
@@ -109,10 +129,12 @@ class BatchRunner:
             in_batch = self.table.find(waiting)
             free = [key for key in waiting if key not in in_batch]
             if free and (may_submit or not in_batch):
-                is_short = await self._submit(free, waiting)
+                submission = await self._submit({key: waiting[key] for key in free})
+                for key in submission.left_out:
+                    del waiting[key]
                 in_batch = self.table.find(waiting)
                 may_submit, interval = False, _POLL_INTERVAL
-                if is_short and not in_batch:
+                if submission.is_short and not in_batch:
                     raise RunIncomplete(
                         "the budget or --max-calls does not cover the {count:,} requests that are left, if"
                         " each reply is as long as --max-tokens allows; raise it and run again",
@@ -136,7 +158,10 @@ class BatchRunner:
                 interval = min(interval * _POLL_GROWTH, _MAX_POLL_INTERVAL)
 
     async def _list_ended(self, in_batch: Mapping[str, str]) -> AsyncIterator[tuple[str, BatchStatus]]:
-        """Yield the batches that have ended, and set `status` to the progress of the first other one."""
+        """Yield the batches that have ended, and set `status` to the progress of the first other one.
+
+        Batches that another process has removed, or that are lost, are removed.
+        """
         progress = ""
         batches = list(dict.fromkeys(in_batch.values()))
         for name in batches:
@@ -159,34 +184,36 @@ class BatchRunner:
 
     # --- submitting
 
-    async def _submit(self, keys: Sequence[str], questions: dict[str, Question]) -> bool:
-        """Submit batches of `keys`; return whether the budget does not cover all of them.
-
-        A question that fits into no batch, or that another process judges, leaves `questions`.
-        """
+    async def _submit(self, questions: Mapping[str, Question]) -> _Submission:
+        """Submit batches of `questions`, as many as the budget covers."""
         params, terms = self.api.params, self.api.terms
-        lines: dict[str, bytes] = {}
-        costs: dict[str, float] = {}
+        lines: dict[str, _RequestLine] = {}
+        left_out: list[str] = []
         size = 0
-        for number, key in enumerate(keys):
+        for number, (key, question) in enumerate(questions.items()):
             if number % _LINES_AT_ONCE == 0:  # a signal must not wait for all lines
                 await asyncio.sleep(0)
                 self.client.cancel_token.raise_if_cancelled()
-            prompt = self.assessor.render_prompt(questions[key].pair)
+            prompt = self.assessor.render_prompt(question.pair)
             try:
-                line = self.api.make_line(key, prompt, params)
+                content = self.api.make_line(key, prompt, params)
             except RequestRejected:
-                line = b""
-            if not 0 < len(line) <= terms.line_bytes:
-                del questions[key]
+                content = b""
+            if not 0 < len(content) <= terms.line_bytes:
+                left_out.append(key)
                 continue
-            if len(lines) == self._most_requests or size + len(line) > terms.file_bytes:
-                if await self._submit_batch(lines, costs, params, questions):
-                    return True
+            if len(lines) == self._most_requests or size + len(content) > terms.file_bytes:
+                submission = await self._submit_batch(lines, params)
+                left_out += submission.left_out
+                if submission.is_short:
+                    return _Submission(left_out, is_short=True)
                 lines, size = {}, 0
-            lines[key], costs[key] = line, self._bound_usd(prompt, params)
-            size += len(line)
-        return bool(lines) and await self._submit_batch(lines, costs, params, questions)
+            lines[key] = _RequestLine(content, self._bound_usd(prompt, params))
+            size += len(content)
+        if not lines:
+            return _Submission(left_out, is_short=False)
+        submission = await self._submit_batch(lines, params)
+        return replace(submission, left_out=[*left_out, *submission.left_out])
 
     def _bound_usd(self, prompt: Prompt, params: RequestParams) -> float:
         """Return the most that a request can cost: its reply is as long as `max_tokens` allows."""
@@ -197,30 +224,23 @@ class BatchRunner:
         usage = Usage(round(tokens), 0, find_max_tokens(params.params) or 0)
         return price.compute_usd(usage, in_batch=True)
 
-    async def _submit_batch(
-        self,
-        lines: Mapping[str, bytes],
-        costs: Mapping[str, float],
-        params: RequestParams,
-        questions: dict[str, Question],
-    ) -> bool:
-        """Submit `lines` as one batch; return whether the budget does not cover all of them."""
+    async def _submit_batch(self, lines: Mapping[str, _RequestLine], params: RequestParams) -> _Submission:
+        """Submit `lines`, by key, as one batch."""
         batch, planned = await self.table.plan(list(lines), params.to_json())
-        for key in lines.keys() - set(planned):
-            del questions[key]
-        reserved = [costs[key] for key in planned]
+        left_out = list(lines.keys() - set(planned))
+        reserved = [lines[key].usd for key in planned]
         count = self.client.spend_limit.reserve_batch(reserved)
         if self._ended and count < _MIN_SHARE * len(planned):
             self.client.spend_limit.settle_batch(reserved[:count], (), None)
             count = 0
         await self.table.remove(batch, planned[count:])
         if not count:
-            return bool(planned)
+            return _Submission(left_out, is_short=bool(planned))
         self._costs[batch] = reserved[:count]
         self.status = Message("submitting a batch of {count:,} requests", count=count)
         try:
             with TemporaryFile() as file:
-                file.writelines(lines[key] for key in planned[:count])
+                file.writelines(lines[key].content for key in planned[:count])
 
                 async def upload() -> str:
                     file.seek(0)
@@ -234,7 +254,7 @@ class BatchRunner:
             self.client.spend_limit.settle_batch(self._costs.pop(batch), (), None)
             raise _explain_refusal(error, self.client.model.endpoint) from error
         await self.table.record_creation(batch, created.id)
-        return count < len(planned)
+        return _Submission(left_out, is_short=count < len(planned))
 
     async def _create(self, batch: str, file_id: str) -> BatchStatus:
         """Create the batch; after an answer that does not say whether it is there, look for it first."""

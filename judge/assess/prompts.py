@@ -21,11 +21,8 @@ from typing import Any, get_args
 
 import jinja2
 from jinja2 import meta, nodes
-from jinja2.exceptions import SecurityError
-from jinja2.filters import FILTERS
-from jinja2.runtime import Context
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from judge.assess.prompt_environment import PromptEnvironment, check_statements
 from judge.errors import InputError, explain_error
 from judge.filesystem import read_text
 from judge.messages import Message, SeparatedNames, join_messages
@@ -36,8 +33,6 @@ VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
 _ALLOWED_VARIABLES: Mapping[str, tuple[str, ...]] = {"system": (), "user": VARIABLES, "again": ()}
 #: Errors that an expression in a template can raise.
 _RENDER_ERRORS = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
-#: The maximum size of a product in a template.
-_MAX_PRODUCT = 100_000
 #: The last paragraph of a prompt for decision models.
 _GRADE_ALONE: Mapping[Lang, Mapping[str, str]] = {
     "en": {"graded": "Reply with the grade alone: 0, 1, 2 or 3.", "binary": "Reply with yes or no alone."},
@@ -238,99 +233,13 @@ def _read_source(path: Path) -> str:
         raise InputError("can't be read as UTF-8 text: {error}", error=explain_error(error)) from error
 
 
-class _Environment(ImmutableSandboxedEnvironment):
-    """The sandbox of Jinja with further limits, because templates are untrusted.
-
-    There is no `range`, and only filters and methods of strings whose result has a limited size. A product
-    has at most 100,000 bits or characters. `_check_blocks` refuses loops and variables, so the time
-    and the result of a template have a limited size, too.
-    """
-
-    intercepted_binops = frozenset({"*", "**", "%"})
-
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
-        """Return the product, power or remainder; raise SecurityError for one that is too large to be meant.
-
-        `%` on a string formats it, to any width, and is refused.
-        """
-        if operator == "%":
-            if isinstance(left, str):
-                raise SecurityError("% does not format strings in a prompt; join them with ~")
-            return super().call_binop(context, operator, left, right)
-        if isinstance(left, list | tuple) or isinstance(right, list | tuple):
-            raise SecurityError(f"{operator} takes numbers and strings, no lists")  # of texts of any size
-        times = max((abs(each) for each in (left, right) if isinstance(each, int | float)), default=1)
-        bits = left.bit_length() if isinstance(left, int) else 64
-        length = max(len(each) if isinstance(each, str) else 0 for each in (left, right))
-        if (bits if operator == "**" else length) * times > _MAX_PRODUCT:
-            raise SecurityError(f"{operator} makes more than {_MAX_PRODUCT:,} characters or bits")
-        return super().call_binop(context, operator, left, right)
-
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ANN401
-        """Return whether a template may use the attribute; of a string it is one of the listed methods."""
-        if isinstance(obj, str) and attr not in _METHODS:
-            return False
-        return super().is_safe_attribute(obj, attr, value)
-
-    def wrap_str_format(self, value: Any) -> None:  # noqa: ANN401
-        """Return None: `format` and `format_map` are not methods of a prompt, so nothing wraps them."""
-
-
-def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
-    """Return `text` with `new` for the first `count` of `old`; raise SecurityError if that adds too much."""
-    source, old, new = str(text), str(old), str(new)
-    times = source.count(old) if count is None or count < 0 else min(count, source.count(old))
-    if times * (len(new) - len(old)) > _MAX_PRODUCT:
-        raise SecurityError(f"replace adds more than {_MAX_PRODUCT:,} characters")
-    return source.replace(old, new, times)
-
-
-def _join(values: Iterable[object], separator: str = "") -> str:
-    """Return `values` joined; raise SecurityError when the result has too many characters."""
-    texts, between, length = [], str(separator), 0
-    for value in values:
-        texts.append(str(value))
-        length += len(texts[-1]) + len(between)
-        if length > _MAX_PRODUCT:
-            raise SecurityError(f"join makes more than {_MAX_PRODUCT:,} characters")
-    return between.join(texts)
-
-
-#: The statements of a prompt: texts and expressions, `block`, `filter` and `if`.
-_STATEMENTS = (nodes.Output, nodes.Block, nodes.FilterBlock, nodes.If)
-#: The filters of a prompt: those with a result of limited size.
-_FILTERS: Mapping[str, Callable[..., Any]] = {
-    **{
-        name: FILTERS[name]
-        for name in (
-            "capitalize count d default e escape first last length lower string title trim upper".split()
-        )
-    },
-    "join": _join,
-    "replace": _replace,
-}
-#: The methods of strings, by the same rule.
-_METHODS = frozenset(
-    "capitalize casefold count endswith find index isalnum isalpha isascii isdecimal isdigit islower"
-    " isnumeric isspace istitle isupper lower lstrip partition removeprefix removesuffix rfind rindex"
-    " rpartition rsplit rstrip split splitlines startswith strip swapcase title upper".split()
-)
-
-
 @lru_cache(maxsize=16)  # a night loads the same prompts six times
 def _compile_template(source: str, lang: Lang, name: str) -> Template:
-    # Prompts are plain text: escaping would show the assessor `&lt;` where the page says `<`.
-    environment = _Environment(
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        optimized=False,  # no expression is evaluated at compile time
-    )
-    environment.filters = dict(_FILTERS)
-    environment.globals.clear()  # range, lipsum and the like are not variables of a prompt
+    environment = PromptEnvironment()
     _check_blocks(environment, source)
     compiled = environment.from_string(source)
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    version = f"{lang}-{name}-{digest[:10]}"
 
     def render_block(name: str, values: dict[str, str]) -> str:
         try:
@@ -344,8 +253,6 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
                 error=error,
             ) from error
 
-    digest = hashlib.sha256(source.encode()).hexdigest()
-    version = f"{lang}-{name}-{digest[:10]}"
     return Template(
         lang=lang,
         version=version,
@@ -357,21 +264,9 @@ def _compile_template(source: str, lang: Lang, name: str) -> Template:
 
 
 def _check_blocks(environment: jinja2.Environment, source: str) -> None:
+    """Raise InputError unless `source` has exactly the blocks of a prompt, with their variables."""
     tree = environment.parse(source)
-    for statement in tree.find_all(nodes.Stmt):
-        if not isinstance(statement, _STATEMENTS):
-            raise InputError(
-                "line {line} has a statement that a prompt cannot have; it may have block, filter and if",
-                line=statement.lineno,
-            )
-    for used in tree.find_all(nodes.Filter):
-        if used.name not in _FILTERS:
-            raise InputError(
-                "line {line} uses the filter {name!r}; it may use {allowed}",
-                line=used.lineno,
-                name=used.name,
-                allowed=_list_names(_FILTERS),
-            )
+    check_statements(tree)
     blocks = {block.name: block for block in tree.find_all(nodes.Block)}
     if blocks.keys() != _ALLOWED_VARIABLES.keys():
         raise InputError(

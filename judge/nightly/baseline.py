@@ -40,7 +40,7 @@ from judge.nightly.record import (
 )
 from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder
-from judge.runs.run_config import read_config
+from judge.runs.run_config import CONFIG_FILE, read_config
 
 BASELINE_FOLDER = "baseline"
 CANARIES_FOLDER = "canaries"
@@ -51,7 +51,7 @@ _POINTER_FILE = "baseline.json"
 _FOLDER_NAME = re.compile(r"(?=.{1,255}\Z)[^/\\:\x00]*[^/\\:\x00.][^/\\:\x00]*", re.DOTALL)
 _FolderName = Annotated[str, make_name_validator(_FOLDER_NAME)]
 _StoreName = Annotated[str, make_name_validator(QUARANTINED_STORE)]
-_FILES = ("config.json", "summary.json", "results.json", "judgments.jsonl")
+_FILES = (CONFIG_FILE, "summary.json", "results.json", "judgments.jsonl")
 #: The file that the run of a panel has besides, and that of a night which asked engines.
 _OPTIONAL_FILES = ("members.jsonl", COLLECTION_FILE)
 #: The least share of its pairs that a baseline must have judged.
@@ -116,7 +116,7 @@ def list_canary_runs(night: Path) -> list[Path]:
 
     Raises InputError when one is a symbolic link.
     """
-    folders = [config.parent for config in night.glob(f"{CANARIES_FOLDER}*/config.json")]
+    folders = [config.parent for config in night.glob(f"{CANARIES_FOLDER}*/{CONFIG_FILE}")]
     for folder in folders:
         RunFolder(folder).check_no_link()
     return sorted(folders, key=lambda folder: (len(folder.name), folder.name))

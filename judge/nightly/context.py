@@ -33,7 +33,7 @@ from judge.nightly.decision import describe_differences
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
 from judge.records import EXPECTED
 from judge.runs.folder import RunFolder
-from judge.runs.run_config import read_config_if_there
+from judge.runs.run_config import CONFIG_FILE, read_config_if_there
 
 if TYPE_CHECKING:
     from judge.config.collect import CollectConfig
@@ -181,16 +181,6 @@ def find_identity(config: Config, pooled: PooledDataset) -> Mapping[str, Any]:
     return run_identity.make_identity(config, pooled, factory.build_assessors(config))
 
 
-def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
-    """Give the run that was begun in `folder`, if any, the identity of now.
-
-    Verdicts are stored under their whole request, so none of another request is used.
-    """
-    config = read_config_if_there(folder)
-    if config is not None and config.identity != identity:
-        folder.write_json("config.json", {**folder.read("config.json"), "identity": identity})
-
-
 def describe_changed_options(folder: RunFolder, config: Config) -> list[str]:
     """Return the options that differ from those of the run in `folder`."""
     config_before = read_config_if_there(folder)
@@ -206,7 +196,7 @@ def collect_dataset(toml: Path, folder: RunFolder) -> tuple[Path, CollectionInfo
     for the missing answers, only after the night has come out as incomplete.
     """
     path = folder.path / "data.jsonl"
-    if not (folder.path / "config.json").exists() or (folder.path / NIGHT_FILE).exists():
+    if not (folder.path / CONFIG_FILE).exists() or (folder.path / NIGHT_FILE).exists():
         from judge.collect.collection import collect
         from judge.config.collect import CollectConfig
 

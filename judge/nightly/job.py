@@ -44,7 +44,6 @@ from judge.nightly.context import (
     find_identity,
     load_context,
     lock_nights,
-    update_identity,
 )
 from judge.nightly.decision import Evidence, decide, describe_differences, find_assessor_setting_changes
 from judge.nightly.evidence import (
@@ -69,7 +68,7 @@ from judge.nightly.stores import add_costs, count_calls, make_call_cost, start_c
 from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.load import load_summary
-from judge.runs.run_config import read_config, read_config_if_there
+from judge.runs.run_config import read_config, read_config_if_there, update_identity
 from judge.runs.run_result import RunResult
 from judge.store import store_files
 

@@ -42,7 +42,7 @@ from judge.pricing import Cost, sum_cost
 from judge.pricing.prices import FREE_PRICE, Price, find_common_price
 from judge.records import Call
 from judge.runs.folder import RunFolder
-from judge.runs.run_config import read_config_if_there
+from judge.runs.run_config import CONFIG_FILE, read_config_if_there
 from judge.store import store_files
 from judge.store.store import VerdictStore
 
@@ -74,7 +74,7 @@ def find_own_store(context: NightContext) -> Path:
         raise InputError(
             "{file}: 'options.store' is {store!r:.60}, not the store of a night; remove {folder} to run the"
             " night again",
-            file=context.folder.path / "config.json",
+            file=context.folder.path / CONFIG_FILE,
             store=store,
             folder=context.folder.path,
         )

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from judge.dataset.textfile import number_lines
@@ -20,6 +21,7 @@ from judge.messages import Message, join_messages
 DAMAGED_FILE_ADVICE = Message("the judge run that made it writes it anew, without a call")
 #: What the user can do about a damaged file that a command reads before it begins, and does not replace.
 _REMOVE_FILE_ADVICE = Message("remove the file and run the command that made it again")
+_PACKAGE = Path(__file__).resolve().parents[1]
 _READ_FIRST = {"config.json", "collected.json", "paid.json", "night.json", "baseline.json"}
 #: What code raises on a value of another type or shape than judge writes.
 _MISSHAPEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
@@ -30,17 +32,28 @@ def translate_run_errors(path: Path) -> Iterator[None]:
     """Raise InputError when work with the files in folder `path` fails on a value that judge never writes.
 
     A folder may come from another person or have been edited. The records of its files have checked types,
-    but their values may contradict each other.
+    but their values may contradict each other. The same errors come from a defect of judge, so the message
+    names the line of code.
     """
     try:
         yield
     except _MISSHAPEN as error:
         raise make_damage_error(
-            "{place}: a file in it is damaged or from another version of judge ({type}: {error!s:.120})",
+            "{place}: a file in it is damaged or from another version of judge, or judge has a defect ({type}"
+            " in {code}: {error!s:.120})",
             place=path,
             type=type(error).__name__,
+            code=_find_code(error),
             error=error,
         ) from error
+
+
+def _find_code(error: BaseException) -> str:
+    """Return the file and the line in the code of judge where an error came up."""
+    frames = ((Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__))
+    own = [(file, line) for file, line in frames if file.is_relative_to(_PACKAGE)]
+    file, line = own[-1]
+    return f"{file.relative_to(_PACKAGE.parent).as_posix()}:{line}"
 
 
 def make_damage_error(template: str, /, *, place: str | Path, **values: object) -> InputError:

@@ -13,7 +13,7 @@ from judge.messages import Message, join_messages
 from judge.runs import record_json
 from judge.runs.folder import RunFolder, translate_run_errors
 
-_FILE = "config.json"
+CONFIG_FILE = "config.json"
 #: Parts of a run's identity that are hashes of content, which tell a reader nothing.
 _HASHED = {
     "dataset": Message("the dataset changed"),
@@ -58,14 +58,35 @@ class RunConfig:
 
 def read_config(folder: RunFolder) -> RunConfig:
     """Return the config.json of the run in `folder`; raise InputError when it is missing or damaged."""
-    place = str(folder.path / _FILE)
-    config = record_json.from_json(RunConfig, folder.read(_FILE), place)
+    place = str(folder.path / CONFIG_FILE)
+    config = record_json.from_json(RunConfig, folder.read(CONFIG_FILE), place)
     return replace(config, inputs=record_json.from_json(RecordedInputs, config.identity, place))
 
 
 def read_config_if_there(folder: RunFolder) -> RunConfig | None:
     """Return the config.json of the run in `folder`, None where there is none; raise as `read_config`."""
-    return read_config(folder) if (folder.path / _FILE).exists() else None
+    return read_config(folder) if (folder.path / CONFIG_FILE).exists() else None
+
+
+def write_config(
+    folder: RunFolder,
+    identity: Mapping[str, Any],
+    options: Mapping[str, object],
+    versions: Mapping[str, str],
+) -> None:
+    """Write config.json: the `identity` of a run, its `options`, and the versions of what it depends on."""
+    content = {"identity": identity, "options": options, "versions": versions}
+    folder.write_json(CONFIG_FILE, content)
+
+
+def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
+    """Give the run that was begun in `folder`, if any, the identity of now.
+
+    Verdicts are stored under their whole request, so none of another request is used.
+    """
+    config = read_config_if_there(folder)
+    if config is not None and config.identity != identity:
+        folder.write_json(CONFIG_FILE, {**folder.read(CONFIG_FILE), "identity": identity})
 
 
 def check_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
@@ -111,7 +132,7 @@ def find_store(folder: RunFolder, chosen: str | Path | None = None) -> Path:
         return folder.path.parent / Path(named).name
     raise InputError(
         "{file}: the verdict store of the run is {store!r}; add --store {words} if judge may use it",
-        file=folder.path / _FILE,
+        file=folder.path / CONFIG_FILE,
         store=named,
         words=shlex.quote(named),
     )
