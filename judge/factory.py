@@ -44,7 +44,16 @@ from judge.models import FORMS, PROVIDERS, Model, open_model
 from judge.models.batch_api import BatchModel
 from judge.models.endpoint import Endpoint
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
-from judge.records import DECISION_MODEL, EXPECTED, RERANKER, Dataset, LangChoice, Pool
+from judge.records import (
+    DECISION_MODEL,
+    EXPECTED,
+    EXPLAIN_QUERIES,
+    LEXICAL,
+    RERANKER,
+    Dataset,
+    LangChoice,
+    Pool,
+)
 from judge.run_identity import choose_store_path
 from judge.runs.folder import RunFolder
 from judge.store.store import VerdictStore
@@ -353,7 +362,7 @@ def build_text_asker(
 def build_dimension_options(
     store: Path,
     *,
-    explain_queries: int = 20,
+    explain_queries: int = EXPLAIN_QUERIES,
     costs: object = (),
     weights: object = (),
     embeddings: str | None = None,
@@ -370,12 +379,12 @@ def build_dimension_options(
     from judge.dimensions import DimensionOptions
 
     return DimensionOptions(
-        explain_queries,
-        split_prices(costs),
-        split_weights(weights),
-        embeddings,
-        build_embedder(embeddings, store, base_url) if embeddings else None,
-        read_feedback(Path(feedback)) if feedback else None,
+        explain_queries=explain_queries,
+        costs=split_prices(costs),
+        weights=split_weights(weights),
+        diversity_embeddings=embeddings,
+        embed=build_embedder(embeddings, store, base_url) if embeddings else None,
+        feedback=read_feedback(Path(feedback)) if feedback else None,
     )
 
 
@@ -444,7 +453,7 @@ def look_up_price(config: Config, model: Model) -> Price | None:
     if config.price is not None:
         fresh, output, *cached = config.price
         return Price(fresh, output, cached[0] if cached else fresh)
-    if not model.endpoint and model.name.startswith(("lexical", EXPECTED, "rerank:local:")):
+    if not model.endpoint and model.name.startswith((LEXICAL, EXPECTED, "rerank:local:")):
         return FREE_PRICE
     files = (*([Path(config.prices)] if config.prices else []), SHIPPED_PRICES)
     with config.source.add_error_context("prices"):

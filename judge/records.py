@@ -296,11 +296,13 @@ class Verdict:
 
 #: What the names of rerankers and of decision models begin with.
 RERANKER, DECISION_MODEL = "rerank:", "decision:"
-#: The name of the model that stands for the expected documents of a dataset.
-EXPECTED = "expected"
+#: The name of the model that compares terms, and of the one that stands for the expected documents.
+LEXICAL, EXPECTED = "lexical", "expected"
 #: What a weighted total can consist of: its names, and the dimension that each takes its value from.
 RELEVANCE = "relevance"
 WEIGHTED_DIMENSIONS = {RELEVANCE: "", "recall": "points", "quality": "site_grades", "diversity": "diversity"}
+#: The number of queries that --explain explains, unless another is chosen.
+EXPLAIN_QUERIES = 20
 #: The flag of a judgment whose grade is the label of a person.
 LABEL = "label"
 

@@ -184,7 +184,8 @@ def _weigh_pairs(
     run: JudgedRun, engines: Sequence[str], measure: Measure, queries: Sequence[str], seed: int
 ) -> list[PlanUnit]:
     """Return the pairs with a weight, in the order of the draw: by query, so that people read each once."""
-    of_rank = pair_sampling.compute_rank_weights(measure, run.pool.depth)
+    longest = max((len(ranking.snippets) for ranking in run.data.rankings), default=0)
+    of_rank = pair_sampling.compute_rank_weights(measure, run.pool.depth, longest)
     labellable = {pair.key for pair in select_labellable(run.pool)}
     weights: dict[_Key, Floats] = {}
     for ranking in run.data.rankings:
@@ -230,7 +231,7 @@ def _list_rules(run: JudgedRun, plan: PairPlan) -> Iterator[tuple[str, object, b
     try:
         measure = parse_measure(plan.measure)
         check_depth([measure], run.pool.depth)
-        pair_sampling.compute_rank_weights(measure, run.pool.depth)
+        pair_sampling.compute_rank_weights(measure, run.pool.depth, 0)
         pair_sampling.compute_unit_gains(measure, scale)
     except InputError as error:
         yield "measure", plan.measure, False, error.message

@@ -330,7 +330,8 @@ class _PoolRun:
                         await asyncio.wait(self.tasks)
                     elif self.in_batches:
                         raise RunIncomplete(
-                            "{count:,} pairs are in a batch at {endpoint}; add --batch to collect it",
+                            "{count:,} pairs are in a batch at {endpoint}; run again with --batch to collect"
+                            " it",
                             count=self.in_batches,
                             endpoint=self.assessor.model.endpoint,
                         )

@@ -23,6 +23,7 @@ from judge.config import ASSESSOR, FILES, INPUT, Option
 from judge.errors import InputError, JudgeError
 from judge.messages import Message, SeparatedNames, Translator
 from judge.models import FORMS
+from judge.records import LEXICAL
 
 if TYPE_CHECKING:
     from judge.collect.raw_log import CollectResult, EngineTally, FailureReason
@@ -57,7 +58,7 @@ def demo(context: typer.Context) -> None:
     _judge(
         {
             "data": [example.find_dataset()],
-            "model": "lexical",
+            "model": LEXICAL,
             "out": "runs/demo",
             **list_typed_options(context),
         },

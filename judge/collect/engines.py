@@ -111,7 +111,12 @@ def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JS
     whole = _SLOT.fullmatch(part)
     if whole:
         return slots[whole[1]]
-    return _SLOT.sub(lambda slot: str(slots[slot[1]] or ""), part)
+    return _SLOT.sub(lambda slot: _format_slot(slots[slot[1]]), part)
+
+
+def _format_slot(value: object) -> str:
+    """Return the value of a slot inside a text; a language or country that is not set is empty."""
+    return "" if value is None else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +216,7 @@ class HttpEngine:
 
     def _make_request(self, slots: Mapping[str, Any]) -> EngineRequest:
         engine = self._engine
-        path = _SLOT.sub(lambda slot: quote(str(slots[slot[1]] or ""), safe=""), engine.path)
+        path = _SLOT.sub(lambda slot: quote(_format_slot(slots[slot[1]]), safe=""), engine.path)
         params = urlencode(fill_template(engine.params, slots))
         body = "" if engine.body is None else dump_json(fill_template(engine.body, slots))
         templates = (*engine.headers.items(), *engine.secrets.items())

@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from judge.collect.engines import EngineRequest, ResultSource
 from judge.collect.query_file import QueryRow
 from judge.collect.responses import parse_results
@@ -81,11 +83,10 @@ def read_entries(path: Path) -> Iterator[RawLogEntry]:
             if not line.endswith(b"\n"):
                 return
             try:
-                fields = json.loads(line)
-                yield RawLogEntry(**{**fields, "request": EngineRequest(**fields["request"])})
-            except (ValueError, TypeError, KeyError) as error:
+                yield msgspec.convert(json.loads(line), RawLogEntry)
+            except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
                 raise InputError(
-                    "{file}:{number}: judge collect did not write this line ({error!r:.100}); correct or"
+                    "{file}:{number}: judge collect did not write this line ({error!s:.100}); correct or"
                     " remove the line, or name another --out",
                     file=path,
                     number=number,

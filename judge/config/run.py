@@ -36,7 +36,17 @@ from judge.config.run_checks import check_together
 from judge.errors import InputError
 from judge.messages import Message
 from judge.models import FORMS, check_embeddings
-from judge.records import BINARY, EXPECTED, GRADED, RERANKER, LangChoice, Sampling, Scale, ScaleName
+from judge.records import (
+    BINARY,
+    EXPECTED,
+    EXPLAIN_QUERIES,
+    GRADED,
+    RERANKER,
+    LangChoice,
+    Sampling,
+    Scale,
+    ScaleName,
+)
 
 #: Tables of a TOML file that hold no options of a run.
 OTHER_TABLES = frozenset({"collect", "nightly"})
@@ -240,7 +250,9 @@ class Config:
     explain: bool = _dimension(
         "Also ask the first model why each engine has its score, on the queries with the lowest scores."
     )
-    explain_queries: CountValue = _dimension("With --explain: number of queries (default 20).", default=20)
+    explain_queries: CountValue = _dimension(
+        "With --explain: number of queries (default 20).", default=EXPLAIN_QUERIES
+    )
     controls: bool = _dimension(
         "Also judge snippets of other queries, for the assessor's false-positive rate, and show the ideal"
         " order."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from judge.config.loader import is_day
 from judge.errors import InputError
-from judge.records import DECISION_MODEL, EXPECTED, RERANKER, WEIGHTED_DIMENSIONS
+from judge.records import DECISION_MODEL, EXPECTED, LEXICAL, RERANKER, WEIGHTED_DIMENSIONS
 
 if TYPE_CHECKING:
     from judge.config.run import Config
@@ -44,7 +44,7 @@ def check_together(config: Config) -> None:
 
 def check_text_model(config: Config, option: str) -> None:
     """Raise InputError when the first model, which `option` asks, answers with no texts."""
-    if config.model.startswith(("lexical", EXPECTED, RERANKER, DECISION_MODEL)):
+    if config.model.startswith((LEXICAL, EXPECTED, RERANKER, DECISION_MODEL)):
         raise InputError(
             "{option} asks a language model, and {model} gives no texts; name a language model first,"
             " such as -m openai:NAME",
@@ -57,7 +57,7 @@ def _check_examples(config: Config) -> None:
     if config.examples is None:
         return
     for name in (config.model, *config.panel):
-        if name.startswith(("lexical", EXPECTED, RERANKER)):
+        if name.startswith((LEXICAL, EXPECTED, RERANKER)):
             raise InputError("{model} reads no prompt, so it sees no examples; omit --examples", model=name)
     if config.assessor == "deepeval":
         raise InputError("--assessor deepeval has its own prompts; omit --examples")
@@ -121,7 +121,7 @@ def _check_expected(config: Config) -> None:
 def _check_deepeval(config: Config) -> None:
     if config.scale != "binary":
         raise InputError("DeepEval's verdicts are yes or no: --assessor deepeval goes with --scale binary")
-    if any(name.startswith(("lexical", RERANKER, DECISION_MODEL)) for name in (config.model, *config.panel)):
+    if any(name.startswith((LEXICAL, RERANKER, DECISION_MODEL)) for name in (config.model, *config.panel)):
         raise InputError(
             "DeepEval needs a model that answers in JSON; lexical, rerankers and decision models do not:"
             " omit --assessor deepeval"

@@ -210,7 +210,8 @@ class QueryReader:
             if missing := self.queries - self._answered[engine]:
                 yield Message(
                     "engine {engine!r} has no row for {missing:,} of {queries:,} queries, left out for it. If"
-                    " it returned no results there, add an empty list (nested form)",
+                    " it returned no results there, write the dataset in the nested form, which can have an"
+                    " empty list",
                     engine=engine,
                     missing=missing,
                     queries=self.queries,

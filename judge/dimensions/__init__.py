@@ -18,7 +18,7 @@ from judge.dataset.labels import Feedback
 from judge.errors import InputError
 from judge.measure.formulas import Floats
 from judge.messages import Message, SeparatedNames
-from judge.records import Dataset, Judgment, Pair, Pool, Query, Snippet
+from judge.records import EXPLAIN_QUERIES, Dataset, Judgment, Pair, Pool, Query, Snippet
 
 if TYPE_CHECKING:
     from judge.assess.text_assessor import QuestionKind, TextAsker
@@ -33,7 +33,7 @@ class DimensionOptions:
     users.
     """
 
-    explain_queries: int = 20
+    explain_queries: int = EXPLAIN_QUERIES
     costs: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
     diversity_embeddings: str | None = None

@@ -97,5 +97,5 @@ def parse_day(text: str, today: date | None = None) -> date | None:
             continue
     try:
         return parsedate_to_datetime(text).date()
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter for an offset of more digits than a number of C has
         return None

@@ -29,6 +29,10 @@ _BY_CHANCE = Message(
     "both sides gave the same answer to every pair, so agreement by chance is complete and does not measure"
     " the assessor; they agree on 100%"
 )
+_SAME_NUMBER = Message(
+    "both sides have the same number on every pair, so agreement by chance is complete; as the scales differ,"
+    " the same number is not the same grade"
+)
 _TWO_SCALES = Message(
     "people and the assessor used different scales, so their grades cannot be subtracted or ordered"
 )
@@ -226,6 +230,7 @@ def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> A
     statistics = dict(_ON_GRADES) | _make_relevance_statistics(people, assessor, one_scale)
     if not one_scale:
         statistics = {name: value for name, value in statistics.items() if name not in _SAME_SCALE_ONLY}
+        statistics["kappa"] = cohen_kappa, _SAME_NUMBER
     if not len(by_query):
         statistics = {name: (of_tables, _NO_PAIR) for name, (of_tables, _) in statistics.items()}
     results = estimate_statistics(by_query, statistics, _SHARES & statistics.keys())

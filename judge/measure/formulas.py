@@ -7,6 +7,7 @@ probabilities that a reader stops; for measures of binary relevance they are 0 a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import log2
 from typing import Any
 
@@ -21,6 +22,8 @@ Ints = npt.NDArray[np.signedinteger[Any]]
 Bools = npt.NDArray[np.bool_]
 #: Values, and means of values, that are closer than this differ by rounding alone.
 TIE = 1e-12
+#: Ranks of an ideal list in memory at once.
+_BLOCK = 1_000_000
 
 
 def compute_gains(measure: Measure, scale: Scale) -> Floats:
@@ -41,7 +44,7 @@ def find_largest_value(measure: Measure, scale: Scale, depth: int) -> float:
     """Return the largest value of `measure` on a query whose lists are judged down to `depth`."""
     if measure.name != "DCG":
         return 1.0
-    return float(dcg(np.full(measure.choose_cutoff(depth), compute_gains(measure, scale)[-1])))
+    return _compute_ideal_dcg(measure.choose_cutoff(depth), float(compute_gains(measure, scale)[-1]))
 
 
 def apply_formula(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floats:
@@ -54,7 +57,7 @@ def apply_formula(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floa
         case "nDCG" | "DCG":
             return dcg(gain)
         case "sDCG":
-            return np.divide(dcg(gain), dcg(np.full(measure.choose_cutoff(gain.shape[-1]), top_gain)))
+            return np.divide(dcg(gain), _compute_ideal_dcg(measure.choose_cutoff(gain.shape[-1]), top_gain))
         case "AP":
             return sum_precision(gain)
         case "P":
@@ -75,6 +78,13 @@ def apply_formula(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floa
 def dcg(gain: Floats) -> Floats:
     """Return the discounted cumulated gain: the sum of gain / log2(1 + rank) (Järvelin & Kekäläinen 2002)."""
     return _sum(gain / np.log2(1 + _number_ranks(gain)))
+
+
+@lru_cache(maxsize=64)
+def _compute_ideal_dcg(cutoff: int, top_gain: float) -> float:
+    """Return the DCG of `cutoff` results of `top_gain`, in blocks: a cutoff can be far beyond all lists."""
+    blocks = (np.arange(first, min(first + _BLOCK, cutoff)) for first in range(0, cutoff, _BLOCK))
+    return sum(float(_sum(top_gain / np.log2(2 + ranks))) for ranks in blocks)
 
 
 def sum_precision(relevance: Floats) -> Floats:

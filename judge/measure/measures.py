@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -40,9 +40,9 @@ class MeasureKind:
     name: str
     cutoff: Literal["needed", "optional", "none"]
     parameters: tuple[str, ...]
-    pool_free: bool
     meaning: str
     source: str
+    pool_free: bool = field(kw_only=True)
 
     @property
     def syntax(self) -> str:
@@ -61,94 +61,99 @@ MEASURE_KINDS = MappingProxyType(
                 "nDCG",
                 "optional",
                 ("own", "dcg"),
-                False,
                 "discounted gain, divided by that of the best list that the pool allows",
                 "Järvelin & Kekäläinen 2002 (trec_eval ndcg_cut); exp-log2: Burges et al. 2005",
+                pool_free=False,
             ),
             MeasureKind(
                 "AP",
                 "optional",
                 ("own", "rel"),
-                False,
                 "precision at each relevant result, summed, divided by the relevant documents of the pool; "
                 "its mean over queries is MAP",
                 "trec_eval map_cut",
+                pool_free=False,
             ),
             MeasureKind(
-                "P", "needed", ("rel",), True, "relevant results in the first k, divided by k", "trec_eval P"
+                "P",
+                "needed",
+                ("rel",),
+                "relevant results in the first k, divided by k",
+                "trec_eval P",
+                pool_free=True,
             ),
             MeasureKind(
                 "R",
                 "optional",
                 ("rel",),
-                False,
                 "relevant results in the first k, divided by the relevant documents of the pool",
                 Message("trec_eval recall, relative to the pool"),
+                pool_free=False,
             ),
             MeasureKind(
                 "RR",
                 "optional",
                 ("granular", "rel"),
-                True,
                 "1 / rank of the first relevant result; its mean is MRR. granular: the mean of 1 / rank over"
                 " all relevant results",
                 "Voorhees 1999 (trec_eval recip_rank); granular: LlamaIndex",
+                pool_free=True,
             ),
             MeasureKind(
                 "Success",
                 "needed",
                 ("rel",),
-                True,
                 "1 when a relevant result is in the first k, else 0; the hit rate",
                 "trec_eval success",
+                pool_free=True,
             ),
             MeasureKind(
                 "SetP",
                 "none",
                 ("rel",),
-                True,
                 "relevant results, divided by the results returned; the relevancy score of RAG evaluation",
                 "trec_eval set_P",
+                pool_free=True,
             ),
             MeasureKind(
                 "sDCG",
                 "needed",
                 (),
-                True,
                 "discounted gain, divided by that of k results of the top grade: the one for trends",
                 Message("Järvelin & Kekäläinen 2002, with a fixed ideal"),
+                pool_free=True,
             ),
             MeasureKind(
                 "DCG",
                 "needed",
                 ("dcg",),
-                True,
                 "discounted gain: the gains divided by log2(1 + rank), summed",
                 "Järvelin & Kekäläinen 2002; exp-log2: Burges et al. 2005",
+                pool_free=True,
             ),
             MeasureKind(
                 "RBP",
                 "optional",
                 ("rel", "p"),
-                True,
                 "expected rate of relevant results for a reader who goes on with probability p",
                 Message("Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)"),
+                pool_free=True,
             ),
             MeasureKind(
                 "ERR",
                 "optional",
                 (),
-                True,
                 "expected 1 / rank of the result that satisfies a reader who goes from top to bottom",
                 "Chapelle et al. 2009",
+                pool_free=True,
             ),
             MeasureKind(
                 "Judged",
                 "needed",
                 (),
-                True,
                 "share of the first k results, or of as many as there are, with a grade",
                 Message("Judged@k of ir_measures"),
+                pool_free=True,
             ),
         )
     }

@@ -35,15 +35,18 @@ _PEOPLE_BY_GRADE = {
 _UNIFORM_SHARE = 0.1
 
 
-def compute_rank_weights(measure: Measure, depth: int) -> Floats:
-    """Return what a gain of 1 at each rank adds to `measure`; raise InputError for one that is not a sum."""
+def compute_rank_weights(measure: Measure, depth: int, longest: int) -> Floats:
+    """Return what a gain of 1 at each rank adds to `measure`, down to the end of the `longest` list.
+
+    Raises InputError for a measure that is not a sum.
+    """
     if measure.name not in SUMS_OVER_RANKS:
         raise InputError(
             "{measure} is not a sum over ranks, so labels on drawn pairs leave a bias that more labels do"
             " not remove; use sDCG@k, P@k or DCG@k, or draw whole queries with --plan N",
             measure=measure,
         )
-    ranks = np.arange(measure.choose_cutoff(depth))
+    ranks = np.arange(min(measure.choose_cutoff(depth), longest))
     # One list at a time: all of them are a matrix, of 800 MB for 10,000 ranks.
     return np.array([apply_formula(measure, (ranks == rank).astype(np.float64)) for rank in ranks])
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from judge.errors import InputError, SetupError
 from judge.messages import Message, SeparatedNames
-from judge.records import EXPECTED, Completion, Prompt, Sampling
+from judge.records import EXPECTED, LEXICAL, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from judge.models.endpoint import Endpoint
@@ -57,7 +57,7 @@ def open_model(
     from judge.models.endpoint import Endpoint
 
     access = Endpoint(base_url, environ, timeout, concurrency)
-    if spec == "lexical":
+    if spec == LEXICAL:
         from judge.models.lexical import Lexical
 
         return Lexical()

@@ -10,7 +10,7 @@ from typing import Any
 
 from judge.characters import HAN
 from judge.errors import CallError
-from judge.records import EXPECTED, Completion, Lang, Prompt, Usage
+from judge.records import EXPECTED, LEXICAL, Completion, Lang, Prompt, Usage
 
 _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _HAN_RUN = re.compile(f"[{HAN}]+")
@@ -28,7 +28,7 @@ _THRESHOLDS = (0.2, 0.5, 0.8)
 class Lexical:
     """Term overlap as a model: no network, no key, the same answer every time."""
 
-    name = "lexical"
+    name = LEXICAL
     endpoint = ""
     params: Mapping[str, Any] = MappingProxyType({})
 
@@ -40,7 +40,7 @@ class Lexical:
         else:
             verdict = {"reason": reason, "grade": grade}
         text = json.dumps(verdict, ensure_ascii=False)
-        return Completion(text, "lexical", "stop", {}, Usage())
+        return Completion(text, LEXICAL, "stop", {}, Usage())
 
     async def aclose(self) -> None:
         """Do nothing: there are no connections."""

@@ -40,6 +40,7 @@ CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
     "model": ("M", make_text("another model")),
     "prompt": ("P", make_text("another prompt")),
     "scale": ("S", make_text("another scale or depth")),
+    "assessor": ("A", make_text("another assessor")),
     "baseline": ("B", make_text("new baseline")),
     "queries": ("Q", make_text("other queries")),
 }
@@ -132,7 +133,8 @@ def describe_trend(mean: str, kind: Kind, changes: Sequence[Sequence[Change]]) -
         )
     else:
         description = make_text(
-            "Mean {mean} of each engine; this measure needs no pool, so nights compare.", mean=mean
+            "Mean {mean} of each engine; this measure needs no pool, so nights of one assessor compare.",
+            mean=mean,
         )
     return make_text(
         "{description} All rows have the same span, so slopes compare.{letters}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +19,9 @@ from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record, t
 from judge.report.charts.svg import Axis, make_axis
 from judge.runs.folder import RunFolder
 
-Change = Literal["model", "prompt", "scale", "baseline", "queries"]
+Change = Literal["model", "prompt", "scale", "assessor", "baseline", "queries"]
+#: Changes that change the assessor, which need no other word for it.
+_OF_ASSESSOR: frozenset[Change] = frozenset({"model", "prompt", "scale"})
 #: "mean": of a night alone, by a measure that is independent of the pool. "change": from the baseline, on
 #: the pool of both.
 Kind = Literal["mean", "change"]
@@ -65,7 +68,7 @@ class NightTrend:
 class EngineTrend:
     """An engine's value on each night, and its last change from the baseline in force.
 
-    `first`, `last`, `min` and `max` leave out nights of assessor drift.
+    `first`, `last`, `min` and `max` leave out nights whose grades are of another assessor.
     """
 
     values: tuple[TrendValue | None, ...]
@@ -78,13 +81,17 @@ class EngineTrend:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """The trend by one measure; values and `canaries` (the unchanged share) are in the order of `nights`."""
+    """The trend by one measure; values and `canaries` (the unchanged share) are in the order of `nights`.
+
+    `left_out` tells whether nights are of another assessor than that of the ends of the engines' trends.
+    """
 
     measure: str
     kind: Kind
     nights: tuple[NightTrend, ...]
     engines: dict[str, EngineTrend]
     canaries: tuple[float | None, ...]
+    left_out: bool
     damaged: tuple[str, ...]
     begun: tuple[str, ...]
 
@@ -140,6 +147,7 @@ def make_trend(
         (_check_name(engine, list_engines(nights), Message("engine")),) if engine else list_engines(nights)
     )
     kind = kinds.get(chosen, "mean")
+    counted = _mark_counted_nights(nights)
     return Trend(
         measure=chosen,
         kind=kind,
@@ -154,8 +162,9 @@ def make_trend(
             )
             for night, changed in zip(nights, find_changes(nights), strict=True)
         ),
-        engines={name: _make_engine_trend(nights, name, chosen, kind) for name in engines},
+        engines={name: _make_engine_trend(nights, counted, name, chosen, kind) for name in engines},
         canaries=tuple(night.canaries.unchanged if night.canaries else None for night in nights),
+        left_out=not all(counted),
         damaged=history.damaged,
         begun=history.begun,
     )
@@ -172,14 +181,11 @@ def _check_name(name: str, names: Collection[str], what: str) -> str:
     return name
 
 
-def _make_engine_trend(nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind) -> EngineTrend:
+def _make_engine_trend(
+    nights: Sequence[NightRecord], counted: Sequence[bool], engine: str, measure: str, kind: Kind
+) -> EngineTrend:
     values = list_values(nights, engine, measure, kind)
-    # The grades of another assessor do not count as first, last, min or max.
-    numbers = [
-        value.value
-        for value, night in zip(values, nights, strict=True)
-        if value and night.status != "assessor drift"
-    ]
+    numbers = [value.value for value in compress(values, counted) if value]
     return EngineTrend(
         values=values,
         first=numbers[0] if numbers else None,
@@ -188,6 +194,30 @@ def _make_engine_trend(nights: Sequence[NightRecord], engine: str, measure: str,
         max=max(numbers, default=None),
         to_baseline=find_baseline_change(nights, engine, measure),
     )
+
+
+def _mark_counted_nights(nights: Sequence[NightRecord]) -> list[bool]:
+    """Return for each night whether its grades are of the assessor of the last night without drift."""
+    names = _name_assessors(nights)
+    last = [name for name, night in zip(names, nights, strict=True) if night.status != "assessor drift"][-1:]
+    return [[name] == last for name in names]
+
+
+def _name_assessors(nights: Iterable[NightRecord]) -> list[str]:
+    """Return a name of the assessor of each night's grades.
+
+    It is that of the night that became the baseline, and another one on a night of assessor drift. So it is
+    another one from the night on whose drift was accepted, which makes that night the baseline.
+    """
+    by_day: dict[str, str] = {}
+    names: list[str] = []
+    for night in nights:
+        name = by_day.get(night.baseline.name, "") if night.baseline else ""
+        if night.status == "assessor drift" and night.baseline:
+            name = f"drifted from {night.baseline.id}"
+        by_day[night.date.isoformat()] = name
+        names.append(name)
+    return names
 
 
 def list_engines(nights: Iterable[NightRecord]) -> tuple[str, ...]:
@@ -245,11 +275,15 @@ def find_baseline_change(nights: Sequence[NightRecord], engine: str, measure: st
 
 def find_changes(nights: Iterable[NightRecord]) -> tuple[tuple[Change, ...], ...]:
     """Return what differs on each night from the last night that knew it: nothing on the first."""
-    changes, last = [], dict[tuple[Change, str], object]()
-    for night in nights:
-        facts = dict(_list_facts(night))
-        changed = (key[0] for key, value in facts.items() if key in last and last[key] != value)
-        changes.append(tuple(dict.fromkeys(changed)))
+    changes, last = list[tuple[Change, ...]](), dict[tuple[Change, str], object]()
+    nights = tuple(nights)
+    for night, assessor in zip(nights, _name_assessors(nights), strict=True):
+        facts: dict[tuple[Change, str], object] = dict(_list_facts(night))
+        facts["assessor", ""] = assessor
+        changed = dict.fromkeys(key[0] for key, value in facts.items() if key in last and last[key] != value)
+        if not _OF_ASSESSOR.isdisjoint(changed):
+            changed.pop("assessor", None)
+        changes.append(tuple(changed))
         last |= facts
     return tuple(changes)
 

@@ -15,7 +15,7 @@ from statistics import median
 
 from markupsafe import Markup
 
-from judge.messages import Text, Translator, build_text
+from judge.messages import Text, Translator, build_text, make_text
 from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import Change, Kind, TrendValue, find_changes, make_axes
@@ -27,8 +27,8 @@ from judge.report.display_text import NOTHING, format_number, format_range
 _GAP_INTERVALS = 3
 #: Changes over which no line is drawn, since the values before and after mean different things.
 _BREAKS: Mapping[Kind, frozenset[Change]] = {
-    "mean": frozenset({"model", "prompt", "scale"}),
-    "change": frozenset({"model", "prompt", "scale", "baseline"}),
+    "mean": frozenset({"model", "prompt", "scale", "assessor"}),
+    "change": frozenset({"model", "prompt", "scale", "assessor", "baseline"}),
 }
 #: The margins left (for numbers) and right of the rows, as fractions of the column.
 _LEFT = 0.14
@@ -200,13 +200,13 @@ def _list_runs(timeline: Timeline, row: TrendRow, axis: Axis, kind: Kind) -> Ite
             run = []
         if value:
             night, baseline = timeline.nights[at], row.baselines[at]
-            status = STATUS_TEXTS[night.status]
+            status = make_text("night: {status}", status=STATUS_TEXTS[night.status])
             point = _Point(
                 x=timeline.positions[at],
                 y=axis.locate(value.value),
                 interval=(axis.locate(value.ci95[0]), axis.locate(value.ci95[1])) if value.ci95 else None,
                 baseline=None if baseline is None else axis.locate(baseline),
-                title=f"{night.date} {row.engine} {format_value(value, '.4f')}: {status.en} / {status.zh}",
+                title=f"{night.date} {row.engine} {format_value(value, '.4f')}; {status.en} / {status.zh}",
                 alarm=row.alarms[at],
                 decided=EXIT_CODES[night.status] != 3,
             )

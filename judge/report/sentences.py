@@ -246,12 +246,14 @@ def explain_reversal(t: Translator, reversal: OwnListReversal) -> str:
     """Return why the order by own lists differs from the order by the pool."""
     return t(
         "Divided by its own list alone, {pair.worse} would come first ({pair.own}: {pair.worse}"
-        " {pair.alone[1]:.3f}, {pair.better} {pair.alone[0]:.3f}): that says how well a list is ordered, not"
-        " what it holds, so one relevant result on top and nothing else is perfect. {pair.better} shows"
+        " {pair.alone[1]:.3f}, {pair.better} {pair.alone[0]:.3f}, on {queries} with a value of both): that"
+        " says how well a list is ordered, not what it holds, so one relevant result on top and nothing else"
+        " is perfect. {pair.better} shows"
         " {pair.relevant[0]:.1f} relevant results a query and {pair.worse} {pair.relevant[1]:.1f}; measured"
         " against what all engines found ({pair.measure}), {pair.better} is ahead, {pair.pooled[0]:.3f} to"
         " {pair.pooled[1]:.3f}{chance}.",
         pair=reversal,
+        queries=count_queries(t, reversal.n),
         chance="" if reversal.significant else t(" (which may be chance)"),
     )
 
@@ -437,10 +439,17 @@ def describe_unclear_calls(t: Translator, cost: RunCost) -> str:
 def describe_undefined(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield how many queries a measure leaves out because it is undefined on them."""
     for measure, count in summary.undefined.items():
+        if measure.startswith("Judged"):  # the only measure that is undefined for one engine alone
+            yield t(
+                "{measure} leaves out {count:,} of {queries} or fewer for each engine: its list has no"
+                " result.",
+                measure=measure,
+                count=count,
+                queries=count_queries(t, summary.queries),
+            )
+            continue
         why = t("no relevant snippet in the pool")
-        if measure.startswith("Judged"):
-            why = t("no result in the list")
-        elif measure.startswith("nDCG") and summary.relevant_from > 1:  # grade 1 is a gain, and not relevant
+        if measure.startswith("nDCG") and summary.relevant_from > 1:  # grade 1 is a gain, and not relevant
             why = t("no snippet in the pool has a grade above 0")
         yield t(
             "{measure} leaves out {count:,} of {queries}: {why}.",

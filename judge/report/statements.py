@@ -15,6 +15,7 @@ from judge.measure.ppi import CorrectedOutcome
 from judge.measure.segments import SegmentMean, SegmentResult
 from judge.messages import CHINESE, ENGLISH, Text, Translator, build_text, build_texts, make_text
 from judge.pricing import RunCost
+from judge.records import LEXICAL
 from judge.report import assessor_sentences, sentences
 from judge.report.charts.svg import name_mean
 from judge.report.display_text import (
@@ -202,7 +203,7 @@ def describe_sample(page_data: PageData) -> Text | None:
 
 def warn(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield the warnings, some of them empty, the most important first; `summary` has display names."""
-    if summary.assessor.startswith("lexical"):
+    if summary.assessor.startswith(LEXICAL):
         yield t(
             "Judged by term overlap (lexical), not by a language model. A language model should do better."
             " Do not choose an engine by these figures."

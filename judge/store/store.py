@@ -26,7 +26,7 @@ import msgspec
 
 from judge.errors import InputError, StoreError, explain_error
 from judge.messages import Message
-from judge.records import CONTENT_FILTER, Call, Usage, share_params
+from judge.records import CONTENT_FILTER, GRADED, Call, Usage, share_params
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
 from judge.store.leases import (
@@ -341,17 +341,19 @@ _decode_verdict = msgspec.json.Decoder(StoredVerdict).decode
 
 def _read_verdict(key: str, grade: object, body: str, checksum: str) -> StoredVerdict | None:
     """Return the verdict of a row, None when it is damaged or not what a verdict has."""
-    if type(grade) is not int or checksum != _compute_checksum(key, grade, body):
+    if type(grade) is not int or not 0 <= grade <= GRADED.top:
+        return None
+    if checksum != _compute_checksum(key, grade, body):
         return None
     text = f'{{"grade": {grade}, {body[1:]}'  # the body has all fields of a verdict but the grade
     try:
         verdict = _decode_verdict(text)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, RecursionError):
         return None
     except msgspec.DecodeError:  # half a surrogate pair
         try:
             verdict = msgspec.convert(json.loads(text), StoredVerdict)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     # The verdict was just made, and `replace` takes half as long as all of this.
     object.__setattr__(verdict, "params", share_params(verdict.params))

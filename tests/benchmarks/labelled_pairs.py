@@ -98,7 +98,7 @@ def make_population(
 ) -> Population:
     """Return the pairs of two engines with the gains of people's grades and of the assessor's."""
     scale = BINARY if max(assessor.values()) == 1 else GRADED
-    weights = pair_sampling.compute_rank_weights(measure, _DEPTH)
+    weights = pair_sampling.compute_rank_weights(measure, _DEPTH, _DEPTH)
     human_gains, gains = (pair_sampling.compute_unit_gains(measure, each) for each in (GRADED, scale))
     rows, pooled = [], []
     for number, query in enumerate(queries):

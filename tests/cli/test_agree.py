@@ -609,10 +609,7 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
     more = count_reserve_queries(20, 60, 12)
     assert f"plan.csv: 20 queries + {more} in reserve; fill in the column 'grade'" in text
     assert "Fewer than 20" not in text
-    assert (
-        "by the assessor's grades, nDCG@10 has no value on 12 of 60, mostly because no result is relevant"
-        in text
-    )
+    assert "nDCG@10 has no value on 12 of 60, because nothing in the pool is relevant or an engine" in text
     drawn = list(dict.fromkeys(row["query_id"] for row in read_plan(tmp_path / "plan.csv")))
     assert drawn == list(draw_queries_to_label([f"q{query}" for query in range(60)], 20 + more))
 

@@ -172,7 +172,7 @@ def _describe_favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str
     if gap is None:
         return
     if gap.difference.value == 0:
-        yield t("No engine is favoured: the assessor's bias is the same for all.")
+        yield t("On these pairs the assessor's bias is the same for all engines.")
         return
     of_grades = agreement.bias.value is not None and len(agreement.confusion[0]) > 2
     unit = t("grades a result") if of_grades else t("in the share of results called relevant")

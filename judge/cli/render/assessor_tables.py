@@ -16,6 +16,7 @@ from judge.pipeline import RunEstimate
 from judge.pricing import Cost, add_costs
 from judge.pricing.prices import FREE_PRICE
 from judge.report.display_text import count_calls, count_new_calls, format_run_cost
+from judge.selftest.probes import RELEVANT_KINDS
 from judge.selftest.selftest_run import PromptResult, SelfTest
 
 #: How many probes with an unexpected grade are printed.
@@ -233,9 +234,13 @@ def _list_rows(
     yield t("  all hostile or empty snippets"), [prompt.hostile for prompt in prompts]
     yield f"  {_name_probe('irrelevant', t)}", [prompt.too_high["irrelevant"] for prompt in prompts]
     yield t("graded too low"), ()
-    for kind in prompts[0].too_low:
-        yield f"  {_name_probe(kind, t)}", [prompt.too_low[kind] for prompt in prompts]
+    rows = {
+        kind: (f"  {_name_probe(kind, t)}", [prompt.too_low[kind] for prompt in prompts])
+        for kind in prompts[0].too_low
+    }
+    yield from (row for kind, row in rows.items() if kind in RELEVANT_KINDS)
     yield t("  all relevant snippets"), [prompt.strict for prompt in prompts]
+    yield from (row for kind, row in rows.items() if kind not in RELEVANT_KINDS)
     yield t("reasons in the query's language"), [prompt.language for prompt in prompts]
     yield t("replies read as they came"), [prompt.obedient for prompt in prompts]
 

@@ -111,8 +111,8 @@ def draw_sparkline(values: Sequence[float | None], axis: Axis) -> str:
 def _list_notes(trend: Trend, t: Translator) -> Iterator[str]:
     """Yield the last alarm, which nights the numbers leave out, what all cost, the signs, what happened."""
     yield escape_controls(format_plain(write_headline(t, trend.nights)))
-    if any(night.status == "assessor drift" for night in trend.nights):
-        yield t("first, last, min and max of engines are without nights of assessor drift")
+    if trend.left_out:
+        yield t("first, last, min and max of engines are without nights whose grades are of another assessor")
     costs = [night.cost_total_usd for night in trend.nights if night.cost_total_usd is not None]
     if costs:
         yield t(

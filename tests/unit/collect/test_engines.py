@@ -238,7 +238,8 @@ def test_a_described_engine_is_asked_as_its_table_says(
         out = "{tmp_path}/data.jsonl"
         engine = ["http:mine"]
         [collect.engines.mine]
-        url = "https://mine.example/find?n={{count}}&text={{query}}"
+        url = "https://mine.example/find?n={{count}}&start={{offset}}&text={{query}}"
+        params = {{ range = "{{skipped_pages}}:{{offset}}-{{count}}" }}
         key = "MINE"
         headers = {{ X-Token = "token {{key}}" }}
         secrets = {{ sig = "{{key}}" }}
@@ -250,7 +251,13 @@ def test_a_described_engine_is_asked_as_its_table_says(
     with EngineServer(return_three) as server:
         collect(CollectConfig.load(toml, base_urls={"mine": server.url}))
     [request] = server.searched
-    assert request.sent == {"n": "10", "text": "茶 & tea", "sig": CANARY}
+    assert request.sent == {
+        "n": "10",
+        "start": "0",
+        "range": "0:0-10",
+        "text": "茶 & tea",
+        "sig": CANARY,
+    }
     assert request.headers["X-Token"] == f"token {CANARY}"
     assert [each["url"] for each in read_answers(tmp_path, "mine")[0]["results"]] == [
         url for _, url, _ in make_results("x")

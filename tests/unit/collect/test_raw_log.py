@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import resource
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -60,7 +62,27 @@ def test_a_first_line_that_is_torn_leaves_an_empty_journal(tmp_path: Path) -> No
     assert [each.query_id for each in read_entries(path)] == ["q1"]
 
 
-@check_each("line", ["nonsense", "[]", "{}", '{"engine": "brave"}', '{"request": 3}'])
+@check_each(
+    "line",
+    [
+        "nonsense",
+        "[]",
+        "[" * 100_000,
+        "{}",
+        '{"engine": "brave"}',
+        '{"request": 3}',
+        *(
+            json.dumps({**asdict(make_entry("q1")), **field})
+            for field in (
+                {"body": None},
+                {"error": 5},
+                {"latency_ms": "x"},
+                {"query_id": ["q"]},
+                {"request": {"method": "GET", "url": ["a"]}},
+            )
+        ),
+    ],
+)
 def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
     path = tmp_path / "raw_log"
     raw_log = RawLog(path)

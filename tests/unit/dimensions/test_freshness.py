@@ -29,6 +29,7 @@ TODAY = date(2026, 11, 20)
         ("2 周前", date(2026, 11, 6)),
         ("9999 years ago", None),
         ("2026-13-40", None),
+        ("1 Jan 2020 00:00:00 +99999999999999", None),
         ("last spring", None),
         ("", None),
     ],

@@ -34,13 +34,14 @@ def test_weights_and_gains_make_up_the_measure(
     measure: str, weights: list[float], gains: list[float]
 ) -> None:
     name = parse_measure(measure)
-    assert pair_sampling.compute_rank_weights(name, 10) == pytest.approx(weights)
+    assert pair_sampling.compute_rank_weights(name, 10, 10) == pytest.approx(weights)
+    assert pair_sampling.compute_rank_weights(name, 10, 1) == pytest.approx(weights[:1])
     assert pair_sampling.compute_unit_gains(name, GRADED) == pytest.approx(gains)
 
 
 def test_the_weights_of_many_ranks_take_little_memory() -> None:
     tracemalloc.start()
-    weights = pair_sampling.compute_rank_weights(parse_measure("P@1000"), 1000)
+    weights = pair_sampling.compute_rank_weights(parse_measure("P@1000"), 1000, 1000)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert weights.sum() == pytest.approx(1)
@@ -50,7 +51,7 @@ def test_the_weights_of_many_ranks_take_little_memory() -> None:
 @check_each("measure", ["nDCG@10", "AP@10", "RR@10", "ERR@10", "R@10", "Success@5", "SetP", "Judged@10"])
 def test_a_measure_that_is_no_sum_is_refused(measure: str) -> None:
     with pytest.raises(InputError, match="is not a sum over ranks"):
-        pair_sampling.compute_rank_weights(parse_measure(measure), 10)
+        pair_sampling.compute_rank_weights(parse_measure(measure), 10, 10)
 
 
 def test_the_prior_is_the_share_of_relevant_labels_at_each_grade() -> None:

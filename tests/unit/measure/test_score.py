@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
 import subprocess
 import sys
@@ -226,8 +227,10 @@ def test_a_depth_beyond_all_lists_takes_no_room_and_changes_no_value(grades: Seq
         for depth in (10**12, 100)
     )
     assert deep == shallow
-    (far,) = make_side_by_side({"engine": [3, 0, 2]}, "P@1000000", depth=10**12).list_scores()
-    assert far.value == pytest.approx(2e-6)
+    far = list(make_side_by_side({"engine": [3, 0, 2]}, "P@1000000 sDCG@3000000", depth=10**12).list_scores())
+    assert far[0].value == pytest.approx(2e-6)
+    ideal = math.fsum(3 / math.log2(1 + rank) for rank in range(1, 3_000_001))
+    assert far[1].value == pytest.approx((3 + 2 / 2) / ideal, rel=1e-12)
 
 
 def test_a_measure_may_not_look_deeper_than_was_judged() -> None:

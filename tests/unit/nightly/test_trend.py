@@ -22,6 +22,8 @@ from judge.report.charts.svg import make_axis
 from tests.support.command_line import run_judge as run_command
 from tests.unit.nightly.records import make_month, make_night, make_regression, write_nights
 
+_LEFT_OUT = "first, last, min and max of engines are without nights whose grades are of another assessor"
+
 
 def render_trend(result: Trend, t: Translator = ENGLISH) -> list[str]:
     screen = Console(file=io.StringIO(), width=200, highlight=False)
@@ -98,7 +100,38 @@ def test_ends_are_without_nights_of_another_assessor(tmp_path: Path) -> None:
     row = result.engines["bing"]
     assert [row.first, row.last, row.min, row.max] == [0.61, 0.58, 0.58, 0.61]
     assert [value and value.value for value in row.values] == [0.61, 0.2, 0.58]
-    assert "first, last, min and max of engines are without nights of assessor drift" in render_trend(result)
+    assert (
+        "first, last, min and max of engines are without nights whose grades are of another assessor"
+        in render_trend(result)
+    )
+
+
+def test_ends_are_of_the_new_assessor_once_its_drift_is_accepted(tmp_path: Path) -> None:
+    """Night 3 becomes the baseline, so nights 4 and 5 are graded by the assessor of night 3."""
+    drift = make_night("2026-05-03", {"bing": 0.2}, status="assessor drift", exit=3)
+    accepted = {**drift["baseline"], "name": "2026-05-03", "id": "2026-05-03-ffff0000"}
+    nights = [
+        make_night("2026-05-01", {"bing": 0.61}, status="no baseline", baseline=None),
+        make_night("2026-05-02", {"bing": 0.58}),
+        drift,
+        make_night("2026-05-04", {"bing": 0.22}, baseline=accepted),
+        make_night("2026-05-05", {"bing": 0.21}, baseline=accepted),
+    ]
+    result = make_trend(trend.read_history(write_nights(tmp_path, nights)))
+    row = result.engines["bing"]
+    assert [row.first, row.last, row.min, row.max] == [0.2, 0.21, 0.2, 0.22]
+    assert [night.changed for night in result.nights] == [
+        (),
+        ("baseline",),
+        ("assessor",),
+        ("baseline",),
+        (),
+    ]
+    lines = render_trend(result)
+    assert (
+        "first, last, min and max of engines are without nights whose grades are of another assessor" in lines
+    )
+    assert any(line.startswith("2026-05-03  ~  another assessor; assessor drift") for line in lines)
 
 
 def test_what_the_nights_paid_is_told_night_by_night_and_in_all(tmp_path: Path) -> None:
@@ -135,7 +168,7 @@ def test_reasons_are_in_the_language_of_the_terminal_and_english_in_json(tmp_pat
     drift["banner"] = [{"en": "assessor drift", "zh": "评测员漂移"}, reason]
     folder = write_nights(tmp_path, [make_night("2026-05-01"), drift])
     result = make_trend(trend.read_history(folder), t=CHINESE)
-    assert "2026-05-02  ~  评测员漂移；服务器报告的是另一个模型" in render_trend(result, CHINESE)
+    assert "2026-05-02  ~  更换评测员；评测员漂移；服务器报告的是另一个模型" in render_trend(result, CHINESE)
     printed = run_command("trend", folder, "--json", "--ui-lang", "zh")
     assert json.loads(printed.stdout)["nights"][1]["reasons"] == [reason["en"]]
 

@@ -348,7 +348,7 @@ def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
         "nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 20, significant=sure
     )
     text = sentences.explain_reversal(ENGLISH, reversal)
-    assert "B would come first (nDCG(own)@5: B 1.000, A 0.876)" in text
+    assert "B would come first (nDCG(own)@5: B 1.000, A 0.876, on 20 queries with a value of both)" in text
     end = "." if sure else " (which may be chance)."
     assert f"(nDCG@5), A is ahead, 0.852 to 0.280{end}" in text
     assert "A shows 4.5 relevant results a query and B 1.0; measured against what all" in text
@@ -396,3 +396,13 @@ def test_why_a_query_has_no_value_is_told_by_measure_and_scale() -> None:
     by_grade_1 = replace(nothing, relevant_from=1)
     reasons = {text.partition(": ")[2] for text in sentences.describe_undefined(ENGLISH, by_grade_1)}
     assert reasons == {"no relevant snippet in the pool."}
+
+
+def test_a_measure_of_lists_says_that_each_engine_leaves_out_queries_of_its_own() -> None:
+    summary = summarise_run(
+        make_run({"A": {"q1": ["text"], "q2": ["text"]}}, {}, measures="Judged@5", depth=5)
+    )
+    summary = replace(summary, undefined={"Judged@5": 1})
+    assert list(sentences.describe_undefined(ENGLISH, summary)) == [
+        "Judged@5 leaves out 1 of 2 queries or fewer for each engine: its list has no result."
+    ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
-from judge.runs.folder import RunFolder
+from judge.runs.folder import RunFolder, translate_run_errors
 from judge.runs.run_config import check_identity
 
 IDENTITY: dict[str, Any] = {
@@ -39,3 +39,12 @@ def test_the_refusal_of_another_run_names_what_the_user_changed(
     with pytest.raises(InputError) as caught:
         check_identity(folder, {**IDENTITY, **changes})
     assert str(caught.value) == f"{tmp_path}: holds another run: {words}. Name another --out"
+
+
+def test_the_error_of_a_damaged_file_names_the_line_of_code(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    with (
+        pytest.raises(InputError, match=r"\(AttributeError in judge/runs/folder\.py:\d+: .*'keys'"),
+        translate_run_errors(tmp_path),
+    ):
+        folder.parse_object("place", "{}").items().keys()  # type: ignore[attr-defined]

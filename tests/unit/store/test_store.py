@@ -185,6 +185,8 @@ def test_a_row_with_a_right_checksum_that_is_no_verdict_is_refused_and_listed(tm
     [genuine] = connection.execute("SELECT body FROM verdicts").fetchone()
     bodies = [json.dumps({**json.loads(genuine), "usage": {"prompt_tokens": [1]}}), "{}", "[", "1"]
     bodies += [json.dumps({**json.loads(genuine), "flags": 7}), '{"reason": "\\ud800", "flags": 7}']
+    nested = json.dumps({**json.loads(genuine), "params": {"a": 0}})
+    bodies.append(nested.replace('"a": 0', '"a": ' + "[" * 100_000 + "]" * 100_000))
     for name in json.loads(genuine):
         bodies.append(
             json.dumps({each: value for each, value in json.loads(genuine).items() if each != name})
@@ -201,6 +203,15 @@ def test_a_row_with_a_right_checksum_that_is_no_verdict_is_refused_and_listed(tm
             assert store.corrupt_keys == ["k"]
             assert asyncio.run(store.acquire(["k"])) == [Lease("k")], body
     connection.close()
+
+
+@pytest.mark.parametrize("grade", [-1, 4, 99_999_999_999])
+def test_a_grade_above_every_scale_is_refused_whatever_its_checksum(tmp_path: Path, grade: int) -> None:
+    path = tmp_path / "v.sqlite"
+    with VerdictStore(path) as store:
+        save_verdict(store, "k", make_verdict(grade=grade))
+        assert store.find_verdicts(["k"]) == {}
+        assert store.corrupt_keys == ["k"]
 
 
 @pytest.mark.parametrize("content", [b"not a database at all, just text" * 40, json.dumps({}).encode()])
